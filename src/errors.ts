@@ -1,0 +1,63 @@
+/**
+ * What went wrong, split by what the reader does next:
+ * the model mends its input · try again · the operator must act · security.
+ */
+export type MemoryErrorCode =
+  | 'invalid_command'
+  | 'invalid_path'
+  | 'not_found'
+  | 'already_exists'
+  | 'is_directory'
+  | 'not_text'
+  | 'no_match'
+  | 'ambiguous_match'
+  | 'line_out_of_range'
+  | 'limit_exceeded'
+  | 'read_only'
+  | 'policy_refused'
+  | 'version_conflict'
+  | 'outcome_unknown'
+  | 'unavailable'
+  | 'timeout'
+  | 'aborted'
+  | 'access_denied'
+  | 'key_unavailable'
+  | 'unsupported_format'
+  | 'misconfigured'
+  | 'integrity';
+
+/** `now`: the same call may be repeated at once; `later`: after a pause; `never`: something must change first. */
+export type RetryAdvice = 'never' | 'now' | 'later';
+
+const RETRY: Partial<Record<MemoryErrorCode, RetryAdvice>> = {
+  version_conflict: 'now',
+  unavailable: 'later',
+  timeout: 'later',
+};
+
+/** Facts a reply may name: numbers, rule names, field names. Never content, keys, bucket names or object keys. */
+export type ErrorDetails = Readonly<Record<string, string | number | boolean | readonly number[]>>;
+
+export interface MemoryErrorOptions {
+  readonly details?: ErrorDetails;
+  readonly cause?: unknown;
+  readonly retry?: RetryAdvice;
+}
+
+/**
+ * The one error class of the library. `message` is written for the operator and holds no content, key material,
+ * bucket, ARN or object key; what the model reads is made from `code` and `details` by `memory/reply.ts` alone.
+ */
+export class MemoryError extends Error {
+  override readonly name = 'MemoryError';
+  readonly code: MemoryErrorCode;
+  readonly retry: RetryAdvice;
+  readonly details: ErrorDetails;
+
+  constructor(code: MemoryErrorCode, message: string, options: MemoryErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.retry = options.retry ?? RETRY[code] ?? 'never';
+    this.details = options.details ?? {};
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * What a wrapped keyring key is bound to. The keys of the object, in this order, are the KMS encryption context
+ * and the additional data of an environment root (docs/format.md, "Root wrap").
+ */
+export interface KeyringContext {
+  readonly app: 'sealed-memory';
+  /** Unpadded base64url of the 16-byte keyring id. */
+  readonly keyring: string;
+  readonly kind: 'keyring';
+  readonly tenant: string;
+  readonly version: '1';
+}
+
+export interface GeneratedKey {
+  /** 32 bytes; the caller wipes them. */
+  readonly key: Uint8Array;
+  /** 1–8,192 bytes, stored in the keyring object. */
+  readonly wrapped: Uint8Array;
+}
+
+/**
+ * The port to whatever holds the root key. It makes and unwraps the 32-byte key of one keyring write and never
+ * shows itself. Failures throw `MemoryError`: `integrity` when the wrapped key is not this root's for this
+ * context, `key_unavailable`, `access_denied`, `unavailable`, `timeout`, `aborted`.
+ */
+export interface RootKey {
+  /** 1–512 printable ASCII characters; decides which configured root opens a keyring, byte for byte. */
+  readonly id: string;
+  generate(context: KeyringContext, options?: { readonly signal?: AbortSignal | undefined }): Promise<GeneratedKey>;
+  unwrap(
+    wrapped: Uint8Array,
+    context: KeyringContext,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<Uint8Array>;
+}
