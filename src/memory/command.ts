@@ -1,0 +1,155 @@
+import { MemoryError } from '../errors.ts';
+import { type MemoryPath, parseMemoryPath } from './path.ts';
+import { isWellFormed } from './text.ts';
+
+/** A path as the model wrote it, which replies echo, and in its canonical form. */
+export interface PathArgument {
+  readonly given: string;
+  readonly path: MemoryPath;
+}
+
+/** A command whose fields are all present, of their types and, where they are paths, valid. */
+export type MemoryCommand =
+  | {
+      readonly command: 'view';
+      readonly target: PathArgument;
+      /** Judged against the file or listing that is viewed; a value of the wrong shape is never a valid range. */
+      readonly viewRange?: readonly number[];
+    }
+  | { readonly command: 'create'; readonly target: PathArgument; readonly fileText: string }
+  | {
+      readonly command: 'str_replace';
+      readonly target: PathArgument;
+      readonly oldStr: string;
+      readonly newStr: string;
+    }
+  | {
+      readonly command: 'insert';
+      readonly target: PathArgument;
+      /** Any number; judged against the file. */
+      readonly insertLine: number;
+      readonly insertText: string;
+    }
+  | { readonly command: 'delete'; readonly target: PathArgument }
+  | { readonly command: 'rename'; readonly source: PathArgument; readonly destination: PathArgument };
+
+export type CommandName = MemoryCommand['command'];
+
+export const COMMAND_NAMES: readonly CommandName[] = [
+  'view',
+  'create',
+  'str_replace',
+  'insert',
+  'delete',
+  'rename',
+];
+
+/**
+ * Reads what the model sent. Only own properties count, and one whose value is undefined counts as absent. `rename`
+ * takes `path` for `old_path` and `insert` takes `new_str` for `insert_text`; `view_range` may be null.
+ *
+ * What is wrong first is reported: the command, then its fields in the order of its documentation, then fields that
+ * do not belong to it.
+ *
+ * @throws MemoryError `invalid_command` with `problem` (`not_an_object`, `unknown_command`, `missing`, `wrong_type`,
+ * `lone_surrogate`, `unexpected`) and, where it is about one, `field`; `invalid_path` with `rule` and `field`.
+ */
+export function parseCommand(input: unknown): MemoryCommand {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw refusal({ problem: 'not_an_object' });
+  }
+  const fields = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  const name = fields.get('command');
+  if (!isCommandName(name)) throw refusal({ problem: 'unknown_command' });
+  fields.delete('command');
+  const command = readCommand(name, fields);
+  const [unexpected] = fields.keys();
+  if (unexpected !== undefined) throw refusal({ problem: 'unexpected', field: unexpected });
+  return command;
+}
+
+/** Fields are taken out of the map as they are read; what stays does not belong to the command. */
+type Fields = Map<string, unknown>;
+
+function readCommand(command: CommandName, fields: Fields): MemoryCommand {
+  switch (command) {
+    case 'view':
+      return { command, target: takePath(fields, 'path'), ...takeViewRange(fields) };
+    case 'create':
+      return { command, target: takePath(fields, 'path'), fileText: takeText(fields, 'file_text') };
+    case 'str_replace':
+      return {
+        command,
+        target: takePath(fields, 'path'),
+        oldStr: takeText(fields, 'old_str'),
+        newStr: fields.has('new_str') ? takeText(fields, 'new_str') : '',
+      };
+    case 'insert':
+      return {
+        command,
+        target: takePath(fields, 'path'),
+        insertLine: takeNumber(fields, 'insert_line'),
+        insertText: takeText(fields, eitherName(fields, 'insert_text', 'new_str')),
+      };
+    case 'delete':
+      return { command, target: takePath(fields, 'path') };
+    case 'rename':
+      return {
+        command,
+        source: takePath(fields, eitherName(fields, 'old_path', 'path')),
+        destination: takePath(fields, 'new_path'),
+      };
+  }
+}
+
+function isCommandName(name: unknown): name is CommandName {
+  return COMMAND_NAMES.some((known) => known === name);
+}
+
+/** The field's own name, or the other one under which it may come in its place. */
+function eitherName(fields: Fields, name: string, other: string): string {
+  return !fields.has(name) && fields.has(other) ? other : name;
+}
+
+function take(fields: Fields, field: string): unknown {
+  if (!fields.has(field)) throw refusal({ problem: 'missing', field });
+  const value = fields.get(field);
+  fields.delete(field);
+  return value;
+}
+
+function takePath(fields: Fields, field: string): PathArgument {
+  const given = take(fields, field);
+  if (typeof given !== 'string') throw refusal({ problem: 'wrong_type', field });
+  try {
+    return { given, path: parseMemoryPath(given) };
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error;
+    throw new MemoryError(error.code, error.message, { details: { ...error.details, field } });
+  }
+}
+
+function takeText(fields: Fields, field: string): string {
+  const value = take(fields, field);
+  if (typeof value !== 'string') throw refusal({ problem: 'wrong_type', field });
+  if (!isWellFormed(value)) throw refusal({ problem: 'lone_surrogate', field });
+  return value;
+}
+
+function takeNumber(fields: Fields, field: string): number {
+  const value = take(fields, field);
+  if (typeof value !== 'number') throw refusal({ problem: 'wrong_type', field });
+  return value;
+}
+
+function takeViewRange(fields: Fields): { readonly viewRange?: readonly number[] } {
+  const value = fields.get('view_range');
+  fields.delete('view_range');
+  if (value === undefined || value === null) return {};
+  if (!Array.isArray(value)) return { viewRange: [] };
+  return { viewRange: Array.from(value, (item: unknown) => (typeof item === 'number' ? item : Number.NaN)) };
+}
+
+function refusal(details: Readonly<Record<string, string>>): MemoryError {
+  return new MemoryError('invalid_command', `the command is malformed: ${details['problem']}`, { details });
+}

@@ -1,0 +1,129 @@
+import type { ErrorDetails, MemoryError } from '../errors.ts';
+import type { CommandName } from './command.ts';
+import { amountOf, type Echo } from './echo.ts';
+import { limitSentence } from './limit.ts';
+import { commandRefusal, pathRefusal } from './refusal.ts';
+
+/** What could not be done to a path when the cause is none of the model's business. */
+const VERBS: Readonly<Record<CommandName, string>> = {
+  view: 'read',
+  create: 'written',
+  str_replace: 'read',
+  insert: 'read',
+  delete: 'deleted',
+  rename: 'renamed',
+};
+
+/** The sentence for a failure as the tool's documentation words it, without the `Error: ` before it. */
+export function describeFailure(error: MemoryError, echo: Echo): string {
+  const { code, details } = error;
+  const path = subjectOf(echo);
+  switch (code) {
+    case 'invalid_command':
+      return editsRoot(details, echo) ? missing(path, echo) : commandRefusal(details, echo);
+    case 'invalid_path':
+      return pathRefusal(details, echo);
+    case 'not_found':
+      return missing(path, echo);
+    case 'already_exists':
+      return taken(details, echo);
+    case 'is_directory':
+      return directory(path, echo);
+    case 'not_text':
+      return `The file ${path} is binary (${amountOf(details, 'size')} bytes) and cannot be ${echo.command === 'view' ? 'shown' : 'edited'} as text`;
+    case 'no_match':
+      return `No replacement was performed, old_str \`${echo.text('old_str')}\` did not appear verbatim in ${path}.`;
+    case 'ambiguous_match':
+      return `No replacement was performed. Multiple occurrences of old_str \`${echo.text('old_str')}\` in lines: ${numbers(details['lines'])}. Please ensure it is unique`;
+    case 'line_out_of_range':
+      return outOfRange(details, echo);
+    case 'limit_exceeded':
+      return details['limit'] === 'lines'
+        ? `File ${path} exceeds maximum line limit of 999,999 lines.`
+        : limitSentence(details, path);
+    case 'read_only':
+      return `The memory is read-only: ${echo.command ?? 'this'} is not permitted`;
+    case 'policy_refused':
+      return `A rule of this memory does not permit this: ${path} was not changed`;
+    case 'version_conflict':
+      return conflict(details, echo);
+    case 'outcome_unknown':
+      return `The edit may have been applied. View ${placesOf(echo)} before trying again.`;
+    case 'unavailable':
+    case 'timeout':
+      return 'The memory is temporarily unavailable, try again';
+    case 'aborted':
+      return 'The command was cancelled';
+    case 'access_denied':
+      return `Access to ${path} is not permitted`;
+    default:
+      return `The path ${path} could not be ${VERBS[echo.command ?? 'view']}`;
+  }
+}
+
+/** The path a sentence is about, as the model gave it: of a rename, the one to move. */
+export function subjectOf(echo: Echo): string {
+  const path = echo.text('path') || '/memories';
+  return echo.command === 'rename' ? echo.text('old_path') || path : path;
+}
+
+function missing(path: string, echo: Echo): string {
+  const advises = echo.command === 'view' || echo.command === 'str_replace';
+  return `The path ${path} does not exist${advises ? '. Please provide a valid path.' : ''}`;
+}
+
+/** An edit of the root fails like that of any directory. */
+function editsRoot(details: ErrorDetails, echo: Echo): boolean {
+  return details['reason'] === 'root' && (echo.command === 'str_replace' || echo.command === 'insert');
+}
+
+function taken(details: ErrorDetails, echo: Echo): string {
+  const target = writtenPath(echo);
+  if (details['reason'] === 'below_file') {
+    return `Cannot write to ${target}: a part of that path is a file, and a file cannot hold others`;
+  }
+  return echo.command === 'rename'
+    ? `The destination ${target} already exists`
+    : `File ${target} already exists`;
+}
+
+function directory(path: string, echo: Echo): string {
+  switch (echo.command) {
+    case 'create':
+      return `Cannot create a file at ${path}: it is a directory`;
+    case 'rename':
+      return `The destination ${writtenPath(echo)} already exists`;
+    default:
+      return missing(path, echo);
+  }
+}
+
+function outOfRange(details: ErrorDetails, echo: Echo): string {
+  if (echo.command === 'insert') {
+    return `Invalid \`insert_line\` parameter: ${echo.json('insert_line')}. It should be within the range of lines of the file: [0, ${amountOf(details, 'lines')}]`;
+  }
+  const [range, end] =
+    typeof details['rows'] === 'number'
+      ? [`rows of the listing: [1, ${amountOf(details, 'rows')}]`, 'listing']
+      : [`lines of the file: [1, ${amountOf(details, 'lines')}]`, 'file'];
+  return `Invalid \`view_range\` parameter: ${echo.json('view_range')}. It should be [first, last] within the range of ${range}, where -1 as last means the end of the ${end}`;
+}
+
+function conflict(details: ErrorDetails, echo: Echo): string {
+  return details['reason'] === 'both_kept'
+    ? `${subjectOf(echo)} and ${writtenPath(echo)} were changed during the rename and both were kept. View both and delete the one you do not need`
+    : `${subjectOf(echo)} was changed by another command at the same time. View it and try again`;
+}
+
+/** The path a command writes to: of a rename, the destination. */
+function writtenPath(echo: Echo): string {
+  return (echo.command === 'rename' && echo.text('new_path')) || subjectOf(echo);
+}
+
+function placesOf(echo: Echo): string {
+  return echo.command === 'rename' ? `${subjectOf(echo)} and ${writtenPath(echo)}` : subjectOf(echo);
+}
+
+function numbers(lines: unknown): string {
+  return Array.isArray(lines) ? lines.join(', ') : '';
+}

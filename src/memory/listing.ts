@@ -1,0 +1,115 @@
+import { pageOf } from './page.ts';
+import type { MemoryPath } from './path.ts';
+
+/** A file below a viewed directory; `size` in bytes of plaintext. */
+export interface ListedFile {
+  readonly path: MemoryPath;
+  readonly size: number;
+}
+
+const LEVELS = 2;
+const UNITS = ['B', 'K', 'M', 'G'] as const;
+
+/** A name of a directory's listing. A file and a directory of one name are two entries. */
+interface Entry {
+  readonly name: string;
+  readonly directory: boolean;
+  size: number;
+  readonly children: Map<string, Entry>;
+}
+
+/**
+ * The reply to the view of a directory: one row for it and for every visible entry two levels deep, cut to one page.
+ * `files` are all files below it; `truncatedAt` says that the listing ended after so many, and the reply says so.
+ *
+ * @throws MemoryError `line_out_of_range` when `viewRange` names no rows.
+ */
+export function viewDirectory(request: {
+  readonly given: string;
+  readonly path: MemoryPath;
+  readonly files: readonly ListedFile[];
+  readonly viewRange?: readonly number[] | undefined;
+  readonly truncatedAt?: number | undefined;
+}): string {
+  const rows = listingRows(request.path, request.files).join('\n');
+  const page = pageOf(rows, { viewRange: request.viewRange, named: 'row' });
+  const header =
+    `Here're the files and directories up to 2 levels deep in ${request.given}, ` +
+    'excluding hidden items and node_modules:';
+  return [header, ...page.lines, ...truncation(request.truncatedAt), ...page.notes].join('\n');
+}
+
+function truncation(truncatedAt: number | undefined): readonly string[] {
+  if (truncatedAt === undefined) return [];
+  return [
+    `(Only ${truncatedAt} files were listed. There are more, and the sizes of directories are too small: ` +
+      'view a directory further down to see all of its files.)',
+  ];
+}
+
+/**
+ * The rows `{size}\t{path}`: first the directory at `path`, then everything visible two levels deep, depth first,
+ * siblings by the UTF-16 code units of their names. Hidden entries get no row and count in their directory's size.
+ */
+function listingRows(path: MemoryPath, files: readonly ListedFile[]): readonly string[] {
+  const root = directoryEntry('');
+  for (const file of files) addFile(root, file, path);
+  const rows = [`${formatSize(root.size)}\t${path}`];
+  addRows(rows, root, path);
+  return rows;
+}
+
+/**
+ * A size as the listing prints it, in units of 1,024: no decimal for whole numbers of a unit, else one. Gigabytes
+ * are the largest unit; rounding never moves a size up to the next one (1,048,575 is `1024.0K`).
+ */
+export function formatSize(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${Number.isInteger(value) ? value : value.toFixed(1)}${UNITS[unit]}`;
+}
+
+function addFile(root: Entry, file: ListedFile, directory: MemoryPath): void {
+  const names = file.path.slice(directory.length + 1).split('/');
+  let parent = root;
+  parent.size += file.size;
+  for (const [depth, name] of names.slice(0, LEVELS).entries()) {
+    if (isHidden(name)) return;
+    parent = childOf(parent, name, depth < names.length - 1);
+    parent.size += file.size;
+  }
+}
+
+function childOf(parent: Entry, name: string, directory: boolean): Entry {
+  const key = directory ? `${name}/` : name;
+  const known = parent.children.get(key);
+  if (known !== undefined) return known;
+  const entry = { name, directory, size: 0, children: new Map<string, Entry>() };
+  parent.children.set(key, entry);
+  return entry;
+}
+
+function addRows(rows: string[], parent: Entry, path: string): void {
+  for (const entry of [...parent.children.values()].sort(byName)) {
+    const entryPath = `${path}/${entry.name}`;
+    rows.push(`${formatSize(entry.size)}\t${entryPath}${entry.directory ? '/' : ''}`);
+    addRows(rows, entry, entryPath);
+  }
+}
+
+function byName(a: Entry, b: Entry): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return Number(a.directory) - Number(b.directory);
+}
+
+function isHidden(name: string): boolean {
+  return name.startsWith('.') || name === 'node_modules';
+}
+
+function directoryEntry(name: string): Entry {
+  return { name, directory: true, size: 0, children: new Map() };
+}

@@ -1,0 +1,123 @@
+import type { ErrorDetails } from '../errors.ts';
+import { COMMAND_NAMES, type CommandName } from './command.ts';
+import { amountOf, type Echo, shorten } from './echo.ts';
+
+const FIELDS: Readonly<Record<CommandName, string>> = {
+  view: '`path` and optionally `view_range`',
+  create: '`path` and `file_text`',
+  str_replace: '`path`, `old_str` and optionally `new_str`',
+  insert: '`path`, `insert_line` and `insert_text`',
+  delete: '`path`',
+  rename: '`old_path` and `new_path`',
+};
+
+const EXPECTED: ReadonlyMap<string, string> = new Map([
+  ['path', 'a string, the path of a file or directory'],
+  ['old_path', 'a string, the path to rename'],
+  ['new_path', 'a string, the path to rename it to'],
+  ['file_text', 'a string, the content of the file'],
+  ['old_str', 'a string, the text to replace'],
+  ['new_str', 'a string, the text to put in'],
+  ['insert_line', 'a whole number, the line to insert after'],
+  ['insert_text', 'a string, the text to insert'],
+]);
+
+const UNKNOWN_COMMAND = `Field \`command\` must be one of these strings: ${COMMAND_NAMES.join(', ')}`;
+
+/** What is wrong with a command's fields (`invalid_command`), for the model to mend. */
+export function commandRefusal(details: ErrorDetails, echo: Echo): string {
+  const name = typeof details['field'] === 'string' ? details['field'] : 'command';
+  const field = `Field \`${shorten(name)}\``;
+  const expected = EXPECTED.get(name) ?? 'another value';
+  const command = echo.command ?? 'the command';
+  switch (details['problem'] ?? details['reason']) {
+    case 'not_an_object':
+      return 'The input must be an object with the field `command` and the fields of that command';
+    case 'unknown_command':
+      return UNKNOWN_COMMAND;
+    case 'missing':
+      return `${field} is missing: ${command} expects ${expected}`;
+    case 'wrong_type':
+      return `${field} has the wrong type: ${command} expects ${expected}`;
+    case 'lone_surrogate':
+      return `${field} must be valid Unicode text: it contains half of a surrogate pair`;
+    case 'unexpected':
+      return `${field} is not expected: ${command} takes ${echo.command ? FIELDS[echo.command] : 'other fields'}`;
+    case 'empty':
+      return `${field} must not be empty: use \`insert\` to add text to a file or \`create\` to write a new one`;
+    case 'delete_root':
+      return 'Cannot delete the /memories directory itself';
+    case 'rename_root':
+      return 'Cannot rename the /memories directory itself';
+    case 'into_itself':
+      return `Cannot rename ${echo.text('old_path') || echo.text('path')} to ${echo.text('new_path')}: a directory cannot be moved into itself`;
+    case 'root':
+      return echo.command === 'rename'
+        ? `The destination ${echo.text('new_path')} already exists`
+        : 'Cannot write a file at /memories itself: choose a path below it, such as /memories/notes.txt';
+    default:
+      return name === 'command' ? UNKNOWN_COMMAND : `The fields of ${command} are not valid`;
+  }
+}
+
+/** Which rule a path breaks (`invalid_path`); `details.field` names the field it came in. */
+export function pathRefusal(details: ErrorDetails, echo: Echo): string {
+  const given = refusedPath(details, echo);
+  const path = shorten(given);
+  switch (details['rule']) {
+    case 'outside_root':
+      return `Path must start with /memories, got: ${path}${given.startsWith('/memories') ? '. A slash must follow /memories' : ''}`;
+    case 'parent_segment':
+    case 'dot_segment':
+      return dotRefusal(given, details, echo);
+    case 'percent_encoded':
+      return `Path ${path} would escape /memories directory or change its segments if it were decoded: percent-encoded dots, slashes, backslashes and NULs are not allowed`;
+    case 'backslash':
+      return `Path ${path} contains a backslash: separate its segments with /`;
+    case 'forbidden_character':
+      return `Path ${path} contains the character ${details['character']}: control, format and line separator characters are not allowed`;
+    case 'lone_surrogate':
+      return `Path ${path} must be valid Unicode text: it contains half of a surrogate pair`;
+    case 'segment_too_long':
+      return `Path ${path} has a segment of ${amountOf(details, 'value')} bytes: at most ${amountOf(details, 'max')} bytes of UTF-8 are allowed between two slashes`;
+    case 'too_many_segments':
+      return `Path ${path} has ${amountOf(details, 'value')} segments: at most ${amountOf(details, 'max')} are allowed below /memories`;
+    case 'key_too_long':
+      return `Path ${path} is ${amountOf(details, 'tooMany')} bytes too long: shorten its names or use fewer directories`;
+    default:
+      return `Path ${path} is not valid`;
+  }
+}
+
+function dotRefusal(given: string, details: ErrorDetails, echo: Echo): string {
+  const path = shorten(given);
+  const depth = depthOf(given);
+  if (depth === undefined) return `Path ${path} would escape /memories directory`;
+  const removes = echo.command === 'delete' || (echo.command === 'rename' && details['field'] !== 'new_path');
+  if (depth === 0 && removes) return `Cannot ${echo.command} the /memories directory itself`;
+  return details['rule'] === 'parent_segment'
+    ? `Path ${path} is not allowed: a segment named .. would escape /memories directory or hide where the path leads`
+    : `Path ${path} is not allowed: leave out the segment named .`;
+}
+
+/** How far below /memories the dots of a refused path would lead; undefined when they lead out of it on the way. */
+function depthOf(given: string): number | undefined {
+  let depth = 0;
+  for (const segment of given.slice('/memories'.length).split(/[/\\]/)) {
+    if (segment === '..') depth -= 1;
+    else if (segment !== '' && segment !== '.') depth += 1;
+    if (depth < 0) return undefined;
+  }
+  return depth;
+}
+
+/** The path a refusal is about. Where the field is not known, a rename's longer path is taken. */
+function refusedPath(details: ErrorDetails, echo: Echo): string {
+  const field = details['field'];
+  if (typeof field === 'string') return echo.text(field);
+  if (echo.command !== 'rename') return echo.text('path');
+  const source = echo.text('old_path') || echo.text('path');
+  const target = echo.text('new_path');
+  if (details['role'] === 'source') return source;
+  return details['role'] === 'target' || target.length >= source.length ? target : source;
+}
