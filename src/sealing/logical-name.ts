@@ -1,0 +1,21 @@
+import { MemoryError } from '../errors.ts';
+import type { MemoryPath } from '../memory/path.ts';
+
+/** What an object is called inside its authenticated data: a memory path, or `/<class>/<id>`. */
+export type LogicalName = string & { readonly __brand: 'LogicalName' };
+
+/** The kinds of objects beside the files of the tree. */
+export type ObjectClass = 'journal' | 'access' | 'receipts' | 'answers';
+
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+export function logicalName(path: MemoryPath): LogicalName {
+  return path as string as LogicalName;
+}
+
+/** @throws MemoryError `misconfigured` when the id is not 1–64 characters of `[A-Za-z0-9_-]`. */
+export function classLogicalName(cls: ObjectClass, id: string): LogicalName {
+  if (!ID.test(id))
+    throw new MemoryError('misconfigured', `the id of an object of class ${cls} is malformed`);
+  return `/${cls}/${id}` as LogicalName;
+}

@@ -1,0 +1,97 @@
+import { MemoryError } from '../errors.ts';
+import { isValidSegment, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../memory/path.ts';
+import type { ObjectKey } from '../objects/object-store.ts';
+import { utf8 } from './encoding.ts';
+import { classLogicalName, type ObjectClass } from './logical-name.ts';
+import type { Names } from './names.ts';
+
+/** 1–63 characters of `[a-z0-9-]`, not starting with `-`. Visible in the store. */
+export type TenantId = string & { readonly __brand: 'TenantId' };
+
+/** Where one tenant's objects lie; every object name of the project is made in this file. */
+export interface Layout {
+  /** Without a slash at either end; may be empty. */
+  readonly prefix: string;
+  readonly tenant: TenantId;
+  readonly keyring: ObjectKey;
+  /** Above every object but the keyring; ends in `/`. */
+  readonly tenantPrefix: string;
+  /** Above every file of the tree; ends in `/`. */
+  readonly data: string;
+  /** The scratch object that proves a server's conditional writes. */
+  readonly probe: ObjectKey;
+}
+
+const TENANT = /^[a-z0-9][a-z0-9-]{0,62}$/;
+/** Keeps 600 bytes of path in four segments, or 20 segments of 15 bytes, within the longest key. */
+const MAX_PREFIX_AND_TENANT_BYTES = 66;
+const MAX_KEY_BYTES = 1_024;
+
+/** @throws MemoryError `misconfigured`. */
+export function parseTenantId(text: string): TenantId {
+  if (!TENANT.test(text)) {
+    throw new MemoryError('misconfigured', 'the tenant id does not match [a-z0-9][a-z0-9-]{0,62}');
+  }
+  return text as TenantId;
+}
+
+/** @throws MemoryError `misconfigured` when the prefix is malformed, or too long together with the tenant id. */
+export function createLayout({
+  prefix,
+  tenant,
+}: {
+  readonly prefix: string;
+  readonly tenant: TenantId;
+}): Layout {
+  if (prefix !== '' && !prefix.split('/').every(isValidSegment)) {
+    throw new MemoryError('misconfigured', 'the prefix must be names joined by single slashes');
+  }
+  const value = utf8(prefix).length + tenant.length;
+  if (value > MAX_PREFIX_AND_TENANT_BYTES) {
+    throw new MemoryError('misconfigured', 'the prefix and the tenant id are too long together, in bytes', {
+      details: { value, max: MAX_PREFIX_AND_TENANT_BYTES },
+    });
+  }
+  const top = prefix === '' ? '' : `${prefix}/`;
+  const tenantPrefix = `${top}tenants/${tenant}/`;
+  return {
+    prefix,
+    tenant,
+    keyring: `${top}keyrings/${tenant}` as ObjectKey,
+    tenantPrefix,
+    data: `${tenantPrefix}data/`,
+    probe: `${tenantPrefix}probe` as ObjectKey,
+  };
+}
+
+/**
+ * The key of the file at `path`, which is not the root.
+ *
+ * @throws MemoryError `invalid_path` with `details.tooMany` when the key exceeds 1,024 bytes by that many.
+ */
+export function fileKey(layout: Layout, names: Names, path: MemoryPath): ObjectKey {
+  if (path === MEMORY_ROOT)
+    throw new MemoryError('is_directory', 'the root is no file', { details: { reason: 'root' } });
+  const key = `${layout.data}${names.encodeSegments(segmentsOf(path))}`;
+  const tooMany = utf8(key).length - MAX_KEY_BYTES;
+  if (tooMany > 0) {
+    throw new MemoryError('invalid_path', `the object key of the path is ${tooMany} bytes too long`, {
+      details: { rule: 'key_too_long', tooMany },
+    });
+  }
+  return key as ObjectKey;
+}
+
+/**
+ * What the keys of everything below the directory `path` start with; ends in `/`.
+ *
+ * @throws MemoryError `invalid_path` as `fileKey`.
+ */
+export function directoryPrefix(layout: Layout, names: Names, path: MemoryPath): string {
+  return path === MEMORY_ROOT ? layout.data : `${fileKey(layout, names, path)}/`;
+}
+
+/** The key of an object beside the tree. @throws MemoryError `misconfigured` for a malformed id. */
+export function classKey(layout: Layout, cls: ObjectClass, id: string): ObjectKey {
+  return `${layout.tenantPrefix}${classLogicalName(cls, id).slice(1)}` as ObjectKey;
+}

@@ -1,0 +1,153 @@
+import { MemoryError } from '../errors.ts';
+import { deriveBodyKeys, openChunks, sealChunks } from './chunks.ts';
+import { copyOf } from './encoding.ts';
+import { HEADER_BYTES, OBJECT_START, OFFSET, readHeader } from './header.ts';
+import type { LogicalName } from './logical-name.ts';
+import type { RandomBytes } from './random.ts';
+import type { SealingKeys, TenantKey } from './sealing-keys.ts';
+import { MAX_CONTENT_BYTES, sealedSize } from './size.ts';
+import { equalBytes, KEY_BYTES, NONCE_BYTES, TAG_BYTES, wipe } from './sodium.ts';
+import { ORIGIN_BYTES, openWrap, sealWrap, type Wrapped } from './wrap.ts';
+
+export interface SealRequest {
+  readonly keys: SealingKeys;
+  readonly name: LogicalName;
+  readonly content: Uint8Array;
+  /** Milliseconds since the epoch, below 2^53. */
+  readonly mtime: number;
+  /** 16 bytes; absent: zeros. */
+  readonly origin?: Uint8Array | undefined;
+  readonly random: RandomBytes;
+}
+
+export interface OpenRequest {
+  readonly keys: SealingKeys;
+  /** The name that was asked for, never one taken from the object. */
+  readonly name: LogicalName;
+  readonly object: Uint8Array;
+}
+
+export interface OpenedObject {
+  readonly content: Uint8Array;
+  readonly mtime: number;
+  readonly origin: Uint8Array;
+  readonly contentId: Uint8Array;
+}
+
+export interface RebindRequest {
+  readonly keys: SealingKeys;
+  readonly object: Uint8Array;
+  readonly from: LogicalName;
+  readonly to: LogicalName;
+  /** 16 bytes; absent: the object's own is kept. */
+  readonly origin?: Uint8Array | undefined;
+  readonly random: RandomBytes;
+}
+
+/**
+ * Encrypts `content` with a fresh data key under the active tenant key, bound to `name`. Sealing twice never gives
+ * the same object, so a retry after a conflict seals again (docs/format.md, "Object").
+ *
+ * @throws MemoryError `limit_exceeded` above 2^30 − 1 bytes.
+ */
+export function seal({ keys, name, content, mtime, origin, random }: SealRequest): Uint8Array {
+  if (content.length > MAX_CONTENT_BYTES) {
+    throw new MemoryError('limit_exceeded', 'the content is longer than the format can hold', {
+      details: { limit: 'file_bytes', value: content.length, max: MAX_CONTENT_BYTES },
+    });
+  }
+  const object = new Uint8Array(sealedSize(content.length));
+  object.set(OBJECT_START);
+  object.set(random(OFFSET.commitment - OFFSET.contentId), OFFSET.contentId);
+  const dataKey = random(KEY_BYTES);
+  const { body, commitment } = deriveBodyKeys(dataKey, keys.keyringId, object);
+  object.set(commitment, OFFSET.commitment);
+  const wrapped = { dataKey, length: content.length, mtime, origin: origin ?? new Uint8Array(ORIGIN_BYTES) };
+  bind(object, wrapped, { keys, name, random });
+  sealChunks(content, body, object);
+  wipe(dataKey, body);
+  return object;
+}
+
+/**
+ * Verifies the whole object under the requested name and gives its content; nothing is released before all of it is
+ * authentic (docs/format.md, "Reading an object").
+ *
+ * @throws MemoryError `integrity` for every failure; `details.reason` is `unknown_key` when the object looks
+ * whole but names a tenant key that the keyring does not hold.
+ */
+export function open({ keys, name, object }: OpenRequest): OpenedObject {
+  const { wrapped, content } = verify(object, keys, name);
+  wipe(wrapped.dataKey);
+  return {
+    content,
+    mtime: wrapped.mtime,
+    origin: wrapped.origin,
+    contentId: copyOf(object, OFFSET.contentId, OFFSET.commitment),
+  };
+}
+
+/**
+ * The same content under another name, the active key or another origin: a new nonce and wrap around the same data
+ * key. contentId, length, mtime and chunks stay. The object is verified under `from` as `open` does.
+ *
+ * @throws MemoryError `integrity` as `open`.
+ */
+export function rebind({ keys, object, from, to, origin, random }: RebindRequest): Uint8Array {
+  const { wrapped } = verify(object, keys, from);
+  const rebound = copyOf(object);
+  bind(rebound, { ...wrapped, origin: origin ?? wrapped.origin }, { keys, name: to, random });
+  wipe(wrapped.dataKey);
+  return rebound;
+}
+
+interface Verified {
+  readonly wrapped: Wrapped;
+  readonly content: Uint8Array;
+}
+
+function verify(object: Uint8Array, keys: SealingKeys, name: LogicalName): Verified {
+  const header = readHeader(object);
+  if (header === undefined || object.length < HEADER_BYTES + TAG_BYTES) throw refusal();
+  const key = keys.find(header.keyId);
+  if (key === undefined) throw refusal('unknown_key');
+  const wrapped = openWrap(object, binding(keys, key, name));
+  if (wrapped === undefined || object.length !== sealedSize(wrapped.length)) throw refusal();
+  const { body, commitment } = deriveBodyKeys(wrapped.dataKey, keys.keyringId, object);
+  const committed = equalBytes(commitment, object.subarray(OFFSET.commitment, OFFSET.keyId));
+  const content = committed ? openChunks(object, body, wrapped.length) : undefined;
+  wipe(body);
+  if (content === undefined) {
+    wipe(wrapped.dataKey);
+    throw refusal();
+  }
+  return { wrapped, content };
+}
+
+/** Writes everything from the keyId to the end of the wrap; what stands before it must be in place. */
+function bind(
+  object: Uint8Array,
+  wrapped: Wrapped,
+  {
+    keys,
+    name,
+    random,
+  }: { readonly keys: SealingKeys; readonly name: LogicalName; readonly random: RandomBytes },
+): void {
+  const key = keys.active;
+  object.set(key.keyId, OFFSET.keyId);
+  object.set(random(NONCE_BYTES), OFFSET.nonce);
+  sealWrap(object, wrapped, binding(keys, key, name));
+}
+
+function binding(keys: SealingKeys, key: TenantKey, name: LogicalName): Parameters<typeof openWrap>[1] {
+  return { wrapKey: key.wrapKey, keyringId: keys.keyringId, tenant: keys.tenant, name };
+}
+
+function refusal(reason?: 'unknown_key'): MemoryError {
+  return new MemoryError(
+    'integrity',
+    'an object was refused: it is not what was sealed under this name for this tenant',
+    reason === undefined ? {} : { details: { reason } },
+  );
+}
