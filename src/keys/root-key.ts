@@ -26,7 +26,10 @@ export interface GeneratedKey {
 export interface RootKey {
   /** 1–512 printable ASCII characters; decides which configured root opens a keyring, byte for byte. */
   readonly id: string;
-  generate(context: KeyringContext, options?: { readonly signal?: AbortSignal | undefined }): Promise<GeneratedKey>;
+  generate(
+    context: KeyringContext,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<GeneratedKey>;
   unwrap(
     wrapped: Uint8Array,
     context: KeyringContext,

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { MemoryError } from '../errors.ts';
+import { fromBase64, toBase64url } from '../sealing/base64.ts';
+import { concat, domain, lengthPrefixed, u32, utf8 } from '../sealing/encoding.ts';
+import type { RandomBytes } from '../sealing/random.ts';
+import {
+  deriveKey,
+  hash,
+  KEY_BYTES,
+  loadSodium,
+  NONCE_BYTES,
+  openBox,
+  sealBox,
+  TAG_BYTES,
+} from '../sealing/sodium.ts';
+import type { KeyringContext, RootKey } from './root-key.ts';
+
+const ROOT = domain('root');
+const ROOT_ID = domain('root-id');
+const WRAPPED_BYTES = NONCE_BYTES + KEY_BYTES + TAG_BYTES;
+
+interface Derived {
+  readonly id: string;
+  readonly wrapKey: Uint8Array;
+}
+
+/**
+ * A root key that the process holds itself: 32 bytes, or their padded canonical base64 as it stands in an
+ * environment variable. Its `id` can be read once `loadSodium` has resolved (docs/format.md, "Root keys").
+ *
+ * @throws MemoryError `misconfigured` when the key is neither; the message never holds it.
+ */
+export function envRootKey(
+  key: string | Uint8Array,
+  { random = randomBytes }: { readonly random?: RandomBytes } = {},
+): RootKey {
+  const secret = typeof key === 'string' ? fromBase64(key) : Uint8Array.from(key);
+  if (secret?.length !== KEY_BYTES) {
+    throw new MemoryError('misconfigured', 'a root key must be 32 bytes, or their padded canonical base64');
+  }
+  let derived: Derived | undefined;
+  const derive = (): Derived => {
+    derived ??= {
+      id: `env:${toBase64url(hash(16, secret, ROOT_ID))}`,
+      wrapKey: deriveKey(secret, 1, 'smem-rk1'),
+    };
+    return derived;
+  };
+
+  return {
+    get id() {
+      return derive().id;
+    },
+    async generate(context) {
+      await loadSodium();
+      const nonce = random(NONCE_BYTES);
+      const generated = random(KEY_BYTES);
+      const box = sealBox(generated, { key: derive().wrapKey, nonce, additional: bindingOf(context) });
+      return { key: generated, wrapped: concat(nonce, box) };
+    },
+    async unwrap(wrapped, context) {
+      await loadSodium();
+      const opened =
+        wrapped.length === WRAPPED_BYTES
+          ? openBox(wrapped.subarray(NONCE_BYTES), {
+              key: derive().wrapKey,
+              nonce: wrapped.subarray(0, NONCE_BYTES),
+              additional: bindingOf(context),
+            })
+          : undefined;
+      if (opened === undefined) {
+        throw new MemoryError('integrity', 'a wrapped keyring key was refused by its root key');
+      }
+      return opened;
+    },
+  };
+}
+
+/** The context in the order of the format, whatever order its object was written in. */
+function bindingOf({ app, keyring, kind, tenant, version }: KeyringContext): Uint8Array {
+  const pairs = Object.entries({ app, keyring, kind, tenant, version });
+  const texts = pairs.flat().map((text) => lengthPrefixed(utf8(text)));
+  return concat(ROOT, u32(pairs.length), ...texts);
+}

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { NameMode } from '../sealing/names.ts';
+import type { Layout } from '../sealing/object-keys.ts';
+import type { RandomBytes } from '../sealing/random.ts';
+import { type SharedFlight, startFlight } from './keyring-flight.ts';
+import { type OpenedKeyring, sameBytes } from './keyring-history.ts';
+import { bringToLife, forget, type KeyringLife, type LoadedKeyring } from './keyring-life.ts';
+import { createKeyringSource } from './keyring-source.ts';
+import type { RootKey } from './root-key.ts';
+
+export type { LoadedKeyring } from './keyring-life.ts';
+
+export interface KeyringRequest {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface LoadRequest extends KeyringRequest {
+  /** Make the keyring when neither it nor data is there. */
+  readonly create?: boolean | undefined;
+}
+
+/** One tenant's keyring, cached in the process. */
+export interface KeyringStore {
+  /**
+   * The keyring, from the cache within its time to live; side by side calls share one load, and a failed load is
+   * remembered for 10 s. Undefined, without `create`, when there is neither a keyring nor data.
+   *
+   * @throws MemoryError `key_unavailable` when the tenant was destroyed, its root key is not configured, or it has
+   * data but no keyring; `integrity`; `unsupported_format`; `misconfigured` when the stored name mode is not the
+   * configured one; what the store and the root key throw.
+   */
+  load(request?: LoadRequest): Promise<LoadedKeyring | undefined>;
+  /** For an object under an unknown key: reads the keyring anew, at most once per 30 s; otherwise as `load`. */
+  reload(request?: KeyringRequest): Promise<LoadedKeyring | undefined>;
+  /** Overwrites the keys; what was given out and every later call throws `aborted`. */
+  close(): void;
+}
+
+export interface KeyringStoreOptions {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  /** The first wraps, all unwrap. */
+  readonly rootKeys: readonly RootKey[];
+  /** For creation, `encrypted` by default; when given, a stored keyring of the other mode is refused. */
+  readonly nameMode?: NameMode | undefined;
+  /** 0–900,000; 300,000 by default. */
+  readonly ttlMs?: number | undefined;
+  /** Milliseconds since the epoch. */
+  readonly clock?: (() => number) | undefined;
+  /** Milliseconds that never go back; unlike `clock` they may stand still while the process is frozen. */
+  readonly monotonic?: (() => number) | undefined;
+  readonly random?: RandomBytes | undefined;
+}
+
+interface Load {
+  readonly flight: SharedFlight<LoadedKeyring | undefined>;
+  readonly create: boolean;
+  readonly anew: boolean;
+}
+
+interface Instant {
+  readonly wall: number;
+  readonly steady: number;
+}
+
+const DEFAULT_TTL_MS = 300_000;
+const MAX_TTL_MS = 900_000;
+const FAILURE_MS = 10_000;
+const RELOAD_MS = 30_000;
+
+/** Failures after which keys in the cache are no longer to be used; the others may pass. */
+const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([
+  'integrity',
+  'key_unavailable',
+  'unsupported_format',
+  'misconfigured',
+  'access_denied',
+]);
+
+/** @throws MemoryError `misconfigured` when `ttlMs` is out of range. */
+export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
+  const { layout, ttlMs = DEFAULT_TTL_MS, clock = Date.now, random = randomBytes } = options;
+  const { monotonic = () => performance.now() } = options;
+  if (!(ttlMs >= 0 && ttlMs <= MAX_TTL_MS)) {
+    throw new MemoryError('misconfigured', 'the time to live of a keyring must be 0–900,000 ms');
+  }
+  const source = createKeyringSource({ ...options, clock, random });
+  // One per write of the keyring that this process has met: a few at most.
+  const lives: (KeyringLife & { readonly bytes: Uint8Array })[] = [];
+  let cached: { readonly loaded: LoadedKeyring; readonly since: Instant } | undefined;
+  let failure: { readonly error: unknown; readonly since: Instant } | undefined;
+  let running: Load | undefined;
+  let reloaded: Instant | undefined;
+  let closed = false;
+
+  const now = (): Instant => ({ wall: clock(), steady: monotonic() });
+
+  function isWithin(since: Instant, limit: number): boolean {
+    const { wall, steady } = now();
+    return [wall - since.wall, steady - since.steady].every((age) => age >= 0 && age < limit);
+  }
+
+  function refuseClosed(): void {
+    if (closed) throw new MemoryError('aborted', 'the keyring was closed');
+  }
+
+  function current(): Load | undefined {
+    return running?.flight.abandoned ? undefined : running;
+  }
+
+  function start({ create, anew }: { readonly create: boolean; readonly anew: boolean }): Load {
+    const since = now();
+    const before = current();
+    const flight = startFlight(async (signal) => {
+      await before?.flight.settled;
+      try {
+        return keep(await source.fetch({ create, signal }), since, signal);
+      } catch (error) {
+        note(error, signal);
+        throw error;
+      } finally {
+        if (running === load) running = undefined;
+      }
+    });
+    const load: Load = { flight, create, anew };
+    running = load;
+    return load;
+  }
+
+  function keep(
+    opened: OpenedKeyring | undefined,
+    since: Instant,
+    signal: AbortSignal,
+  ): LoadedKeyring | undefined {
+    if (signal.aborted) {
+      if (opened !== undefined) forget(opened.keyring);
+      throw new MemoryError('aborted', 'the load of the keyring was given up');
+    }
+    failure = undefined;
+    if (opened === undefined) return undefined;
+    const { keyring, bytes } = opened;
+    let life = lives.find((earlier) => sameBytes(earlier.bytes, bytes));
+    if (life === undefined) {
+      life = { ...bringToLife(keyring, layout.tenant), bytes };
+      lives.push(life);
+    } else {
+      forget(keyring);
+    }
+    cached = { loaded: life.loaded, since };
+    return life.loaded;
+  }
+
+  function note(error: unknown, signal: AbortSignal): void {
+    const code = error instanceof MemoryError ? error.code : undefined;
+    if (signal.aborted || code === 'aborted') return;
+    failure = { error, since: now() };
+    if (code !== undefined && FINAL.has(code)) cached = undefined;
+  }
+
+  async function load({ create = false, signal }: LoadRequest = {}): Promise<LoadedKeyring | undefined> {
+    for (;;) {
+      refuseClosed();
+      if (cached !== undefined && isWithin(cached.since, ttlMs)) return cached.loaded;
+      if (failure !== undefined && isWithin(failure.since, FAILURE_MS)) throw failure.error;
+      const joined = current() ?? start({ create, anew: false });
+      const loaded = await joined.flight.join(signal);
+      if (loaded !== undefined || !create || joined.create) return loaded;
+    }
+  }
+
+  return {
+    load,
+    async reload({ signal } = {}) {
+      refuseClosed();
+      const before = current();
+      if (before?.anew) return before.flight.join(signal);
+      if (reloaded !== undefined && isWithin(reloaded, RELOAD_MS)) return load({ signal });
+      reloaded = now();
+      const { flight } = start({ create: false, anew: true });
+      try {
+        return await flight.join(signal);
+      } finally {
+        if (flight.abandoned) reloaded = undefined;
+      }
+    },
+    close() {
+      closed = true;
+      running?.flight.abandon();
+      cached = undefined;
+      for (const life of lives.splice(0)) life.end();
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import { MemoryError } from '../errors.ts';
+import { toBase64url } from '../sealing/base64.ts';
+import { concat, domain, lengthPrefixed, utf8 } from '../sealing/encoding.ts';
+import type { NameMode } from '../sealing/names.ts';
+import type { RandomBytes } from '../sealing/random.ts';
+import { ID_BYTES } from '../sealing/sealing-keys.ts';
+import { KEY_BYTES, NONCE_BYTES, openBox, sealBox, wipe } from '../sealing/sodium.ts';
+import { encodeKeyringHead, keyringRefusal, parseKeyringHead } from './keyring-head.ts';
+import {
+  decodeKeyringSecret,
+  encodeKeyringSecret,
+  isValidKeyList,
+  type KeyringSecret,
+  keyringKey,
+  MAX_TENANT_KEYS,
+} from './keyring-secret.ts';
+import type { KeyringContext, RootKey } from './root-key.ts';
+
+/** A tenant's keys as they are kept in one object (docs/format.md, "Keyring"). Holds secrets. */
+export interface Keyring extends KeyringSecret {
+  /** 1 at creation, one more at every write. */
+  readonly epoch: number;
+  /** 16 bytes, fixed at creation. */
+  readonly keyringId: Uint8Array;
+}
+
+const BOX = domain('keyring');
+
+export function createKeyring({
+  nameMode,
+  random,
+  created,
+}: {
+  readonly nameMode: NameMode;
+  readonly random: RandomBytes;
+  /** Milliseconds since the epoch. */
+  readonly created: number;
+}): Keyring {
+  return {
+    epoch: 1,
+    keyringId: random(ID_BYTES),
+    nameMode,
+    nameKey: random(KEY_BYTES),
+    tenantKeys: [keyringKey(1, created, random(KEY_BYTES))],
+  };
+}
+
+/**
+ * The keyring's next write with one more tenant key, which becomes the active one.
+ *
+ * @throws MemoryError `limit_exceeded` when 64 keys are held already: one must be retired first.
+ */
+export function rotateKeyring(
+  keyring: Keyring,
+  { random, created }: { readonly random: RandomBytes; readonly created: number },
+): Keyring {
+  const { tenantKeys } = keyring;
+  if (tenantKeys.length >= MAX_TENANT_KEYS) {
+    throw new MemoryError('limit_exceeded', 'the keyring is full: retire a tenant key first', {
+      details: { limit: 'tenant_keys', value: tenantKeys.length + 1, max: MAX_TENANT_KEYS },
+    });
+  }
+  const version = (tenantKeys.at(-1)?.version ?? 0) + 1;
+  return {
+    ...keyring,
+    epoch: keyring.epoch + 1,
+    tenantKeys: [...tenantKeys, keyringKey(version, created, random(KEY_BYTES))],
+  };
+}
+
+export interface SealKeyringRequest {
+  readonly keyring: Keyring;
+  readonly tenant: string;
+  readonly rootKey: RootKey;
+  readonly random: RandomBytes;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The keyring's object, under a fresh key that `rootKey` generates and wraps. Requires `loadSodium`.
+ *
+ * @throws MemoryError `integrity` when the root key's answer or the keyring itself is not what the format allows;
+ * failures of the root key pass through.
+ */
+export async function sealKeyring({
+  keyring,
+  tenant,
+  rootKey,
+  random,
+  signal,
+}: SealKeyringRequest): Promise<Uint8Array> {
+  const { epoch, keyringId } = keyring;
+  if (!isValidKeyList(keyring.tenantKeys)) throw keyringRefusal();
+  const { key, wrapped } = await rootKey.generate(contextOf(keyringId, tenant), { signal });
+  if (key.length !== KEY_BYTES) throw keyringRefusal();
+  const head = encodeKeyringHead({ epoch, keyringId, rootId: rootKey.id, wrapped });
+  const nonce = random(NONCE_BYTES);
+  const secret = encodeKeyringSecret(keyring);
+  const box = sealBox(secret, { key, nonce, additional: boxBinding(head, tenant) });
+  wipe(key, secret);
+  return concat(head, nonce, box);
+}
+
+export interface OpenKeyringRequest {
+  readonly bytes: Uint8Array;
+  readonly tenant: string;
+  /** Only the one whose id the keyring names is used. */
+  readonly rootKeys: readonly RootKey[];
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The keyring in an object, with one call to its root key. Requires `loadSodium`.
+ *
+ * @throws MemoryError `integrity`; `key_unavailable` for the shred marker or a root key that is not configured;
+ * `unsupported_format` for another version. Failures of the root key pass through.
+ */
+export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyringRequest): Promise<Keyring> {
+  const { epoch, keyringId, rootId, wrapped, length } = parseKeyringHead(bytes);
+  const rootKey = rootKeys.find(({ id }) => id === rootId);
+  if (rootKey === undefined) {
+    throw new MemoryError('key_unavailable', 'the root key that wraps the keyring is not configured');
+  }
+  const key = await rootKey.unwrap(wrapped, contextOf(keyringId, tenant), { signal });
+  if (key.length !== KEY_BYTES) throw keyringRefusal();
+  const secret = openBox(bytes.subarray(length + NONCE_BYTES), {
+    key,
+    nonce: bytes.subarray(length, length + NONCE_BYTES),
+    additional: boxBinding(bytes.subarray(0, length), tenant),
+  });
+  wipe(key);
+  const decoded = secret === undefined ? undefined : decodeKeyringSecret(secret);
+  if (secret !== undefined) wipe(secret);
+  if (decoded === undefined) throw keyringRefusal();
+  return { epoch, keyringId, ...decoded };
+}
+
+function contextOf(keyringId: Uint8Array, tenant: string): KeyringContext {
+  return { app: 'sealed-memory', keyring: toBase64url(keyringId), kind: 'keyring', tenant, version: '1' };
+}
+
+function boxBinding(head: Uint8Array, tenant: string): Uint8Array {
+  return concat(BOX, head, lengthPrefixed(utf8(tenant)));
+}
