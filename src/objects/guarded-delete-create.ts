@@ -1,0 +1,55 @@
+import { MemoryError } from '../errors.ts';
+import type { Pause } from '../pause.ts';
+import { TOMBSTONE_BYTES } from '../sealing/size.ts';
+import type { ObjectKey, ObjectStore, WriteResult } from './object-store.ts';
+
+export interface CreateRequest {
+  readonly store: ObjectStore;
+  readonly key: ObjectKey;
+  readonly body: Uint8Array;
+  readonly signal: AbortSignal | undefined;
+  readonly pause: Pause;
+  readonly now: () => number;
+}
+
+/** How long a create waits for a tombstone to go, in milliseconds. */
+const PATIENCE_MS = 5000;
+/** A delete may still be on its way to a younger tombstone, and would remove what replaced it. */
+const TAKEOVER_AGE_MS = 60_000;
+const FIRST_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 500;
+
+/**
+ * Creates an object where nothing or only a tombstone is: waits for the tombstone to go, takes over one that a
+ * crash left behind, and throws `unavailable` when neither happens in time.
+ */
+export async function createPastTombstones(request: CreateRequest): Promise<WriteResult> {
+  const { store, key, body, signal } = request;
+  const deadline = request.now() + PATIENCE_MS;
+  for (let round = 0; ; round++) {
+    const created = await store.put(key, body, { mode: 'create', signal });
+    if ('etag' in created || created.conflict !== 'exists') return created;
+
+    const found = await store.head(key, { signal });
+    if (found !== undefined && found.size !== TOMBSTONE_BYTES) return created;
+    // Our own lost attempt may be what was deleted meanwhile: creating it again would undo that delete.
+    if (created.retried) throw new MemoryError('outcome_unknown', 'A created object vanished unconfirmed.');
+
+    if (found !== undefined && found.servedAt - found.lastModified > TAKEOVER_AGE_MS) {
+      const taken = await store.put(key, body, { mode: { ifMatch: found.etag }, signal });
+      if ('etag' in taken) return taken;
+      if (taken.retried) return settleTakeover(request);
+    }
+    if (request.now() >= deadline) {
+      throw new MemoryError('unavailable', 'Another process has not finished deleting the object.');
+    }
+    await request.pause(Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** round), signal);
+  }
+}
+
+/** After an attempt of ours that may have landed: what is there decides, and the caller recognizes its own. */
+async function settleTakeover({ store, key, signal }: CreateRequest): Promise<WriteResult> {
+  const found = await store.head(key, { signal });
+  if (found !== undefined && found.size !== TOMBSTONE_BYTES) return { conflict: 'exists', retried: true };
+  throw new MemoryError('outcome_unknown', 'A created object vanished unconfirmed.');
+}

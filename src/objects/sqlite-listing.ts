@@ -1,0 +1,100 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import type { ETag, ListedObject, ObjectKey } from './object-store.ts';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+export interface PageRequest {
+  readonly prefix: string;
+  readonly delimiter: '/' | undefined;
+  /** The first key that may be listed, in bytes. */
+  readonly from: Uint8Array;
+  readonly maxKeys: number;
+}
+
+export interface Page {
+  readonly objects: readonly ListedObject[];
+  readonly prefixes: readonly string[];
+  /** Where the next page begins; undefined on the last one. */
+  readonly next: Uint8Array | undefined;
+}
+
+interface ListedRow {
+  readonly key: Uint8Array;
+  readonly etag: ETag;
+  readonly last_modified: number;
+  readonly size: number;
+}
+
+/** The bytes a key is stored and ordered by. */
+export function keyBytes(key: string): Uint8Array {
+  return encoder.encode(key);
+}
+
+/** The first key of a listing. */
+export function listingStart(prefix: string, startAfter: string | undefined): Uint8Array {
+  const first = keyBytes(prefix);
+  if (startAfter === undefined) return first;
+  const after = keyAfter(keyBytes(startAfter));
+  return compareBytes(after, first) > 0 ? after : first;
+}
+
+/** Reads one page; a common prefix is passed over by one seek, however many keys lie below it. */
+export function readPage(database: DatabaseSync, request: PageRequest): Page {
+  const end = prefixEnd(keyBytes(request.prefix));
+  const select = database.prepare(
+    `SELECT key, etag, last_modified, length(body) AS size FROM objects
+     WHERE key >= ? ${end === undefined ? '' : 'AND key < ?'} ORDER BY key`,
+  );
+  const objects: ListedObject[] = [];
+  const prefixes: string[] = [];
+  let from: Uint8Array | undefined = request.from;
+  while (from !== undefined) {
+    const rows = end === undefined ? select.iterate(from) : select.iterate(from, end);
+    from = undefined;
+    for (const row of rows as Iterable<unknown> as Iterable<ListedRow>) {
+      if (objects.length + prefixes.length === request.maxKeys) return { objects, prefixes, next: row.key };
+      const key = decoder.decode(row.key);
+      const cut =
+        request.delimiter === undefined ? -1 : key.indexOf(request.delimiter, request.prefix.length);
+      if (cut >= 0) {
+        const common = key.slice(0, cut + 1);
+        prefixes.push(common);
+        from = prefixEnd(keyBytes(common));
+        break;
+      }
+      objects.push({
+        key: key as ObjectKey,
+        etag: row.etag,
+        size: row.size,
+        lastModified: row.last_modified,
+      });
+    }
+  }
+  return { objects, prefixes, next: undefined };
+}
+
+function keyAfter(key: Uint8Array): Uint8Array {
+  const next = new Uint8Array(key.length + 1);
+  next.set(key);
+  return next;
+}
+
+/** The first key behind all that begin with the prefix. UTF-8 has no byte 0xFF, so the last byte has a successor. */
+function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
+  const end = prefix.slice();
+  const last = end.at(-1);
+  if (last === undefined) return undefined;
+  end[end.length - 1] = last + 1;
+  return end;
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const difference = (a[i] ?? 0) - (b[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
