@@ -1,0 +1,142 @@
+import type { BetaToolResultContentBlockParam } from '@anthropic-ai/sdk/resources/beta';
+import { MemoryError } from '../errors.ts';
+import type { MemoryCommand } from '../memory/command.ts';
+import { insertAfterLine, replaceOnce } from '../memory/edit.ts';
+import { imageMediaType } from '../memory/image.ts';
+import { viewDirectory } from '../memory/listing.ts';
+import { MEMORY_ROOT } from '../memory/path.ts';
+import { successSentence } from '../memory/reply.ts';
+import { decodeText, encodeText } from '../memory/text.ts';
+import { editSnippet, viewFile } from '../memory/view.ts';
+import { toBase64 } from '../sealing/base64.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Claim } from './command-order.ts';
+
+/** What the model reads: a sentence, or content blocks for an image. */
+export type MemoryContent = string | BetaToolResultContentBlockParam[];
+
+export interface CommandContext {
+  readonly vault: Vault;
+  /** What `create` does where a file exists. */
+  readonly onExists: 'error' | 'overwrite';
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A listing shows at most so many files and says where it stopped. */
+const MAX_LISTED_FILES = 100_000;
+
+type CommandOf<Name extends MemoryCommand['command']> = Extract<MemoryCommand, { command: Name }>;
+
+/** Carries one command out and answers with what the model reads. Throws `MemoryError`. */
+export async function runCommand(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
+  switch (command.command) {
+    case 'view':
+      return view(context, command);
+    case 'create':
+      return create(context, command);
+    case 'str_replace':
+      return strReplace(context, command);
+    case 'insert':
+      return insert(context, command);
+    case 'delete':
+      return remove(context, command);
+    case 'rename':
+      return rename(context, command);
+  }
+}
+
+/** The paths a command stands in the order for. */
+export function claimsOf(command: MemoryCommand): readonly Claim[] {
+  switch (command.command) {
+    case 'view':
+      return [{ path: command.target.path, mode: 'read' }];
+    case 'rename':
+      return [
+        { path: command.source.path, mode: 'write' },
+        { path: command.destination.path, mode: 'write' },
+      ];
+    default:
+      return [{ path: command.target.path, mode: 'write' }];
+  }
+}
+
+async function view(context: CommandContext, command: CommandOf<'view'>): Promise<MemoryContent> {
+  const { vault, signal } = context;
+  const { given, path } = command.target;
+  const content = path === MEMORY_ROOT ? undefined : await vault.read(path, { signal });
+  if (content !== undefined) return showFile(command, content);
+  const { files, truncated } = await vault.list(path, { signal, maxFiles: MAX_LISTED_FILES });
+  if (files.length === 0 && path !== MEMORY_ROOT) {
+    throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
+  }
+  const truncatedAt = truncated ? files.length : undefined;
+  return viewDirectory({ given, path, files, viewRange: command.viewRange, truncatedAt });
+}
+
+function showFile(command: CommandOf<'view'>, content: Uint8Array): MemoryContent {
+  const { given, path } = command.target;
+  const mediaType = imageMediaType(path, content);
+  if (mediaType !== undefined) {
+    const source = { type: 'base64' as const, media_type: mediaType, data: toBase64(content) };
+    return [{ type: 'image', source }];
+  }
+  return viewFile({ given, text: textOf(content), viewRange: command.viewRange });
+}
+
+async function create(context: CommandContext, command: CommandOf<'create'>): Promise<string> {
+  const { vault, signal, onExists } = context;
+  const content = encodeText(command.fileText);
+  const { path } = command.target;
+  if (onExists === 'overwrite') await vault.overwrite(path, content, { signal });
+  else await vault.create(path, content, { signal });
+  return successSentence(command);
+}
+
+async function strReplace(context: CommandContext, command: CommandOf<'str_replace'>): Promise<string> {
+  const snippet = await context.vault.edit(
+    command.target.path,
+    (content) => {
+      const replacement = replaceOnce(textOf(content), command.oldStr, command.newStr);
+      return { content: encodeText(replacement.text), result: editSnippet(replacement) };
+    },
+    { signal: context.signal },
+  );
+  return successSentence(command, snippet);
+}
+
+async function insert(context: CommandContext, command: CommandOf<'insert'>): Promise<string> {
+  await context.vault.edit(
+    command.target.path,
+    (content) => {
+      const text = insertAfterLine(textOf(content), command.insertLine, command.insertText);
+      return { content: encodeText(text), result: undefined };
+    },
+    { signal: context.signal },
+  );
+  return successSentence(command);
+}
+
+async function remove(context: CommandContext, command: CommandOf<'delete'>): Promise<string> {
+  if (command.target.path === MEMORY_ROOT) throw refusedRoot('delete_root');
+  await context.vault.remove(command.target.path, { signal: context.signal });
+  return successSentence(command);
+}
+
+async function rename(context: CommandContext, command: CommandOf<'rename'>): Promise<string> {
+  const { source, destination } = command;
+  if (source.path === MEMORY_ROOT) throw refusedRoot('rename_root');
+  await context.vault.move({ from: source.path, to: destination.path }, { signal: context.signal });
+  return successSentence(command);
+}
+
+function refusedRoot(reason: 'delete_root' | 'rename_root'): MemoryError {
+  return new MemoryError('invalid_command', 'the root can be neither deleted nor renamed', {
+    details: { reason },
+  });
+}
+
+function textOf(content: Uint8Array): string {
+  const text = decodeText(content);
+  if (text !== undefined) return text;
+  throw new MemoryError('not_text', 'the file is not UTF-8 text', { details: { size: content.length } });
+}

@@ -1,0 +1,33 @@
+import type { KeyringStore, LoadedKeyring } from '../keys/keyring-store.ts';
+import type { Logger } from '../logger.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { Pause } from '../pause.ts';
+import type { Layout } from '../sealing/object-keys.ts';
+import type { RandomBytes } from '../sealing/random.ts';
+
+/** What every verb of the vault stands on. One tenant's; never shared between tenants. */
+export interface VaultContext {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly keyrings: KeyringStore;
+  /** The largest content that is written or read, in bytes. */
+  readonly maxFileBytes: number;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  readonly random: RandomBytes;
+  readonly pause: Pause;
+  readonly logger: Logger;
+}
+
+/** A context whose keyring is open: what the verbs that write work with. */
+export interface OpenVault extends VaultContext {
+  readonly keyring: LoadedKeyring;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface VerbOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How many objects of a directory are handled side by side. */
+export const SIDE_BY_SIDE = 32;

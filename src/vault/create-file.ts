@@ -1,0 +1,66 @@
+import { MemoryError } from '../errors.ts';
+import type { MemoryPath } from '../memory/path.ts';
+import { logicalName } from '../sealing/logical-name.ts';
+import { fileKey } from '../sealing/object-keys.ts';
+import { seal } from '../sealing/sealed-object.ts';
+import { clashError, findClash } from './clashes.ts';
+import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
+import type { OpenVault } from './context.ts';
+import { untilSettled } from './retry.ts';
+import { orTakeBack, undoPut, type Written } from './undo.ts';
+
+/**
+ * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then as many checks side by side
+ * as the path is deep.
+ *
+ * @throws MemoryError `already_exists` when a file is there, or above the path (`reason: 'below_file'`);
+ * `is_directory` when a directory is there; `limit_exceeded`.
+ */
+export async function createFile(vault: OpenVault, path: MemoryPath, content: Uint8Array): Promise<void> {
+  const key = fileKey(vault.layout, vault.keyring.names, path);
+  const outcome = await confirmedPut(vault, { key, sealed: sealFor(vault, path, content), mode: 'create' });
+  if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
+  await refuseClash(vault, { path, key, etag: outcome.etag });
+}
+
+/** Creates the file or replaces what is there, always conditionally, so that no write passes another unseen. */
+export async function overwriteFile(vault: OpenVault, path: MemoryPath, content: Uint8Array): Promise<void> {
+  const key = fileKey(vault.layout, vault.keyring.names, path);
+  await untilSettled(vault, async () => {
+    const current = await vault.store.head(key, { signal: vault.signal });
+    const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
+    const outcome = await confirmedPut(vault, { key, sealed: sealFor(vault, path, content), mode });
+    if ('conflict' in outcome) return 'again';
+    if (current === undefined) await refuseClash(vault, { path, key, etag: outcome.etag });
+    return undefined;
+  });
+}
+
+/** Seals `content` anew for `path`; every attempt to write it seals afresh. */
+export function sealFor(vault: OpenVault, path: MemoryPath, content: Uint8Array): Uint8Array {
+  refuseTooLarge(vault, content);
+  return seal({
+    keys: vault.keyring.keys,
+    name: logicalName(path),
+    content,
+    mtime: vault.clock(),
+    random: vault.random,
+  });
+}
+
+function refuseTooLarge(vault: OpenVault, content: Uint8Array): void {
+  if (content.length <= vault.maxFileBytes) return;
+  throw new MemoryError('limit_exceeded', 'the content is larger than the file limit', {
+    details: { limit: 'file_bytes', value: content.length, max: vault.maxFileBytes },
+  });
+}
+
+async function refuseClash(
+  vault: OpenVault,
+  written: Written & { readonly path: MemoryPath },
+): Promise<void> {
+  const clash = await orTakeBack(vault, written, () => findClash(vault, written.path));
+  if (clash === undefined) return;
+  if ((await undoPut(vault, written)) === 'built_on') return;
+  throw clashError(clash);
+}

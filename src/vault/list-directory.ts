@@ -1,0 +1,86 @@
+import { joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../memory/path.ts';
+import type { ETag, ListedObject, ObjectKey } from '../objects/object-store.ts';
+import { directoryPrefix, fileKey } from '../sealing/object-keys.ts';
+import { contentLength } from '../sealing/size.ts';
+import type { OpenVault } from './context.ts';
+import { listObjects } from './list-objects.ts';
+
+/** A file as a listing shows it. Names are decoded, sizes computed; neither is authenticated. */
+export interface ListedEntry {
+  readonly path: MemoryPath;
+  /** Bytes of plaintext. */
+  readonly size: number;
+  readonly key: ObjectKey;
+  readonly etag: ETag;
+}
+
+export interface DirectoryListing {
+  /** Every file below the directory at any depth, in the store's order. */
+  readonly files: readonly ListedEntry[];
+  /** Objects that no writer of this tenant made: passed over, counted. */
+  readonly foreign: number;
+  /** The listing stopped here because it reached the limit of files. */
+  readonly truncated: boolean;
+}
+
+/**
+ * All files below `directory`; empty when it does not exist. One LIST per 1,000 objects, one after the other; with
+ * `sideBySide` those after the first run together, at the price of a few more.
+ */
+export async function listDirectory(
+  vault: OpenVault,
+  directory: MemoryPath,
+  options: { readonly maxFiles?: number | undefined; readonly sideBySide?: boolean } = {},
+): Promise<DirectoryListing> {
+  const { maxFiles = Number.POSITIVE_INFINITY, sideBySide = false } = options;
+  const prefix = directoryPrefix(vault.layout, vault.keyring.names, directory);
+  const { objects, truncated } = await listObjects(vault, { prefix, maxObjects: maxFiles, sideBySide });
+  const files = objects
+    .map((object) => decodeEntry(vault, { directory, prefix, object }))
+    .filter((entry) => entry !== undefined);
+  const foreign = objects.length - files.length;
+  if (foreign > 0)
+    vault.logger.warn('objects that no writer of this tenant made were passed over', { foreign });
+  return { files, foreign, truncated };
+}
+
+export type PathKind =
+  | { readonly kind: 'file'; readonly file: ListedEntry }
+  | { readonly kind: 'directory'; readonly listing: DirectoryListing };
+
+/**
+ * What `path` is, from one sequence of LISTs: the file itself is the first key that starts with its own name, and
+ * what lies below a directory follows. A missing path is an empty directory.
+ */
+export async function listPath(vault: OpenVault, path: MemoryPath): Promise<PathKind> {
+  const key = fileKey(vault.layout, vault.keyring.names, path);
+  const prefix = `${key}/`;
+  const files: ListedEntry[] = [];
+  let foreign = 0;
+  for await (const page of vault.store.list({ prefix: key, signal: vault.signal })) {
+    for (const object of page.objects) {
+      if (object.key === key) return { kind: 'file', file: fileEntry(path, object) };
+      if (!object.key.startsWith(prefix)) continue;
+      const entry = decodeEntry(vault, { directory: path, prefix, object });
+      if (entry === undefined) foreign++;
+      else files.push(entry);
+    }
+  }
+  return { kind: 'directory', listing: { files, foreign, truncated: false } };
+}
+
+function fileEntry(path: MemoryPath, object: ListedObject): ListedEntry {
+  return { path, size: contentLength(object.size) ?? 0, key: object.key, etag: object.etag };
+}
+
+function decodeEntry(
+  vault: OpenVault,
+  listed: { readonly directory: MemoryPath; readonly prefix: string; readonly object: ListedObject },
+): ListedEntry | undefined {
+  const { directory, prefix, object } = listed;
+  const size = contentLength(object.size);
+  const base = segmentsOf(directory);
+  const below = vault.keyring.names.decodeRelative(base, object.key.slice(prefix.length));
+  if (size === undefined || below === undefined) return undefined;
+  return { path: joinPath(MEMORY_ROOT, ...base, ...below), size, key: object.key, etag: object.etag };
+}

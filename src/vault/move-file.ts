@@ -1,0 +1,100 @@
+import { MemoryError } from '../errors.ts';
+import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
+import type { DeleteFailure, ETag, ObjectKey } from '../objects/object-store.ts';
+import { logicalName } from '../sealing/logical-name.ts';
+import { fileKey } from '../sealing/object-keys.ts';
+import { rebind } from '../sealing/sealed-object.ts';
+import { clashError, findClash } from './clashes.ts';
+import { confirmedPut } from './confirmed-put.ts';
+import type { OpenVault } from './context.ts';
+import { type FileVersion, readFile } from './read-file.ts';
+import { untilSettled } from './retry.ts';
+import { undoPut } from './undo.ts';
+
+export interface Move {
+  readonly from: MemoryPath;
+  readonly to: MemoryPath;
+}
+
+/**
+ * Moves the file whose version `source` was just read: a copy bound to the new path, then a guarded delete of
+ * exactly the version that was copied. A crash in between leaves the file at both places, never at none.
+ *
+ * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
+ * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept.
+ */
+export async function moveFile(vault: OpenVault, move: Move, source: FileVersion): Promise<void> {
+  const key = fileKey(vault.layout, vault.keyring.names, move.to);
+  const written = await confirmedPut(vault, { key, sealed: copyFor(vault, move, source), mode: 'create' });
+  if ('conflict' in written) throw targetExists();
+  const target = { key, etag: written.etag };
+  const clash = await findClash(vault, move.to, ancestorsOf(move.from));
+  if (clash !== undefined && (await undoPut(vault, target)) === 'undone') {
+    throw clash === 'file_above' ? clashError(clash) : targetExists();
+  }
+  await removeSource(vault, move, { source, target });
+}
+
+interface Copied {
+  readonly source: FileVersion;
+  readonly target: { readonly key: ObjectKey; readonly etag: ETag };
+}
+
+/** Deletes the source as it was copied; where it has changed, the newer version is copied over ours first. */
+async function removeSource(vault: OpenVault, move: Move, copied: Copied): Promise<void> {
+  const key = fileKey(vault.layout, vault.keyring.names, move.from);
+  let { source, target } = copied;
+  await untilSettled(vault, async () => {
+    const [failure] = await vault.store.delete([{ key, ifMatch: source.stored.etag }], {
+      signal: vault.signal,
+    });
+    if (failure === undefined) return undefined;
+    refuseUnknown(failure);
+    const current = await readFile(vault, move.from);
+    if (current === undefined) return giveUpTarget(vault, target);
+    const written = await confirmedPut(vault, {
+      key: target.key,
+      sealed: copyFor(vault, move, current),
+      mode: { ifMatch: target.etag },
+    });
+    if ('conflict' in written) throw bothKept();
+    source = current;
+    target = { key: target.key, etag: written.etag };
+    return 'again';
+  });
+}
+
+/** The source is gone by somebody else's delete or rename, which therefore came first: our copy must not stay. */
+async function giveUpTarget(vault: OpenVault, target: Copied['target']): Promise<never> {
+  if ((await undoPut(vault, target)) === 'built_on') throw bothKept();
+  throw new MemoryError('not_found', 'the source was deleted or renamed by somebody else');
+}
+
+/** A delete without a certain end: the file may lie at both places, and nothing may be taken back. */
+function refuseUnknown(failure: DeleteFailure): void {
+  if ('error' in failure) throw failure.error;
+  if (failure.conflict === 'missing' && failure.retried) {
+    throw new MemoryError('outcome_unknown', 'no answer tells who removed the source');
+  }
+}
+
+/** The object of `version`, bound to the target path. */
+function copyFor(vault: OpenVault, move: Move, version: FileVersion): Uint8Array {
+  return rebind({
+    keys: version.keys,
+    object: version.stored.body,
+    from: logicalName(move.from),
+    to: logicalName(move.to),
+    random: vault.random,
+  });
+}
+
+export function targetExists(): MemoryError {
+  return new MemoryError('already_exists', 'the target of the rename exists');
+}
+
+export function bothKept(): MemoryError {
+  return new MemoryError('version_conflict', 'both places changed during the rename; both were kept', {
+    details: { reason: 'both_kept' },
+  });
+}

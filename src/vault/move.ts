@@ -1,0 +1,47 @@
+import { MemoryError } from '../errors.ts';
+import { isWithin, MEMORY_ROOT } from '../memory/path.ts';
+import type { OpenVault } from './context.ts';
+import { listDirectory, listPath } from './list-directory.ts';
+import { moveDirectory } from './move-directory.ts';
+import { type Move, moveFile, targetExists } from './move-file.ts';
+import { readFile } from './read-file.ts';
+
+/**
+ * Renames a file or a directory. A missing source is reported before anything that is wrong with the target, and
+ * nothing is ever overwritten.
+ *
+ * @throws MemoryError `not_found`, `already_exists`, `invalid_command` (`reason`: `root`, `into_itself`),
+ * `version_conflict` when a file changed at both places and was kept at both.
+ */
+export async function movePath(vault: OpenVault, move: Move): Promise<void> {
+  const source = await readFile(vault, move.from);
+  if (source !== undefined) {
+    refuseTarget(move, 'file');
+    await moveFile(vault, move, source);
+    return;
+  }
+  const { files } = await listDirectory(vault, move.from);
+  if (files.length === 0) {
+    throw new MemoryError('not_found', 'there is neither a file nor a directory at the source');
+  }
+  refuseTarget(move, 'directory');
+  const target = await listPath(vault, move.to);
+  if (target.kind === 'file' || target.listing.files.length > 0) throw targetExists();
+  await moveDirectory(vault, move, files);
+}
+
+/** What is wrong with the target whatever the store holds. */
+function refuseTarget(move: Move, source: 'file' | 'directory'): void {
+  if (move.to === move.from) throw targetExists();
+  if (move.to === MEMORY_ROOT) {
+    throw new MemoryError('invalid_command', 'the root is no target', { details: { reason: 'root' } });
+  }
+  if (!isWithin(move.to, move.from)) return;
+  throw source === 'directory'
+    ? new MemoryError('invalid_command', 'a directory cannot move into itself', {
+        details: { reason: 'into_itself' },
+      })
+    : new MemoryError('already_exists', 'the source file lies above the target', {
+        details: { reason: 'below_file' },
+      });
+}

@@ -1,0 +1,46 @@
+import { MemoryError } from '../errors.ts';
+import type { MemoryPath } from '../memory/path.ts';
+import type { StoredObject } from '../objects/object-store.ts';
+import { logicalName } from '../sealing/logical-name.ts';
+import { fileKey } from '../sealing/object-keys.ts';
+import { type OpenedObject, open } from '../sealing/sealed-object.ts';
+import type { SealingKeys } from '../sealing/sealing-keys.ts';
+import { sealedSize } from '../sealing/size.ts';
+import type { OpenVault } from './context.ts';
+
+/** One version of a file: what it says, and the object it came from. */
+export interface FileVersion extends OpenedObject {
+  readonly stored: StoredObject;
+  /** The keys that opened it; newer than the vault's where another process has rotated them. */
+  readonly keys: SealingKeys;
+}
+
+/**
+ * Reads and verifies the file at `path`; undefined when none is there. One GET.
+ *
+ * @throws MemoryError `integrity` when the object is not what was sealed for this path; `limit_exceeded` before
+ * buffering when it is larger than the vault's file limit.
+ */
+export async function readFile(vault: OpenVault, path: MemoryPath): Promise<FileVersion | undefined> {
+  const key = fileKey(vault.layout, vault.keyring.names, path);
+  const stored = await vault.store.get(key, {
+    maxBytes: sealedSize(vault.maxFileBytes),
+    signal: vault.signal,
+  });
+  if (stored === undefined || stored === 'not_modified') return undefined;
+  return openStored(vault, path, stored);
+}
+
+/** A key id that the cached keyring lacks may belong to a rotation of another process: the keyring is read once more. */
+async function openStored(vault: OpenVault, path: MemoryPath, stored: StoredObject): Promise<FileVersion> {
+  const { keys } = vault.keyring;
+  const name = logicalName(path);
+  try {
+    return { ...open({ keys, name, object: stored.body }), stored, keys };
+  } catch (error) {
+    if (!(error instanceof MemoryError) || error.details['reason'] !== 'unknown_key') throw error;
+    const reloaded = await vault.keyrings.reload({ signal: vault.signal });
+    if (reloaded === undefined) throw error;
+    return { ...open({ keys: reloaded.keys, name, object: stored.body }), stored, keys: reloaded.keys };
+  }
+}

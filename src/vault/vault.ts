@@ -1,0 +1,95 @@
+import { MemoryError } from '../errors.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../memory/path.ts';
+import type { OpenVault, VaultContext, VerbOptions } from './context.ts';
+import { createFile, overwriteFile } from './create-file.ts';
+import { type Edited, editFile } from './edit-file.ts';
+import { type DirectoryListing, listDirectory } from './list-directory.ts';
+import { movePath } from './move.ts';
+import type { Move } from './move-file.ts';
+import { readFile } from './read-file.ts';
+import { removePath } from './remove.ts';
+
+/**
+ * One tenant's encrypted tree: files at memory paths, directories that exist while a file is below them. Every verb
+ * loads the tenant's keyring first; reading from a tenant that has none finds nothing, writing creates it.
+ *
+ * All verbs throw `MemoryError`: besides the codes named at each of them the store's and the keyring's.
+ */
+export interface Vault {
+  /** The file's bytes, verified; undefined when there is no such file. */
+  read(path: MemoryPath, options?: VerbOptions): Promise<Uint8Array | undefined>;
+  /** Every file below the directory; empty when it does not exist. */
+  list(
+    directory: MemoryPath,
+    options?: VerbOptions & { readonly maxFiles?: number },
+  ): Promise<DirectoryListing>;
+  /** @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`. */
+  create(path: MemoryPath, content: Uint8Array, options?: VerbOptions): Promise<void>;
+  /** Creates or replaces. @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`. */
+  overwrite(path: MemoryPath, content: Uint8Array, options?: VerbOptions): Promise<void>;
+  /** @throws MemoryError `not_found`, `version_conflict`, and whatever `edit` throws. */
+  edit<T>(path: MemoryPath, edit: (content: Uint8Array) => Edited<T>, options?: VerbOptions): Promise<T>;
+  /** A file or a directory with all below. @throws MemoryError `not_found`. */
+  remove(path: MemoryPath, options?: VerbOptions): Promise<void>;
+  /** A file or a directory. @throws MemoryError `not_found`, `already_exists`, `invalid_command`. */
+  move(move: Move, options?: VerbOptions): Promise<void>;
+}
+
+export function createVault(context: VaultContext): Vault {
+  const reading = async (options: VerbOptions): Promise<OpenVault | undefined> => {
+    const keyring = await context.keyrings.load({ signal: options.signal });
+    return keyring && { ...context, keyring, signal: options.signal };
+  };
+  const changing = async (options: VerbOptions): Promise<OpenVault> => {
+    const vault = await reading(options);
+    if (vault === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
+    return vault;
+  };
+  const writing = async (options: VerbOptions): Promise<OpenVault> => {
+    const keyring = await context.keyrings.load({ create: true, signal: options.signal });
+    if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
+    return { ...context, keyring, signal: options.signal };
+  };
+
+  return {
+    async read(path, options = {}) {
+      const vault = await reading(options);
+      if (vault === undefined || path === MEMORY_ROOT) return undefined;
+      return (await readFile(vault, path))?.content;
+    },
+    async list(directory, options = {}) {
+      const vault = await reading(options);
+      if (vault === undefined) return { files: [], foreign: 0, truncated: false };
+      return listDirectory(vault, directory, { maxFiles: options.maxFiles, sideBySide: true });
+    },
+    async create(path, content, options = {}) {
+      refuseRoot(path);
+      await createFile(await writing(options), path, content);
+    },
+    async overwrite(path, content, options = {}) {
+      refuseRoot(path);
+      await overwriteFile(await writing(options), path, content);
+    },
+    async edit(path, edit, options = {}) {
+      const vault = await changing(options);
+      if (path === MEMORY_ROOT) throw new MemoryError('not_found', 'the root is no file');
+      return editFile(vault, path, edit);
+    },
+    async remove(path, options = {}) {
+      refuseRoot(path);
+      await removePath(await changing(options), path);
+    },
+    async move(move, options = {}) {
+      refuseRoot(move.from);
+      await movePath(await changing(options), move);
+    },
+  };
+}
+
+/** The root is a directory that always exists: it is neither written, deleted nor renamed. */
+function refuseRoot(path: MemoryPath): void {
+  if (path !== MEMORY_ROOT) return;
+  throw new MemoryError('invalid_command', 'the root cannot be changed itself', {
+    details: { reason: 'root' },
+  });
+}
