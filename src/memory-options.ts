@@ -1,0 +1,73 @@
+import { type Config, readConfig, type SuppliedSetting } from './config.ts';
+import { MemoryError } from './errors.ts';
+import { envRootKey } from './keys/env-root-key.ts';
+import type { RootKey } from './keys/root-key.ts';
+import type { Logger } from './logger.ts';
+import type { ObjectStore } from './objects/object-store.ts';
+import type { AwsCredentials } from './open-object-store.ts';
+import type { S3Config } from './s3-config.ts';
+import type { ToolErrorClass } from './tool/memory-tool.ts';
+
+/** Padded base64 of 32 bytes, the 32 bytes, or whatever else holds a root key. */
+export type RootKeyInput = string | Uint8Array | RootKey;
+
+/** What is absent is read from the environment (`.env.example` lists the variables). */
+export interface MemoryOptions {
+  /** `memory:`, `sqlite:PATH`, `s3://bucket/prefix`, or a store that the caller opened and closes. */
+  readonly store?: string | ObjectStore | undefined;
+  /** Whose memory: `[a-z0-9][a-z0-9-]{0,62}`, visible in object keys. Never take it from the model. */
+  readonly tenant?: string | undefined;
+  /** The first wraps what is written, all of them open what is read. */
+  readonly rootKey?: RootKeyInput | readonly RootKeyInput[] | undefined;
+  /** `doc` (default): the documented sentences. `sdk`: the wording of the SDK's filesystem tool. */
+  readonly profile?: 'doc' | 'sdk' | undefined;
+  /** What `create` does where a file exists; default `error`. */
+  readonly onExists?: 'error' | 'overwrite' | undefined;
+  /** How names are stored, fixed when the tenant is created; default `encrypted`. */
+  readonly names?: 'encrypted' | 'plain' | undefined;
+  readonly limits?: { readonly fileBytes?: number | undefined } | undefined;
+  /** Endpoint, region and kind of an S3 store. */
+  readonly s3?: S3Config | undefined;
+  /** Of an S3 store; default the SDK's own search. */
+  readonly credentials?: AwsCredentials | undefined;
+  readonly logger?: Logger | undefined;
+  /**
+   * The `ToolError` of the host's own copy of `@anthropic-ai/sdk`. Needed only where that is another copy than the
+   * one this package resolves; `require('sealed-memory')` sets it by itself.
+   */
+  readonly toolError?: ToolErrorClass | undefined;
+}
+
+/** Options and environment together, validated. */
+export interface Settings {
+  readonly config: Config;
+  readonly rootKeys: readonly [RootKey, ...RootKey[]];
+}
+
+/** @throws MemoryError `misconfigured` with one sentence that names the setting. */
+export function readSettings(options: MemoryOptions, supplied: readonly SuppliedSetting[] = []): Settings {
+  const { store, tenant, rootKey, profile, onExists, names, limits } = options;
+  const given = rootKey === undefined ? [] : isList(rootKey) ? rootKey : [rootKey];
+  const bringsKeys = given.length > 0;
+  const config = readConfig(
+    process.env,
+    { store: typeof store === 'string' ? store : undefined, tenant, profile, onExists, names, limits },
+    [
+      ...supplied,
+      ...(typeof store === 'object' ? (['store'] as const) : []),
+      ...(bringsKeys ? (['rootKey'] as const) : []),
+    ],
+  );
+  const [first, ...others] = (bringsKeys ? given : config.rootKeys).map(toRootKey);
+  if (first === undefined)
+    throw new MemoryError('misconfigured', 'rootKey is empty: give at least one root key.');
+  return { config, rootKeys: [first, ...others] };
+}
+
+function isList(input: RootKeyInput | readonly RootKeyInput[]): input is readonly RootKeyInput[] {
+  return Array.isArray(input);
+}
+
+function toRootKey(input: RootKeyInput): RootKey {
+  return typeof input === 'string' || input instanceof Uint8Array ? envRootKey(input) : input;
+}

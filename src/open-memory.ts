@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { MemoryError } from './errors.ts';
+import { createKeyringStore, type KeyringStore } from './keys/keyring-store.ts';
+import { silentLogger } from './logger.ts';
+import { type MemoryOptions, readSettings, type Settings } from './memory-options.ts';
+import type { ObjectStore } from './objects/object-store.ts';
+import { type BaseStore, openBaseStore, shared } from './open-object-store.ts';
+import { pause } from './pause.ts';
+import { createLayout, type Layout, type TenantId } from './sealing/object-keys.ts';
+import { loadSodium } from './sealing/sodium.ts';
+import { createCommandOrder } from './tool/command-order.ts';
+import { createMemory, type Memory } from './tool/memory-tool.ts';
+import { createVault, type Vault } from './vault/vault.ts';
+
+/** One tenant's memory with the parts it is made of, for entry points that need more than the six commands. */
+export interface TenantParts {
+  readonly vault: Vault;
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly keyrings: KeyringStore;
+  /** A memory over these parts; all of them share one order of commands. */
+  memory(onClose: () => Promise<void>): Memory;
+}
+
+/**
+ * Opens one tenant's memory. Nothing is read from the store before the first command.
+ *
+ * @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed.
+ */
+export async function openMemory(options: MemoryOptions = {}): Promise<Memory> {
+  const { parts, close } = await openTenant(options);
+  return parts.memory(close);
+}
+
+/** The parts of one tenant's memory, and what closes them. */
+export async function openTenant(
+  options: MemoryOptions = {},
+): Promise<{ readonly parts: TenantParts; readonly settings: Settings; close(): Promise<void> }> {
+  const settings = readSettings(options);
+  const { tenant } = settings.config;
+  if (tenant === undefined) throw new MemoryError('misconfigured', 'tenant is not set.');
+  const base = await openStoreOf(options, settings);
+  const parts = await wireTenant({ options, settings, base, tenant });
+  return {
+    parts,
+    settings,
+    async close() {
+      parts.keyrings.close();
+      await base[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The configured store, or the caller's own, which stays open. */
+export async function openStoreOf(options: MemoryOptions, { config }: Settings): Promise<BaseStore> {
+  if (typeof options.store === 'object') {
+    return { ...shared(options.store), [Symbol.asyncDispose]: async () => {} };
+  }
+  if (config.store === undefined) throw new MemoryError('misconfigured', 'store is not set.');
+  return openBaseStore({
+    location: config.store,
+    s3: { ...config.s3, ...options.s3 },
+    credentials: options.credentials,
+  });
+}
+
+/** Wires one tenant's parts over a store that is open already. */
+export async function wireTenant(wiring: {
+  readonly options: MemoryOptions;
+  readonly settings: Settings;
+  readonly base: BaseStore;
+  readonly tenant: TenantId;
+}): Promise<TenantParts> {
+  const { options, settings, base, tenant } = wiring;
+  const { config, rootKeys } = settings;
+  await loadSodium();
+  const prefix = config.store?.kind === 's3' ? config.store.prefix : '';
+  const layout = createLayout({ prefix, tenant });
+  const store = base.forTenant(layout);
+  const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
+  const keyrings = createKeyringStore({
+    store,
+    layout,
+    rootKeys,
+    random,
+    ...(config.names !== undefined && { nameMode: config.names }),
+  });
+  const logger = options.logger ?? silentLogger;
+  const vault = createVault({
+    store,
+    layout,
+    keyrings,
+    maxFileBytes: config.maxFileBytes,
+    clock: Date.now,
+    random,
+    pause,
+    logger,
+  });
+  const order = createCommandOrder();
+  const { profile, onExists } = config;
+  const { toolError } = options;
+  return {
+    vault,
+    store,
+    layout,
+    keyrings,
+    memory: (onClose) => createMemory({ vault, order, profile, onExists, logger, toolError, onClose }),
+  };
+}
