@@ -1,0 +1,79 @@
+import type { Environment } from '../../src/setting.ts';
+import { checkMemory, checkStore } from './checks.ts';
+import { fail, quitQuietlyWithoutReader, runConversation } from './process.ts';
+import { block, type Line, rule } from './screen.ts';
+import { type ScriptedClaude, startScriptedClaude } from './scripted-claude.ts';
+import { setUp } from './setup.ts';
+import { openStoreView } from './store-view.ts';
+
+/** Two conversations with Claude in two processes, over one encrypted memory; then the claims are checked. */
+async function demo(signal: AbortSignal): Promise<void> {
+  const setup = setUp(process.env);
+  await using view = await openStoreView(setup.env);
+  if ((await view.objects()).length > 0) {
+    throw new Error(
+      'The tenant of SEALED_MEMORY_TENANT has a memory already; the demo starts with an empty one.',
+    );
+  }
+  const isScripted = !process.env['ANTHROPIC_API_KEY'];
+  await using scripted = isScripted ? await startScriptedClaude() : undefined;
+  const env = scripted ? scriptedEnvironment(setup.env, scripted) : setup.env;
+  print([
+    { text: 'A memory for Claude, sealed before it leaves the process.\n', style: 'bold' },
+    { text: `Claude    ${describeClaude(scripted)}`, hang: 10 },
+    { text: `Store     ${setup.store}`, hang: 10 },
+    { text: `Tenant    ${setup.tenant}`, hang: 10 },
+    { text: `Root key  ${setup.rootKey}`, hang: 10 },
+    {
+      text: '\nLeft: what Claude sees. Right: what the store holds (+ new, ~ rewritten, - gone).',
+      style: 'dim',
+    },
+  ]);
+
+  const one = await runConversation('one', { env, signal });
+  const two = one && (await runConversation('two', { env, signal }));
+  if (!one || !two) {
+    process.exitCode ||= 1;
+    return;
+  }
+  process.stdout.write(rule('What became of it'));
+  for (const { holds, text } of [
+    checkMemory(two),
+    await checkStore({ view, reports: [one, two], namesAreEncrypted: setup.namesAreEncrypted }),
+  ]) {
+    print([{ text: `${holds ? 'checked' : 'NOT TRUE'}: ${text}`, style: holds ? 'green' : 'red' }]);
+    if (!holds) process.exitCode = 1;
+  }
+}
+
+function scriptedEnvironment(env: Environment, { url }: ScriptedClaude): Environment {
+  const own = Object.entries(env).filter(([name]) => !name.startsWith('ANTHROPIC_'));
+  return { ...Object.fromEntries(own), ANTHROPIC_API_KEY: 'scripted', ANTHROPIC_BASE_URL: url };
+}
+
+function describeClaude(scripted: ScriptedClaude | undefined): string {
+  return scripted
+    ? `a script at ${scripted.url}, as ANTHROPIC_API_KEY is not set; with it, Claude itself`
+    : 'Claude itself, by your ANTHROPIC_API_KEY';
+}
+
+function print(lines: readonly Line[]): void {
+  process.stdout.write(block(lines));
+}
+
+const interruption = new AbortController();
+for (const [name, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.once(name, () => {
+    process.exitCode = code;
+    interruption.abort();
+  });
+}
+quitQuietlyWithoutReader();
+try {
+  await demo(interruption.signal);
+} catch (error) {
+  fail(error);
+}

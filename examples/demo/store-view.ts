@@ -1,0 +1,83 @@
+import { readConfig } from '../../src/config.ts';
+import type { ETag, ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
+import { openBaseStore } from '../../src/open-object-store.ts';
+import { HEADER_BYTES } from '../../src/sealing/header.ts';
+import { createLayout, type Layout } from '../../src/sealing/object-keys.ts';
+import type { Environment } from '../../src/setting.ts';
+import type { Line } from './screen.ts';
+
+/** An object as anybody sees it who may read the store and has no key. */
+interface RawObject {
+  /** The object key below the tenant's prefix; `keyring` for the keyring, which lies elsewhere. */
+  readonly name: string;
+  readonly etag: ETag;
+  readonly body: Uint8Array;
+}
+
+/** A look at the store from outside: past the keys, past the library's view of it. */
+export interface StoreView extends AsyncDisposable {
+  /** Every object of the tenant, its keyring included. */
+  objects(): Promise<readonly RawObject[]>;
+  /** What is new, rewritten or gone since the last call, as lines to print. */
+  changes(): Promise<readonly Line[]>;
+}
+
+const SAMPLE_BYTES = 8;
+
+/** Opens the configured store anew. @throws MemoryError `misconfigured`. */
+export async function openStoreView(env: Environment): Promise<StoreView> {
+  const { store: location, tenant, s3 } = readConfig(env);
+  if (!location || !tenant) throw new Error('A store and a tenant are needed to look at.');
+  const layout = createLayout({ prefix: location.kind === 's3' ? location.prefix : '', tenant });
+  const base = await openBaseStore({ location, s3 });
+  const store = base.forTenant(layout);
+  let before: readonly RawObject[] = [];
+  return {
+    objects: () => readAll(store, layout),
+    async changes() {
+      const now = await readAll(store, layout);
+      const lines = describeChanges(before, now);
+      before = now;
+      return lines;
+    },
+    [Symbol.asyncDispose]: () => base[Symbol.asyncDispose](),
+  };
+}
+
+async function readAll(store: ObjectStore, layout: Layout): Promise<readonly RawObject[]> {
+  const keys: ObjectKey[] = [layout.keyring];
+  for await (const { objects } of store.list({ prefix: layout.tenantPrefix })) {
+    keys.push(...objects.map(({ key }) => key));
+  }
+  const found = await Promise.all(
+    keys.map(async (key) => {
+      const object = await store.get(key);
+      if (object === undefined || object === 'not_modified') return [];
+      const name = key === layout.keyring ? 'keyring' : key.slice(layout.tenantPrefix.length);
+      return [{ name, etag: object.etag, body: object.body }];
+    }),
+  );
+  return found.flat();
+}
+
+function describeChanges(before: readonly RawObject[], now: readonly RawObject[]): readonly Line[] {
+  const known = new Map(before.map(({ name, etag }) => [name, etag]));
+  const left = new Set(now.map(({ name }) => name));
+  const gone = before.filter(({ name }) => !left.has(name));
+  const written = now.filter(({ name, etag }) => known.get(name) !== etag);
+  return [
+    ...gone.map(({ name }): Line => ({ text: `- ${name}`, hang: 2, style: 'red' })),
+    ...written.flatMap(({ name, body }): readonly Line[] => [
+      known.has(name)
+        ? { text: `~ ${name}`, hang: 2, style: 'cyan' }
+        : { text: `+ ${name}`, hang: 2, style: 'green' },
+      { text: `${body.length} bytes: ${sample(body)}`, indent: 2 },
+    ]),
+  ];
+}
+
+/** The first bytes behind the header, in hex: what has become of the text. */
+function sample(body: Uint8Array): string {
+  const bytes = body.subarray(HEADER_BYTES, HEADER_BYTES + SAMPLE_BYTES);
+  return `… ${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' ')} …`;
+}
