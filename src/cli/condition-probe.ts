@@ -1,0 +1,178 @@
+import { MemoryError } from '../errors.ts';
+import type { DeleteTarget, ETag, ObjectKey, ObjectStore, WriteResult } from '../objects/object-store.ts';
+
+const RACERS = 16;
+
+/** One line of the doctor's: what was looked at and, unless all is well, what to do. */
+export interface Finding {
+  readonly ok: boolean;
+  readonly what: string;
+  readonly advice?: string | undefined;
+}
+
+export interface ProbeOptions {
+  /** The store without wrappers, sending conditional deletes as such. */
+  readonly store: ObjectStore;
+  /** Start of every scratch key; removed again at the end. */
+  readonly scratch: string;
+  /** Whether deletes are trusted to be atomic, by the configuration or because the endpoint is AWS's own. */
+  readonly isTrustedGuarded: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Tries on scratch keys what the protocols rest on: conditions of a PUT, alone and raced, conditions of a DELETE,
+ * and two kinds of key that servers treat differently. Throws what the store throws.
+ */
+export async function* probeConditions(options: ProbeOptions): AsyncGenerator<Finding> {
+  let isClean = false;
+  try {
+    yield await probeCreate(options);
+    yield await probeIfMatch(options);
+    yield await probeRaces(options);
+    yield await probeDelete(options);
+    yield await probeOddKeys(options);
+  } finally {
+    isClean = await removeScratch(options);
+  }
+  if (!isClean) {
+    yield {
+      ok: false,
+      what: 'scratch objects: not all could be removed',
+      advice: 'let the credentials list and delete below the prefix, and remove the objects beside the probe',
+    };
+  }
+}
+
+async function probeCreate(options: ProbeOptions): Promise<Finding> {
+  const key = keyOf(options, 'create');
+  await put(options, key, 'create');
+  const second = await put(options, key, 'create');
+  return {
+    ok: 'conflict' in second,
+    what: 'conditions: a create never replaces what is there',
+    advice: 'this server ignores If-None-Match and would lose edits: use another one',
+  };
+}
+
+async function probeIfMatch(options: ProbeOptions): Promise<Finding> {
+  const key = keyOf(options, 'if-match');
+  const first = etagOf(await put(options, key, 'create'));
+  const second = first && etagOf(await put(options, key, { ifMatch: first }));
+  const stale = first && (await put(options, key, { ifMatch: first }));
+  const missing = first && (await put(options, keyOf(options, 'missing'), { ifMatch: first }));
+  return {
+    ok: second !== undefined && isConflict(stale) && isConflict(missing),
+    what: 'conditions: an edit replaces only the version it was made from',
+    advice: 'this server does not honour If-Match and would lose edits: use another one',
+  };
+}
+
+async function probeRaces(options: ProbeOptions): Promise<Finding> {
+  const key = keyOf(options, 'race');
+  const race = async (mode: 'create' | { readonly ifMatch: ETag }): Promise<number> =>
+    winnersOf(await Promise.all(Array.from({ length: RACERS }, () => put(options, key, mode))));
+  const creators = await race('create');
+  const base = await options.store.head(key, { signal: options.signal });
+  const editors = base === undefined ? 0 : await race({ ifMatch: base.etag });
+  return {
+    ok: creators === 1 && editors === 1,
+    what: `conditions: of ${RACERS} racing writers exactly one wins`,
+    advice: `${creators} creators and ${editors} editors won: this server would lose edits, use another one`,
+  };
+}
+
+/** A retried write that met its condition may have met itself: where nobody else won, it did. */
+function winnersOf(results: readonly WriteResult[]): number {
+  const winners = results.filter((result) => 'etag' in result).length;
+  return winners === 0 && results.some((result) => 'conflict' in result && result.retried) ? 1 : winners;
+}
+
+async function probeDelete(options: ProbeOptions): Promise<Finding> {
+  const { store, signal, isTrustedGuarded } = options;
+  const key = keyOf(options, 'delete');
+  const stale = etagOf(await put(options, key, 'create'));
+  await put(options, key, 'overwrite');
+  await store.delete([{ key, ifMatch: stale }], { signal }).catch(() => []);
+  const isHonoured = (await store.head(key, { signal })) !== undefined;
+  if (isTrustedGuarded) {
+    return {
+      ok: isHonoured,
+      what: 'deletes: a guarded store, conditional deletes are its own',
+      advice: 'this server ignores the condition and would lose edits: set SEALED_MEMORY_S3_GUARDED=0',
+    };
+  }
+  const hint = isHonoured
+    ? '; it honoured one condition: if its maker promises that such deletes are atomic, SEALED_MEMORY_S3_GUARDED=1 saves one request each'
+    : '';
+  return {
+    ok: true,
+    what: `deletes: an unguarded store, each delete takes one more request to be safe${hint}`,
+  };
+}
+
+/** Nothing depends on these: they tell servers apart when something else looks odd. */
+async function probeOddKeys(options: ProbeOptions): Promise<Finding> {
+  const { store, signal } = options;
+  const file = keyOf(options, 'both');
+  const below = `${file}/below` as ObjectKey;
+  const doubleSlash = keyOf(options, 'slashes//below');
+  const isBothStored = (await isStored(options, file)) && (await isStored(options, below));
+  const isDoubleSlashStored = await isStored(options, doubleSlash);
+  // By name: some servers store such keys and do not list them.
+  const stored = [...(isBothStored ? [below] : []), ...(isDoubleSlashStored ? [doubleSlash] : [])];
+  for (const key of stored) {
+    await store.delete([{ key }], { signal });
+  }
+  const what = [
+    `a key that is also a prefix is ${isBothStored ? 'stored' : 'refused'}`,
+    `a key with // is ${isDoubleSlashStored ? 'stored' : 'refused'}`,
+  ].join(', ');
+  return { ok: true, what: `keys: ${what}; memories need neither` };
+}
+
+async function isStored(options: ProbeOptions, key: ObjectKey): Promise<boolean> {
+  try {
+    await put(options, key, 'create');
+    return (await options.store.head(key, { signal: options.signal })) !== undefined;
+  } catch (error) {
+    if (error instanceof MemoryError && error.code === 'aborted') {
+      throw error;
+    }
+    return false;
+  }
+}
+
+/** Not under the caller's signal: an interrupted probe cleans up too. */
+async function removeScratch({ store, scratch }: ProbeOptions): Promise<boolean> {
+  try {
+    const targets: DeleteTarget[] = [];
+    for await (const page of store.list({ prefix: scratch })) {
+      targets.push(...page.objects.map(({ key }) => ({ key })));
+    }
+    return (await store.delete(targets)).length === 0;
+  } catch {
+    return false;
+  }
+}
+
+function put(
+  options: ProbeOptions,
+  key: ObjectKey,
+  mode: 'create' | 'overwrite' | { readonly ifMatch: ETag },
+): Promise<WriteResult> {
+  const body = crypto.getRandomValues(new Uint8Array(64));
+  return options.store.put(key, body, { mode, signal: options.signal });
+}
+
+function keyOf(options: ProbeOptions, name: string): ObjectKey {
+  return `${options.scratch}-${name}` as ObjectKey;
+}
+
+function etagOf(result: WriteResult): ETag | undefined {
+  return 'etag' in result ? result.etag : undefined;
+}
+
+function isConflict(result: WriteResult | undefined): boolean {
+  return result !== undefined && 'conflict' in result;
+}

@@ -1,0 +1,115 @@
+import { MemoryError } from '../errors.ts';
+import type { MemoryResult } from '../tool/memory-tool.ts';
+import { type Line, parseRequest, splitLines } from './json-lines.ts';
+
+/** Lines longer than this are refused unread; also the most that waits in running requests. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const MAX_RUNNING = 256;
+
+/** What a line is answered with, apart from its id. */
+export type Answer =
+  | { readonly ok: true; readonly content?: unknown; readonly files?: unknown }
+  | { readonly ok: false; readonly content: string; readonly code: string };
+
+export interface ExecOptions {
+  readonly input: AsyncIterable<Uint8Array>;
+  /** Resolves when the line is out; rejects when nobody reads any more. */
+  readonly write: (line: string) => Promise<void>;
+  readonly execute: (input: unknown) => Promise<MemoryResult>;
+  /** Answers `{"harness": …}` lines; absent: they are refused like any unknown input. */
+  readonly harness?: ((request: Readonly<Record<string, unknown>>) => Promise<Answer>) | undefined;
+  /** Sees what `execute` or `harness` throws; failures that `execute` resolves to are logged where they arise. */
+  readonly onThrown: (error: unknown) => void;
+  readonly maxLineBytes?: number | undefined;
+}
+
+/**
+ * Answers every line of the input with one line (docs of the protocol: README, "exec --jsonl"). A line without an
+ * id is a barrier: it waits for all before it, and all after it wait for it. Lines with an id run side by side.
+ * Resolves at the end of the input, after the last answer is out; rejects when an answer cannot be written.
+ */
+export async function execJsonLines(options: ExecOptions): Promise<void> {
+  const maxLineBytes = options.maxLineBytes ?? MAX_LINE_BYTES;
+  const running = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  let runningBytes = 0;
+
+  const start = (answering: Promise<void>, bytes: number): void => {
+    runningBytes += bytes;
+    const settled = answering
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => {
+        running.delete(settled);
+        runningBytes -= bytes;
+      });
+    running.add(settled);
+  };
+
+  try {
+    for await (const line of splitLines(options.input, maxLineBytes)) {
+      const request = parseRequest(line);
+      if (request.kind === 'blank') {
+        continue;
+      }
+      if (request.kind === 'request' && request.id !== undefined) {
+        start(respond(options, request.input, request.id), sizeOf(line));
+        while (running.size >= MAX_RUNNING || runningBytes > maxLineBytes) {
+          await Promise.race(running);
+        }
+      } else {
+        await Promise.all(running);
+        start(
+          request.kind === 'refused' ? refuse(options, request.sentence) : respond(options, request.input),
+          0,
+        );
+        await Promise.all(running);
+      }
+      if (failures.length > 0) {
+        break;
+      }
+    }
+  } finally {
+    await Promise.all(running);
+  }
+  if (failures.length > 0) {
+    throw failures[0];
+  }
+}
+
+async function refuse(options: ExecOptions, sentence: string): Promise<void> {
+  await send(options, { ok: false, content: sentence, code: 'invalid_command' });
+}
+
+async function respond(
+  options: ExecOptions,
+  input: Readonly<Record<string, unknown>>,
+  id?: string | number,
+): Promise<void> {
+  await send(options, await answerTo(options, input), id);
+}
+
+async function send(options: ExecOptions, answer: Answer, id?: string | number): Promise<void> {
+  await options.write(`${JSON.stringify(id === undefined ? answer : { id, ...answer })}\n`);
+}
+
+async function answerTo(options: ExecOptions, input: Readonly<Record<string, unknown>>): Promise<Answer> {
+  try {
+    if (options.harness !== undefined && Object.hasOwn(input, 'harness')) {
+      return await options.harness(input);
+    }
+    const result = await options.execute(input);
+    return result.isError
+      ? { ok: false, content: result.content, code: result.error.code }
+      : { ok: true, content: result.content };
+  } catch (error) {
+    options.onThrown(error);
+    return error instanceof MemoryError
+      ? { ok: false, content: `Error: ${error.message}`, code: error.code }
+      : // A defect of ours. How far the command came is not known.
+        { ok: false, content: 'Error: The command failed unexpectedly.', code: 'outcome_unknown' };
+  }
+}
+
+function sizeOf(line: Line): number {
+  return line === 'too_long' ? 0 : line.length;
+}

@@ -1,0 +1,91 @@
+import { isUtf8 } from 'node:buffer';
+
+import { MemoryError } from '../errors.ts';
+import { type MemoryPath, parseMemoryPath } from '../memory/path.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What the commands for people work on: the tool itself, and the vault for bytes that no tool input can carry. */
+export interface FileCommandTarget {
+  execute(input: unknown): Promise<ToolResult>;
+  readonly vault: {
+    read(path: MemoryPath): Promise<Uint8Array | undefined>;
+    create(path: MemoryPath, content: Uint8Array): Promise<unknown>;
+    overwrite(path: MemoryPath, content: Uint8Array): Promise<unknown>;
+  };
+  readonly onExists: 'error' | 'overwrite';
+  /** The largest file that is taken, in bytes. */
+  readonly maxBytes: number;
+  readonly terminal: Terminal;
+}
+
+/** One command for people, ready to run. */
+export type FileCommand = (target: FileCommandTarget) => Promise<Said>;
+
+export type ToolResult =
+  | { readonly isError: false; readonly content: string | readonly unknown[] }
+  | { readonly isError: true; readonly content: string; readonly error: MemoryError };
+
+/** What a command says: bytes go out as they are, a sentence gets its line end. */
+export type Said =
+  | { readonly bytes: Uint8Array }
+  | { readonly sentence: string }
+  | { readonly failure: string; readonly error: MemoryError };
+
+export async function viewPath(
+  target: FileCommandTarget,
+  request: { readonly path: string; readonly range?: readonly number[] | undefined },
+): Promise<Said> {
+  const { path, range } = request;
+  const result = await target.execute({ command: 'view', path, ...(range && { view_range: range }) });
+  if (!result.isError && typeof result.content !== 'string') {
+    return { sentence: `${path} is an image. Its bytes: sealed-memory view --raw ${path} > FILE` };
+  }
+  return toSaid(result);
+}
+
+/** The file's bytes, whatever they are. */
+export async function readRaw(target: FileCommandTarget, path: string): Promise<Said> {
+  const bytes = await target.vault.read(parseMemoryPath(path));
+  if (bytes !== undefined) {
+    return { bytes };
+  }
+  const failure = `There is no file at ${path}.`;
+  return { failure, error: new MemoryError('not_found', failure) };
+}
+
+/** Creates a text through the tool; bytes that are not UTF-8 go straight into the vault. */
+export async function createPath(
+  target: FileCommandTarget,
+  request: { readonly path: string; readonly content: Uint8Array },
+): Promise<Said> {
+  const { path, content } = request;
+  if (isUtf8(content)) {
+    return toSaid(await target.execute({ command: 'create', path, file_text: textOf(content) }));
+  }
+  const write = target.onExists === 'overwrite' ? target.vault.overwrite : target.vault.create;
+  await write(parseMemoryPath(path), content);
+  return { sentence: `File created successfully at: ${path}` };
+}
+
+export async function runTool(target: FileCommandTarget, input: unknown): Promise<Said> {
+  return toSaid(await target.execute(input));
+}
+
+/** UTF-8 text, a byte order mark included; throws `invalid_command` for other bytes. */
+export function requireText(content: Uint8Array): string {
+  if (!isUtf8(content)) {
+    throw new MemoryError('invalid_command', 'The text must be UTF-8.');
+  }
+  return textOf(content);
+}
+
+function textOf(content: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(content);
+}
+
+function toSaid(result: ToolResult): Said {
+  if (result.isError) {
+    return { failure: result.content, error: result.error };
+  }
+  return { sentence: typeof result.content === 'string' ? result.content : JSON.stringify(result.content) };
+}

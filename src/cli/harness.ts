@@ -1,0 +1,112 @@
+import { isUtf8 } from 'node:buffer';
+
+import pLimit from 'p-limit';
+
+import { MemoryError } from '../errors.ts';
+import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath, segmentsOf } from '../memory/path.ts';
+import type { Answer } from './exec-jsonl.ts';
+
+const SIDE_BY_SIDE = 32;
+
+/** The part of the vault that the harness and the file commands use: whole files, past the tool's language. */
+export interface FileTree {
+  list(directory: MemoryPath): Promise<{ readonly files: readonly { readonly path: MemoryPath }[] }>;
+  read(path: MemoryPath): Promise<Uint8Array | undefined>;
+  create(path: MemoryPath, content: Uint8Array): Promise<unknown>;
+  overwrite(path: MemoryPath, content: Uint8Array): Promise<unknown>;
+  remove(path: MemoryPath): Promise<unknown>;
+}
+
+/** How a file stands in a dump: its text, or its bytes when they are not UTF-8. */
+type DumpedFile = string | { readonly base64: string };
+
+/**
+ * Requests for programs that test memories: `dump` every file, `put` one, `reset` the tenant to no files. They work
+ * on the stored tree itself, so that a test can compare it with what the model was told.
+ *
+ * @throws MemoryError `invalid_command` for anything else; `invalid_path`; whatever the tree throws.
+ */
+export function createHarness(
+  tree: FileTree,
+): (request: Readonly<Record<string, unknown>>) => Promise<Answer> {
+  return async (request) => {
+    const { harness } = request;
+    switch (harness) {
+      case 'dump':
+        refuseOtherFields(request, ['harness']);
+        return { ok: true, files: await dump(tree) };
+      case 'put':
+        refuseOtherFields(request, ['harness', 'path', 'base64']);
+        await tree.overwrite(parseMemoryPath(stringField(request, 'path')), bytesField(request, 'base64'));
+        return { ok: true };
+      case 'reset':
+        refuseOtherFields(request, ['harness']);
+        await reset(tree);
+        return { ok: true };
+      default:
+        throw invalid('"harness" must be dump, put or reset.');
+    }
+  };
+}
+
+async function dump(tree: FileTree): Promise<Readonly<Record<string, DumpedFile>>> {
+  const { files } = await tree.list(MEMORY_ROOT);
+  const limit = pLimit(SIDE_BY_SIDE);
+  const entries = await Promise.all(
+    files.map(({ path }) => limit(async () => [path, await tree.read(path)] as const)),
+  );
+  const present = entries.flatMap(([path, content]) =>
+    content === undefined ? [] : [[path, shown(content)] as const],
+  );
+  return Object.fromEntries(present.sort(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+function shown(content: Uint8Array): DumpedFile {
+  return isUtf8(content)
+    ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(content)
+    : { base64: Buffer.from(content).toString('base64') };
+}
+
+async function reset(tree: FileTree): Promise<void> {
+  const { files } = await tree.list(MEMORY_ROOT);
+  const names = new Set(files.flatMap(({ path }) => segmentsOf(path).slice(0, 1)));
+  const limit = pLimit(SIDE_BY_SIDE);
+  await Promise.all([...names].map((name) => limit(() => removeIfThere(tree, joinPath(MEMORY_ROOT, name)))));
+}
+
+async function removeIfThere(tree: FileTree, path: MemoryPath): Promise<void> {
+  try {
+    await tree.remove(path);
+  } catch (error) {
+    if (!(error instanceof MemoryError && error.code === 'not_found')) {
+      throw error;
+    }
+  }
+}
+
+function refuseOtherFields(request: Readonly<Record<string, unknown>>, fields: readonly string[]): void {
+  if (Object.keys(request).some((name) => !fields.includes(name))) {
+    throw invalid(`This harness request has the fields ${fields.join(', ')} and no others.`);
+  }
+}
+
+function stringField(request: Readonly<Record<string, unknown>>, name: string): string {
+  const value = request[name];
+  if (typeof value !== 'string') {
+    throw invalid(`"${name}" must be a string.`);
+  }
+  return value;
+}
+
+function bytesField(request: Readonly<Record<string, unknown>>, name: string): Uint8Array {
+  const text = stringField(request, name);
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.toString('base64') !== text) {
+    throw invalid(`"${name}" must be padded base64.`);
+  }
+  return new Uint8Array(bytes);
+}
+
+function invalid(message: string): MemoryError {
+  return new MemoryError('invalid_command', message);
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+
+if (major < 22 || (major === 22 && minor < 13)) {
+  process.stderr.write(`sealed-memory: needs Node.js 22.13 or newer; this is ${process.versions.node}.\n`);
+  process.exitCode = 2;
+} else {
+  // Only now: on an older Node these modules fail while they are being loaded.
+  const { runProgram } = await import('./program.ts');
+  process.exitCode = await runProgram(process.argv.slice(2));
+}
+
+export {};

@@ -1,0 +1,60 @@
+import { openTenant } from '../open-memory.ts';
+import { execJsonLines } from './exec-jsonl.ts';
+import type { FileCommand, FileCommandTarget } from './file-commands.ts';
+import { createHarness } from './harness.ts';
+import { exitCodeFor, type Invocation } from './invocation.ts';
+import { createOperatorLogger, operatorLine } from './operator-log.ts';
+
+/** Runs one command for people on the configured memory: success on standard output, failure on standard error. */
+export async function runFileCommand(command: FileCommand, invocation: Invocation): Promise<number> {
+  const { terminal, signal } = invocation;
+  await using session = await openSession(invocation);
+  const { memory, vault, config } = session;
+  const target: FileCommandTarget = {
+    execute: (input) => memory.execute(input, { signal }),
+    vault: {
+      read: (path) => vault.read(path, { signal }),
+      create: (path, content) => vault.create(path, content, { signal }),
+      overwrite: (path, content) => vault.overwrite(path, content, { signal }),
+    },
+    onExists: config.onExists,
+    maxBytes: config.maxFileBytes,
+    terminal,
+  };
+  const said = await command(target);
+  if ('failure' in said) {
+    terminal.complain(said.failure);
+    return exitCodeFor(said.error);
+  }
+  await terminal.out('bytes' in said ? said.bytes : `${said.sentence}\n`);
+  return 0;
+}
+
+/** Answers the JSON lines of standard input until it ends. */
+export async function runExec(invocation: Invocation): Promise<number> {
+  const { terminal, signal } = invocation;
+  await using session = await openSession(invocation);
+  const { memory, vault, config } = session;
+  await execJsonLines({
+    input: terminal.stdin,
+    write: (line) => terminal.out(line),
+    execute: (input) => memory.execute(input, { signal }),
+    harness: config.harness ? createHarness(vault) : undefined,
+    onThrown: (error) => {
+      const line = operatorLine(error);
+      if (line !== undefined) terminal.complain(line);
+    },
+  });
+  return 0;
+}
+
+async function openSession({ terminal }: Invocation) {
+  const { parts, settings, close } = await openTenant({ logger: createOperatorLogger(terminal.complain) });
+  const memory = parts.memory(close);
+  return {
+    memory,
+    vault: parts.vault,
+    config: settings.config,
+    [Symbol.asyncDispose]: () => memory.close(),
+  };
+}

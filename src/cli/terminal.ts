@@ -1,0 +1,45 @@
+import type { Writable } from 'node:stream';
+
+/** 1: the command failed. 2: it was called or configured wrongly. 130: interrupted by the user. */
+export const EXIT_FAILED = 1;
+export const EXIT_MISUSED = 2;
+export const EXIT_INTERRUPTED = 130;
+
+/** The process's streams as the commands see them. */
+export interface Terminal {
+  readonly stdin: AsyncIterable<Uint8Array>;
+  /** Resolves once the text or bytes are out; rejects when nobody reads any more. */
+  out(text: string | Uint8Array): Promise<void>;
+  /** One line on standard error, after the program's name. */
+  complain(line: string): void;
+  /** Standard input is a person's keyboard. */
+  readonly isInteractive: boolean;
+}
+
+export function processTerminal(): Terminal {
+  // A reader that went away shows as the failure of the write; without a listener it would end the process.
+  process.stdout.on('error', () => {});
+  process.stderr.on('error', () => {});
+  return {
+    stdin: process.stdin,
+    out: (text) => {
+      const isForEyes = typeof text === 'string' && process.stdout.isTTY === true;
+      return write(process.stdout, isForEyes ? withoutControls(text) : text);
+    },
+    complain: (line) => {
+      process.stderr.write(`sealed-memory: ${withoutControls(line)}\n`);
+    },
+    isInteractive: process.stdin.isTTY === true,
+  };
+}
+
+function write(stream: Writable, data: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(data, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** What a memory holds may not drive the terminal it is shown on. */
+function withoutControls(text: string): string {
+  return text.replace(/[^\P{Cc}\t\n]/gu, '\uFFFD');
+}

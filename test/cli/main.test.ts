@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { CLI_MEMORY_ENV, runCli } from '../support/cli.ts';
+
+const COMMANDS = ['init', 'view', 'create', 'str-replace', 'insert', 'delete', 'rename', 'doctor', 'exec'];
+
+describe('sealed-memory', () => {
+  it('lists its commands with --help and explains each', async () => {
+    const { code, stdout } = await runCli(['--help']);
+    expect(code).toBe(0);
+    for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
+    const helps = await Promise.all(COMMANDS.map((command) => runCli([command, '--help'])));
+    for (const [index, help] of helps.entries()) {
+      expect([help.code, help.stderr]).toEqual([0, '']);
+      expect(help.stdout).toContain(`Usage: sealed-memory ${COMMANDS[index]}`);
+    }
+  }, 30_000);
+
+  it('prints the version of the package', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    expect(await runCli(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+
+  it.each([
+    [[]],
+    [['unknown']],
+    [['view']],
+    [['view', '/memories', 'extra']],
+    [['view', '/memories', '--unknown']],
+    [['view', '/memories/a', '--range', 'x']],
+    [['view', '/memories/a', '--range', '1,2', '--raw']],
+    [['create', '/memories/a', '--text', 'x', '--file', 'y']],
+    [['str-replace', '/memories/a']],
+    [['insert', '/memories/a', 'two', '--text', 'x']],
+    [['exec']],
+  ])('ends with 2 when it is called as %j', async (args) => {
+    const { code, stdout, stderr } = await runCli(args, { env: CLI_MEMORY_ENV });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).not.toBe('');
+  });
+
+  it('says in one sentence that an older Node is too old', async () => {
+    const pretend = `Object.defineProperty(process.versions, 'node', { value: '22.12.0' })`;
+    const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`];
+    expect(await runCli(['--help'], { nodeArgs })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'sealed-memory: needs Node.js 22.13 or newer; this is 22.12.0.\n',
+    });
+  });
+
+  it.each([
+    ['no store', { SEALED_MEMORY_STORE: '' }],
+    ['no tenant', { SEALED_MEMORY_TENANT: '' }],
+    ['no root key', { SEALED_MEMORY_ROOT_KEY: '' }],
+    ['a misspelled setting', { SEALED_MEMORY_TENNANT: 'x' }],
+    ['a malformed store', { SEALED_MEMORY_STORE: 'redis://secret' }],
+    ['a malformed key', { SEALED_MEMORY_ROOT_KEY: 'secret' }],
+    ['a malformed profile', { SEALED_MEMORY_PROFILE: 'secret' }],
+    ['a malformed flag', { SEALED_MEMORY_HARNESS: 'secret' }],
+  ])('ends with 2 and one line at %s, before it reads any input', async (_, wrong) => {
+    const env = { ...CLI_MEMORY_ENV, ...wrong };
+    const input = '{"command":"view","path":"/memories"}\n';
+    const runs = [
+      ['exec', '--jsonl'],
+      ['view', '/memories'],
+    ].map((args) => runCli(args, { env, input }));
+    for (const { code, stdout, stderr } of await Promise.all(runs)) {
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(/^sealed-memory: misconfigured: [^\n]*SEALED_MEMORY_[^\n]+\n$/);
+      expect(stderr).not.toContain('secret');
+    }
+  });
+});

@@ -1,0 +1,68 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+export interface CliRun {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface CliOptions {
+  /** All of the environment but PATH: nothing of the test's own reaches the program. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string | Uint8Array;
+  readonly cwd?: string;
+  /** Options for Node itself. */
+  readonly nodeArgs?: readonly string[];
+}
+
+/** A setting under which the CLI runs without anything outside its process. */
+export const CLI_MEMORY_ENV: Readonly<Record<string, string>> = {
+  SEALED_MEMORY_STORE: 'memory:',
+  SEALED_MEMORY_TENANT: 'acme',
+  SEALED_MEMORY_ROOT_KEY: Buffer.alloc(32, 7).toString('base64'),
+};
+
+export function startCli(args: readonly string[], options: CliOptions = {}): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN, ...args], {
+    cwd: options.cwd,
+    env: { PATH: process.env['PATH'], ...options.env },
+  });
+}
+
+/** Runs the CLI to its end, with `input` as its whole standard input. */
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  const child = startCli(args, options);
+  const stdout = collect(child.stdout);
+  const stderr = collect(child.stderr);
+  child.stdin.on('error', () => {});
+  child.stdin.end(options.input ?? '');
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  const bytes = await stdout;
+  return { code, signal, stdout: bytes.toString('utf8'), stderr: (await stderr).toString('utf8'), bytes };
+}
+
+/** Sends the inputs through `exec --jsonl` and returns the answers in the order they came. */
+export async function execLines(
+  inputs: readonly unknown[],
+  env: Readonly<Record<string, string>>,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const input = inputs.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const { stdout, stderr, code } = await runCli(['exec', '--jsonl'], { env, input });
+  if (code !== 0) throw new Error(`exec ended with ${code}: ${stderr}`);
+  return stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+}
+
+async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) parts.push(part);
+  return Buffer.concat(parts);
+}
