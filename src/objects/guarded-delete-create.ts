@@ -9,7 +9,8 @@ export interface CreateRequest {
   readonly body: Uint8Array;
   readonly signal: AbortSignal | undefined;
   readonly pause: Pause;
-  readonly now: () => number;
+  readonly clock: () => number;
+  readonly fraction: () => number;
 }
 
 /** How long a create waits for a tombstone to go, in milliseconds. */
@@ -25,7 +26,7 @@ const MAX_PAUSE_MS = 500;
  */
 export async function createPastTombstones(request: CreateRequest): Promise<WriteResult> {
   const { store, key, body, signal } = request;
-  const deadline = request.now() + PATIENCE_MS;
+  const deadline = request.clock() + PATIENCE_MS;
   for (let round = 0; ; round++) {
     const created = await store.put(key, body, { mode: 'create', signal });
     if ('etag' in created || created.conflict !== 'exists') return created;
@@ -40,10 +41,10 @@ export async function createPastTombstones(request: CreateRequest): Promise<Writ
       if ('etag' in taken) return taken;
       if (taken.retried) return settleTakeover(request);
     }
-    if (request.now() >= deadline) {
+    if (request.clock() >= deadline) {
       throw new MemoryError('unavailable', 'Another process has not finished deleting the object.');
     }
-    await request.pause(Math.random() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** round), signal);
+    await request.pause(request.fraction() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** round), signal);
   }
 }
 

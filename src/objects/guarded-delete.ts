@@ -20,8 +20,10 @@ import type {
 export interface GuardedDeleteOptions {
   readonly random?: RandomBytes;
   readonly pause?: Pause;
-  /** Monotonic milliseconds, for the patience of a create. */
-  readonly now?: () => number;
+  /** Milliseconds from any origin, for the patience of a create. */
+  readonly clock?: () => number;
+  /** From 0 up to, but not including, 1: spreads the waiting of racing creates. */
+  readonly fraction?: () => number;
 }
 
 const TOMBSTONES_AT_ONCE = 32;
@@ -34,7 +36,11 @@ const TOMBSTONES_AT_ONCE = 32;
  */
 export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions = {}): ObjectStore {
   const random = options.random ?? ((length: number): Uint8Array => new Uint8Array(randomBytes(length)));
-  const patience = { pause: options.pause ?? pause, now: options.now ?? ((): number => performance.now()) };
+  const patience = {
+    pause: options.pause ?? pause,
+    clock: options.clock ?? ((): number => performance.now()),
+    fraction: options.fraction ?? Math.random,
+  };
 
   return {
     get: async (key, request) => {

@@ -39,7 +39,7 @@ export interface PutOptions extends RequestOptions {
 
 /**
  * `exists`: a create met an object. `changed`: another version is there. `missing`: nothing is there any more.
- * `retried`: more than one attempt was sent, so an earlier one of ours may be what the condition met.
+ * `retried`: an earlier attempt of ours got no clear answer, so its outcome may be what the condition met.
  */
 export type WriteResult =
   | { readonly etag: ETag }
@@ -80,14 +80,19 @@ export interface ListPage {
 /**
  * The port to the place where sealed objects lie. Expected outcomes are values; failures throw `MemoryError`:
  * `unavailable`, `timeout`, `aborted`, `access_denied`, `misconfigured`, `limit_exceeded`, and from `put` and
- * `delete` also `outcome_unknown` when a request may have been executed although no answer came.
+ * `delete` also `outcome_unknown` when a request may have been executed although no answer came, be it because the
+ * caller gave up on its way.
  */
 export interface ObjectStore extends AsyncDisposable {
   get(key: ObjectKey, options?: GetOptions): Promise<StoredObject | 'not_modified' | undefined>;
+  /** On S3 a missing bucket looks like an absent object here. */
   head(key: ObjectKey, options?: RequestOptions): Promise<DatedMeta | undefined>;
   put(key: ObjectKey, body: Uint8Array, options: PutOptions): Promise<WriteResult>;
-  /** One request per 1,000 targets, none ever resent after an unknown outcome. */
+  /**
+   * One request per 1,000 targets, none ever resent after an unknown outcome. What goes wrong with one key of several
+   * is a failure of that key; what goes wrong with a request throws, and the requests behind it are not sent.
+   */
   delete(targets: readonly DeleteTarget[], options?: RequestOptions): Promise<readonly DeleteFailure[]>;
-  /** One request per page. */
+  /** One request per page. A page may be empty though more follow. */
   list(options: ListOptions): AsyncIterable<ListPage>;
 }

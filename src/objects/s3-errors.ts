@@ -14,6 +14,10 @@ const BAD_CREDENTIALS: Failure = [
   'access_denied',
   'The object store refused the credentials: check the access key, its secret and whether they have expired.',
 ];
+const DENIED: Failure = [
+  'access_denied',
+  'The object store denied access: check the permissions of the credentials on bucket and prefix.',
+];
 const WRONG_REGION: Failure = [
   'misconfigured',
   'The bucket lies in another region: set the region or endpoint it belongs to.',
@@ -33,6 +37,8 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
   InvalidToken: BAD_CREDENTIALS,
   InvalidClientTokenId: BAD_CREDENTIALS,
   TokenRefreshRequired: BAD_CREDENTIALS,
+  XAdminUserNotFound: BAD_CREDENTIALS,
+  AccessDenied: DENIED,
   CredentialsProviderError: [
     'access_denied',
     'No credentials for the object store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
@@ -90,7 +96,6 @@ export function s3Failure(error: unknown): MemoryError {
 export function s3KeyFailure(code: string): MemoryError {
   const known = BY_NAME[code];
   if (known !== undefined) return new MemoryError(known[0], known[1]);
-  if (code === 'AccessDenied') return new MemoryError('access_denied', 'The object store denied a delete.');
   return new MemoryError('outcome_unknown', 'The object store failed to delete one object of a batch.');
 }
 
@@ -125,12 +130,7 @@ function classify(error: SdkError): Failure {
 }
 
 function byStatus(status: number): Failure {
-  if (status === 401 || status === 403) {
-    return [
-      'access_denied',
-      'The object store denied access: check the permissions of the credentials on bucket and prefix.',
-    ];
-  }
+  if (status === 401 || status === 403) return DENIED;
   if (status === 408) return ['timeout', 'The object store gave up waiting for the request.'];
   if (status === 429) return OVERLOADED;
   if (status === 301 || status === 307 || status === 308) return WRONG_REGION;

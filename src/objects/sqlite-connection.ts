@@ -118,7 +118,7 @@ function transact<T>(database: DatabaseSync, begin: string, work: (database: Dat
 
 function rollBack(database: DatabaseSync): void {
   try {
-    if (database.isTransaction) database.exec('ROLLBACK');
+    database.exec('ROLLBACK');
   } catch {
     // SQLite has already rolled back, or the next opening does it from the journal.
   }
