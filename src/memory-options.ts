@@ -50,7 +50,7 @@ export function readSettings(options: MemoryOptions, supplied: readonly Supplied
   const given = rootKey === undefined ? [] : isList(rootKey) ? rootKey : [rootKey];
   const bringsKeys = given.length > 0;
   const config = readConfig(
-    process.env,
+    undefined,
     { store: typeof store === 'string' ? store : undefined, tenant, profile, onExists, names, limits },
     [
       ...supplied,

@@ -90,6 +90,7 @@ export async function wireTenant(wiring: {
     store,
     layout,
     keyrings,
+    hidesBelowFiles: base.hidesBelowObjects,
     maxFileBytes: config.maxFileBytes,
     clock: Date.now,
     random,

@@ -1,14 +1,14 @@
-import type { AwsCredentialIdentity, AwsCredentialIdentityProvider } from '@smithy/types';
 import { checkConditions } from './objects/condition-check.ts';
 import { guardDeletes } from './objects/guarded-delete.ts';
 import type { ObjectStore } from './objects/object-store.ts';
-import { openS3ObjectStore } from './objects/s3-object-store.ts';
+import { openS3ObjectStore, type S3StoreOptions } from './objects/s3-object-store.ts';
 import { openSqliteObjectStore } from './objects/sqlite-object-store.ts';
 import type { S3Config } from './s3-config.ts';
 import type { Layout } from './sealing/object-keys.ts';
 import type { StoreLocation } from './store-location.ts';
 
-export type AwsCredentials = AwsCredentialIdentity | AwsCredentialIdentityProvider;
+/** Static credentials, or a provider of the AWS SDK. */
+export type AwsCredentials = NonNullable<S3StoreOptions['credentials']>;
 
 export interface ObjectStoreRequest {
   readonly location: StoreLocation;
@@ -20,6 +20,8 @@ export interface ObjectStoreRequest {
 export interface BaseStore extends AsyncDisposable {
   /** The store as one tenant's vault may use it: with guarded deletes, and with conditions that are proved. */
   forTenant(layout: Layout): ObjectStore;
+  /** Whether a listing may leave out what lies below an object. True of every server that is not known better. */
+  readonly hidesBelowObjects: boolean;
 }
 
 /**
@@ -34,14 +36,22 @@ export async function openBaseStore(request: ObjectStoreRequest): Promise<BaseSt
   }
   const plain = openS3ObjectStore({ ...s3, bucket: location.bucket, ...(credentials && { credentials }) });
   const custom = s3.endpoint !== undefined;
-  const guarded = (s3.guarded ?? !custom) ? plain : guardDeletes(plain);
+  const guarded = s3.guarded ?? !custom;
   return {
-    forTenant: (layout) => (custom ? checkConditions(guarded, layout.probe) : guarded),
+    forTenant(layout) {
+      const proved = custom ? checkConditions(plain, layout.probe) : plain;
+      return guarded ? proved : guardDeletes(proved);
+    },
+    hidesBelowObjects: custom,
     [Symbol.asyncDispose]: () => plain[Symbol.asyncDispose](),
   };
 }
 
 /** A store that needs nothing before it. */
 export function shared(store: ObjectStore): BaseStore {
-  return { forTenant: () => store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  return {
+    forTenant: () => store,
+    hidesBelowObjects: false,
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
 }

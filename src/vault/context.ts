@@ -10,6 +10,8 @@ export interface VaultContext {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringStore;
+  /** Whether the store may leave out of its listings what lies below an object, as MinIO does. */
+  readonly hidesBelowFiles: boolean;
   /** The largest content that is written or read, in bytes. */
   readonly maxFileBytes: number;
   /** Milliseconds since the epoch. */

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
+import { MemoryError } from '../errors.ts';
 import { type MemoryPath, rebase } from '../memory/path.ts';
-import type { ETag, ObjectKey } from '../objects/object-store.ts';
+import type { ObjectKey } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
 import { rebind } from '../sealing/sealed-object.ts';
@@ -8,7 +9,7 @@ import { type ConditionalWrite, confirmedPut, type PutOutcome } from './confirme
 import { type OpenVault, SIDE_BY_SIDE } from './context.ts';
 import { type Move, targetExists } from './move-file.ts';
 import { readFile } from './read-file.ts';
-import { undoPut } from './undo.ts';
+import { undoPut, type Written } from './undo.ts';
 
 /** One rename of a directory; its id is the origin of every copy it makes. */
 export interface DirectoryRename extends Move {
@@ -18,8 +19,8 @@ export interface DirectoryRename extends Move {
 /** A source file as it was copied, and the copy. */
 export interface CopiedFile {
   readonly from: MemoryPath;
-  readonly source: { readonly key: ObjectKey; readonly etag: ETag };
-  readonly target: { readonly key: ObjectKey; readonly etag: ETag };
+  readonly source: Written;
+  readonly target: Written;
 }
 
 /**
@@ -51,7 +52,11 @@ export async function copyFiles(
   );
   if (failures.length === 0) return copied;
   await takeBack(vault, copied);
-  throw failures[0];
+  throw failures.find(isUnknown) ?? failures[0];
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof MemoryError && error.code === 'outcome_unknown';
 }
 
 async function copyFile(
@@ -80,10 +85,16 @@ export async function copyAgain(
   return { from: older.from, source: copy.source, target: { key: copy.key, etag: copy.outcome.etag } };
 }
 
-/** Removes copies that nobody has changed since. */
+/**
+ * Removes copies that nobody has changed since.
+ *
+ * @throws MemoryError `outcome_unknown` when one of them may still be there; the others are removed all the same.
+ */
 export async function takeBack(vault: OpenVault, copied: readonly CopiedFile[]): Promise<void> {
   const limit = pLimit(SIDE_BY_SIDE);
-  await Promise.all(copied.map(({ target }) => limit(() => undoPut(vault, target))));
+  const undone = await Promise.allSettled(copied.map(({ target }) => limit(() => undoPut(vault, target))));
+  const failed = undone.find((each) => each.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
 }
 
 interface WrittenCopy {

@@ -3,7 +3,7 @@ import type { MemoryPath } from '../memory/path.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
 import { seal } from '../sealing/sealed-object.ts';
-import { clashError, findClash } from './clashes.ts';
+import { clashError, findClash, findHiddenDirectory } from './clashes.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
 import { untilSettled } from './retry.ts';
@@ -18,7 +18,9 @@ import { orTakeBack, undoPut, type Written } from './undo.ts';
  */
 export async function createFile(vault: OpenVault, path: MemoryPath, content: Uint8Array): Promise<void> {
   const key = fileKey(vault.layout, vault.keyring.names, path);
-  const outcome = await confirmedPut(vault, { key, sealed: sealFor(vault, path, content), mode: 'create' });
+  const sealed = sealFor(vault, path, content);
+  if (await findHiddenDirectory(vault, path)) throw clashError('directory_at_path');
+  const outcome = await confirmedPut(vault, { key, sealed, mode: 'create' });
   if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
   await refuseClash(vault, { path, key, etag: outcome.etag });
 }
@@ -28,6 +30,9 @@ export async function overwriteFile(vault: OpenVault, path: MemoryPath, content:
   const key = fileKey(vault.layout, vault.keyring.names, path);
   await untilSettled(vault, async () => {
     const current = await vault.store.head(key, { signal: vault.signal });
+    if (current === undefined && (await findHiddenDirectory(vault, path))) {
+      throw clashError('directory_at_path');
+    }
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
     const outcome = await confirmedPut(vault, { key, sealed: sealFor(vault, path, content), mode });
     if ('conflict' in outcome) return 'again';
@@ -48,7 +53,8 @@ export function sealFor(vault: OpenVault, path: MemoryPath, content: Uint8Array)
   });
 }
 
-function refuseTooLarge(vault: OpenVault, content: Uint8Array): void {
+/** @throws MemoryError `limit_exceeded` with the numbers. */
+export function refuseTooLarge(vault: OpenVault, content: Uint8Array): void {
   if (content.length <= vault.maxFileBytes) return;
   throw new MemoryError('limit_exceeded', 'the content is larger than the file limit', {
     details: { limit: 'file_bytes', value: content.length, max: vault.maxFileBytes },

@@ -1,15 +1,15 @@
 import { MemoryError } from '../errors.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
-import type { DeleteFailure, ETag, ObjectKey } from '../objects/object-store.ts';
+import type { DeleteFailure, ObjectKey } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
 import { rebind } from '../sealing/sealed-object.ts';
-import { clashError, findClash } from './clashes.ts';
+import { clashError, findClash, findHiddenDirectory } from './clashes.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
 import { type FileVersion, readFile } from './read-file.ts';
 import { untilSettled } from './retry.ts';
-import { undoPut } from './undo.ts';
+import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 
 export interface Move {
   readonly from: MemoryPath;
@@ -25,10 +25,11 @@ export interface Move {
  */
 export async function moveFile(vault: OpenVault, move: Move, source: FileVersion): Promise<void> {
   const key = fileKey(vault.layout, vault.keyring.names, move.to);
+  if (await findHiddenDirectory(vault, move.to)) throw targetExists();
   const written = await confirmedPut(vault, { key, sealed: copyFor(vault, move, source), mode: 'create' });
   if ('conflict' in written) throw targetExists();
   const target = { key, etag: written.etag };
-  const clash = await findClash(vault, move.to, ancestorsOf(move.from));
+  const clash = await orTakeBack(vault, target, () => findClash(vault, move.to, ancestorsOf(move.from)));
   if (clash !== undefined && (await undoPut(vault, target)) === 'undone') {
     throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
@@ -37,31 +38,61 @@ export async function moveFile(vault: OpenVault, move: Move, source: FileVersion
 
 interface Copied {
   readonly source: FileVersion;
-  readonly target: { readonly key: ObjectKey; readonly etag: ETag };
+  readonly target: Written;
 }
 
 /** Deletes the source as it was copied; where it has changed, the newer version is copied over ours first. */
-async function removeSource(vault: OpenVault, move: Move, copied: Copied): Promise<void> {
+async function removeSource(vault: OpenVault, move: Move, first: Copied): Promise<void> {
   const key = fileKey(vault.layout, vault.keyring.names, move.from);
-  let { source, target } = copied;
-  await untilSettled(vault, async () => {
-    const [failure] = await vault.store.delete([{ key, ifMatch: source.stored.etag }], {
-      signal: vault.signal,
+  let copied = first;
+  try {
+    await untilSettled(vault, async () => {
+      const target = { key, ifMatch: copied.source.stored.etag };
+      const [failure] = await vault.store.delete([target], { signal: vault.signal });
+      if (failure === undefined) return undefined;
+      refuseUnknown(failure);
+      const newer = await copyNewer(vault, move, copied.target);
+      if (newer === undefined) return giveUpTarget(vault, copied.target);
+      copied = newer;
+      return 'again';
     });
-    if (failure === undefined) return undefined;
-    refuseUnknown(failure);
-    const current = await readFile(vault, move.from);
-    if (current === undefined) return giveUpTarget(vault, target);
-    const written = await confirmedPut(vault, {
-      key: target.key,
-      sealed: copyFor(vault, move, current),
-      mode: { ifMatch: target.etag },
-    });
-    if ('conflict' in written) throw bothKept();
-    source = current;
-    target = { key: target.key, etag: written.etag };
-    return 'again';
+  } catch (error) {
+    if (settlesRename(error)) throw error;
+    throw await withdraw(vault, { ...copied, key }, error);
+  }
+}
+
+/** Copies the source, which has changed, over our older copy. Undefined: the source is gone. */
+async function copyNewer(vault: OpenVault, move: Move, target: Written): Promise<Copied | undefined> {
+  const source = await readFile(vault, move.from);
+  if (source === undefined) return undefined;
+  const written = await confirmedPut(vault, {
+    key: target.key,
+    sealed: copyFor(vault, move, source),
+    mode: { ifMatch: target.etag },
   });
+  if ('conflict' in written) throw bothKept();
+  return { source, target: { key: target.key, etag: written.etag } };
+}
+
+/** Whether the error already says what became of both places. */
+function settlesRename(error: unknown): boolean {
+  if (!(error instanceof MemoryError)) return false;
+  return (
+    error.code === 'outcome_unknown' || error.code === 'not_found' || error.details['reason'] === 'both_kept'
+  );
+}
+
+/** Ends a rename that cannot go on: the copy goes, but only while the source is seen to be there. */
+async function withdraw(
+  vault: OpenVault,
+  copied: { readonly key: ObjectKey; readonly target: Written },
+  error: unknown,
+): Promise<unknown> {
+  const source = await vault.store.head(copied.key).catch(() => undefined);
+  if (source === undefined || (await undoPut(vault, copied.target)) === 'built_on')
+    return notTakenBack(error);
+  return error;
 }
 
 /** The source is gone by somebody else's delete or rename, which therefore came first: our copy must not stay. */

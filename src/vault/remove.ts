@@ -4,6 +4,7 @@ import type { DeleteFailure } from '../objects/object-store.ts';
 import type { OpenVault } from './context.ts';
 import { type ListedEntry, listPath } from './list-directory.ts';
 import { untilSettled } from './retry.ts';
+import { notTakenBack } from './undo.ts';
 
 /**
  * Deletes the file, or the directory with everything below it. A file goes only as the version that was seen, so an
@@ -12,7 +13,7 @@ import { untilSettled } from './retry.ts';
  *
  * Requests: a LIST and a guarded delete; for a directory of n files ⌈n/1000⌉ of each.
  *
- * @throws MemoryError `not_found`; `outcome_unknown` when some of it may be gone.
+ * @throws MemoryError `not_found`; `outcome_unknown` when it, or some of it, may be gone.
  */
 export async function removePath(vault: OpenVault, path: MemoryPath): Promise<void> {
   await untilSettled(vault, async () => {
@@ -32,6 +33,9 @@ async function removeFile(vault: OpenVault, file: ListedEntry): Promise<'again' 
   });
   if (failure === undefined) return undefined;
   if ('error' in failure) throw failure.error;
+  if (failure.retried) {
+    throw new MemoryError('outcome_unknown', 'no answer tells who removed the file');
+  }
   // Changed, or gone by somebody else's hand: look again, so that the answer is true of what is there now.
   return 'again';
 }
@@ -45,5 +49,6 @@ async function removeFiles(vault: OpenVault, files: readonly ListedEntry[]): Pro
   const failed = failures.find(
     (failure): failure is DeleteFailure & { error: unknown } => 'error' in failure,
   );
-  if (failed !== undefined) throw failed.error;
+  if (failed === undefined) return;
+  throw failures.length === files.length ? failed.error : notTakenBack(failed.error);
 }
