@@ -19,6 +19,8 @@ const ROOT = domain('root');
 const ROOT_ID = domain('root-id');
 const WRAPPED_BYTES = NONCE_BYTES + KEY_BYTES + TAG_BYTES;
 
+const osRandom: RandomBytes = (length) => new Uint8Array(randomBytes(length));
+
 interface Derived {
   readonly id: string;
   readonly wrapKey: Uint8Array;
@@ -32,7 +34,7 @@ interface Derived {
  */
 export function envRootKey(
   key: string | Uint8Array,
-  { random = randomBytes }: { readonly random?: RandomBytes } = {},
+  { random = osRandom }: { readonly random?: RandomBytes } = {},
 ): RootKey {
   const secret = typeof key === 'string' ? fromBase64(key) : Uint8Array.from(key);
   if (secret?.length !== KEY_BYTES) {

@@ -65,6 +65,8 @@ interface Instant {
   readonly steady: number;
 }
 
+const osRandom: RandomBytes = (length) => new Uint8Array(randomBytes(length));
+
 const DEFAULT_TTL_MS = 300_000;
 const MAX_TTL_MS = 900_000;
 const FAILURE_MS = 10_000;
@@ -81,7 +83,7 @@ const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([
 
 /** @throws MemoryError `misconfigured` when `ttlMs` is out of range. */
 export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
-  const { layout, ttlMs = DEFAULT_TTL_MS, clock = Date.now, random = randomBytes } = options;
+  const { layout, ttlMs = DEFAULT_TTL_MS, clock = Date.now, random = osRandom } = options;
   const { monotonic = () => performance.now() } = options;
   if (!(ttlMs >= 0 && ttlMs <= MAX_TTL_MS)) {
     throw new MemoryError('misconfigured', 'the time to live of a keyring must be 0–900,000 ms');

@@ -1,6 +1,6 @@
 import { concat, domain, NO_BYTES } from './encoding.ts';
 import { HEADER_BYTES, OFFSET } from './header.ts';
-import { CHUNK_BYTES, chunkCount, sealedSize } from './size.ts';
+import { CHUNK_BYTES, chunkCount } from './size.ts';
 import { hash, KEY_BYTES, NONCE_BYTES, openBox, sealBox, TAG_BYTES } from './sodium.ts';
 
 const BODY = domain('body');
@@ -31,9 +31,11 @@ export function sealChunks(content: Uint8Array, bodyKey: Uint8Array, object: Uin
   }
 }
 
-/** The content of `length` bytes; undefined unless every chunk is authentic, in its place and the last one last. */
+/**
+ * The content of `length` bytes in `object`, which has the sealed size of that length; undefined unless every chunk is
+ * authentic, in its place and the last one last.
+ */
 export function openChunks(object: Uint8Array, bodyKey: Uint8Array, length: number): Uint8Array | undefined {
-  if (object.length !== sealedSize(length)) return undefined;
   const content = new Uint8Array(length);
   const count = chunkCount(length);
   const step = CHUNK_BYTES + TAG_BYTES;

@@ -25,7 +25,7 @@ export interface Layout {
 const TENANT = /^[a-z0-9][a-z0-9-]{0,62}$/;
 /** Keeps 600 bytes of path in four segments, or 20 segments of 15 bytes, within the longest key. */
 const MAX_PREFIX_AND_TENANT_BYTES = 66;
-const MAX_KEY_BYTES = 1_024;
+export const MAX_KEY_BYTES = 1_024;
 
 /** @throws MemoryError `misconfigured`. */
 export function parseTenantId(text: string): TenantId {

@@ -11,6 +11,9 @@ const ORIGIN = MTIME + 8;
 
 export const ORIGIN_BYTES = 16;
 
+/** The origin of an object that no directory rename copied here. */
+export const NO_ORIGIN: Uint8Array = new Uint8Array(ORIGIN_BYTES);
+
 /** What the wrapped part of the header holds. */
 export interface Wrapped {
   /** Secret. */

@@ -1,0 +1,713 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
+import { envRootKey } from '../../src/keys/env-root-key.ts';
+import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
+import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
+import { bringToLife } from '../../src/keys/keyring-life.ts';
+import {
+  createKeyringStore,
+  type KeyringStore,
+  type KeyringStoreOptions,
+} from '../../src/keys/keyring-store.ts';
+import type { RootKey } from '../../src/keys/root-key.ts';
+import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
+import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import type { LogicalName } from '../../src/sealing/logical-name.ts';
+import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
+import { open, seal } from '../../src/sealing/sealed-object.ts';
+import { loadSodium } from '../../src/sealing/sodium.ts';
+import { format1, fromHex, input } from '../support/format-vectors.ts';
+import { vectorBytes } from '../support/vector-parts.ts';
+
+const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
+const file = `${layout.data}file` as ObjectKey;
+const name = '/memories/a' as LogicalName;
+const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
+const root = (): RootKey => envRootKey(input('root'));
+
+let base: ObjectStore;
+const opened: KeyringStore[] = [];
+
+beforeAll(loadSodium);
+beforeEach(() => {
+  base = openSqliteObjectStore({ path: ':memory:' });
+});
+afterEach(async () => {
+  for (const store of opened.splice(0)) store.close();
+  await base[Symbol.asyncDispose]();
+});
+
+/** Two clocks that move only when told. */
+function handClocks() {
+  const time = { wall: 1_700_000_000_000, steady: 5_000 };
+  return {
+    time,
+    clock: () => time.wall,
+    monotonic: () => time.steady,
+    advance(ms: number) {
+      time.wall += ms;
+      time.steady += ms;
+    },
+  };
+}
+
+function keyrings(options: Partial<KeyringStoreOptions> = {}): KeyringStore {
+  const store = createKeyringStore({ store: base, layout, rootKeys: [root()], ...options });
+  opened.push(store);
+  return store;
+}
+
+/** The store below with some verbs replaced, counting the requests that reach it. */
+function tapped(replaced: Partial<Pick<ObjectStore, 'get' | 'put' | 'list'>> = {}) {
+  const requests: string[] = [];
+  const store: ObjectStore = {
+    get: (...args) => {
+      requests.push('get');
+      return (replaced.get ?? base.get)(...args);
+    },
+    head: (...args) => base.head(...args),
+    put: (...args) => {
+      requests.push('put');
+      return (replaced.put ?? base.put)(...args);
+    },
+    delete: (...args) => base.delete(...args),
+    list: (...args) => {
+      requests.push('list');
+      return (replaced.list ?? base.list)(...args);
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+  return { store, requests };
+}
+
+function countingRoot(): { readonly rootKey: RootKey; readonly calls: string[] } {
+  const calls: string[] = [];
+  const inner = root();
+  const rootKey: RootKey = {
+    get id() {
+      return inner.id;
+    },
+    generate(context) {
+      calls.push('generate');
+      return inner.generate(context);
+    },
+    unwrap(wrapped, context) {
+      calls.push('unwrap');
+      return inner.unwrap(wrapped, context);
+    },
+  };
+  return { rootKey, calls };
+}
+
+async function write(bytes: Uint8Array, key: ObjectKey = layout.keyring): Promise<void> {
+  await base.put(key, bytes, { mode: 'overwrite' });
+}
+
+async function storedKeyring(): Promise<Uint8Array> {
+  const found = await base.get(layout.keyring);
+  if (found === undefined || found === 'not_modified') throw new Error('no keyring is stored');
+  return found.body;
+}
+
+async function rotateInStore(): Promise<void> {
+  const keyring = await openKeyring({ bytes: await storedKeyring(), tenant: 'acme', rootKeys: [root()] });
+  const rotated = rotateKeyring(keyring, { random, created: 1 });
+  await write(await sealKeyring({ keyring: rotated, tenant: 'acme', rootKey: root(), random }));
+}
+
+const refusal = (code: string) => expect.objectContaining({ name: 'MemoryError', code });
+
+describe('KeyringStore.load', () => {
+  it('finds nothing, and writes nothing, where nothing is', async () => {
+    expect(await keyrings().load()).toBeUndefined();
+    expect(await base.get(layout.keyring)).toBeUndefined();
+  });
+
+  it('creates a keyring when asked to, and finds it ever after', async () => {
+    const created = await keyrings().load({ create: true });
+    expect(created?.epoch).toBe(1);
+    expect(created?.names.mode).toBe('encrypted');
+    if (created === undefined) throw new Error('nothing was created');
+    const object = seal({ keys: created.keys, name, content: Uint8Array.of(1), mtime: 1, random });
+    const found = await keyrings().load();
+    if (found === undefined) throw new Error('nothing was found');
+    expect(open({ keys: found.keys, name, object }).content).toEqual(Uint8Array.of(1));
+    expect(found.names.encodeSegments(['a', 'b'])).toBe(created.names.encodeSegments(['a', 'b']));
+  });
+
+  it('needs one GET and one unwrap to find it', async () => {
+    await keyrings().load({ create: true });
+    const [{ store, requests }, { rootKey, calls }] = [tapped(), countingRoot()];
+    const warm = keyrings({ store, rootKeys: [rootKey] });
+    await warm.load();
+    await warm.load({ create: true });
+    expect(requests).toEqual(['get']);
+    expect(calls).toEqual(['unwrap']);
+  });
+
+  it('needs one generate and no unwrap to create it', async () => {
+    const [{ store, requests }, { rootKey, calls }] = [tapped(), countingRoot()];
+    await keyrings({ store, rootKeys: [rootKey] }).load({ create: true });
+    expect(requests).toEqual(['get', 'list', 'put']);
+    expect(calls).toEqual(['generate']);
+  });
+
+  it('makes one keyring when ten processes race for it', async () => {
+    const stores = Array.from({ length: 10 }, () => keyrings());
+    const loaded = await Promise.all(stores.map((store) => store.load({ create: true })));
+    expect(new Set(loaded.map((keyring) => keyring?.keys.keyringId.join())).size).toBe(1);
+    expect(new Set(loaded.map((keyring) => keyring?.keys.active.keyId.join())).size).toBe(1);
+    const ring = await openKeyring({ bytes: await storedKeyring(), tenant: 'acme', rootKeys: [root()] });
+    expect(loaded[0]?.keys.keyringId).toEqual(ring.keyringId);
+  });
+
+  it('serves side by side calls with one load', async () => {
+    await keyrings().load({ create: true });
+    const [{ store, requests }, { rootKey, calls }] = [tapped(), countingRoot()];
+    const shared = keyrings({ store, rootKeys: [rootKey] });
+    const loaded = await Promise.all(Array.from({ length: 20 }, () => shared.load({ create: true })));
+    expect(new Set(loaded).size).toBe(1);
+    expect([requests, calls]).toEqual([['get'], ['unwrap']]);
+  });
+
+  it('creates for the one who asks although a look without creating is under way', async () => {
+    const shared = keyrings();
+    const [looked, created] = await Promise.all([shared.load(), shared.load({ create: true })]);
+    expect(looked).toBeUndefined();
+    expect(created?.epoch).toBe(1);
+  });
+
+  it('writes names in the configured mode at creation', async () => {
+    const created = await keyrings({ nameMode: 'plain' }).load({ create: true });
+    expect(created?.names.mode).toBe('plain');
+    expect((await keyrings().load())?.names.mode).toBe('plain');
+  });
+
+  it('refuses a stored name mode that is not the configured one', async () => {
+    await keyrings({ nameMode: 'plain' }).load({ create: true });
+    await expect(keyrings({ nameMode: 'encrypted' }).load()).rejects.toEqual(refusal('misconfigured'));
+  });
+
+  it('wraps with the first root key and unwraps with any', async () => {
+    const second = envRootKey(input('root2'));
+    await keyrings({ rootKeys: [second, root()] }).load({ create: true });
+    expect(await keyrings({ rootKeys: [root(), second] }).load()).toBeDefined();
+    await expect(keyrings().load()).rejects.toEqual(refusal('key_unavailable'));
+  });
+
+  it('refuses to create without a root key', async () => {
+    await expect(keyrings({ rootKeys: [] }).load({ create: true })).rejects.toEqual(refusal('misconfigured'));
+  });
+
+  it.each([true, false])('refuses data without a keyring, create: %s', async (create) => {
+    await write(Uint8Array.of(1), file);
+    await expect(keyrings().load({ create })).rejects.toEqual(refusal('key_unavailable'));
+    expect(await base.get(layout.keyring)).toBeUndefined();
+  });
+
+  it('creates beside the objects of other tenants and of no file', async () => {
+    await write(Uint8Array.of(1), 'p/tenants/acme2/data/file' as ObjectKey);
+    await write(Uint8Array.of(1), layout.probe);
+    expect(await keyrings().load({ create: true })).toBeDefined();
+  });
+
+  it('finds the keyring that appears together with data after its first look', async () => {
+    let looks = 0;
+    const { store } = tapped({
+      async get(key, options) {
+        const found = await base.get(key, options);
+        if (looks++ === 0) {
+          await keyrings().load({ create: true });
+          await write(Uint8Array.of(1), file);
+        }
+        return found;
+      },
+    });
+    expect((await keyrings({ store }).load())?.epoch).toBe(1);
+  });
+
+  it('looks through pages on which nothing is shown', async () => {
+    const { store } = tapped({
+      async *list(options) {
+        yield { objects: [], prefixes: [], servedAt: 0 };
+        yield* base.list(options);
+      },
+    });
+    await write(Uint8Array.of(1), file);
+    await expect(keyrings({ store }).load({ create: true })).rejects.toEqual(refusal('key_unavailable'));
+  });
+
+  it('refuses a destroyed tenant', async () => {
+    await write(SHRED_MARKER);
+    await expect(keyrings().load({ create: true })).rejects.toEqual(refusal('key_unavailable'));
+    expect(await storedKeyring()).toEqual(SHRED_MARKER);
+  });
+
+  it('refuses an object that is larger than a keyring can be', async () => {
+    await write(new Uint8Array(16_385));
+    await expect(keyrings().load()).rejects.toEqual(refusal('integrity'));
+  });
+
+  it('refuses the keyring of another tenant', async () => {
+    await write(vectorBytes('globex'));
+    await expect(keyrings().load()).rejects.toEqual(refusal('integrity'));
+  });
+
+  it('finds every key of the ring by its id, the last one active', async () => {
+    await write(vectorBytes('two'));
+    const loaded = await keyrings().load();
+    expect(loaded?.keys.active.version).toBe(2);
+    expect(loaded?.keys.find(fromHex(format1.keys['keyId1'] ?? ''))?.version).toBe(1);
+    expect(loaded?.keys.find(fromHex(format1.keys['keyId2'] ?? ''))?.version).toBe(2);
+    expect(loaded?.keys.find(input('zero16'))).toBeUndefined();
+  });
+});
+
+describe('KeyringStore.load after a lost answer', () => {
+  const lost = () => new MemoryError('outcome_unknown', 'the answer was lost');
+
+  it('goes on with its own keyring when the write had landed', async () => {
+    const { store, requests } = tapped({
+      async put(...args) {
+        await base.put(...args);
+        throw lost();
+      },
+    });
+    const { rootKey, calls } = countingRoot();
+    expect((await keyrings({ store, rootKeys: [rootKey] }).load({ create: true }))?.epoch).toBe(1);
+    expect(requests).toEqual(['get', 'list', 'put', 'get']);
+    expect(calls).toEqual(['generate']);
+    expect(await keyrings().load()).toBeDefined();
+  });
+
+  it('takes its own keyring for its own when an earlier attempt met the condition', async () => {
+    const { store } = tapped({
+      async put(...args) {
+        await base.put(...args);
+        return { conflict: 'exists', retried: true };
+      },
+    });
+    expect((await keyrings({ store }).load({ create: true }))?.epoch).toBe(1);
+  });
+
+  it('sends the same bytes again when the write had not landed', async () => {
+    const sent: string[] = [];
+    const { store } = tapped({
+      async put(key, body, options) {
+        sent.push(Buffer.from(body).toString('hex'));
+        if (sent.length === 1) throw lost();
+        return base.put(key, body, options);
+      },
+    });
+    expect((await keyrings({ store }).load({ create: true }))?.epoch).toBe(1);
+    expect(sent).toHaveLength(2);
+    expect(new Set(sent).size).toBe(1);
+  });
+
+  it('uses the keyring that is there when another one won', async () => {
+    const { store } = tapped({
+      async put() {
+        await keyrings().load({ create: true });
+        throw lost();
+      },
+    });
+    const loaded = await keyrings({ store }).load({ create: true });
+    const ring = await openKeyring({ bytes: await storedKeyring(), tenant: 'acme', rootKeys: [root()] });
+    expect(loaded?.keys.keyringId).toEqual(ring.keyringId);
+  });
+
+  it('refuses the keyring that is there when it does not open', async () => {
+    const { store } = tapped({
+      async put() {
+        await write(vectorBytes('globex'));
+        throw lost();
+      },
+    });
+    await expect(keyrings({ store }).load({ create: true })).rejects.toEqual(refusal('integrity'));
+  });
+
+  it('gives up when no attempt can be confirmed', async () => {
+    let attempts = 0;
+    const { store } = tapped({
+      async put() {
+        attempts += 1;
+        throw lost();
+      },
+    });
+    await expect(keyrings({ store }).load({ create: true })).rejects.toEqual(refusal('unavailable'));
+    expect(attempts).toBe(3);
+  });
+});
+
+describe('KeyringStore and its time to live', () => {
+  it.each([
+    ['both clocks', 300_000, 300_000],
+    ['the wall clock alone, as after a freeze', 300_000, 0],
+    ['the monotonic clock alone', 0, 300_000],
+    ['a wall clock that was set back', -1, 10],
+  ])('reads and unwraps again after it by %s', async (_, wall, steady) => {
+    await keyrings().load({ create: true });
+    const [{ store, requests }, { rootKey, calls }, clocks] = [tapped(), countingRoot(), handClocks()];
+    const cached = keyrings({ store, rootKeys: [rootKey], ...clocks });
+    const first = await cached.load();
+    clocks.time.wall += wall;
+    clocks.time.steady += steady;
+    expect(await cached.load()).toBe(first);
+    expect(requests).toEqual(['get', 'get']);
+    expect(calls).toEqual(['unwrap', 'unwrap']);
+  });
+
+  it('serves from the cache until then', async () => {
+    const [{ store, requests }, clocks] = [tapped(), handClocks()];
+    const cached = keyrings({ store, ttlMs: 1_000, ...clocks });
+    await cached.load({ create: true });
+    const before = requests.length;
+    clocks.advance(999);
+    await cached.load();
+    expect(requests).toHaveLength(before);
+    clocks.advance(1);
+    await cached.load();
+    expect(requests).toHaveLength(before + 1);
+  });
+
+  it('counts from the start of the load', async () => {
+    await keyrings().load({ create: true });
+    const clocks = handClocks();
+    const { store, requests } = tapped({
+      async get(...args) {
+        clocks.advance(600);
+        return base.get(...args);
+      },
+    });
+    const cached = keyrings({ store, ttlMs: 1_000, ...clocks });
+    await cached.load();
+    clocks.advance(400);
+    await cached.load();
+    expect(requests).toEqual(['get', 'get']);
+  });
+
+  it('no longer serves a key that its root key refuses', async () => {
+    await keyrings().load({ create: true });
+    const clocks = handClocks();
+    const inner = root();
+    let revoked = false;
+    const rootKey: RootKey = {
+      id: inner.id,
+      generate: inner.generate,
+      async unwrap(...args) {
+        if (revoked) throw new MemoryError('access_denied', 'revoked');
+        return inner.unwrap(...args);
+      },
+    };
+    const cached = keyrings({ rootKeys: [rootKey], ...clocks });
+    await cached.load();
+    revoked = true;
+    clocks.advance(300_000);
+    await expect(cached.load()).rejects.toEqual(refusal('access_denied'));
+  });
+
+  it.each([-1, 900_001, Number.NaN])('refuses %d ms', (ttlMs) => {
+    expect(() => keyrings({ ttlMs })).toThrow(refusal('misconfigured'));
+  });
+});
+
+describe('KeyringStore and failures', () => {
+  function failing(code: 'unavailable' | 'aborted' | 'access_denied') {
+    const state = { fails: true };
+    const tap = tapped({
+      async get(...args) {
+        if (state.fails) throw new MemoryError(code, 'no');
+        return base.get(...args);
+      },
+    });
+    return { ...tap, state };
+  }
+
+  it('remembers one for ten seconds', async () => {
+    const [{ store, requests, state }, clocks] = [failing('unavailable'), handClocks()];
+    const store1 = keyrings({ store, ...clocks });
+    await expect(store1.load()).rejects.toEqual(refusal('unavailable'));
+    state.fails = false;
+    clocks.advance(9_999);
+    await expect(store1.load()).rejects.toEqual(refusal('unavailable'));
+    expect(requests).toEqual(['get']);
+    clocks.advance(1);
+    expect(await store1.load()).toBeUndefined();
+  });
+
+  it('shares one among those who wait for it', async () => {
+    const { store, requests } = failing('access_denied');
+    const store1 = keyrings({ store });
+    const results = await Promise.allSettled([store1.load(), store1.load(), store1.load({ create: true })]);
+    expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(requests).toEqual(['get']);
+  });
+
+  it('does not remember an abort', async () => {
+    const { store, state } = failing('aborted');
+    const store1 = keyrings({ store });
+    await expect(store1.load()).rejects.toEqual(refusal('aborted'));
+    state.fails = false;
+    expect(await store1.load()).toBeUndefined();
+  });
+
+  /** A store whose first read waits until it is let go or aborted. */
+  function held() {
+    const gate = Promise.withResolvers<void>();
+    const seen: AbortSignal[] = [];
+    const tap = tapped({
+      async get(key, options) {
+        const signal = options?.signal;
+        if (signal !== undefined && seen.push(signal) === 1) {
+          const aborted = new Promise<never>((_, reject) => {
+            signal.addEventListener('abort', () =>
+              reject(new MemoryError('aborted', 'the request was aborted')),
+            );
+          });
+          await Promise.race([gate.promise, aborted]);
+        }
+        return base.get(key, options);
+      },
+    });
+    return { ...tap, seen, release: gate.resolve };
+  }
+
+  it('lets one who waits abort without failing the others', async () => {
+    await keyrings().load({ create: true });
+    const { store, requests, seen, release } = held();
+    const shared = keyrings({ store });
+    const controller = new AbortController();
+    const leaving = shared.load({ signal: controller.signal });
+    const staying = shared.load({ signal: new AbortController().signal });
+    controller.abort();
+    await expect(leaving).rejects.toEqual(refusal('aborted'));
+    release();
+    expect((await staying)?.epoch).toBe(1);
+    expect(seen[0]?.aborted).toBe(false);
+    expect(requests).toEqual(['get']);
+  });
+
+  it('aborts the load itself when nobody waits any more, and starts afresh for the next', async () => {
+    await keyrings().load({ create: true });
+    const { store, requests, seen } = held();
+    const shared = keyrings({ store });
+    const controllers = [new AbortController(), new AbortController()];
+    const waiting = controllers.map(({ signal }) => shared.load({ signal }));
+    const left = Promise.allSettled(waiting);
+    await expect.poll(() => seen.length).toBe(1);
+    for (const controller of controllers) controller.abort();
+    expect((await left).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(seen[0]?.aborted).toBe(true);
+    expect((await shared.load())?.epoch).toBe(1);
+    expect(requests).toEqual(['get', 'get']);
+  });
+
+  it('rejects at once when the signal has fired already', async () => {
+    const shared = keyrings();
+    await expect(shared.load({ signal: AbortSignal.abort() })).rejects.toEqual(refusal('aborted'));
+    expect(await shared.load()).toBeUndefined();
+  });
+
+  it.each(['get', 'unwrap'])('takes what an abandoned load finds late in %s for nothing', async (place) => {
+    await write(vectorBytes('one'));
+    const gate = Promise.withResolvers<void>();
+    let arrived = 0;
+    // The first call waits at the gate, deaf to its signal.
+    const holdAt = async (here: string): Promise<void> => {
+      if (here === place && arrived++ === 0) await gate.promise;
+    };
+    const { store } = tapped({
+      async get(key, options) {
+        const found = await base.get(key, options);
+        await holdAt('get');
+        return found;
+      },
+    });
+    const inner = root();
+    const rootKey: RootKey = {
+      id: inner.id,
+      generate: inner.generate,
+      async unwrap(...args) {
+        await holdAt('unwrap');
+        return inner.unwrap(...args);
+      },
+    };
+    const shared = keyrings({ store, rootKeys: [rootKey], ttlMs: 0 });
+    const [first, second] = [new AbortController(), new AbortController()];
+    const leaving = shared.load({ signal: first.signal });
+    await expect.poll(() => arrived).toBe(1);
+    first.abort();
+    await expect(leaving).rejects.toEqual(refusal('aborted'));
+    // What the abandoned load holds is epoch 1; had it counted, it would be refused or refuse the one before it.
+    gate.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await write(vectorBytes('replaced'));
+    expect((await shared.load({ signal: second.signal }))?.epoch).toBe(9);
+  });
+});
+
+describe('KeyringStore and what it has seen', () => {
+  it.each(format1.sequences)(
+    'answers $expect when $first is followed by $then',
+    async ({ first, then, expect: outcome }) => {
+      const clocks = handClocks();
+      const store = keyrings(clocks);
+      const read = async (id: string): Promise<string> => {
+        await write(vectorBytes(id));
+        clocks.advance(300_000);
+        const answer = await store.load().then(
+          () => 'ok',
+          (error: unknown) => (error instanceof MemoryError ? error.code : String(error)),
+        );
+        return answer;
+      };
+      expect(await read(first)).toBe(first === 'tombstone' ? 'key_unavailable' : 'ok');
+      expect(await read(then)).toBe(outcome);
+    },
+  );
+
+  it('does not create again what is gone', async () => {
+    const clocks = handClocks();
+    const store = keyrings(clocks);
+    await store.load({ create: true });
+    await base.delete([{ key: layout.keyring }]);
+    clocks.advance(300_000);
+    await expect(store.load({ create: true })).rejects.toEqual(refusal('key_unavailable'));
+    expect(await base.get(layout.keyring)).toBeUndefined();
+  });
+
+  it('keeps what it gave out usable across a rotation', async () => {
+    const clocks = handClocks();
+    const store = keyrings(clocks);
+    const before = await store.load({ create: true });
+    await rotateInStore();
+    clocks.advance(300_000);
+    const after = await store.load();
+    expect([before?.epoch, after?.epoch]).toEqual([1, 2]);
+    if (before === undefined || after === undefined) throw new Error('no keyring');
+    const object = seal({ keys: before.keys, name, content: Uint8Array.of(1), mtime: 1, random });
+    expect(open({ keys: after.keys, name, object }).content).toEqual(Uint8Array.of(1));
+  });
+});
+
+describe('KeyringStore.reload', () => {
+  it('reads a rotated keyring before its time to live ends', async () => {
+    const store = keyrings(handClocks());
+    const before = await store.load({ create: true });
+    await rotateInStore();
+    expect((await store.load())?.epoch).toBe(1);
+    const after = await store.reload();
+    expect(after?.epoch).toBe(2);
+    expect(await store.load()).toBe(after);
+    expect(after?.keys.find(before?.keys.active.keyId ?? input('zero16'))).toBeDefined();
+  });
+
+  it('reads at most once in 30 s', async () => {
+    const [{ store, requests }, clocks] = [tapped(), handClocks()];
+    const reloaded = keyrings({ store, ...clocks });
+    await reloaded.load({ create: true });
+    const before = requests.length;
+    await Promise.all(Array.from({ length: 5 }, () => reloaded.reload()));
+    clocks.advance(29_999);
+    await reloaded.reload();
+    expect(requests).toHaveLength(before + 1);
+    clocks.advance(1);
+    await reloaded.reload();
+    expect(requests).toHaveLength(before + 2);
+  });
+
+  it('gives all who ask at once what it reads', async () => {
+    const store = keyrings();
+    await store.load({ create: true });
+    await rotateInStore();
+    const reloaded = await Promise.all(Array.from({ length: 5 }, () => store.reload()));
+    expect(reloaded.map((keyring) => keyring?.epoch)).toEqual([2, 2, 2, 2, 2]);
+  });
+
+  it('reads after a load that was under way, not with it', async () => {
+    await write(vectorBytes('one'));
+    let reads = 0;
+    const { store } = tapped({
+      async get(key, options) {
+        const found = await base.get(key, options);
+        if (reads++ === 0) await write(vectorBytes('two'));
+        return found;
+      },
+    });
+    const shared = keyrings({ store });
+    const [loaded, reloaded] = await Promise.all([shared.load(), shared.reload()]);
+    expect([loaded?.epoch, reloaded?.epoch]).toEqual([1, 2]);
+    expect(reads).toBe(2);
+  });
+
+  it('keeps the cache when the store is unavailable for a moment', async () => {
+    let fails = false;
+    const { store } = tapped({
+      async get(...args) {
+        if (fails) throw new MemoryError('unavailable', 'no');
+        return base.get(...args);
+      },
+    });
+    const cached = keyrings({ store });
+    const before = await cached.load({ create: true });
+    fails = true;
+    await expect(cached.reload()).rejects.toEqual(refusal('unavailable'));
+    expect(await cached.load()).toBe(before);
+  });
+
+  it('stops serving from the cache when the keyring was rolled back', async () => {
+    await write(vectorBytes('two'));
+    const store = keyrings();
+    await store.load();
+    await write(vectorBytes('one'));
+    await expect(store.reload()).rejects.toEqual(refusal('integrity'));
+    await expect(store.load()).rejects.toEqual(refusal('integrity'));
+  });
+});
+
+describe('KeyringStore.close', () => {
+  it('overwrites the keys and refuses every further use of them', async () => {
+    const store = keyrings();
+    const loaded = await store.load({ create: true });
+    if (loaded === undefined) throw new Error('nothing was created');
+    const { active } = loaded.keys;
+    expect(active.wrapKey.some((byte) => byte !== 0)).toBe(true);
+    store.close();
+    expect(active.wrapKey).toEqual(new Uint8Array(32));
+    const aborted = refusal('aborted');
+    expect(() => loaded.keys.active).toThrow(aborted);
+    expect(() => loaded.keys.find(active.keyId)).toThrow(aborted);
+    expect(() => loaded.names.encodeSegments(['a'])).toThrow(aborted);
+    expect(() => seal({ keys: loaded.keys, name, content: Uint8Array.of(1), mtime: 1, random })).toThrow(
+      aborted,
+    );
+    await expect(store.load()).rejects.toEqual(aborted);
+    await expect(store.reload()).rejects.toEqual(aborted);
+  });
+
+  it('is not needed for the secrets the keys were derived from', async () => {
+    const keyring = await openKeyring({ bytes: vectorBytes('two'), tenant: 'acme', rootKeys: [root()] });
+    const { loaded } = bringToLife(keyring, 'acme');
+    expect(keyring.nameKey).toEqual(new Uint8Array(32));
+    expect(keyring.tenantKeys.map(({ secret }) => secret)).toEqual([new Uint8Array(32), new Uint8Array(32)]);
+    expect(loaded.names.encodeSegments(['notes'])).toBe(format1.names[0]?.text);
+  });
+
+  it('overwrites the keys of every rotation it met', async () => {
+    const store = keyrings();
+    const first = (await store.load({ create: true }))?.keys.active;
+    await rotateInStore();
+    const second = (await store.reload())?.keys.active;
+    store.close();
+    expect(first?.wrapKey).toEqual(new Uint8Array(32));
+    expect(second?.wrapKey).toEqual(new Uint8Array(32));
+  });
+
+  it('ends a load that is under way', async () => {
+    const store = keyrings();
+    const loading = store.load({ create: true });
+    store.close();
+    await expect(loading).rejects.toEqual(refusal('aborted'));
+  });
+});

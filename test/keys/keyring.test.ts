@@ -1,0 +1,263 @@
+import { randomBytes } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
+import { envRootKey } from '../../src/keys/env-root-key.ts';
+import {
+  createKeyring,
+  type Keyring,
+  openKeyring,
+  rotateKeyring,
+  sealKeyring,
+} from '../../src/keys/keyring.ts';
+import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
+import { startKeyringHistory } from '../../src/keys/keyring-history.ts';
+import type { RootKey } from '../../src/keys/root-key.ts';
+import { loadSodium } from '../../src/sealing/sodium.ts';
+import { forgeKeyring } from '../support/forge.ts';
+import {
+  applyOps,
+  digestOf,
+  type Expected,
+  format1,
+  fromHex,
+  input,
+  type KeyringFields,
+  scripted,
+  toHex,
+} from '../support/format-vectors.ts';
+import { keyringFields, tenantKeysOf, vectorBytes } from '../support/vector-parts.ts';
+
+beforeAll(loadSodium);
+
+const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
+const created = 1_700_000_000_000;
+
+function expectBytes(bytes: Uint8Array, { size, hex, blake2b256 }: Expected): void {
+  if (hex !== undefined) expect(toHex(bytes)).toBe(hex);
+  if (blake2b256 !== undefined) expect(digestOf(bytes).blake2b256).toBe(blake2b256);
+  expect(bytes).toHaveLength(size ?? Number.NaN);
+}
+
+/** The root key of a keyring case, generating just what the case was made with. */
+function rootKeyOf(fields: KeyringFields): RootKey {
+  const { rootId, wrapped } = fields;
+  if (rootId === undefined || wrapped === undefined) {
+    return envRootKey(input(fields.root), { random: scripted(input(fields.rootNonce), input(fields.KK)) });
+  }
+  return {
+    id: rootId,
+    generate: async () => ({ key: input(fields.KK), wrapped: fromHex(wrapped) }),
+    unwrap: async () => input(fields.KK),
+  };
+}
+
+function keyringOf(fields: KeyringFields): Keyring {
+  return {
+    epoch: fields.epoch,
+    keyringId: input(fields.keyringId),
+    nameMode: fields.mode === 0 ? 'plain' : 'encrypted',
+    nameKey: input(fields.NK),
+    tenantKeys: tenantKeysOf(fields),
+  };
+}
+
+describe('sealKeyring', () => {
+  it.each(format1.keyrings.cases)('writes $id to the byte', async (expected) => {
+    const fields = keyringFields(expected.id);
+    const bytes = await sealKeyring({
+      keyring: keyringOf(fields),
+      tenant: fields.tenant,
+      rootKey: rootKeyOf(fields),
+      random: scripted(input(fields.nonce)),
+    });
+    expectBytes(bytes, expected);
+    expectBytes(forgeKeyring(fields), expected);
+  });
+
+  it('wraps a new key at every write', async () => {
+    const keyring = createKeyring({ nameMode: 'encrypted', random, created });
+    const rootKey = envRootKey(input('root'));
+    const writes = await Promise.all(
+      Array.from({ length: 10 }, () => sealKeyring({ keyring, tenant: 'acme', rootKey, random })),
+    );
+    // Behind the 32 bytes and the root id of 26: the root's nonce and box, then the nonce and box of the secret.
+    for (const [begin, end] of [
+      [66, 90],
+      [90, 138],
+      [138, 162],
+      [162, 258],
+    ] as const) {
+      expect(new Set(writes.map((bytes) => toHex(bytes.slice(begin, end)))).size).toBe(10);
+    }
+  });
+
+  it('refuses keys that the format does not allow', async () => {
+    const keyring = createKeyring({ nameMode: 'plain', random, created });
+    const [key] = keyring.tenantKeys;
+    if (key === undefined) throw new Error('a new keyring has a key');
+    const refused: readonly Partial<Keyring>[] = [
+      { tenantKeys: [] },
+      { tenantKeys: [key, key] },
+      { tenantKeys: [{ ...key, version: 0 }] },
+      { tenantKeys: [{ ...key, version: 2 ** 32 }] },
+      { epoch: 0 },
+      { epoch: 2 ** 32 },
+    ];
+    for (const change of refused) {
+      const sealed = sealKeyring({
+        keyring: { ...keyring, ...change },
+        tenant: 'acme',
+        rootKey: envRootKey(input('root')),
+        random,
+      });
+      await expect(sealed).rejects.toMatchObject({ code: 'integrity' });
+    }
+  });
+
+  it.each([
+    ['a key of 31 bytes', { key: new Uint8Array(31), wrapped: new Uint8Array(40) }],
+    ['no wrapped key', { key: new Uint8Array(32), wrapped: new Uint8Array(0) }],
+    ['a wrapped key that is too long', { key: new Uint8Array(32), wrapped: new Uint8Array(8_193) }],
+  ])('refuses %s from the root key', async (_, generated) => {
+    const rootKey: RootKey = {
+      id: 'test:root',
+      generate: async () => generated,
+      unwrap: async () => generated.key,
+    };
+    const keyring = createKeyring({ nameMode: 'plain', random, created });
+    await expect(sealKeyring({ keyring, tenant: 'acme', rootKey, random })).rejects.toMatchObject({
+      code: 'integrity',
+    });
+  });
+});
+
+describe('openKeyring', () => {
+  it.each(format1.keyrings.cases)('reads $id back', async ({ id }) => {
+    const fields = keyringFields(id);
+    const opened = await openKeyring({
+      bytes: vectorBytes(id),
+      tenant: fields.tenant,
+      rootKeys: [envRootKey(input('root2')), rootKeyOf(fields)],
+    });
+    expect(opened).toEqual(keyringOf(fields));
+  });
+
+  const { cases, defaults } = format1.refuseKeyrings;
+
+  it.each(cases)('refuses $id: $what', async (refused) => {
+    const { base = defaults.base, ops, forge, tenant = defaults.tenant, roots = defaults.roots } = refused;
+    const forged = forge === undefined ? undefined : forgeKeyring({ ...keyringFields(base), ...forge });
+    const changed = ops === undefined ? undefined : applyOps(vectorBytes(base), ops, vectorBytes);
+    if (forged !== undefined && changed !== undefined) expect(toHex(forged)).toBe(toHex(changed));
+    if (forged !== undefined && refused.blake2b256 !== undefined) expectBytes(forged, refused);
+    const opening = openKeyring({
+      bytes: changed ?? forged ?? vectorBytes(base),
+      tenant,
+      rootKeys: roots.map((root) => envRootKey(input(root))),
+    });
+    await expect(opening).rejects.toBeInstanceOf(MemoryError);
+    await expect(opening).rejects.toMatchObject({ code: refused.expect ?? defaults.expect, details: {} });
+  });
+
+  it('refuses any one byte changed', async () => {
+    const bytes = vectorBytes('two');
+    const rootKeys = [envRootKey(input('root'))];
+    for (let index = 0; index < bytes.length; index++) {
+      const opening = openKeyring({
+        bytes: bytes.with(index, (bytes[index] ?? 0) ^ 0x40),
+        tenant: 'acme',
+        rootKeys,
+      });
+      await expect(opening, `byte ${index}`).rejects.toBeInstanceOf(MemoryError);
+    }
+  });
+
+  it('refuses any length but its own', async () => {
+    const bytes = vectorBytes('two');
+    const rootKeys = [envRootKey(input('root'))];
+    for (let length = 0; length < bytes.length; length++) {
+      const opening = openKeyring({ bytes: bytes.slice(0, length), tenant: 'acme', rootKeys });
+      await expect(opening, `${length} bytes`).rejects.toMatchObject({ code: 'integrity' });
+    }
+  });
+
+  it('asks no root key but the one whose id is configured', async () => {
+    const asked: string[] = [];
+    const watch = (root: RootKey): RootKey => ({
+      id: root.id,
+      generate: root.generate,
+      unwrap: async (wrapped, context) => {
+        asked.push(root.id);
+        return root.unwrap(wrapped, context);
+      },
+    });
+    const [root, root2] = [envRootKey(input('root')), envRootKey(input('root2'))];
+    const bytes = vectorBytes('two');
+    await openKeyring({ bytes, tenant: 'acme', rootKeys: [watch(root2), watch(root)] });
+    expect(asked).toEqual([root.id]);
+    const kms = openKeyring({
+      bytes: vectorBytes('kms'),
+      tenant: 'acme',
+      rootKeys: [watch(root2), watch(root)],
+    });
+    await expect(kms).rejects.toMatchObject({ code: 'key_unavailable' });
+    expect(asked).toEqual([root.id]);
+  });
+});
+
+describe('rotateKeyring', () => {
+  it('adds a key that becomes the active one', async () => {
+    const first = createKeyring({ nameMode: 'encrypted', random, created });
+    const second = rotateKeyring(first, { random, created: created + 1 });
+    expect(second).toMatchObject({ epoch: 2, keyringId: first.keyringId, nameKey: first.nameKey });
+    expect(second.tenantKeys.map(({ version }) => version)).toEqual([1, 2]);
+    expect(second.tenantKeys[0]).toEqual(first.tenantKeys[0]);
+    const rootKey = envRootKey(input('root'));
+    const bytes = await sealKeyring({ keyring: second, tenant: 'acme', rootKey, random });
+    expect(await openKeyring({ bytes, tenant: 'acme', rootKeys: [rootKey] })).toEqual(second);
+  });
+
+  it('refuses a 65th key until one is retired', async () => {
+    const rootKey = envRootKey(input('root'));
+    const full = await openKeyring({ bytes: vectorBytes('full'), tenant: 'acme', rootKeys: [rootKey] });
+    expect(full.tenantKeys).toHaveLength(64);
+    expect(() => rotateKeyring(full, { random, created })).toThrow(
+      expect.objectContaining({
+        code: 'limit_exceeded',
+        details: { limit: 'tenant_keys', value: 65, max: 64 },
+      }),
+    );
+    const rotated = rotateKeyring({ ...full, tenantKeys: full.tenantKeys.slice(1) }, { random, created });
+    expect(rotated.tenantKeys.at(-1)?.version).toBe(65);
+  });
+});
+
+describe('KeyringHistory', () => {
+  it.each(format1.sequences)(
+    'answers $expect when $first is followed by $then',
+    async ({ first, then, expect: outcome }) => {
+      const history = startKeyringHistory();
+      const read = async (id: string): Promise<string> => {
+        const bytes = vectorBytes(id);
+        const rootKeys = [envRootKey(input('root'))];
+        if (id === 'tombstone') history.shredded();
+        try {
+          history.admit({ keyring: await openKeyring({ bytes, tenant: 'acme', rootKeys }), bytes });
+          return 'ok';
+        } catch (error) {
+          return error instanceof MemoryError ? error.code : String(error);
+        }
+      };
+      expect(history.started).toBe(false);
+      expect(await read(first)).toBe(first === 'tombstone' ? 'key_unavailable' : 'ok');
+      expect(history.started).toBe(true);
+      expect(await read(then)).toBe(outcome);
+    },
+  );
+});
+
+describe('SHRED_MARKER', () => {
+  it('is the one of format 1', () => {
+    expect(toHex(SHRED_MARKER)).toBe(format1.keyrings.tombstone);
+  });
+});

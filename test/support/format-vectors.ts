@@ -1,0 +1,279 @@
+import { readFileSync } from 'node:fs';
+import { concat, NO_BYTES, utf8 } from '../../src/sealing/encoding.ts';
+import { hash } from '../../src/sealing/sodium.ts';
+
+/** One change to the bytes of a base, as format-1.json describes it. */
+export type Op = readonly [string, ...(number | string)[]];
+
+/** What a case says the whole object is: its bytes, or their size and hash. */
+export interface Expected {
+  readonly size?: number;
+  readonly hex?: string;
+  readonly blake2b256?: string;
+}
+
+export interface ObjectFields {
+  readonly keyring: string;
+  readonly key: string;
+  readonly name: string;
+  readonly text: string;
+  readonly zeros?: number;
+  readonly contentId: string;
+  readonly dek: string;
+  readonly nonce: string;
+  readonly mtime: number | string;
+  readonly origin: string;
+}
+
+export interface ObjectForgery extends Partial<ObjectFields> {
+  readonly chunks?: readonly (readonly [string, number, number])[];
+  readonly length?: number | string;
+  readonly tenant?: string;
+  readonly keyringId?: string;
+  readonly bodyKeyringId?: string;
+  readonly bodyDek?: string;
+  readonly chunkDek?: string;
+  readonly version?: string;
+  readonly magic?: string;
+  readonly commitment?: string;
+  readonly shortWrap?: boolean;
+  readonly afterWrap?: string;
+}
+
+export type KeyEntry = readonly [number, number | string, string];
+
+export interface KeyringFields {
+  readonly tenant: string;
+  readonly epoch: number;
+  readonly keyringId: string;
+  readonly root: string;
+  readonly rootNonce: string;
+  readonly KK: string;
+  readonly nonce: string;
+  readonly mode: number;
+  readonly NK: string;
+  readonly keys: readonly KeyEntry[];
+  readonly count?: number;
+  readonly rootId?: string;
+  readonly wrapped?: string;
+}
+
+export interface KeyringForgery extends Partial<KeyringFields> {
+  readonly wrapTenant?: string;
+  readonly wrapKeyringId?: string;
+  readonly wrappedKK?: string;
+  readonly aadTenant?: string;
+  readonly reserved?: number;
+  readonly n?: number;
+  readonly extra?: string;
+  readonly version?: string;
+}
+
+interface Identified {
+  readonly id: string;
+}
+
+export interface RefuseObject extends Identified, Expected {
+  readonly what: string;
+  readonly base?: string;
+  readonly keyring?: string;
+  readonly name?: string;
+  readonly ops?: readonly Op[];
+  readonly forge?: ObjectForgery;
+}
+
+export interface RefuseKeyring extends Identified, Expected {
+  readonly what: string;
+  readonly base?: string;
+  readonly tenant?: string;
+  readonly roots?: readonly string[];
+  readonly expect?: string;
+  readonly ops?: readonly Op[];
+  readonly forge?: KeyringForgery;
+}
+
+export interface Rebind extends Identified, Expected {
+  readonly base: string;
+  readonly keyring: string;
+  readonly from: string;
+  readonly to: string;
+  readonly nonce: string;
+  readonly origin?: string;
+}
+
+export interface FormatVectors {
+  readonly inputs: Readonly<Record<string, string | number>>;
+  readonly keys: Readonly<Record<string, string>>;
+  readonly rootWrap: {
+    readonly context: Readonly<Record<string, string>>;
+    readonly canon: string;
+    readonly nonce: string;
+    readonly wrapped: string;
+  };
+  readonly helloSteps: Readonly<Record<string, string>>;
+  readonly names: readonly {
+    readonly dir: readonly string[];
+    readonly segment: string;
+    readonly t: string;
+    readonly text: string;
+    readonly child: string;
+  }[];
+  readonly objectKeys: readonly {
+    readonly mode: number;
+    readonly prefix: string;
+    readonly tenant: string;
+    readonly path: string;
+    readonly length?: number;
+    readonly key?: string;
+    readonly blake2b256?: string;
+    readonly tooMany?: number;
+    readonly expect?: string;
+  }[];
+  readonly objects: {
+    readonly defaults: ObjectFields;
+    readonly cases: readonly (Identified & Partial<ObjectFields> & Expected)[];
+  };
+  readonly rebinds: readonly Rebind[];
+  readonly keyrings: {
+    readonly defaults: KeyringFields;
+    readonly cases: readonly (Identified & Partial<KeyringFields> & Expected)[];
+    readonly tombstone: string;
+  };
+  readonly sizes: {
+    readonly lengthToSize: readonly (readonly [number, number])[];
+    readonly foreign: readonly number[];
+  };
+  readonly refuseObjects: {
+    readonly defaults: {
+      readonly base: string;
+      readonly keyring: string;
+      readonly name: string;
+      readonly expect: string;
+    };
+    readonly cases: readonly RefuseObject[];
+  };
+  readonly refuseKeyrings: {
+    readonly defaults: {
+      readonly base: string;
+      readonly tenant: string;
+      readonly roots: readonly string[];
+      readonly expect: string;
+    };
+    readonly cases: readonly RefuseKeyring[];
+  };
+  readonly sequences: readonly { readonly first: string; readonly then: string; readonly expect: string }[];
+  readonly foreign: readonly (Identified & {
+    readonly what: string;
+    readonly dir: readonly string[];
+    readonly text: string;
+    readonly of?: readonly [readonly string[], string];
+    readonly ops?: readonly Op[];
+    readonly NK?: string;
+    readonly p?: string;
+  })[];
+}
+
+export interface AddedVectors {
+  readonly nameId: { readonly K_id: string };
+  readonly keyedHashes: readonly { readonly class: string; readonly text: string; readonly hash: string }[];
+  readonly tombstones: { readonly valid: readonly string[]; readonly invalid: readonly string[] };
+  readonly tenantIds: { readonly accept: readonly string[]; readonly refuse: readonly string[] };
+  readonly prefixes: { readonly accept: readonly string[]; readonly refuse: readonly string[] };
+  readonly rootTexts: { readonly refuse: readonly string[] };
+  readonly plainForeign: readonly string[];
+}
+
+export const format1: FormatVectors = read('format-1.json');
+export const added: AddedVectors = read('format-1-additions.json');
+
+/** A fresh copy of the bytes of an entry of inputs, or of the hex text itself. */
+export function input(name: string): Uint8Array {
+  return fromHex(String(format1.inputs[name] ?? name));
+}
+
+export function fromHex(hex: string): Uint8Array {
+  if (!/^(?:[0-9a-f]{2})*$/.test(hex)) throw new Error(`${hex} is not lower-case hex`);
+  return new Uint8Array(Buffer.from(hex, 'hex'));
+}
+
+export function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}
+
+/** `X*n` is X repeated n times. */
+export function expand(text: string): string {
+  const repeated = /^(.)\*(\d+)$/u.exec(text);
+  return repeated === null ? text : (repeated[1] ?? '').repeat(Number(repeated[2]));
+}
+
+/** The size and unkeyed BLAKE2b-256 of bytes, to stand beside what a case expects. */
+export function digestOf(bytes: Uint8Array): { readonly size: number; readonly blake2b256: string } {
+  return { size: bytes.length, blake2b256: toHex(hash(32, NO_BYTES, bytes)) };
+}
+
+/** Changes `base` by `ops` in order; `find` gives the bytes of another vector. */
+export function applyOps(base: Uint8Array, ops: readonly Op[], find: (id: string) => Uint8Array): Uint8Array {
+  return ops.reduce((bytes, op) => applyOp(bytes, op, find), base);
+}
+
+function applyOp(bytes: Uint8Array, [verb, ...rest]: Op, find: (id: string) => Uint8Array): Uint8Array {
+  const number = (index: number): number => Number(rest[index]);
+  const text = (index: number): string => String(rest[index]);
+  const changed = Uint8Array.from(bytes);
+  switch (verb) {
+    case 'xor':
+      for (const [index, byte] of fromHex(text(1)).entries()) {
+        const at = number(0) + index;
+        changed[at] = (changed[at] ?? 0) ^ byte;
+      }
+      return changed;
+    case 'set':
+      changed.set(fromHex(text(1)), number(0));
+      return changed;
+    case 'truncate':
+      return changed.slice(0, number(0));
+    case 'drop':
+      return concat(changed.slice(0, number(0)), changed.slice(number(0) + number(1)));
+    case 'swap':
+      changed.set(bytes.slice(number(0), number(0) + number(2)), number(1));
+      changed.set(bytes.slice(number(1), number(1) + number(2)), number(0));
+      return changed;
+    case 'copy':
+      changed.set(find(text(0)).slice(number(1), number(1) + number(2)), number(3));
+      return changed;
+    case 'append-from':
+      return concat(changed, find(text(0)).slice(number(1), number(1) + number(2)));
+    case 'append':
+      return concat(changed, fromHex(text(0)));
+    case 'append-zeros':
+      return concat(changed, new Uint8Array(number(0)));
+    default:
+      throw new Error(`format-1.json has an operation ${verb} that is not known here`);
+  }
+}
+
+/** Randomness that gives each of `values` once, by its length. */
+export function scripted(...values: readonly Uint8Array[]): (length: number) => Uint8Array {
+  const left = [...values];
+  return (length) => {
+    const index = left.findIndex((value) => value.length === length);
+    const [value] = index < 0 ? [] : left.splice(index, 1);
+    if (value === undefined) throw new Error(`no ${length} random bytes are left`);
+    return Uint8Array.from(value);
+  };
+}
+
+/** The content an object case stands for. */
+export function contentOf({
+  text,
+  zeros,
+}: {
+  readonly text: string;
+  readonly zeros?: number | undefined;
+}): Uint8Array {
+  return zeros === undefined ? utf8(text) : new Uint8Array(zeros);
+}
+
+function read<T>(name: string): T {
+  return JSON.parse(readFileSync(new URL(`../vectors/${name}`, import.meta.url), 'utf8')) as T;
+}

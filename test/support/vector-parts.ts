@@ -1,0 +1,71 @@
+import { type KeyringKey, keyringKey } from '../../src/keys/keyring-secret.ts';
+import type { LogicalName } from '../../src/sealing/logical-name.ts';
+import { rebind, seal } from '../../src/sealing/sealed-object.ts';
+import type { SealingKeys } from '../../src/sealing/sealing-keys.ts';
+import { entriesOf, forgeKeyring } from './forge.ts';
+import {
+  contentOf,
+  format1,
+  fromHex,
+  input,
+  type KeyringFields,
+  type ObjectFields,
+  scripted,
+} from './format-vectors.ts';
+
+/** Finds the case of a group by its id. */
+export function byId<T extends { readonly id: string }>(cases: readonly T[], id: string): T {
+  const found = cases.find((one) => one.id === id);
+  if (found === undefined) throw new Error(`format-1.json has no case ${id}`);
+  return found;
+}
+
+export function keyringFields(id: string): KeyringFields {
+  return { ...format1.keyrings.defaults, ...byId(format1.keyrings.cases, id) };
+}
+
+export function objectFields(id: string): ObjectFields {
+  return { ...format1.objects.defaults, ...byId(format1.objects.cases, id) };
+}
+
+/** A keyring's tenant keys as they are in memory. */
+export function tenantKeysOf(fields: KeyringFields): readonly KeyringKey[] {
+  return entriesOf(fields).map(([version, created, key]) => keyringKey(version, Number(created), input(key)));
+}
+
+/** What a process works with that has opened the keyring case `id`; `active` names another key than the last. */
+export function sealingKeys(id: string, active?: string): SealingKeys {
+  const fields = keyringFields(id);
+  const keys = tenantKeysOf(fields);
+  const find = (keyId: Uint8Array) => keys.find((key) => Buffer.compare(key.keyId, keyId) === 0);
+  const chosen = active === undefined ? keys.at(-1) : find(keyringKey(1, 0, input(active)).keyId);
+  if (chosen === undefined) throw new Error(`keyring ${id} does not hold the key ${active}`);
+  return { tenant: fields.tenant, keyringId: input(fields.keyringId), active: chosen, find };
+}
+
+export function sealCase(fields: ObjectFields): Uint8Array {
+  return seal({
+    keys: sealingKeys(fields.keyring, fields.key),
+    name: fields.name as LogicalName,
+    content: contentOf(fields),
+    mtime: Number(fields.mtime),
+    origin: input(fields.origin),
+    random: scripted(input(fields.contentId), input(fields.dek), input(fields.nonce)),
+  });
+}
+
+/** The bytes of any vector that others refer to: an object, a re-bound one, a keyring or the shred marker. */
+export function vectorBytes(id: string): Uint8Array {
+  if (id === 'tombstone') return fromHex(format1.keyrings.tombstone);
+  if (format1.keyrings.cases.some((one) => one.id === id)) return forgeKeyring(keyringFields(id));
+  const rebound = format1.rebinds.find((one) => one.id === id);
+  if (rebound === undefined) return sealCase(objectFields(id));
+  return rebind({
+    keys: sealingKeys(rebound.keyring),
+    object: vectorBytes(rebound.base),
+    from: rebound.from as LogicalName,
+    to: rebound.to as LogicalName,
+    origin: rebound.origin === undefined ? undefined : input(rebound.origin),
+    random: scripted(input(rebound.nonce)),
+  });
+}
