@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import type { ErrorDetails, MemoryErrorCode } from '../../src/errors.ts';
+import { create, insert, path, remove, rename, replace, say, view } from '../support/replies.ts';
+
+describe('describeFailure, documented sentences', () => {
+  const missing = 'The path /memories//notes.txt does not exist';
+
+  it.each<[unknown, MemoryErrorCode, ErrorDetails, string]>([
+    [view, 'not_found', {}, `${missing}. Please provide a valid path.`],
+    [
+      view,
+      'limit_exceeded',
+      { limit: 'lines', value: 1_000_000, max: 999_999 },
+      'File /memories//notes.txt exceeds maximum line limit of 999,999 lines.',
+    ],
+    [create, 'already_exists', {}, 'Error: File /memories//notes.txt already exists'],
+    [replace, 'not_found', {}, `Error: ${missing}. Please provide a valid path.`],
+    [replace, 'is_directory', {}, `Error: ${missing}. Please provide a valid path.`],
+    [
+      replace,
+      'no_match',
+      {},
+      'No replacement was performed, old_str `blue` did not appear verbatim in /memories//notes.txt.',
+    ],
+    [
+      replace,
+      'ambiguous_match',
+      { lines: [1, 3, 10] },
+      'No replacement was performed. Multiple occurrences of old_str `blue` in lines: 1, 3, 10. Please ensure it is unique',
+    ],
+    [insert, 'not_found', {}, `Error: ${missing}`],
+    [insert, 'is_directory', {}, `Error: ${missing}`],
+    [
+      insert,
+      'line_out_of_range',
+      { lines: 2 },
+      'Error: Invalid `insert_line` parameter: 9. It should be within the range of lines of the file: [0, 2]',
+    ],
+    [remove, 'not_found', {}, `Error: ${missing}`],
+    [rename, 'not_found', {}, 'Error: The path /memories/draft.txt does not exist'],
+    [rename, 'already_exists', {}, 'Error: The destination /memories/final.txt already exists'],
+    [rename, 'is_directory', {}, 'Error: The destination /memories/final.txt already exists'],
+  ])('%j, %s', (input, code, details, sentence) => {
+    expect(say(input, code, details)).toBe(sentence);
+  });
+
+  it('repeats a number that is no line as it was given', () => {
+    const details = { lines: 0 };
+    expect(say({ ...insert, insert_line: 0.5 }, 'line_out_of_range', details)).toContain(
+      'parameter: 0.5. It',
+    );
+    expect(say({ ...insert, insert_line: -1 }, 'line_out_of_range', details)).toContain('parameter: -1. It');
+    expect(say({ ...insert, insert_line: Number.NaN }, 'line_out_of_range', details)).toContain(': NaN. It');
+  });
+
+  it('repeats the text to replace verbatim however long it is', () => {
+    const old = `$& \\1 \n${'x'.repeat(5_000)}`;
+    expect(say({ ...replace, old_str: old }, 'no_match')).toBe(
+      `No replacement was performed, old_str \`${old}\` did not appear verbatim in ${path}.`,
+    );
+  });
+
+  it('names the old path of a rename that was called path', () => {
+    expect(say({ command: 'rename', path: '/memories/a', new_path: '/memories/b' }, 'not_found')).toBe(
+      'Error: The path /memories/a does not exist',
+    );
+  });
+});
+
+describe('describeFailure, what the model can mend', () => {
+  it.each<[unknown, MemoryErrorCode, ErrorDetails, string]>([
+    [
+      view,
+      'not_text',
+      { size: 70_000 },
+      'Error: The file /memories//notes.txt is binary (70000 bytes) and cannot be shown as text',
+    ],
+    [
+      replace,
+      'not_text',
+      { size: 3 },
+      'Error: The file /memories//notes.txt is binary (3 bytes) and cannot be edited as text',
+    ],
+    [
+      create,
+      'is_directory',
+      { reason: 'target_is_directory' },
+      'Error: Cannot create a file at /memories//notes.txt: it is a directory',
+    ],
+    [
+      create,
+      'already_exists',
+      { reason: 'below_file' },
+      'Error: Cannot write to /memories//notes.txt: a part of that path is a file, and a file cannot hold others',
+    ],
+    [
+      rename,
+      'already_exists',
+      { reason: 'below_file' },
+      'Error: Cannot write to /memories/final.txt: a part of that path is a file, and a file cannot hold others',
+    ],
+    [
+      create,
+      'invalid_command',
+      { reason: 'root' },
+      'Error: Cannot write a file at /memories itself: choose a path below it, such as /memories/notes.txt',
+    ],
+    [
+      { ...rename, new_path: '/memories/' },
+      'invalid_command',
+      { reason: 'root' },
+      'Error: The destination /memories/ already exists',
+    ],
+    [
+      { ...insert, path: '/memories' },
+      'invalid_command',
+      { reason: 'root' },
+      'Error: The path /memories does not exist',
+    ],
+    [
+      { ...rename, new_path: '/memories/draft.txt/a' },
+      'invalid_command',
+      { reason: 'into_itself' },
+      'Error: Cannot rename /memories/draft.txt to /memories/draft.txt/a: a directory cannot be moved into itself',
+    ],
+    [
+      remove,
+      'invalid_command',
+      { reason: 'delete_root' },
+      'Error: Cannot delete the /memories directory itself',
+    ],
+    [
+      rename,
+      'invalid_command',
+      { reason: 'rename_root' },
+      'Error: Cannot rename the /memories directory itself',
+    ],
+    [
+      replace,
+      'invalid_command',
+      { problem: 'empty', field: 'old_str' },
+      'Error: Field `old_str` must not be empty: use `insert` to add text to a file or `create` to write a new one',
+    ],
+    [
+      { ...view, view_range: [12, 'x'] },
+      'line_out_of_range',
+      { lines: 11 },
+      'Error: Invalid `view_range` parameter: [12,"x"]. It should be [first, last] within the range of lines of the file: [1, 11], where -1 as last means the end of the file',
+    ],
+    [
+      { ...view, view_range: [3, 2] },
+      'line_out_of_range',
+      { rows: 4 },
+      'Error: Invalid `view_range` parameter: [3,2]. It should be [first, last] within the range of rows of the listing: [1, 4], where -1 as last means the end of the listing',
+    ],
+  ])('%j, %s %j', (input, code, details, sentence) => {
+    expect(say(input, code, details)).toBe(sentence);
+  });
+
+  it.each<[ErrorDetails, string]>([
+    [{ limit: 'file_bytes', value: 12, max: 10 }, 'one file'],
+    [{ limit: 'object_bytes', value: 12, max: 10 }, 'too large'],
+    [{ limit: 'files', value: 12, max: 10 }, 'delete or merge'],
+    [{ limit: 'tenant_bytes', value: 12, max: 10 }, 'in total'],
+    [{ limit: 'something new', value: 12, max: 10 }, 'limit'],
+  ])('names the number and the limit of %j', (details, part) => {
+    const sentence = say(create, 'limit_exceeded', details);
+    expect(sentence).toMatch(/^Error: .*\b12\b.*\b10\b/);
+    expect(sentence).toContain(part);
+  });
+});
+
+describe('describeFailure, what the operator must see to', () => {
+  it.each<[unknown, MemoryErrorCode, string]>([
+    [view, 'integrity', 'The path /memories//notes.txt could not be read'],
+    [replace, 'unsupported_format', 'The path /memories//notes.txt could not be read'],
+    [create, 'key_unavailable', 'The path /memories//notes.txt could not be written'],
+    [remove, 'misconfigured', 'The path /memories//notes.txt could not be deleted'],
+    [rename, 'integrity', 'The path /memories/draft.txt could not be renamed'],
+    [view, 'access_denied', 'Access to /memories//notes.txt is not permitted'],
+    [view, 'unavailable', 'The memory is temporarily unavailable, try again'],
+    [create, 'timeout', 'The memory is temporarily unavailable, try again'],
+    [create, 'aborted', 'The command was cancelled'],
+    [create, 'read_only', 'The memory is read-only: create is not permitted'],
+    [
+      replace,
+      'outcome_unknown',
+      'The edit may have been applied. View /memories//notes.txt before trying again.',
+    ],
+    [
+      rename,
+      'outcome_unknown',
+      'The edit may have been applied. View /memories/draft.txt and /memories/final.txt before trying again.',
+    ],
+    [
+      insert,
+      'version_conflict',
+      '/memories//notes.txt was changed by another command at the same time. View it and try again',
+    ],
+  ])('%j, %s', (input, code, sentence) => {
+    expect(say(input, code)).toBe(`Error: ${sentence}`);
+    expect(say(input, code, {}, 'sdk')).toBe(`Error: ${sentence}`);
+  });
+
+  it('names both places of a rename that had to keep both', () => {
+    expect(say(rename, 'version_conflict', { reason: 'both_kept' })).toMatch(
+      /^Error: \/memories\/draft\.txt and \/memories\/final\.txt were changed .* both were kept/,
+    );
+  });
+
+  it('answers a code of the future neutrally', () => {
+    expect(say(view, 'quota' as MemoryErrorCode)).toBe(
+      'Error: The path /memories//notes.txt could not be read',
+    );
+  });
+});
