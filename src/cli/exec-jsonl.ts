@@ -89,7 +89,14 @@ async function respond(
 }
 
 async function send(options: ExecOptions, answer: Answer, id?: string | number): Promise<void> {
-  await options.write(`${JSON.stringify(id === undefined ? answer : { id, ...answer })}\n`);
+  await options.write(`${oneLine(JSON.stringify(id === undefined ? answer : { id, ...answer }))}\n`);
+}
+
+/** The same JSON without the characters, besides the line feed, at which line readers of some languages split. */
+function oneLine(json: string): string {
+  return json.replace(/[\u0085\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
 }
 
 async function answerTo(options: ExecOptions, input: Readonly<Record<string, unknown>>): Promise<Answer> {

@@ -3,7 +3,7 @@ import { type MemoryPath, parseMemoryPath } from './path.ts';
 import { isWellFormed } from './text.ts';
 
 /** A path as the model wrote it, which replies echo, and in its canonical form. */
-export interface PathArgument {
+interface PathArgument {
   readonly given: string;
   readonly path: MemoryPath;
 }

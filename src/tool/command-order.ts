@@ -1,10 +1,13 @@
-import { MemoryError } from '../errors.ts';
 import { isWithin, type MemoryPath } from '../memory/path.ts';
+import { untilAborted } from '../pause.ts';
 
-/** What a command touches: the path itself and everything below it. */
+/**
+ * What a command touches: the path itself and everything below it. Edits of one path may run together, because the
+ * vault queues them itself; all else that overlaps waits, unless both only read.
+ */
 export interface Claim {
   readonly path: MemoryPath;
-  readonly mode: 'read' | 'write';
+  readonly mode: 'read' | 'edit' | 'write';
 }
 
 export interface CommandOrder {
@@ -21,6 +24,7 @@ export interface CommandOrder {
 
 interface Entry {
   readonly claims: readonly Claim[];
+  readonly begun: Promise<void>;
   readonly ended: Promise<void>;
 }
 
@@ -29,23 +33,23 @@ export function createCommandOrder(): CommandOrder {
 
   return {
     async run(claims, action, signal) {
-      const earlier = [...entries]
-        .filter((entry) => overlap(entry.claims, claims))
-        .map((entry) => entry.ended);
+      const turn = Promise.all([...entries].map((entry) => waitOn(entry, claims)));
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-      const entry: Entry = { claims, ended };
+      const entry: Entry = { claims, begun, ended };
       entries.add(entry);
-      const leave = (): void => {
-        entries.delete(entry);
-        end();
-      };
-      const turn = Promise.all(earlier);
       try {
         await untilAborted(turn, signal);
-        return await action();
+        const running = action();
+        begin();
+        return await running;
       } finally {
         // A call that gives up keeps its place until its turn, so that those behind it still wait for those before it.
-        void turn.then(leave);
+        void turn.then(() => {
+          entries.delete(entry);
+          begin();
+          end();
+        });
       }
     },
     async idle() {
@@ -54,29 +58,15 @@ export function createCommandOrder(): CommandOrder {
   };
 }
 
-function overlap(left: readonly Claim[], right: readonly Claim[]): boolean {
-  return left.some((a) =>
-    right.some(
-      (b) =>
-        (a.mode === 'write' || b.mode === 'write') &&
-        (a.path === b.path || isWithin(a.path, b.path) || isWithin(b.path, a.path)),
-    ),
-  );
+/** Resolves when a call with `claims` may pass the earlier one. */
+function waitOn(earlier: Entry, claims: readonly Claim[]): Promise<void> | undefined {
+  const pairs = earlier.claims.flatMap((a) => claims.map((b) => [a, b] as const)).filter(overlap);
+  if (pairs.length === 0) return undefined;
+  const onlyEdits = pairs.every(([a, b]) => a.mode === 'edit' && b.mode === 'edit' && a.path === b.path);
+  return onlyEdits ? earlier.begun : earlier.ended;
 }
 
-async function untilAborted(turn: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  if (signal === undefined) {
-    await turn;
-    return;
-  }
-  const abortedError = (): MemoryError => new MemoryError('aborted', 'the caller aborted the command');
-  if (signal.aborted) throw abortedError();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(abortedError());
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    await Promise.race([turn, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+function overlap([a, b]: readonly [Claim, Claim]): boolean {
+  if (a.mode === 'read' && b.mode === 'read') return false;
+  return a.path === b.path || isWithin(a.path, b.path) || isWithin(b.path, a.path);
 }

@@ -4,8 +4,8 @@ import type { MemoryCommand } from '../memory/command.ts';
 import { insertAfterLine, replaceOnce } from '../memory/edit.ts';
 import { imageMediaType } from '../memory/image.ts';
 import { viewDirectory } from '../memory/listing.ts';
-import { MEMORY_ROOT } from '../memory/path.ts';
-import { successSentence } from '../memory/reply.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../memory/path.ts';
+import { type Profile, successSentence } from '../memory/reply.ts';
 import { decodeText, encodeText } from '../memory/text.ts';
 import { editSnippet, viewFile } from '../memory/view.ts';
 import { toBase64 } from '../sealing/base64.ts';
@@ -17,6 +17,7 @@ export type MemoryContent = string | BetaToolResultContentBlockParam[];
 
 export interface CommandContext {
   readonly vault: Vault;
+  readonly profile: Profile;
   /** What `create` does where a file exists. */
   readonly onExists: 'error' | 'overwrite';
   readonly signal: AbortSignal | undefined;
@@ -55,7 +56,11 @@ export function claimsOf(command: MemoryCommand): readonly Claim[] {
         { path: command.source.path, mode: 'write' },
         { path: command.destination.path, mode: 'write' },
       ];
-    default:
+    case 'str_replace':
+    case 'insert':
+      return [{ path: command.target.path, mode: 'edit' }];
+    case 'create':
+    case 'delete':
       return [{ path: command.target.path, mode: 'write' }];
   }
 }
@@ -93,27 +98,42 @@ async function create(context: CommandContext, command: CommandOf<'create'>): Pr
 }
 
 async function strReplace(context: CommandContext, command: CommandOf<'str_replace'>): Promise<string> {
-  const snippet = await context.vault.edit(
-    command.target.path,
-    (content) => {
-      const replacement = replaceOnce(textOf(content), command.oldStr, command.newStr);
-      return { content: encodeText(replacement.text), result: editSnippet(replacement) };
-    },
-    { signal: context.signal },
-  );
+  const snippet = await editText(context, command.target.path, (text) => {
+    const replacement = replaceOnce(text, command.oldStr, command.newStr);
+    return { text: replacement.text, result: editSnippet(replacement) };
+  });
   return successSentence(command, snippet);
 }
 
 async function insert(context: CommandContext, command: CommandOf<'insert'>): Promise<string> {
-  await context.vault.edit(
-    command.target.path,
-    (content) => {
-      const text = insertAfterLine(textOf(content), command.insertLine, command.insertText);
-      return { content: encodeText(text), result: undefined };
-    },
-    { signal: context.signal },
-  );
+  await editText(context, command.target.path, (text) => ({
+    text: insertAfterLine(text, command.insertLine, command.insertText),
+    result: undefined,
+  }));
   return successSentence(command);
+}
+
+/** Throws `is_directory` in place of `not_found` where the profile tells the two apart, at the price of a LIST. */
+async function editText<T>(
+  { vault, profile, signal }: CommandContext,
+  path: MemoryPath,
+  edit: (text: string) => { readonly text: string; readonly result: T },
+): Promise<T> {
+  try {
+    return await vault.edit(
+      path,
+      (content) => {
+        const { text, result } = edit(textOf(content));
+        return { content: encodeText(text), result };
+      },
+      { signal },
+    );
+  } catch (error) {
+    if (profile !== 'sdk' || !(error instanceof MemoryError) || error.code !== 'not_found') throw error;
+    const { files } = await vault.list(path, { signal, maxFiles: 1 });
+    if (files.length === 0 && path !== MEMORY_ROOT) throw error;
+    throw new MemoryError('is_directory', 'a directory cannot be edited', { cause: error });
+  }
 }
 
 async function remove(context: CommandContext, command: CommandOf<'delete'>): Promise<string> {

@@ -61,7 +61,11 @@ export function createMemory(options: MemoryToolOptions): Memory {
   const run = async (input: unknown, signal: AbortSignal | undefined): Promise<MemoryContent> => {
     const command = parseCommand(input);
     if (closing !== undefined) throw new MemoryError('aborted', 'the memory is closed');
-    return order.run(claimsOf(command), () => runCommand({ vault, onExists, signal }, command), signal);
+    return order.run(
+      claimsOf(command),
+      () => runCommand({ vault, profile, onExists, signal }, command),
+      signal,
+    );
   };
 
   const execute: Memory['execute'] = async (input, { signal } = {}) => {
@@ -122,14 +126,17 @@ export function createMemory(options: MemoryToolOptions): Memory {
 
 /**
  * `execute` called as a command cannot be told from a host that passes on a model's `{ command: 'execute' }`, except
- * that `betaMemoryTool` binds what it calls: so bound, that one command is refused as tool runners expect it.
+ * that `betaMemoryTool` binds what it calls: so bound, that one command is refused as tool runners expect it, also as
+ * a list, which finds the member of the name it is made of.
  */
 function refusingWhenBound(
   execute: Memory['execute'],
   serve: (input: unknown) => Promise<MemoryContent>,
 ): Memory['execute'] {
   const bound = (input: unknown, options?: ExecuteOptions): Promise<MemoryResult> =>
-    commandOf(input) === 'execute' ? (serve(input) as Promise<never>) : execute(input, options);
+    [commandOf(input)].flat(Number.POSITIVE_INFINITY).includes('execute')
+      ? (serve(input) as Promise<never>)
+      : execute(input, options);
   return Object.defineProperty(execute, 'bind', { value: () => bound });
 }
 

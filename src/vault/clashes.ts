@@ -3,6 +3,7 @@ import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { DatedMeta } from '../objects/object-store.ts';
 import { directoryPrefix, fileKey } from '../sealing/object-keys.ts';
 import type { OpenVault } from './context.ts';
+import { pagesBelow } from './list-objects.ts';
 
 /** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
 const SETTLING_MS = 3_000;
@@ -49,7 +50,7 @@ export async function anyFileStays(vault: OpenVault, paths: readonly MemoryPath[
 /** Whether any file lies below the directory `path`. Pages that hold nothing but tombstones are passed over. */
 export async function anythingBelow(vault: OpenVault, path: MemoryPath): Promise<boolean> {
   const prefix = directoryPrefix(vault.layout, vault.keyring.names, path);
-  for await (const page of vault.store.list({ prefix, maxKeys: 1, signal: vault.signal })) {
+  for await (const page of pagesBelow(vault, { prefix, maxKeys: 1 })) {
     if (page.objects.length > 0) return true;
   }
   return false;

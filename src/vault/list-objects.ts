@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
-import type { ListedObject } from '../objects/object-store.ts';
+import type { ListedObject, ListOptions, ListPage } from '../objects/object-store.ts';
+import { MAX_KEY_BYTES } from '../sealing/object-keys.ts';
 import type { OpenVault } from './context.ts';
 
 const PAGE_OBJECTS = 1_000;
@@ -35,7 +36,7 @@ export async function listObjects(vault: OpenVault, request: ListRequest): Promi
   const collector = createCollector(request.maxObjects);
   const splits = request.sideBySide && vault.keyring.names.mode === 'encrypted';
   const { prefix } = request;
-  for await (const page of vault.store.list({ prefix, maxKeys: PAGE_OBJECTS, signal: vault.signal })) {
+  for await (const page of pagesBelow(vault, { prefix, maxKeys: PAGE_OBJECTS })) {
     collector.take(0, page.objects);
     if (collector.full()) break;
     if (splits && page.objects.length === PAGE_OBJECTS) {
@@ -44,6 +45,12 @@ export async function listObjects(vault: OpenVault, request: ListRequest): Promi
     }
   }
   return collector.listing();
+}
+
+/** The pages of a LIST. A prefix as long as a key can be has nothing below it, and servers refuse to be asked. */
+export async function* pagesBelow(vault: OpenVault, request: ListOptions): AsyncGenerator<ListPage, void> {
+  if (new TextEncoder().encode(request.prefix).length >= MAX_KEY_BYTES) return;
+  yield* vault.store.list({ ...request, signal: vault.signal });
 }
 
 async function listParts(
@@ -55,7 +62,7 @@ async function listParts(
   const listPart = async (after: string, index: number): Promise<void> => {
     const end = bounds[index + 1];
     if (collector.full()) return;
-    for await (const page of vault.store.list({ prefix, startAfter: after, signal: vault.signal })) {
+    for await (const page of pagesBelow(vault, { prefix, startAfter: after })) {
       const within = end === undefined ? page.objects : page.objects.filter(({ key }) => key <= end);
       collector.take(index + 1, within);
       if (within.length < page.objects.length || collector.full()) return;

@@ -4,6 +4,7 @@ import type { DeleteFailure, ObjectKey } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
 import { rebind } from '../sealing/sealed-object.ts';
+import { NO_ORIGIN } from '../sealing/wrap.ts';
 import { clashError, findClash, findHiddenDirectory } from './clashes.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
@@ -116,6 +117,7 @@ function copyFor(vault: OpenVault, move: Move, version: FileVersion): Uint8Array
     object: version.stored.body,
     from: logicalName(move.from),
     to: logicalName(move.to),
+    origin: NO_ORIGIN,
     random: vault.random,
   });
 }

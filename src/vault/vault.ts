@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../memory/path.ts';
 import type { OpenVault, VaultContext, VerbOptions } from './context.ts';
 import { createFile, overwriteFile } from './create-file.ts';
-import { type Edited, editFile } from './edit-file.ts';
+import { createEditQueue, type Edit } from './edit-queue.ts';
 import { type DirectoryListing, listDirectory } from './list-directory.ts';
 import { movePath } from './move.ts';
 import type { Move } from './move-file.ts';
@@ -27,8 +27,12 @@ export interface Vault {
   create(path: MemoryPath, content: Uint8Array, options?: VerbOptions): Promise<void>;
   /** Creates or replaces. @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`. */
   overwrite(path: MemoryPath, content: Uint8Array, options?: VerbOptions): Promise<void>;
-  /** @throws MemoryError `not_found`, `version_conflict`, and whatever `edit` throws. */
-  edit<T>(path: MemoryPath, edit: (content: Uint8Array) => Edited<T>, options?: VerbOptions): Promise<T>;
+  /**
+   * Edits of one path take effect in the order of the calls; those that wait together are written together.
+   *
+   * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict`, and whatever `edit` throws.
+   */
+  edit<T>(path: MemoryPath, edit: Edit<T>, options?: VerbOptions): Promise<T>;
   /** A file or a directory with all below. @throws MemoryError `not_found`. */
   remove(path: MemoryPath, options?: VerbOptions): Promise<void>;
   /** A file or a directory. @throws MemoryError `not_found`, `already_exists`, `invalid_command`. */
@@ -51,6 +55,8 @@ export function createVault(context: VaultContext): Vault {
     return { ...context, keyring, signal: options.signal };
   };
 
+  const edits = createEditQueue(changing);
+
   return {
     async read(path, options = {}) {
       const vault = await reading(options);
@@ -70,11 +76,7 @@ export function createVault(context: VaultContext): Vault {
       refuseRoot(path);
       await overwriteFile(await writing(options), path, content);
     },
-    async edit(path, edit, options = {}) {
-      const vault = await changing(options);
-      if (path === MEMORY_ROOT) throw new MemoryError('not_found', 'the root is no file');
-      return editFile(vault, path, edit);
-    },
+    edit: (path, edit, options) => edits.edit(path, edit, options),
     async remove(path, options = {}) {
       refuseRoot(path);
       await removePath(await changing(options), path);

@@ -1,0 +1,31 @@
+// Emitted as dist/index.cjs: what `require('sealed-memory')` gives.
+import type * as library from './index.ts' with { 'resolution-mode': 'import' };
+
+export type {
+  ExecuteOptions,
+  Logger,
+  Memory,
+  MemoryErrorCode,
+  MemoryOptions,
+  MemoryPool,
+  MemoryResult,
+  ObjectStore,
+  PoolOpenOptions,
+  RetryAdvice,
+  RootKey,
+  RootKeyInput,
+} from './index.ts' with { 'resolution-mode': 'import' };
+export type MemoryError = library.MemoryError;
+export declare const MemoryError: typeof library.MemoryError;
+export declare const openMemory: typeof library.openMemory;
+export declare const createMemoryPool: typeof library.createMemoryPool;
+
+const esm = require('./index.js') as typeof library;
+/** The copy of the SDK that a host loads which is CommonJS itself: its tool runner knows this class and no other. */
+const { ToolError: toolError } =
+  require('@anthropic-ai/sdk/lib/tools/ToolError') as typeof import('@anthropic-ai/sdk/lib/tools/ToolError');
+
+exports.MemoryError = esm.MemoryError;
+exports.openMemory = (options?: library.MemoryOptions) => esm.openMemory({ toolError, ...options });
+exports.createMemoryPool = (options?: Omit<library.MemoryOptions, 'tenant'>) =>
+  esm.createMemoryPool({ toolError, ...options });

@@ -1,0 +1,169 @@
+import { afterEach, describe } from 'vitest';
+import { envRootKey } from '../../src/keys/env-root-key.ts';
+import { createKeyringStore } from '../../src/keys/keyring-store.ts';
+import type { LogFields } from '../../src/logger.ts';
+import { type MemoryPath, parseMemoryPath } from '../../src/memory/path.ts';
+import { guardDeletes } from '../../src/objects/guarded-delete.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import type { NameMode } from '../../src/sealing/names.ts';
+import { createLayout, type Layout, parseTenantId } from '../../src/sealing/object-keys.ts';
+import { loadSodium } from '../../src/sealing/sodium.ts';
+import type { OpenVault, VaultContext } from '../../src/vault/context.ts';
+import { createVault, type Vault } from '../../src/vault/vault.ts';
+import {
+  type Around,
+  delayStore,
+  ignoreDeleteConditions,
+  interceptStore,
+  recordInto,
+  type StoreCall,
+} from './intercepted-store.ts';
+import { createVirtualTime, type VirtualTime } from './virtual-time.ts';
+
+/** A store that honours the condition of a delete, and one that ignores it and needs tombstones. */
+export type StoreKind = 'guarded' | 'unguarded';
+
+export const STORE_KINDS: readonly StoreKind[] = ['guarded', 'unguarded'];
+
+export interface TestSite {
+  readonly kind: StoreKind;
+  readonly time: VirtualTime;
+  /** What lies in the store, without any wrapper before it. */
+  readonly base: ObjectStore;
+  /** One more process with caches of its own; the same tenant unless told otherwise. */
+  client(options?: ClientOptions): Promise<TestClient>;
+}
+
+export interface ClientOptions {
+  readonly tenant?: string;
+  readonly names?: NameMode;
+  readonly maxFileBytes?: number;
+  /** Each request takes a random time of up to so many milliseconds both ways. */
+  readonly delayMs?: number;
+}
+
+/** One process that works on a vault. */
+export interface TestClient {
+  readonly vault: Vault;
+  readonly layout: Layout;
+  /** The requests of the vault so far, those of the keyring included; emptied by `length = 0`. */
+  readonly calls: StoreCall[];
+  readonly logged: readonly { readonly message: string; readonly fields: LogFields | undefined }[];
+  /** Stands around the requests of this process from now on. */
+  intercept(around: Around): void;
+  open(signal?: AbortSignal): Promise<OpenVault>;
+  /** The text of a file; undefined when there is none. */
+  text(path: string): Promise<string | undefined>;
+  create(path: string, text: string): Promise<void>;
+  /** Puts `text` behind what the file holds. */
+  append(path: string, text: string, signal?: AbortSignal): Promise<void>;
+  move(from: string, to: string, signal?: AbortSignal): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** The paths of all files, sorted. */
+  paths(directory?: string): Promise<readonly string[]>;
+}
+
+export const TEST_ROOT_KEY: Uint8Array = new Uint8Array(32).fill(7);
+
+export async function createSite(kind: StoreKind = 'guarded', seed = 1): Promise<TestSite> {
+  await loadSodium();
+  const time = createVirtualTime(seed);
+  const base = openSqliteObjectStore({ path: ':memory:', clock: time.clock, pause: time.pause });
+  return { kind, time, base, client: (options = {}) => createClient({ kind, time, base }, options) };
+}
+
+/** Declares a suite for a guarded and for an unguarded store; every test gets an empty one. */
+export function describeOnBothKinds(title: string, body: (site: () => Promise<TestSite>) => void): void {
+  for (const kind of STORE_KINDS) {
+    describe(`${title} on ${kind === 'guarded' ? 'a guarded' : 'an unguarded'} store`, () => {
+      const sites: TestSite[] = [];
+      afterEach(async () => {
+        for (const { base } of sites.splice(0)) await base[Symbol.asyncDispose]();
+      });
+      body(async () => {
+        const site = await createSite(kind);
+        sites.push(site);
+        return site;
+      });
+    });
+  }
+}
+
+async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptions): Promise<TestClient> {
+  const { kind, time, base } = site;
+  const layout = createLayout({ prefix: '', tenant: parseTenantId(options.tenant ?? 'acme') });
+  const calls: StoreCall[] = [];
+  const logged: { message: string; fields: LogFields | undefined }[] = [];
+  const log = (message: string, fields?: LogFields): void => {
+    logged.push({ message, fields });
+  };
+  let around: Around = (_, proceed) => proceed();
+  const { clock, pause, randomBytes: random } = time;
+  const slow = options.delayMs === undefined ? base : delayStore(base, time, options.delayMs);
+  const dressed =
+    kind === 'guarded' ? slow : guardDeletes(ignoreDeleteConditions(slow), { clock, pause, random });
+  const record = recordInto(calls);
+  const store = interceptStore(dressed, (call, proceed) => record(call, () => around(call, proceed)));
+  const keyrings = createKeyringStore({
+    store,
+    layout,
+    rootKeys: [envRootKey(TEST_ROOT_KEY)],
+    nameMode: options.names,
+    clock,
+    monotonic: clock,
+    random,
+  });
+  const context: VaultContext = {
+    store,
+    layout,
+    keyrings,
+    hidesBelowFiles: false,
+    maxFileBytes: options.maxFileBytes ?? 1_048_576,
+    clock,
+    random,
+    pause,
+    logger: { debug: log, info: log, warn: log, error: log },
+  };
+  const vault = createVault(context);
+
+  return {
+    vault,
+    layout,
+    calls,
+    logged,
+    intercept(next) {
+      around = next;
+    },
+    async open(signal) {
+      const keyring = await keyrings.load({ create: true });
+      if (keyring === undefined) throw new Error('there is no keyring');
+      return { ...context, keyring, signal };
+    },
+    async text(path) {
+      const content = await vault.read(at(path));
+      return content && new TextDecoder().decode(content);
+    },
+    create: (path, text) => vault.create(at(path), bytes(text)),
+    append: (path, text, signal) =>
+      vault.edit(
+        at(path),
+        (content) => ({ content: bytes(new TextDecoder().decode(content) + text), result: undefined }),
+        { signal },
+      ),
+    move: (from, to, signal) => vault.move({ from: at(from), to: at(to) }, { signal }),
+    remove: (path) => vault.remove(at(path)),
+    async paths(directory = '/memories') {
+      const { files } = await vault.list(at(directory));
+      return files.map(({ path }) => path as string).sort();
+    },
+  };
+}
+
+export function at(path: string): MemoryPath {
+  return parseMemoryPath(path);
+}
+
+export function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}

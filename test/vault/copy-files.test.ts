@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
+import { copyAgain, copyFiles, type DirectoryRename, takeBack } from '../../src/vault/copy-files.ts';
+import { readFile } from '../../src/vault/read-file.ts';
+import { noAnswer } from '../support/intercepted-store.ts';
+import { at, describeOnBothKinds, type TestClient } from '../support/test-vault.ts';
+
+const RENAME: DirectoryRename = {
+  from: at('/memories/from'),
+  to: at('/memories/to'),
+  id: new Uint8Array(16).fill(9),
+};
+
+describeOnBothKinds('copying the files of a directory', (newSite) => {
+  async function start(count: number): Promise<{ client: TestClient; other: TestClient }> {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    for (let i = 0; i < count; i++) await client.create(`/memories/from/${i}`, `text ${i}`);
+    await client.open();
+    return { client, other };
+  }
+
+  const paths = (count: number) => Array.from({ length: count }, (_, i) => at(`/memories/from/${i}`));
+
+  it('marks each copy with the id of the rename and keeps its source', async () => {
+    const { client } = await start(2);
+    const vault = await client.open();
+    const copied = await copyFiles(vault, RENAME, paths(2));
+    expect(copied.map(({ from }) => from as string).sort()).toEqual(['/memories/from/0', '/memories/from/1']);
+    expect(await readFile(vault, at('/memories/to/1'))).toMatchObject({ origin: RENAME.id });
+    expect(await readFile(vault, at('/memories/from/1'))).toMatchObject({ origin: new Uint8Array(16) });
+    expect(await client.text('/memories/to/1')).toBe('text 1');
+  });
+
+  it('works on 32 files side by side, never more', async () => {
+    const { client } = await start(80);
+    let [running, most] = [0, 0];
+    client.intercept(async (_, proceed) => {
+      most = Math.max(most, ++running);
+      await new Promise(setImmediate);
+      return proceed().finally(() => running--);
+    });
+    expect(await copyFiles(await client.open(), RENAME, paths(80))).toHaveLength(80);
+    expect(most).toBe(32);
+  });
+
+  it('leaves out a file that is gone', async () => {
+    const { client } = await start(2);
+    const copied = await copyFiles(await client.open(), RENAME, paths(3));
+    expect(copied).toHaveLength(2);
+  });
+
+  it('takes back what was copied when one cannot be', async () => {
+    const { client, other } = await start(3);
+    await other.create('/memories/to/1', 'theirs');
+    await expect(copyFiles(await client.open(), RENAME, paths(3))).rejects.toMatchObject({
+      code: 'already_exists',
+    });
+    expect(await other.paths('/memories/to')).toEqual(['/memories/to/1']);
+    expect(await other.text('/memories/to/1')).toBe('theirs');
+  });
+
+  it('tells that an outcome is unknown before any other failure', async () => {
+    const { client } = await start(3);
+    let puts = 0;
+    client.intercept((call, proceed) => {
+      if (call.verb !== 'put') return proceed();
+      return Promise.reject(puts++ === 0 ? new MemoryError('unavailable', 'down') : noAnswer());
+    });
+    await expect(copyFiles(await client.open(), RENAME, paths(3))).rejects.toMatchObject({
+      code: 'outcome_unknown',
+    });
+  });
+
+  it('removes as many copies as it can when one cannot be taken back', async () => {
+    const { client, other } = await start(3);
+    const vault = await client.open();
+    const copied = await copyFiles(vault, RENAME, paths(3));
+    let deletes = 0;
+    client.intercept((call, proceed) =>
+      call.verb === 'delete' && deletes++ === 0 ? Promise.reject(noAnswer()) : proceed(),
+    );
+    await expect(takeBack(vault, copied)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(await other.paths('/memories/to')).toHaveLength(1);
+  });
+
+  it('copies a newer source over its own older copy, and over nobody else’s', async () => {
+    const { client, other } = await start(1);
+    const vault = await client.open();
+    const [first] = await copyFiles(vault, RENAME, paths(1));
+    if (first === undefined) throw new Error('nothing was copied');
+    await other.append('/memories/from/0', '+');
+    const second = await copyAgain(vault, RENAME, first);
+    expect(await other.text('/memories/to/0')).toBe('text 0+');
+    expect(await copyAgain(vault, RENAME, first)).toBe('target_changed');
+    await other.remove('/memories/from/0');
+    if (typeof second !== 'object') throw new Error('it was not copied again');
+    expect(await copyAgain(vault, RENAME, second)).toBeUndefined();
+  });
+});

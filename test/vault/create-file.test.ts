@@ -1,0 +1,163 @@
+import { expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
+import { atFirst, countCalls, loseAnswer, noAnswer, type StoreCall } from '../support/intercepted-store.ts';
+import { at, bytes, describeOnBothKinds } from '../support/test-vault.ts';
+
+describeOnBothKinds('creating a file', (newSite) => {
+  it('writes it by one PUT and as many checks as the path is deep', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/first', '');
+    for (const [path, checks] of [
+      ['/memories/a', { put: 1, list: 1 }],
+      ['/memories/b/c/d/e', { put: 1, head: 3, list: 1 }],
+    ] as const) {
+      client.calls.length = 0;
+      await client.create(path, 'text');
+      expect(countCalls(client.calls)).toEqual(checks);
+      expect(await client.text(path)).toBe('text');
+    }
+  });
+
+  it('refuses an existing file and leaves it as it is', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/a', 'first');
+    await expect(client.create('/memories/a', 'second')).rejects.toMatchObject({ code: 'already_exists' });
+    expect(await client.text('/memories/a')).toBe('first');
+  });
+
+  it('refuses a path that is a directory', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/a/b/c', 'text');
+    for (const path of ['/memories/a', '/memories/a/b']) {
+      await expect(client.create(path, 'text')).rejects.toMatchObject({
+        code: 'is_directory',
+        details: { reason: 'target_is_directory' },
+      });
+    }
+    expect(await client.paths()).toEqual(['/memories/a/b/c']);
+  });
+
+  it('refuses a path below a file at any height', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/a', 'text');
+    for (const path of ['/memories/a/b', '/memories/a/b/c/d']) {
+      await expect(client.create(path, 'text')).rejects.toMatchObject({
+        code: 'already_exists',
+        details: { reason: 'below_file' },
+      });
+    }
+    expect(await client.paths()).toEqual(['/memories/a']);
+  });
+
+  it('refuses content above the limit before anything is sent, and takes exactly the limit', async () => {
+    const client = await (await newSite()).client({ maxFileBytes: 10 });
+    await client.create('/memories/exact', 'x'.repeat(10));
+    client.calls.length = 0;
+    await expect(client.create('/memories/large', 'x'.repeat(11))).rejects.toMatchObject({
+      code: 'limit_exceeded',
+      details: { limit: 'file_bytes', value: 11, max: 10 },
+    });
+    expect(client.calls).toEqual([]);
+  });
+
+  it('succeeds once where its answer was lost, executed or not', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/first', '');
+    for (const [path, lose] of [
+      ['/memories/executed', loseAnswer],
+      ['/memories/not-executed', () => Promise.reject(noAnswer())],
+    ] as const) {
+      client.intercept(atFirst('put', lose));
+      await client.create(path, 'text');
+      expect(await client.text(path)).toBe('text');
+    }
+  });
+
+  it('leaves no trace when the look for clashes fails', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/first', '');
+    for (const code of ['unavailable', 'access_denied', 'aborted'] as const) {
+      client.intercept((call, proceed) =>
+        isCheck(call) ? Promise.reject(new MemoryError(code, 'no')) : proceed(),
+      );
+      await expect(client.create('/memories/a/b', 'text')).rejects.toMatchObject({ code });
+      client.intercept((_, proceed) => proceed());
+      expect(await client.paths()).toEqual(['/memories/first']);
+    }
+  });
+
+  it('leaves no trace when the caller gives up during the look for clashes', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/first', '');
+    const controller = new AbortController();
+    client.intercept((call, proceed) => {
+      if (isCheck(call)) controller.abort();
+      return proceed();
+    });
+    const creating = client.vault.create(at('/memories/a/b'), bytes('text'), { signal: controller.signal });
+    await expect(creating).rejects.toMatchObject({ code: 'aborted' });
+    expect(await client.paths()).toEqual(['/memories/first']);
+  });
+
+  it('does not know the outcome when it can neither check nor take back', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/first', '');
+    client.intercept((call, proceed) =>
+      call.verb === 'put' ? proceed() : Promise.reject(new MemoryError('unavailable', 'down')),
+    );
+    await expect(client.create('/memories/a/b', 'text')).rejects.toMatchObject({ code: 'outcome_unknown' });
+  });
+
+  it('reports success when somebody has built on the file before it could be taken back', async () => {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    await other.create('/memories/a/b', 'below');
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'delete') await other.append('/memories/a', ' and more');
+      return proceed();
+    });
+    await client.create('/memories/a', 'above');
+    expect(await client.text('/memories/a')).toBe('above and more');
+  });
+});
+
+describeOnBothKinds('overwriting a file', (newSite) => {
+  it('creates what is missing and replaces what is there', async () => {
+    const client = await (await newSite()).client();
+    await client.vault.overwrite(at('/memories/a/b'), bytes('first'));
+    await client.vault.overwrite(at('/memories/a/b'), bytes('second'));
+    expect(await client.text('/memories/a/b')).toBe('second');
+  });
+
+  it('refuses a directory and a path below a file', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/a/b', 'text');
+    const overwrite = (path: string): Promise<void> => client.vault.overwrite(at(path), bytes('new'));
+    await expect(overwrite('/memories/a')).rejects.toMatchObject({ code: 'is_directory' });
+    await expect(overwrite('/memories/a/b/c')).rejects.toMatchObject({ code: 'already_exists' });
+    expect(await client.paths()).toEqual(['/memories/a/b']);
+    expect(await client.text('/memories/a/b')).toBe('text');
+  });
+
+  it('comes after whatever was written, deleted or created meanwhile', async () => {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    await other.create('/memories/a', 'first');
+    const meddling = [
+      () => other.append('/memories/a', '+'),
+      () => other.remove('/memories/a'),
+      () => other.create('/memories/a', 'third'),
+    ];
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'put') await meddling.shift()?.();
+      return proceed();
+    });
+    await client.vault.overwrite(at('/memories/a'), bytes('last'));
+    expect(meddling).toEqual([]);
+    expect(await client.text('/memories/a')).toBe('last');
+  });
+});
+
+function isCheck(call: StoreCall): boolean {
+  return call.verb === 'head' || call.verb === 'list';
+}
