@@ -1,0 +1,256 @@
+import { globSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { type Import, packageOf, parseSource, readSource, resolveImport } from './support/source-file.ts';
+
+/** Files of one kind. An import goes to a lower layer or stays within the group. */
+interface Group {
+  readonly name: string;
+  readonly layer: number;
+  /** Paths below src; the first group that matches owns the file. */
+  readonly files: RegExp;
+  /** Packages and `node:` modules it may import. */
+  readonly packages: RegExp;
+}
+
+const NOTHING = /^(?!)/;
+const NODE = /^node:(?!buffer$|process$)/;
+const AWS = /^@aws-sdk\/|^@smithy\//;
+
+const LAYERS: readonly Group[] = [
+  { name: 'ground', layer: 0, files: /^(errors|logger)\.ts$/, packages: NOTHING },
+  { name: 'memory', layer: 1, files: /^memory\//, packages: NOTHING },
+  { name: 'sodium', layer: 1, files: /^sealing\/sodium\.ts$/, packages: /^libsodium-wrappers$/ },
+  { name: 'sealing', layer: 1, files: /^sealing\//, packages: NOTHING },
+  { name: 'ports', layer: 2, files: /^(objects\/object-store|keys\/root-key|pause)\.ts$/, packages: NOTHING },
+  {
+    name: 's3 store',
+    layer: 3,
+    files: /^objects\/s3-/,
+    packages: new RegExp(`${NODE.source}|${AWS.source}`),
+  },
+  { name: 'sqlite store', layer: 3, files: /^objects\/sqlite-/, packages: NODE },
+  { name: 'guarded delete', layer: 3, files: /^objects\/guarded-delete/, packages: NODE },
+  { name: 'condition check', layer: 3, files: /^objects\/condition-check/, packages: NODE },
+  { name: 'environment root key', layer: 3, files: /^keys\/env-root-key/, packages: NODE },
+  { name: 'keyring', layer: 4, files: /^keys\/keyring/, packages: NODE },
+  { name: 'vault', layer: 4, files: /^vault\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
+  { name: 'tool', layer: 5, files: /^tool\//, packages: new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`) },
+  {
+    name: 'composition',
+    layer: 6,
+    files:
+      /^(config|setting|s3-config|store-location|root-key-file|memory-options|open-object-store|open-memory|memory-pool)\.ts$/,
+    packages: NODE,
+  },
+  { name: 'agent', layer: 7, files: /^agent\//, packages: /^/ },
+  { name: 'command line', layer: 8, files: /^cli\//, packages: /^(node:.*|commander|p-limit)$/ },
+  { name: 'index', layer: 8, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
+];
+
+/** Single arrows allowed beside the rule, each with its reason. */
+const EXCEPTIONS: readonly {
+  readonly importer: RegExp;
+  readonly target: RegExp;
+  readonly typeOnly?: true;
+  readonly why: string;
+}[] = [
+  { importer: /^sealing\//, target: /^sealing\/sodium\.ts$/, why: 'the one door to libsodium' },
+  {
+    importer: /^sealing\//,
+    target: /^memory\/path\.ts$/,
+    why: "names follow the memory path's segment rule",
+  },
+  {
+    importer: /^sealing\/object-keys\.ts$/,
+    target: /^objects\/object-store\.ts$/,
+    typeOnly: true,
+    why: 'it makes the object keys that the port takes',
+  },
+  { importer: /^vault\//, target: /^keys\/keyring/, why: 'the vault works with a loaded keyring' },
+];
+
+/** No clock, randomness, timers, environment or Node globals: the caller passes what varies. */
+const IMPURE = [
+  'Buffer',
+  'process',
+  'Date',
+  'performance',
+  'crypto',
+  'Math.random',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'fetch',
+  'console',
+];
+
+const MAY_READ_ENVIRONMENT = /^(config\.ts|cli\/main\.ts)$/;
+
+const SDK = '@anthropic-ai/sdk';
+
+const files = globSync('**/*.{ts,cts,mts}', { cwd: 'src' })
+  .map((path) => path.replaceAll('\\', '/'))
+  .sort();
+const sources = new Map(files.map((path) => [path, readSource(`src/${path}`)]));
+
+function groupOf(path: string): Group | undefined {
+  return LAYERS.find(({ files: pattern }) => pattern.test(path));
+}
+
+function isRelative({ from }: Import): boolean {
+  return from.startsWith('.');
+}
+
+function everyImport(wanted: (found: Import) => boolean): readonly (readonly [string, Import])[] {
+  return [...sources].flatMap(([path, { imports }]) =>
+    imports.filter(wanted).map((found) => [path, found] as const),
+  );
+}
+
+function mayImport(path: string, target: string, typeOnly: boolean): boolean {
+  const importer = groupOf(path);
+  const imported = groupOf(target);
+  if (!importer || !imported) return true; // reported by the test of the table
+  if (importer === imported || imported.layer < importer.layer) return true;
+  return EXCEPTIONS.some(
+    (exception) =>
+      exception.importer.test(path) && exception.target.test(target) && (typeOnly || !exception.typeOnly),
+  );
+}
+
+describe('the layers of src', () => {
+  it('are known for every file', () => {
+    const homeless = files.filter((path) => !groupOf(path));
+    const advice = homeless.map(
+      (path) => `src/${path} has no layer: add it to LAYERS in test/layering.test.ts`,
+    );
+    expect(advice).toEqual([]);
+  });
+
+  it('have arrows that go down only', () => {
+    const upward = everyImport(isRelative).filter(
+      ([path, { from, typeOnly }]) => !mayImport(path, resolveImport(path, from), typeOnly),
+    );
+    expect(upward.map(([path, { from }]) => describeArrow(path, resolveImport(path, from)))).toEqual([]);
+  });
+
+  it('import files of src by their own name', () => {
+    const broken = everyImport(isRelative).filter(
+      ([path, { from }]) => !sources.has(resolveImport(path, from)),
+    );
+    expect(broken.map(([path, { from }]) => `src/${path} imports ${from}, which is no file of src`)).toEqual(
+      [],
+    );
+  });
+
+  it('have no cycle', () => {
+    expect(findCycles()).toEqual([]);
+  });
+
+  it('import only the packages of their group', () => {
+    const foreign = everyImport((found) => !isRelative(found)).filter(([path, { from }]) => {
+      const name = from.startsWith('node:') ? from : packageOf(from);
+      return !groupOf(path)?.packages.test(name);
+    });
+    expect(foreign.map(([path, { from }]) => `src/${path} (${groupOf(path)?.name}) imports ${from}`)).toEqual(
+      [],
+    );
+  });
+
+  it("take no value but ToolError from Anthropic's SDK below the agent", () => {
+    const values = everyImport(({ from, typeOnly }) => packageOf(from) === SDK && !typeOnly).filter(
+      ([path, { names }]) => (groupOf(path)?.layer ?? 0) < 7 && names.join() !== 'ToolError',
+    );
+    expect(
+      values.map(([path, { from, names }]) => `src/${path} imports ${names.join()} from ${from}`),
+    ).toEqual([]);
+  });
+
+  it('read the environment in one place', () => {
+    const readers = [...sources].filter(([path, { uses }]) => {
+      return uses.has('process.env') && !MAY_READ_ENVIRONMENT.test(path);
+    });
+    expect(readers.map(([path]) => `src/${path} reads process.env; src/config.ts does that`)).toEqual([]);
+  });
+
+  it('are pure at the bottom', () => {
+    const impure = usesOf(IMPURE, (layer) => layer <= 1);
+    expect(impure).toEqual([]);
+  });
+
+  it('pass bytes as Uint8Array below the composition', () => {
+    expect(usesOf(['Buffer'], (layer) => layer <= 5)).toEqual([]);
+  });
+});
+
+describe('parseSource', () => {
+  it('sees every form of import and whether it is of types only', () => {
+    const { imports } = parseSource(`
+      import type { A } from './a.ts';
+      import { type B, type C } from './b.ts';
+      import { type D, d } from './d.ts';
+      import './e.ts';
+      import * as f from 'node:fs';
+      export { g as h } from './g.ts';
+      export type { I } from './i.ts';
+      export * from './j.ts';
+      const k = await import('./k.ts');
+      type L = import('./l.ts').L;
+      const m = require('./m.cjs');
+      const quote = /['"]/; // import('./comment.ts')
+      const text = "import { x } from './text.ts'";
+    `);
+    expect(imports).toEqual([
+      { from: './a.ts', typeOnly: true, names: ['A'] },
+      { from: './b.ts', typeOnly: true, names: ['B', 'C'] },
+      { from: './d.ts', typeOnly: false, names: ['D', 'd'] },
+      { from: './e.ts', typeOnly: false, names: [] },
+      { from: 'node:fs', typeOnly: false, names: ['*'] },
+      { from: './g.ts', typeOnly: false, names: ['g'] },
+      { from: './i.ts', typeOnly: true, names: ['I'] },
+      { from: './j.ts', typeOnly: false, names: ['*'] },
+      { from: './k.ts', typeOnly: false, names: ['*'] },
+      { from: './l.ts', typeOnly: true, names: ['*'] },
+      { from: './m.cjs', typeOnly: false, names: ['*'] },
+    ]);
+  });
+
+  it('sees globals but not properties of the same name', () => {
+    const { uses } = parseSource(`
+      const now = Date.now();
+      const env = process['env'];
+      const own = { Buffer: 1, fetch: row.performance };
+    `);
+    expect([...uses].filter((name) => IMPURE.includes(name))).toEqual(['Date', 'process']);
+    expect(uses).toContain('process.env');
+  });
+});
+
+function describeArrow(path: string, target: string): string {
+  const place = (file: string) => `src/${file} (layer ${groupOf(file)?.layer}, ${groupOf(file)?.name})`;
+  return `${place(path)} imports ${place(target)}`;
+}
+
+function usesOf(names: readonly string[], inLayer: (layer: number) => boolean): readonly string[] {
+  return [...sources]
+    .filter(([path]) => inLayer(groupOf(path)?.layer ?? 0))
+    .flatMap(([path, { uses }]) =>
+      names.filter((name) => uses.has(name)).map((name) => `src/${path} uses ${name}`),
+    );
+}
+
+function findCycles(): readonly string[] {
+  const cycles: string[] = [];
+  const finished = new Set<string>();
+  const walk = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) cycles.push([...trail.slice(start), path].join(' → '));
+    if (start >= 0 || finished.has(path)) return;
+    for (const found of sources.get(path)?.imports ?? []) {
+      if (isRelative(found)) walk(resolveImport(path, found.from), [...trail, path]);
+    }
+    finished.add(path);
+  };
+  for (const path of files) walk(path, []);
+  return cycles;
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { closingLines, type RunSummary } from './closing-lines.ts';
+import type { S3Server } from './servers/s3-server.ts';
+
+const minio: S3Server = {
+  name: 'minio',
+  endpoint: 'http://127.0.0.1:9000',
+  region: 'us-east-1',
+  accessKeyId: 'id',
+  secretAccessKey: 'secret',
+  version: 'RELEASE.X',
+  how: 'binary on PATH',
+};
+const summary: RunSummary = { passed: 7, failed: 0, skipped: 1, s3: 3 };
+const located = { servers: [minio], outcome: { notes: [], fails: false }, everyTestWanted: true };
+
+describe('closingLines', () => {
+  it('ends with the counts alone on a line when nothing of S3 was asked for', () => {
+    const closing = closingLines(summary, { servers: [], outcome: undefined, everyTestWanted: true });
+    expect(closing).toEqual({ lines: ['7 passed, 0 failed, 1 skipped'], fails: false });
+  });
+
+  it('names the server, its version, how it was obtained and how many tests ran on it', () => {
+    expect(closingLines(summary, located)).toEqual({
+      lines: ['S3: MinIO RELEASE.X (binary on PATH): 3 tests ran on S3', '7 passed, 0 failed, 1 skipped'],
+      fails: false,
+    });
+  });
+
+  it('says last of all that the S3 suites did not run', () => {
+    const outcome = { notRun: 'start Docker', notes: [], fails: false };
+    const closing = closingLines({ ...summary, s3: 0 }, { ...located, servers: [], outcome });
+    expect(closing.lines.at(-1)).toBe('S3 suites NOT RUN: start Docker');
+    expect(closing.fails).toBe(false);
+  });
+
+  it('fails a run without a server where one is required', () => {
+    const outcome = { notRun: 'start Docker', notes: [], fails: true };
+    expect(closingLines(summary, { ...located, servers: [], outcome }).fails).toBe(true);
+  });
+
+  it('fails a run in which a server was there and no test ran on it', () => {
+    expect(closingLines({ ...summary, s3: 0 }, located).fails).toBe(true);
+  });
+
+  it('does not expect S3 tests of a run that was narrowed to some titles', () => {
+    expect(closingLines({ ...summary, s3: 0 }, { ...located, everyTestWanted: false }).fails).toBe(false);
+  });
+
+  it('repeats why a second server was not there', () => {
+    const outcome = { notes: ['VersityGW was not there'], fails: true };
+    const closing = closingLines(summary, { ...located, outcome });
+    expect(closing.lines[0]).toBe('S3: VersityGW was not there');
+    expect(closing.fails).toBe(true);
+  });
+});

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import {
+  CreateBucketCommand,
+  DeleteBucketCommand,
+  DeleteObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { describe, inject } from 'vitest';
+import { type S3Server, type S3ServerName, serverTitle } from './servers/s3-server.ts';
+
+export type { S3Server, S3ServerName } from './servers/s3-server.ts';
+
+/** The server of that name, or undefined when this run has none. */
+export function findS3Server(name: S3ServerName): S3Server | undefined {
+  return inject('s3Servers').find((server) => server.name === name);
+}
+
+/** The server of that name; throws when this run has none, so use it in hooks and tests only. */
+export function s3Server(name: S3ServerName): S3Server {
+  const server = findS3Server(name);
+  if (!server) throw new Error(`${serverTitle(name)} is not there`);
+  return server;
+}
+
+/**
+ * Declares a suite once per named server. Without the server its tests are collected and counted as
+ * skipped; the closing line of the run says why. `body` gets a function for use in hooks and tests.
+ */
+export function describeOnS3(
+  title: string,
+  names: readonly S3ServerName[],
+  body: (server: () => S3Server, name: S3ServerName) => void,
+): void {
+  for (const name of names) {
+    describe.skipIf(!findS3Server(name))(`${title} on ${serverTitle(name)}`, () =>
+      body(() => s3Server(name), name),
+    );
+  }
+}
+
+/** A fresh bucket; shaped like the options of the S3 store, plus a raw client. */
+export interface TestBucket extends AsyncDisposable {
+  readonly bucket: string;
+  /** Unwrapped SDK client for looking behind the store's back. */
+  readonly client: S3Client;
+  readonly storeOptions: {
+    readonly bucket: string;
+    readonly endpoint: string;
+    readonly region: string;
+    readonly forcePathStyle: true;
+    readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  };
+  /** Removes the bucket and all it holds. */
+  remove(): Promise<void>;
+}
+
+export async function createTestBucket(server: S3Server): Promise<TestBucket> {
+  const bucket = `sealed-memory-test-${randomBytes(6).toString('hex')}`;
+  const { endpoint, region, accessKeyId, secretAccessKey } = server;
+  const connection = {
+    endpoint,
+    region,
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+  } as const;
+  const client = new S3Client(connection);
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  const remove = async () => {
+    await emptyBucket(client, bucket);
+    await client.send(new DeleteBucketCommand({ Bucket: bucket }));
+    client.destroy();
+  };
+  return {
+    bucket,
+    client,
+    storeOptions: { bucket, ...connection },
+    remove,
+    [Symbol.asyncDispose]: remove,
+  };
+}
+
+async function emptyBucket(client: S3Client, bucket: string): Promise<void> {
+  for (;;) {
+    const { Contents: objects = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
+    if (objects.length === 0) return;
+    for (let i = 0; i < objects.length; i += 32) {
+      const batch = objects.slice(i, i + 32);
+      await Promise.all(
+        batch.map(({ Key }) => client.send(new DeleteObjectCommand({ Bucket: bucket, Key }))),
+      );
+    }
+  }
+}

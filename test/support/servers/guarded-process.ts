@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from './find-program.ts';
+
+const START_WITHIN_MS = 30_000;
+
+/**
+ * A shell of its own process group runs the server and watches a pipe that only this process holds open.
+ * However this process ends (Ctrl-C and SIGKILL included), the pipe closes, the server is stopped and its
+ * folder removed. The shell itself writes nothing: a message into the closed pipe would end it too early.
+ */
+const GUARD = `
+directory=$1; shift
+exec 3<&0 4>&2 2>/dev/null
+"$@" </dev/null 3<&- 2>&4 4>&- & server=$!
+exec 4>&-
+{ cat <&3 >/dev/null; kill "$server"; sleep 5; kill -9 "$server"; } & watcher=$!
+wait "$server"
+kill "$watcher"
+rm -rf "$directory"
+`;
+
+export interface GuardedProcess {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a server on a free loopback port, in a fresh folder, and waits until `healthPath` answers 200.
+ * Throws with the end of its output when it does not come up.
+ */
+export async function startGuarded(options: {
+  readonly program: string;
+  readonly arguments: (place: { readonly address: string; readonly directory: string }) => readonly string[];
+  readonly env: Environment;
+  readonly healthPath: string;
+}): Promise<GuardedProcess> {
+  const directory = await mkdtemp(join(tmpdir(), 'sealed-memory-test-'));
+  const address = `127.0.0.1:${await freePort()}`;
+  const child = spawn(
+    'sh',
+    ['-c', GUARD, 'sh', directory, options.program, ...options.arguments({ address, directory })],
+    {
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], HOME: directory, ...options.env },
+    },
+  );
+  let output = '';
+  const keep = (chunk: Buffer) => {
+    output = (output + chunk.toString()).slice(-2000);
+  };
+  child.stdout.on('data', keep);
+  child.stderr.on('data', keep);
+  child.stdin.on('error', () => {});
+  const ended = once(child, 'exit');
+  const stop = async () => {
+    child.stdin.end();
+    await ended;
+  };
+  const deadline = Date.now() + START_WITHIN_MS;
+  while (!(await answers(`http://${address}${options.healthPath}`))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop();
+      throw new Error(`it did not start: ${output.trim().split('\n').slice(-3).join(' ')}`);
+    }
+    await sleep(50);
+  }
+  return { url: `http://${address}`, stop };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}

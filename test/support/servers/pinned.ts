@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import type { S3ServerName } from './s3-server.ts';
+
+/** The last MinIO release with images and a module version that builds everywhere. */
+const MINIO_RELEASE = 'RELEASE.2025-09-07T16-13-09Z';
+
+export const MINIO_IMAGE: string = `quay.io/minio/minio:${MINIO_RELEASE}`;
+
+/** A server as a Go program at one version. */
+export interface GoProgram {
+  readonly server: S3ServerName;
+  readonly command: string;
+  readonly module: string;
+  readonly moduleVersion: string;
+  readonly packagePath: string;
+  /** The version as its makers write it. */
+  readonly version: string;
+  /** Oldest Go that builds it, as [major, minor]. */
+  readonly minimumGo: readonly [number, number];
+  readonly buildTime: string;
+}
+
+export const MINIO: GoProgram = {
+  server: 'minio',
+  command: 'minio',
+  module: 'github.com/minio/minio',
+  moduleVersion: 'v0.0.0-20250907161309-07c3a429bfed',
+  packagePath: 'github.com/minio/minio',
+  version: MINIO_RELEASE,
+  minimumGo: [1, 24],
+  buildTime: '3 to 5 minutes on two cores',
+};
+
+export const VERSITYGW: GoProgram = {
+  server: 'versitygw',
+  command: 'versitygw',
+  module: 'github.com/versity/versitygw',
+  moduleVersion: 'v1.8.0',
+  packagePath: 'github.com/versity/versitygw/cmd/versitygw',
+  version: '1.8.0',
+  minimumGo: [1, 25],
+  buildTime: 'about a minute on two cores',
+};
+
+/** Where a built program is kept; the version is part of the name, so a new pin is built anew. */
+export function cachedProgram(cacheDirectory: string, program: GoProgram): string {
+  return join(cacheDirectory, `${program.command}-${program.version}`);
+}

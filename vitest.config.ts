@@ -1,0 +1,29 @@
+import { defineConfig } from 'vitest/config';
+import { ClosingLines } from './test/support/closing-lines.ts';
+
+export default defineConfig({
+  test: {
+    reporters: ['default', new ClosingLines()],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/**/*.s3.test.ts'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 's3',
+          include: ['test/**/*.s3.test.ts'],
+          globalSetup: ['test/support/servers/global-setup.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
