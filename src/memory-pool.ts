@@ -80,12 +80,17 @@ export function createMemoryPool(options: Omit<MemoryOptions, 'tenant'> = {}): M
     return closing;
   };
 
+  const refuseWhenClosed = (): void => {
+    if (closing !== undefined) throw new MemoryError('aborted', 'the pool is closed');
+  };
+
   return {
     async open(tenant, { credentials } = {}) {
-      if (closing !== undefined) throw new MemoryError('aborted', 'the pool is closed');
+      refuseWhenClosed();
       const entry = warmUp(parseTenantId(tenant), credentials);
       entry.opening++;
       const parts = await entry.parts.finally(() => entry.opening--);
+      refuseWhenClosed();
       const memory = parts.memory(async () => {
         entry.memories.delete(memory);
         if (replaced.has(entry) && isIdle(entry)) await coolDown(entry);

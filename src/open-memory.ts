@@ -12,6 +12,9 @@ import { createCommandOrder } from './tool/command-order.ts';
 import { createMemory, type Memory } from './tool/memory-tool.ts';
 import { createVault, type Vault } from './vault/vault.ts';
 
+/** How many objects of a directory are handled at once. */
+const SIDE_BY_SIDE = 32;
+
 /** One tenant's memory with the parts it is made of, for entry points that need more than the six commands. */
 export interface TenantParts {
   readonly vault: Vault;
@@ -93,9 +96,11 @@ export async function wireTenant(wiring: {
     hidesBelowFiles: base.hidesBelowObjects,
     maxFileBytes: config.maxFileBytes,
     clock: Date.now,
+    monotonic: () => performance.now(),
     random,
     pause,
     logger,
+    sideBySide: SIDE_BY_SIDE,
   });
   const order = createCommandOrder();
   const { profile, onExists } = config;

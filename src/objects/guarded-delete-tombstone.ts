@@ -1,7 +1,16 @@
 import { MemoryError } from '../errors.ts';
+import { hasBytesAt } from '../sealing/encoding.ts';
 import type { RandomBytes } from '../sealing/random.ts';
-import { createTombstone } from '../sealing/tombstone.ts';
-import type { DeleteFailure, ETag, ObjectKey, ObjectStore, StoredObject } from './object-store.ts';
+import { TOMBSTONE_BYTES } from '../sealing/size.ts';
+import { createTombstone, isTombstone } from '../sealing/tombstone.ts';
+import type {
+  DeleteFailure,
+  ETag,
+  ObjectKey,
+  ObjectStore,
+  StoredObject,
+  WriteResult,
+} from './object-store.ts';
 
 export interface BurialRequest {
   readonly store: ObjectStore;
@@ -17,32 +26,65 @@ export interface Burial {
 
 const ATTEMPTS = 3;
 
-/** Replaces exactly one version of an object by a tombstone; `outcome_unknown` when that cannot be told. */
+/**
+ * Replaces exactly one version of an object by a tombstone. Where a tombstone of somebody else's lies the object is
+ * missing, as it is for every other verb.
+ *
+ * @throws MemoryError `outcome_unknown` when it cannot be told whether the version was replaced.
+ */
 export async function placeTombstone(request: BurialRequest): Promise<Burial | DeleteFailure> {
-  const { store, target, signal } = request;
-  const { key, ifMatch } = target;
+  const { key, ifMatch } = request.target;
   const tombstone = createTombstone(request.random);
+  let mayHaveLanded = false;
   for (let attempt = 1; ; attempt++) {
-    let unknown: MemoryError | undefined;
-    try {
-      const placed = await store.put(key, tombstone, { mode: { ifMatch }, signal });
-      if ('etag' in placed) return { buried: key };
-      const conflict = placed.conflict === 'missing' ? 'missing' : 'changed';
-      if (!placed.retried) return { key, conflict, retried: attempt > 1 };
-      if (isOurs(await store.get(key, { signal }), tombstone)) return { buried: key };
-      return { key, conflict, retried: true };
-    } catch (error) {
-      if (!(error instanceof MemoryError && error.code === 'outcome_unknown')) throw error;
-      unknown = error;
+    const placed = await send(request, tombstone, mayHaveLanded);
+    if ('etag' in placed) return { buried: key };
+    mayHaveLanded ||= placed instanceof MemoryError || placed.retried;
+    if (!mayHaveLanded && 'conflict' in placed) {
+      const isGone = placed.conflict === 'missing' || (await isAbsent(request));
+      return { key, conflict: isGone ? 'missing' : 'changed', retried: false };
     }
-    const found = await store.get(key, { signal });
-    if (isOurs(found, tombstone)) return { buried: key };
-    const isUntouched = typeof found === 'object' && found.etag === ifMatch;
-    if (!isUntouched || attempt === ATTEMPTS) throw unknown;
+    const found = await readBack(request);
+    if (found !== undefined && isOurs(found, tombstone)) return { buried: key };
+    if (found?.etag === ifMatch && attempt < ATTEMPTS) continue;
+    if (placed instanceof MemoryError) throw placed;
+    const isThere = found !== undefined && !isTombstone(found.body);
+    return { key, conflict: isThere ? 'changed' : 'missing', retried: mayHaveLanded };
   }
 }
 
-function isOurs(found: StoredObject | 'not_modified' | undefined, tombstone: Uint8Array): boolean {
-  if (typeof found !== 'object' || found.body.length !== tombstone.length) return false;
-  return found.body.every((byte, at) => byte === tombstone[at]);
+/** The answer, or the error when none tells whether the tombstone was placed. */
+async function send(
+  { store, target, signal }: BurialRequest,
+  tombstone: Uint8Array,
+  mayHaveLanded: boolean,
+): Promise<WriteResult | MemoryError> {
+  try {
+    return await store.put(target.key, tombstone, { mode: { ifMatch: target.ifMatch }, signal });
+  } catch (error) {
+    if (error instanceof MemoryError && error.code === 'outcome_unknown') return error;
+    throw mayHaveLanded ? unknownOutcome(error) : error;
+  }
+}
+
+async function isAbsent({ store, target, signal }: BurialRequest): Promise<boolean> {
+  const found = await store.head(target.key, { signal });
+  return found === undefined || found.size === TOMBSTONE_BYTES;
+}
+
+async function readBack({ store, target, signal }: BurialRequest): Promise<StoredObject | undefined> {
+  try {
+    const found = await store.get(target.key, { signal });
+    return found === 'not_modified' ? undefined : found;
+  } catch (error) {
+    throw unknownOutcome(error);
+  }
+}
+
+function unknownOutcome(cause: unknown): MemoryError {
+  return new MemoryError('outcome_unknown', 'No answer tells whether a version was deleted.', { cause });
+}
+
+function isOurs(found: StoredObject, tombstone: Uint8Array): boolean {
+  return found.body.length === tombstone.length && hasBytesAt(found.body, 0, tombstone);
 }

@@ -10,6 +10,7 @@ import { type Burial, placeTombstone } from './guarded-delete-tombstone.ts';
 import type {
   DeleteFailure,
   DeleteTarget,
+  ETag,
   ListOptions,
   ListPage,
   ObjectKey,
@@ -20,13 +21,20 @@ import type {
 export interface GuardedDeleteOptions {
   readonly random?: RandomBytes;
   readonly pause?: Pause;
-  /** Milliseconds from any origin, for the patience of a create. */
+  /** Milliseconds from any origin, never set back. */
   readonly clock?: () => number;
+  /** Milliseconds of the wall clock, which goes on while a process is frozen. */
+  readonly wallClock?: () => number;
   /** From 0 up to, but not including, 1: spreads the waiting of racing creates. */
   readonly fraction?: () => number;
 }
 
 const TOMBSTONES_AT_ONCE = 32;
+const BATCH_TARGETS = 1_000;
+/** The DELETE of a tombstone is not sent later than this: 60 s after it was placed others may take its place over. */
+const BURIAL_MS = 30_000;
+
+type GuardedTarget = DeleteTarget & { readonly ifMatch: ETag };
 
 /**
  * Gives a store that honours conditions on PUT, but not on DELETE, an atomic guarded delete: PUT If-Match of a
@@ -36,6 +44,7 @@ const TOMBSTONES_AT_ONCE = 32;
  */
 export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions = {}): ObjectStore {
   const random = options.random ?? ((length: number): Uint8Array => new Uint8Array(randomBytes(length)));
+  const wall = options.wallClock ?? Date.now;
   const patience = {
     pause: options.pause ?? pause,
     clock: options.clock ?? ((): number => performance.now()),
@@ -65,32 +74,62 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
     request: RequestOptions = {},
   ): Promise<readonly DeleteFailure[]> {
     const guarded = targets.flatMap(({ key, ifMatch }) => (ifMatch === undefined ? [] : [{ key, ifMatch }]));
-    if (guarded.length === 0) return store.delete(targets, request);
-    throwIfAborted(request.signal);
-    const burials = await sideBySide(guarded, async (target) => {
+    const plain = targets.filter((target) => target.ifMatch === undefined);
+    const failures =
+      guarded.length === 0 || plain.length > 0 ? [...(await store.delete(plain, request))] : [];
+    for (let start = 0; start < guarded.length; start += BATCH_TARGETS) {
+      const batch = guarded.slice(start, start + BATCH_TARGETS);
+      failures.push(...(await deleteGuarded(batch, { alone: targets.length === 1, signal: request.signal })));
+    }
+    return failures;
+  }
+
+  async function deleteGuarded(
+    targets: readonly GuardedTarget[],
+    request: { readonly alone: boolean; readonly signal: AbortSignal | undefined },
+  ): Promise<readonly DeleteFailure[]> {
+    const { alone, signal } = request;
+    throwIfAborted(signal);
+    const placedAt = moment();
+    const burials = await sideBySide(targets, async (target) => {
       try {
-        return await placeTombstone({ store, target, random, signal: request.signal });
+        return await placeTombstone({ store, target, random, signal });
       } catch (error) {
-        if (targets.length === 1) throw error;
+        if (alone) throw error;
         return { key: target.key, error };
       }
     });
-    const plain = targets.filter((target) => target.ifMatch === undefined);
-    return [
-      ...burials.flatMap((burial) => (isFailure(burial) ? [burial] : [])),
-      ...(plain.length === 0 ? [] : await store.delete(plain, request)),
-      ...(await bury(burials.flatMap((burial) => (isFailure(burial) ? [] : [burial.buried])))),
-    ];
+    const buried = burials.flatMap((burial) => (isFailure(burial) ? [] : [burial.buried]));
+    return [...burials.filter(isFailure), ...(await bury(buried, placedAt))];
   }
 
-  /** Not given up with the caller: what is begun here is cheaper to finish than to leave to others. */
-  async function bury(keys: readonly ObjectKey[]): Promise<readonly DeleteFailure[]> {
-    if (keys.length === 0) return [];
+  /** A frozen process may have stood still by one of its clocks. */
+  function moment(): readonly [number, number] {
+    return [patience.clock(), wall()];
+  }
+
+  function elapsedSince([monotonic, byWall]: readonly [number, number]): number {
+    return Math.max(patience.clock() - monotonic, wall() - byWall);
+  }
+
+  /**
+   * Not given up with the caller: what is begun here is cheaper to finish than to leave to others. A process that was
+   * frozen in between leaves it to them all the same, because they may have put a new object in a tombstone's place.
+   */
+  async function bury(
+    keys: readonly ObjectKey[],
+    placedAt: readonly [number, number],
+  ): Promise<readonly DeleteFailure[]> {
+    if (keys.length === 0 || elapsedSince(placedAt) > BURIAL_MS) return [];
     try {
       const failures = await store.delete(keys.map((key) => ({ key })));
-      return failures.filter((failure) => 'error' in failure && isRefusal(failure.error));
+      return failures.flatMap((failure) =>
+        'error' in failure && isRefusal(failure.error)
+          ? [{ key: failure.key, error: refusedBurial(failure.error) }]
+          : [],
+      );
     } catch (error) {
-      if (isRefusal(error)) throw error;
+      if (isRefusal(error)) throw refusedBurial(error);
       return [];
     }
   }
@@ -100,6 +139,17 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
       yield { ...page, objects: page.objects.filter((object) => object.size !== TOMBSTONE_BYTES) };
     }
   }
+}
+
+/** The object is gone for this library, and its tombstone stays: the operator must hear of it. */
+function refusedBurial(cause: unknown): MemoryError {
+  return new MemoryError(
+    'outcome_unknown',
+    'An object was deleted, but its tombstone could not be removed.',
+    {
+      cause,
+    },
+  );
 }
 
 function isFailure(burial: Burial | DeleteFailure): burial is DeleteFailure {

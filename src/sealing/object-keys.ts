@@ -29,7 +29,8 @@ export const MAX_KEY_BYTES = 1_024;
 
 /** @throws MemoryError `misconfigured`. */
 export function parseTenantId(text: string): TenantId {
-  if (!TENANT.test(text)) {
+  // A test alone would take a missing id for the tenant "undefined".
+  if (typeof text !== 'string' || !TENANT.test(text)) {
     throw new MemoryError('misconfigured', 'the tenant id does not match [a-z0-9][a-z0-9-]{0,62}');
   }
   return text as TenantId;

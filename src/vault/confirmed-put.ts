@@ -25,7 +25,8 @@ export async function confirmedPut(vault: OpenVault, write: ConditionalWrite): P
   for (let resends = 0; ; resends++) {
     const answer = await send(vault, write);
     if (answer !== undefined && 'etag' in answer) return answer;
-    if (answer !== undefined && !answer.retried) return { conflict: answer.conflict };
+    // After a resend, too, an earlier attempt may be what the condition met.
+    if (answer !== undefined && !answer.retried && resends === 0) return { conflict: answer.conflict };
 
     const found = await readBack(vault, write);
     if (found !== 'base') return found;

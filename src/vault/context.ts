@@ -16,9 +16,13 @@ export interface VaultContext {
   readonly maxFileBytes: number;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
+  /** Milliseconds from any origin, never set back. */
+  readonly monotonic: () => number;
   readonly random: RandomBytes;
   readonly pause: Pause;
   readonly logger: Logger;
+  /** How many objects of a directory are handled at once. */
+  readonly sideBySide: number;
 }
 
 /** A context whose keyring is open: what the verbs that write work with. */
@@ -30,6 +34,3 @@ export interface OpenVault extends VaultContext {
 export interface VerbOptions {
   readonly signal?: AbortSignal | undefined;
 }
-
-/** How many objects of a directory are handled side by side. */
-export const SIDE_BY_SIDE = 32;

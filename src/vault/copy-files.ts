@@ -1,14 +1,16 @@
 import pLimit from 'p-limit';
 import { MemoryError } from '../errors.ts';
 import { type MemoryPath, rebase } from '../memory/path.ts';
-import type { ObjectKey } from '../objects/object-store.ts';
+import type { ETag } from '../objects/object-store.ts';
+import { hasBytesAt } from '../sealing/encoding.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
 import { rebind } from '../sealing/sealed-object.ts';
-import { type ConditionalWrite, confirmedPut, type PutOutcome } from './confirmed-put.ts';
-import { type OpenVault, SIDE_BY_SIDE } from './context.ts';
-import { type Move, targetExists } from './move-file.ts';
-import { readFile } from './read-file.ts';
+import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
+import type { OpenVault } from './context.ts';
+import type { Move } from './move-file.ts';
+import { readFile, type SealedVersion } from './read-file.ts';
+import { untilSettled } from './retry.ts';
 import { undoPut, type Written } from './undo.ts';
 
 /** One rename of a directory; its id is the origin of every copy it makes. */
@@ -23,66 +25,84 @@ export interface CopiedFile {
   readonly target: Written;
 }
 
-/**
- * Copies all of `files`, or none: after a failure what was copied is taken back. A file that vanished meanwhile is
- * left out. A GET and a PUT each, 32 side by side.
- *
- * @throws MemoryError `already_exists` when somebody else's file lies at a target.
- */
+/** What became of a number of files. Those that vanished meanwhile are in neither list. */
+export interface CopyOutcome {
+  readonly copied: readonly CopiedFile[];
+  /** Files at whose target somebody else's file lies. */
+  readonly taken: readonly MemoryPath[];
+  /** The first failure, one with an unknown outcome before all others; after it no further copy was begun. */
+  readonly failure: unknown;
+}
+
+export interface CopyOptions {
+  /** Stop at the first target that is taken. */
+  readonly stopAtTaken: boolean;
+}
+
+/** Copies the files side by side; a GET and a PUT each, a GET more where an earlier copy of this rename lies. */
 export async function copyFiles(
   vault: OpenVault,
   rename: DirectoryRename,
-  files: readonly MemoryPath[],
-): Promise<readonly CopiedFile[]> {
-  const limit = pLimit(SIDE_BY_SIDE);
+  work: CopyOptions & { readonly files: readonly MemoryPath[] },
+): Promise<CopyOutcome> {
+  const limit = pLimit(vault.sideBySide);
   const copied: CopiedFile[] = [];
-  const failures: unknown[] = [];
-  await Promise.all(
-    files.map((from) =>
-      limit(async () => {
-        if (failures.length > 0) return;
-        try {
-          const copy = await copyFile(vault, rename, from);
-          if (copy !== undefined) copied.push(copy);
-        } catch (error) {
-          failures.push(error);
-        }
-      }),
-    ),
-  );
-  if (failures.length === 0) return copied;
-  await takeBack(vault, copied);
-  throw failures.find(isUnknown) ?? failures[0];
+  const taken: MemoryPath[] = [];
+  let failure: unknown;
+  const copyOne = async (from: MemoryPath): Promise<void> => {
+    if (failure !== undefined || (work.stopAtTaken && taken.length > 0)) return;
+    try {
+      const copy = await copyFile(vault, rename, from);
+      if (copy === 'taken') taken.push(from);
+      else if (copy !== undefined) copied.push(copy);
+    } catch (error) {
+      failure = failure === undefined || isUnknown(error) ? error : failure;
+    }
+  };
+  await Promise.all(work.files.map((file) => limit(copyOne, file)));
+  return { copied, taken, failure };
 }
 
 function isUnknown(error: unknown): boolean {
   return error instanceof MemoryError && error.code === 'outcome_unknown';
 }
 
+/** Copies one file, or finds the copy that this rename has made of it already. Undefined: the source is gone. */
 async function copyFile(
   vault: OpenVault,
   rename: DirectoryRename,
   from: MemoryPath,
-): Promise<CopiedFile | undefined> {
-  const copy = await writeCopy(vault, rename, { from, mode: 'create' });
-  if (copy === undefined) return undefined;
-  if ('conflict' in copy.outcome) throw targetExists();
-  return { from, source: copy.source, target: { key: copy.key, etag: copy.outcome.etag } };
+): Promise<CopiedFile | 'taken' | undefined> {
+  return untilSettled(vault, async () => {
+    const source = await readFile(vault, from);
+    if (source === undefined) return undefined;
+    const written = await writeCopy(vault, rename, { from, source, mode: 'create' });
+    if (written !== undefined) return written;
+    const earlier = await readFile(vault, rebase(from, rename.from, rename.to));
+    if (earlier === undefined) return 'again';
+    if (!hasBytesAt(earlier.origin, 0, rename.id)) return 'taken';
+    if (hasBytesAt(earlier.contentId, 0, source.contentId)) {
+      return copiedFile(vault, rename, { from, source, target: earlier.stored.etag });
+    }
+    return (
+      (await writeCopy(vault, rename, { from, source, mode: { ifMatch: earlier.stored.etag } })) ?? 'again'
+    );
+  });
 }
 
 /**
- * Copies a source that has changed over our older copy of it. Undefined: the source is gone. `'target_changed'`: the
- * copy was changed too, so neither may be touched.
+ * Copies a source that has changed over our older copy of it. Undefined: the source is gone. `'taken'`: the copy was
+ * changed too, so neither may be touched.
  */
 export async function copyAgain(
   vault: OpenVault,
   rename: DirectoryRename,
   older: CopiedFile,
-): Promise<CopiedFile | 'target_changed' | undefined> {
-  const copy = await writeCopy(vault, rename, { from: older.from, mode: { ifMatch: older.target.etag } });
-  if (copy === undefined) return undefined;
-  if ('conflict' in copy.outcome) return 'target_changed';
-  return { from: older.from, source: copy.source, target: { key: copy.key, etag: copy.outcome.etag } };
+): Promise<CopiedFile | 'taken' | undefined> {
+  const source = await readFile(vault, older.from);
+  if (source === undefined) return undefined;
+  const mode = { ifMatch: older.target.etag };
+  return (await writeCopy(vault, rename, { from: older.from, source, mode })) ?? 'taken';
 }
 
 /**
@@ -91,37 +111,47 @@ export async function copyAgain(
  * @throws MemoryError `outcome_unknown` when one of them may still be there; the others are removed all the same.
  */
 export async function takeBack(vault: OpenVault, copied: readonly CopiedFile[]): Promise<void> {
-  const limit = pLimit(SIDE_BY_SIDE);
+  const limit = pLimit(vault.sideBySide);
   const undone = await Promise.allSettled(copied.map(({ target }) => limit(() => undoPut(vault, target))));
   const failed = undone.find((each) => each.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
 }
 
-interface WrittenCopy {
-  readonly source: CopiedFile['source'];
-  readonly key: ObjectKey;
-  readonly outcome: PutOutcome;
-}
-
+/** Undefined: the condition failed. */
 async function writeCopy(
   vault: OpenVault,
   rename: DirectoryRename,
-  copy: { readonly from: MemoryPath; readonly mode: ConditionalWrite['mode'] },
-): Promise<WrittenCopy | undefined> {
-  const { names } = vault.keyring;
-  const current = await readFile(vault, copy.from);
-  if (current === undefined) return undefined;
-  const to = rebase(copy.from, rename.from, rename.to);
-  const key = fileKey(vault.layout, names, to);
+  copy: {
+    readonly from: MemoryPath;
+    readonly source: SealedVersion;
+    readonly mode: ConditionalWrite['mode'];
+  },
+): Promise<CopiedFile | undefined> {
+  const { from, source, mode } = copy;
+  const to = rebase(from, rename.from, rename.to);
   const sealed = rebind({
-    keys: current.keys,
-    object: current.stored.body,
-    from: logicalName(copy.from),
+    keys: source.keys,
+    object: source.stored.body,
+    from: logicalName(from),
     to: logicalName(to),
     origin: rename.id,
     random: vault.random,
   });
-  const outcome = await confirmedPut(vault, { key, sealed, mode: copy.mode });
-  const source = { key: fileKey(vault.layout, names, copy.from), etag: current.stored.etag };
-  return { source, key, outcome };
+  const key = fileKey(vault.layout, vault.keyring.names, to);
+  const outcome = await confirmedPut(vault, { key, sealed, mode });
+  return 'etag' in outcome ? copiedFile(vault, rename, { from, source, target: outcome.etag }) : undefined;
+}
+
+function copiedFile(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  copy: { readonly from: MemoryPath; readonly source: SealedVersion; readonly target: ETag },
+): CopiedFile {
+  const { layout, keyring } = vault;
+  const to = rebase(copy.from, rename.from, rename.to);
+  return {
+    from: copy.from,
+    source: { key: fileKey(layout, keyring.names, copy.from), etag: copy.source.stored.etag },
+    target: { key: fileKey(layout, keyring.names, to), etag: copy.target },
+  };
 }

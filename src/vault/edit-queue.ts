@@ -18,7 +18,7 @@ export type Edit<T> = (content: Uint8Array) => Edited<T>;
 export interface EditQueue {
   /**
    * Takes a place behind the edits of `path` that were queued before; the place is taken at the call itself. All
-   * edits that wait when the file is read are applied one on the text the one before left, and written by one PUT.
+   * edits that wait when it is read are applied one on the text the one before left, and written by one PUT.
    * When the file has changed meanwhile it is read and all of them are judged again, so no verdict is final before
    * the PUT that carries it succeeded. An error thrown by one edit ends that edit alone.
    *
@@ -105,7 +105,7 @@ function waitingEdit<T>(
   return { promise, waiting };
 }
 
-/** One round: reads the file, judges all edits that wait by then, and writes what they make of it. */
+/** One round: takes all edits that wait, reads the file, judges them, and writes what they make of it. */
 async function editTogether(
   vault: OpenVault,
   path: MemoryPath,
@@ -114,8 +114,9 @@ async function editTogether(
   if (path === MEMORY_ROOT) throw missingFile();
   const key = fileKey(vault.layout, vault.keyring.names, path);
   await untilSettled(vault, async () => {
-    const current = await readFile(vault, path);
+    // Taken before the file is read, so that no verdict rests on a text older than the call it answers.
     const batch = take();
+    const current = await readFile(vault, path);
     if (current === undefined) throw missingFile();
     let { content } = current;
     let changes = false;

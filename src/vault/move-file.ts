@@ -8,7 +8,7 @@ import { NO_ORIGIN } from '../sealing/wrap.ts';
 import { clashError, findClash, findHiddenDirectory } from './clashes.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
-import { type FileVersion, readFile } from './read-file.ts';
+import { readFile, type SealedVersion } from './read-file.ts';
 import { untilSettled } from './retry.ts';
 import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 
@@ -24,7 +24,7 @@ export interface Move {
  * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
  * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept.
  */
-export async function moveFile(vault: OpenVault, move: Move, source: FileVersion): Promise<void> {
+export async function moveFile(vault: OpenVault, move: Move, source: SealedVersion): Promise<void> {
   const key = fileKey(vault.layout, vault.keyring.names, move.to);
   if (await findHiddenDirectory(vault, move.to)) throw targetExists();
   const written = await confirmedPut(vault, { key, sealed: copyFor(vault, move, source), mode: 'create' });
@@ -38,7 +38,7 @@ export async function moveFile(vault: OpenVault, move: Move, source: FileVersion
 }
 
 interface Copied {
-  readonly source: FileVersion;
+  readonly source: SealedVersion;
   readonly target: Written;
 }
 
@@ -79,9 +79,7 @@ async function copyNewer(vault: OpenVault, move: Move, target: Written): Promise
 /** Whether the error already says what became of both places. */
 function settlesRename(error: unknown): boolean {
   if (!(error instanceof MemoryError)) return false;
-  return (
-    error.code === 'outcome_unknown' || error.code === 'not_found' || error.details['reason'] === 'both_kept'
-  );
+  return error.code === 'outcome_unknown' || error.code === 'not_found' || isBothKept(error);
 }
 
 /** Ends a rename that cannot go on: the copy goes, but only while the source is seen to be there. */
@@ -111,7 +109,7 @@ function refuseUnknown(failure: DeleteFailure): void {
 }
 
 /** The object of `version`, bound to the target path. */
-function copyFor(vault: OpenVault, move: Move, version: FileVersion): Uint8Array {
+function copyFor(vault: OpenVault, move: Move, version: SealedVersion): Uint8Array {
   return rebind({
     keys: version.keys,
     object: version.stored.body,
@@ -130,4 +128,9 @@ export function bothKept(): MemoryError {
   return new MemoryError('version_conflict', 'both places changed during the rename; both were kept', {
     details: { reason: 'both_kept' },
   });
+}
+
+/** Whether a rename ended with a file at both places, because both had changed. */
+export function isBothKept(error: unknown): boolean {
+  return error instanceof MemoryError && error.details['reason'] === 'both_kept';
 }

@@ -5,6 +5,7 @@ import { listDirectory, listPath } from './list-directory.ts';
 import { moveDirectory } from './move-directory.ts';
 import { type Move, moveFile, targetExists } from './move-file.ts';
 import { readFile } from './read-file.ts';
+import type { RenameRegister } from './rename-register.ts';
 
 /**
  * Renames a file or a directory. A missing source is reported before anything that is wrong with the target, and
@@ -13,7 +14,7 @@ import { readFile } from './read-file.ts';
  * @throws MemoryError `not_found`, `already_exists`, `invalid_command` (`reason`: `root`, `into_itself`),
  * `version_conflict` when a file changed at both places and was kept at both.
  */
-export async function movePath(vault: OpenVault, move: Move): Promise<void> {
+export async function movePath(vault: OpenVault, renames: RenameRegister, move: Move): Promise<void> {
   const source = await readFile(vault, move.from);
   if (source !== undefined) {
     refuseTarget(move, 'file');
@@ -27,7 +28,7 @@ export async function movePath(vault: OpenVault, move: Move): Promise<void> {
   refuseTarget(move, 'directory');
   const target = await listPath(vault, move.to);
   if (target.kind === 'file' || target.listing.files.length > 0) throw targetExists();
-  await moveDirectory(vault, move, files);
+  await moveDirectory(await renames.begin(vault, move), files);
 }
 
 /** What is wrong with the target whatever the store holds. */

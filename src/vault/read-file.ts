@@ -1,15 +1,15 @@
 import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import type { StoredObject } from '../objects/object-store.ts';
-import { logicalName } from '../sealing/logical-name.ts';
+import type { ObjectKey, StoredObject } from '../objects/object-store.ts';
+import { type LogicalName, logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
 import { type OpenedObject, open } from '../sealing/sealed-object.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';
 import { sealedSize } from '../sealing/size.ts';
 import type { OpenVault } from './context.ts';
 
-/** One version of a file: what it says, and the object it came from. */
-export interface FileVersion extends OpenedObject {
+/** One version of a sealed object: what it says, and the object as it is stored. */
+export interface SealedVersion extends OpenedObject {
   readonly stored: StoredObject;
   /** The keys that opened it; newer than the vault's where another process has rotated them. */
   readonly keys: SealingKeys;
@@ -21,20 +21,27 @@ export interface FileVersion extends OpenedObject {
  * @throws MemoryError `integrity` when the object is not what was sealed for this path; `limit_exceeded` before
  * buffering when it is larger than the vault's file limit.
  */
-export async function readFile(vault: OpenVault, path: MemoryPath): Promise<FileVersion | undefined> {
-  const key = fileKey(vault.layout, vault.keyring.names, path);
-  const stored = await vault.store.get(key, {
+export async function readFile(vault: OpenVault, path: MemoryPath): Promise<SealedVersion | undefined> {
+  return readSealed(vault, {
+    key: fileKey(vault.layout, vault.keyring.names, path),
+    name: logicalName(path),
     maxBytes: sealedSize(vault.maxFileBytes),
-    signal: vault.signal,
   });
-  if (stored === undefined || stored === 'not_modified') return undefined;
-  return openStored(vault, path, stored);
+}
+
+/** Reads and verifies any object of the tenant; undefined when none is there. One GET. */
+export async function readSealed(
+  vault: OpenVault,
+  object: { readonly key: ObjectKey; readonly name: LogicalName; readonly maxBytes: number },
+): Promise<SealedVersion | undefined> {
+  const { key, name, maxBytes } = object;
+  const stored = await vault.store.get(key, { maxBytes, signal: vault.signal });
+  return typeof stored === 'object' ? openStored(vault, name, stored) : undefined;
 }
 
 /** A key id that the cached keyring lacks may belong to a rotation of another process: the keyring is read once more. */
-async function openStored(vault: OpenVault, path: MemoryPath, stored: StoredObject): Promise<FileVersion> {
+async function openStored(vault: OpenVault, name: LogicalName, stored: StoredObject): Promise<SealedVersion> {
   const { keys } = vault.keyring;
-  const name = logicalName(path);
   try {
     return { ...open({ keys, name, object: stored.body }), stored, keys };
   } catch (error) {

@@ -2,37 +2,46 @@ import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { DeleteFailure } from '../objects/object-store.ts';
 import type { OpenVault } from './context.ts';
-import { type ListedEntry, listPath } from './list-directory.ts';
+import { type ListedEntry, listDirectory, listPath } from './list-directory.ts';
+import type { RenameRegister } from './rename-register.ts';
 import { untilSettled } from './retry.ts';
 import { notTakenBack } from './undo.ts';
+
+/** Of a delete with more targets than this the port may have sent a part before it fails. */
+const BATCH_KEYS = 1_000;
+/** How often files that were changed meanwhile, or left without an answer, are looked for again. */
+const ROUNDS = 8;
 
 /**
  * Deletes the file, or the directory with everything below it. A file goes only as the version that was seen, so an
  * edit that was acknowledged before is never passed over unseen; of a directory, what was there when the request ran
  * goes and what is created later stays.
  *
- * Requests: a LIST and a guarded delete; for a directory of n files ⌈n/1000⌉ of each.
+ * Requests: a LIST and a guarded delete; for a directory of n files a GET of the register, ⌈n/1000⌉ LISTs and guarded
+ * deletes of all files.
  *
  * @throws MemoryError `not_found`; `outcome_unknown` when it, or some of it, may be gone.
  */
-export async function removePath(vault: OpenVault, path: MemoryPath): Promise<void> {
+export async function removePath(vault: OpenVault, renames: RenameRegister, path: MemoryPath): Promise<void> {
   await untilSettled(vault, async () => {
     const found = await listPath(vault, path);
     if (found.kind === 'file') return removeFile(vault, found.file);
     if (found.listing.files.length === 0) {
       throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
     }
-    await removeFiles(vault, found.listing.files);
+    if (await renames.settle(vault)) return 'again';
+    await removeFiles(vault, path, found.listing.files);
     return undefined;
   });
 }
 
 async function removeFile(vault: OpenVault, file: ListedEntry): Promise<'again' | undefined> {
-  const [failure] = await vault.store.delete([{ key: file.key, ifMatch: file.etag }], {
-    signal: vault.signal,
-  });
+  const target = { key: file.key, ifMatch: file.etag };
+  const [failure] = await vault.store
+    .delete([target], { signal: vault.signal })
+    .catch((error: unknown) => [{ key: file.key, error }]);
   if (failure === undefined) return undefined;
-  if ('error' in failure) throw failure.error;
+  if ('error' in failure) throw await verdict(vault, file, failure.error);
   if (failure.retried) {
     throw new MemoryError('outcome_unknown', 'no answer tells who removed the file');
   }
@@ -40,15 +49,50 @@ async function removeFile(vault: OpenVault, file: ListedEntry): Promise<'again' 
   return 'again';
 }
 
-/** Batches of whatever lies at the keys now; the port sends each batch once and never again. */
-async function removeFiles(vault: OpenVault, files: readonly ListedEntry[]): Promise<void> {
-  const failures = await vault.store.delete(
-    files.map(({ key }) => ({ key })),
-    { signal: vault.signal },
-  );
-  const failed = failures.find(
-    (failure): failure is DeleteFailure & { error: unknown } => 'error' in failure,
-  );
-  if (failed === undefined) return;
-  throw failures.length === files.length ? failed.error : notTakenBack(failed.error);
+/** A refusal stands only where the file is seen to be there still: part of a guarded delete may have been done. */
+async function verdict(vault: OpenVault, file: ListedEntry, error: unknown): Promise<unknown> {
+  const found = await vault.store.head(file.key).catch(() => undefined);
+  return found?.etag === file.etag ? error : notTakenBack(error);
+}
+
+/**
+ * Guarded deletes of the files as they were listed. A batch is never sent again as it was: what a new LIST still
+ * shows of the files, changed meanwhile or left by a batch without an answer, goes into another one. Unguarded keys
+ * would be fewer requests on stores that need tombstones, but could remove the tombstone of somebody else's delete,
+ * whose second half would then hit a file that was created in between.
+ */
+async function removeFiles(vault: OpenVault, path: MemoryPath, files: readonly ListedEntry[]): Promise<void> {
+  const paths = new Set(files.map((file) => file.path));
+  let remaining = files;
+  for (let round = 0; remaining.length > 0; round++) {
+    const failures = await deleteVersions(vault, remaining);
+    if (failures.length === 0) return;
+    const errors = failures.flatMap((failure) => ('error' in failure ? [failure.error] : []));
+    const refusal = errors.find((error) => !isUnknown(error));
+    if (refusal !== undefined && leavesAll(files, errors)) throw refusal;
+    if (refusal !== undefined || round === ROUNDS) throw notTakenBack(refusal ?? errors[0]);
+    const listing = await listDirectory(vault, path).catch((error: unknown) => {
+      throw notTakenBack(error);
+    });
+    remaining = listing.files.filter((file) => paths.has(file.path));
+  }
+}
+
+async function deleteVersions(
+  vault: OpenVault,
+  files: readonly ListedEntry[],
+): Promise<readonly DeleteFailure[]> {
+  const targets = files.map(({ key, etag }) => ({ key, ifMatch: etag }));
+  return vault.store
+    .delete(targets, { signal: vault.signal })
+    .catch((error: unknown) => targets.map(({ key }) => ({ key, error })));
+}
+
+/** Whether all files are still there: of more than one batch holds some may have gone before the others failed. */
+function leavesAll(files: readonly ListedEntry[], errors: readonly unknown[]): boolean {
+  return errors.length === files.length && files.length <= BATCH_KEYS && !errors.some(isUnknown);
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof MemoryError && error.code === 'outcome_unknown';
 }

@@ -7,7 +7,9 @@ import { type DirectoryListing, listDirectory } from './list-directory.ts';
 import { movePath } from './move.ts';
 import type { Move } from './move-file.ts';
 import { readFile } from './read-file.ts';
+import { createRecovery } from './recovery.ts';
 import { removePath } from './remove.ts';
+import { createRenameRegister } from './rename-register.ts';
 
 /**
  * One tenant's encrypted tree: files at memory paths, directories that exist while a file is below them. Every verb
@@ -40,50 +42,64 @@ export interface Vault {
 }
 
 export function createVault(context: VaultContext): Vault {
-  const reading = async (options: VerbOptions): Promise<OpenVault | undefined> => {
-    const keyring = await context.keyrings.load({ signal: options.signal });
-    return keyring && { ...context, keyring, signal: options.signal };
+  const renames = createRenameRegister();
+  const recovery = createRecovery(renames);
+
+  const opened = async (options: VerbOptions, create = false): Promise<OpenVault | undefined> => {
+    const { signal } = options;
+    const keyring = await context.keyrings.load({ create, signal });
+    return keyring && { ...context, keyring, signal };
+  };
+  const reading = async <T>(
+    options: VerbOptions,
+    verb: (vault: OpenVault) => Promise<T>,
+  ): Promise<T | undefined> => {
+    const vault = await opened(options);
+    return vault && recovery.beside(vault, () => verb(vault));
   };
   const changing = async (options: VerbOptions): Promise<OpenVault> => {
-    const vault = await reading(options);
+    const vault = await opened(options);
     if (vault === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
+    await recovery.before(vault);
     return vault;
   };
-  const writing = async (options: VerbOptions): Promise<OpenVault> => {
-    const keyring = await context.keyrings.load({ create: true, signal: options.signal });
-    if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
-    return { ...context, keyring, signal: options.signal };
+  const creating = async (options: VerbOptions): Promise<OpenVault> => {
+    const vault = await opened(options, true);
+    if (vault === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
+    await recovery.before(vault);
+    return vault;
   };
-
   const edits = createEditQueue(changing);
 
   return {
     async read(path, options = {}) {
-      const vault = await reading(options);
-      if (vault === undefined || path === MEMORY_ROOT) return undefined;
-      return (await readFile(vault, path))?.content;
+      if (path === MEMORY_ROOT) return undefined;
+      const version = await reading(options, (vault) => readFile(vault, path));
+      return version?.content;
     },
     async list(directory, options = {}) {
-      const vault = await reading(options);
-      if (vault === undefined) return { files: [], foreign: 0, truncated: false };
-      return listDirectory(vault, directory, { maxFiles: options.maxFiles, sideBySide: true });
+      const { maxFiles } = options;
+      const listing = await reading(options, (vault) =>
+        listDirectory(vault, directory, { maxFiles, sideBySide: true }),
+      );
+      return listing ?? { files: [], foreign: 0, truncated: false };
     },
     async create(path, content, options = {}) {
       refuseRoot(path);
-      await createFile(await writing(options), path, content);
+      await createFile(await creating(options), path, content);
     },
     async overwrite(path, content, options = {}) {
       refuseRoot(path);
-      await overwriteFile(await writing(options), path, content);
+      await overwriteFile(await creating(options), path, content);
     },
     edit: (path, edit, options) => edits.edit(path, edit, options),
     async remove(path, options = {}) {
       refuseRoot(path);
-      await removePath(await changing(options), path);
+      await removePath(await changing(options), renames, path);
     },
     async move(move, options = {}) {
       refuseRoot(move.from);
-      await movePath(await changing(options), move);
+      await movePath(await changing(options), renames, move);
     },
   };
 }

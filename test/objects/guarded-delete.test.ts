@@ -61,7 +61,7 @@ describe('guardDeletes', () => {
     expect(await store.delete([{ key: KEY, ifMatch: stale }])).toEqual([
       { key: KEY, conflict: 'changed', retried: false },
     ]);
-    expect(countCalls(calls)).toEqual({ put: 1 });
+    expect(countCalls(calls)).toEqual({ put: 1, head: 1 });
   });
 
   it('removes a batch with one DELETE per thousand, beside keys without a condition', async () => {
@@ -130,7 +130,10 @@ describe('guardDeletes', () => {
       return proceed();
     });
     const ifMatch = await create(base, 'first');
-    await expect(store.delete([{ key: KEY, ifMatch }])).rejects.toMatchObject({ code: 'access_denied' });
+    await expect(store.delete([{ key: KEY, ifMatch }])).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      cause: { code: 'access_denied' },
+    });
   });
 
   it('finishes a delete whose caller gives up behind the tombstone', async () => {

@@ -121,6 +121,8 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     hidesBelowFiles: false,
     maxFileBytes: options.maxFileBytes ?? 1_048_576,
     clock,
+    monotonic: clock,
+    sideBySide: 32,
     random,
     pause,
     logger: { debug: log, info: log, warn: log, error: log },

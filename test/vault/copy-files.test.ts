@@ -20,12 +20,13 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     return { client, other };
   }
 
+  const all = (count: number) => ({ files: paths(count), stopAtTaken: true });
   const paths = (count: number) => Array.from({ length: count }, (_, i) => at(`/memories/from/${i}`));
 
   it('marks each copy with the id of the rename and keeps its source', async () => {
     const { client } = await start(2);
     const vault = await client.open();
-    const copied = await copyFiles(vault, RENAME, paths(2));
+    const { copied } = await copyFiles(vault, RENAME, all(2));
     expect(copied.map(({ from }) => from as string).sort()).toEqual(['/memories/from/0', '/memories/from/1']);
     expect(await readFile(vault, at('/memories/to/1'))).toMatchObject({ origin: RENAME.id });
     expect(await readFile(vault, at('/memories/from/1'))).toMatchObject({ origin: new Uint8Array(16) });
@@ -40,24 +41,38 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
       await new Promise(setImmediate);
       return proceed().finally(() => running--);
     });
-    expect(await copyFiles(await client.open(), RENAME, paths(80))).toHaveLength(80);
+    expect((await copyFiles(await client.open(), RENAME, all(80))).copied).toHaveLength(80);
     expect(most).toBe(32);
   });
 
   it('leaves out a file that is gone', async () => {
     const { client } = await start(2);
-    const copied = await copyFiles(await client.open(), RENAME, paths(3));
+    const { copied } = await copyFiles(await client.open(), RENAME, all(3));
     expect(copied).toHaveLength(2);
   });
 
-  it('takes back what was copied when one cannot be', async () => {
+  it('stops at a target that is taken, or goes on with the others', async () => {
     const { client, other } = await start(3);
-    await other.create('/memories/to/1', 'theirs');
-    await expect(copyFiles(await client.open(), RENAME, paths(3))).rejects.toMatchObject({
-      code: 'already_exists',
-    });
-    expect(await other.paths('/memories/to')).toEqual(['/memories/to/1']);
-    expect(await other.text('/memories/to/1')).toBe('theirs');
+    await other.create('/memories/to/0', 'theirs');
+    const vault = await client.open();
+    const stopped = await copyFiles({ ...vault, sideBySide: 1 }, RENAME, all(3));
+    expect(stopped).toMatchObject({ copied: [], taken: ['/memories/from/0'], failure: undefined });
+    const rest = await copyFiles(vault, RENAME, { files: paths(3), stopAtTaken: false });
+    expect(rest).toMatchObject({ taken: ['/memories/from/0'], failure: undefined });
+    expect(rest.copied).toHaveLength(2);
+    expect(await other.text('/memories/to/0')).toBe('theirs');
+  });
+
+  it('finds the copies that it has made before, and brings older ones up to date', async () => {
+    const { client, other } = await start(2);
+    const vault = await client.open();
+    const first = await copyFiles(vault, RENAME, all(2));
+    await other.append('/memories/from/1', '+');
+    const second = await copyFiles(vault, RENAME, all(2));
+    expect(second).toMatchObject({ taken: [], failure: undefined });
+    expect(second.copied).toHaveLength(2);
+    expect(second.copied).toContainEqual(first.copied.find(({ from }) => from === '/memories/from/0'));
+    expect(await other.text('/memories/to/1')).toBe('text 1+');
   });
 
   it('tells that an outcome is unknown before any other failure', async () => {
@@ -67,15 +82,14 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
       if (call.verb !== 'put') return proceed();
       return Promise.reject(puts++ === 0 ? new MemoryError('unavailable', 'down') : noAnswer());
     });
-    await expect(copyFiles(await client.open(), RENAME, paths(3))).rejects.toMatchObject({
-      code: 'outcome_unknown',
-    });
+    const { failure } = await copyFiles(await client.open(), RENAME, all(3));
+    expect(failure).toMatchObject({ code: 'outcome_unknown' });
   });
 
   it('removes as many copies as it can when one cannot be taken back', async () => {
     const { client, other } = await start(3);
     const vault = await client.open();
-    const copied = await copyFiles(vault, RENAME, paths(3));
+    const { copied } = await copyFiles(vault, RENAME, all(3));
     let deletes = 0;
     client.intercept((call, proceed) =>
       call.verb === 'delete' && deletes++ === 0 ? Promise.reject(noAnswer()) : proceed(),
@@ -87,12 +101,12 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
   it('copies a newer source over its own older copy, and over nobody else’s', async () => {
     const { client, other } = await start(1);
     const vault = await client.open();
-    const [first] = await copyFiles(vault, RENAME, paths(1));
+    const [first] = (await copyFiles(vault, RENAME, all(1))).copied;
     if (first === undefined) throw new Error('nothing was copied');
     await other.append('/memories/from/0', '+');
     const second = await copyAgain(vault, RENAME, first);
     expect(await other.text('/memories/to/0')).toBe('text 0+');
-    expect(await copyAgain(vault, RENAME, first)).toBe('target_changed');
+    expect(await copyAgain(vault, RENAME, first)).toBe('taken');
     await other.remove('/memories/from/0');
     if (typeof second !== 'object') throw new Error('it was not copied again');
     expect(await copyAgain(vault, RENAME, second)).toBeUndefined();

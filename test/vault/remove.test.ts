@@ -19,7 +19,7 @@ describeOnBothKinds('removing a path', (newSite) => {
     for (const path of ['a/b', 'a/c/d', 'a/.e', 'ab', 'b/a']) await client.create(`/memories/${path}`, '');
     client.calls.length = 0;
     await client.remove('/memories/a');
-    expect(countCalls(client.calls)).toEqual({ list: 1, delete: 1 });
+    expect(countCalls(client.calls)).toEqual({ list: 1, get: 1, delete: 1 });
     expect(await client.paths()).toEqual(['/memories/ab', '/memories/b/a']);
   });
 
@@ -110,16 +110,46 @@ describeOnBothKinds('removing a path', (newSite) => {
   });
 });
 
+describeOnBothKinds('a delete that the store refuses', (newSite) => {
+  it('is passed on while the file is seen to be there', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/a', 'text');
+    const refusal = new MemoryError('access_denied', 'no');
+    client.intercept(atFirst('delete', () => Promise.reject(refusal)));
+    await expect(client.remove('/memories/a')).rejects.toMatchObject({ code: 'access_denied' });
+    expect(await client.text('/memories/a')).toBe('text');
+  });
+
+  it('has an unknown outcome when the file is gone, or cannot be looked for', async () => {
+    const refusal = new MemoryError('access_denied', 'no');
+    for (const alsoHead of [false, true]) {
+      const client = await (await newSite()).client();
+      await client.create('/memories/a', 'text');
+      client.intercept(async (call, proceed) => {
+        const answer = await proceed();
+        if (call.verb === 'delete' || (alsoHead && call.verb === 'head')) throw refusal;
+        return answer;
+      });
+      await expect(client.remove('/memories/a')).rejects.toMatchObject({ code: 'outcome_unknown' });
+    }
+  });
+});
+
 describe('removing a directory of 1,500 files', () => {
-  it('takes two LISTs and two batches', { timeout: 60_000 }, async () => {
+  it('takes two LISTs, two batches and a look at the register', { timeout: 60_000 }, async () => {
     const site = await createSite();
     const client = await site.client();
     await client.create('/memories/keep', '');
     for (let i = 0; i < 1_500; i++) await client.create(`/memories/d/${i}`, `${i}`);
     client.calls.length = 0;
     await client.remove('/memories/d');
-    expect(countCalls(client.calls)).toEqual({ list: 2, delete: 2 });
+    expect(countCalls(client.calls)).toEqual({ list: 2, get: 1, delete: 2 });
     expect(await client.paths()).toEqual(['/memories/keep']);
+
+    for (let i = 0; i < 1_001; i++) await client.create(`/memories/d/${i}`, `${i}`);
+    // The first batch may have gone before the second one was refused.
+    client.intercept(atFirst('delete', () => Promise.reject(new MemoryError('access_denied', 'no'))));
+    await expect(client.remove('/memories/d')).rejects.toMatchObject({ code: 'outcome_unknown' });
     await site.base[Symbol.asyncDispose]();
   });
 });

@@ -1,0 +1,39 @@
+import { MemoryError } from '../errors.ts';
+import { untilAborted } from '../pause.ts';
+import type { OpenVault } from './context.ts';
+import type { RenameRegister } from './rename-register.ts';
+
+/** Finishes what a process that is gone has left behind, once in the life of a vault. */
+export interface Recovery {
+  /** Waits for it. */
+  before(vault: OpenVault): Promise<void>;
+  /** Runs `read` beside it, and again when something was finished meanwhile. */
+  beside<T>(vault: OpenVault, read: () => Promise<T>): Promise<T>;
+}
+
+export function createRecovery(renames: RenameRegister): Recovery {
+  let looking: Promise<boolean> | undefined;
+
+  /** A failure is the operator's to know and no reason to refuse a command; the next one looks again. */
+  const lookOnce = (vault: OpenVault): Promise<boolean> => {
+    looking ??= renames.recover({ ...vault, signal: undefined }).catch((error: unknown) => {
+      looking = undefined;
+      const code = error instanceof MemoryError ? error.code : 'unavailable';
+      vault.logger.warn('the register of renames could not be read or finished', { code });
+      return false;
+    });
+    return untilAborted(looking, vault.signal);
+  };
+
+  return {
+    async before(vault) {
+      await lookOnce(vault);
+    },
+    async beside(vault, read) {
+      const [recovered, result] = await Promise.allSettled([lookOnce(vault), read()]);
+      if (recovered.status === 'fulfilled' && recovered.value) return read();
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    },
+  };
+}

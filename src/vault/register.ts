@@ -1,0 +1,104 @@
+import { MemoryError } from '../errors.ts';
+import { type MemoryPath, parseMemoryPath } from '../memory/path.ts';
+import { decodeText, encodeText } from '../memory/text.ts';
+import type { ETag } from '../objects/object-store.ts';
+import { fromBase64url, toBase64url } from '../sealing/base64.ts';
+import { classLogicalName } from '../sealing/logical-name.ts';
+import { classKey } from '../sealing/object-keys.ts';
+import { seal } from '../sealing/sealed-object.ts';
+import { sealedSize } from '../sealing/size.ts';
+import { ORIGIN_BYTES } from '../sealing/wrap.ts';
+import { confirmedPut } from './confirmed-put.ts';
+import type { OpenVault } from './context.ts';
+import { readSealed } from './read-file.ts';
+
+/** How far the rename of a directory has come. From `moving` on it only goes forward. */
+export type RenamePhase = 'copying' | 'moving' | 'aborting';
+
+/** The rename that is under way in a tenant's tree, and whose it is. */
+export interface RenameEntry {
+  readonly phase: RenamePhase;
+  /** 16 bytes; the origin of every copy the rename makes. */
+  readonly id: Uint8Array;
+  readonly from: MemoryPath;
+  readonly to: MemoryPath;
+  /** Random name of whoever carries it out; another at every takeover. */
+  readonly owner: string;
+}
+
+export interface RegisterState {
+  /** Undefined: no rename is under way. */
+  readonly entry: RenameEntry | undefined;
+  /** Undefined: the register was never written. */
+  readonly etag: ETag | undefined;
+  /** Milliseconds since it was written, by the server's clock. */
+  readonly ageMs: number;
+}
+
+const CLASS = 'journal';
+const ID = 'register';
+const MAX_BYTES = 16_384;
+
+/** Reads the tenant's one register. @throws MemoryError `integrity`, `unsupported_format`. */
+export async function readRegister(vault: OpenVault): Promise<RegisterState> {
+  const version = await readSealed(vault, {
+    key: classKey(vault.layout, CLASS, ID),
+    name: classLogicalName(CLASS, ID),
+    maxBytes: sealedSize(MAX_BYTES),
+  });
+  if (version === undefined) return { entry: undefined, etag: undefined, ageMs: 0 };
+  const { etag, servedAt, lastModified } = version.stored;
+  return { entry: parseEntry(version.content), etag, ageMs: servedAt - lastModified };
+}
+
+/**
+ * Replaces the version `base` of the register, or creates it; `entry` undefined means that no rename is under way.
+ * Undefined: somebody else was faster.
+ */
+export async function writeRegister(
+  vault: OpenVault,
+  entry: RenameEntry | undefined,
+  base: ETag | undefined,
+): Promise<ETag | undefined> {
+  const sealed = seal({
+    keys: vault.keyring.keys,
+    name: classLogicalName(CLASS, ID),
+    content: encodeEntry(entry),
+    mtime: vault.clock(),
+    random: vault.random,
+  });
+  const mode = base === undefined ? 'create' : { ifMatch: base };
+  const outcome = await confirmedPut(vault, { key: classKey(vault.layout, CLASS, ID), sealed, mode });
+  return 'etag' in outcome ? outcome.etag : undefined;
+}
+
+function encodeEntry(entry: RenameEntry | undefined): Uint8Array {
+  if (entry === undefined) return encodeText(JSON.stringify({ phase: 'idle' }));
+  return encodeText(JSON.stringify({ ...entry, id: toBase64url(entry.id) }));
+}
+
+/** What authenticated bytes say that this version of the library does not know was written by a later one. */
+function parseEntry(content: Uint8Array): RenameEntry | undefined {
+  const fields = parseFields(decodeText(content) ?? '');
+  if (fields?.['phase'] === 'idle' && Object.keys(fields).length === 1) return undefined;
+  const { phase, id, from, to, owner } = fields ?? {};
+  const isKnown = phase === 'copying' || phase === 'moving' || phase === 'aborting';
+  if (!isKnown || typeof from !== 'string' || typeof to !== 'string' || typeof owner !== 'string')
+    throw unknown();
+  const idBytes = typeof id === 'string' ? fromBase64url(id) : undefined;
+  if (idBytes?.length !== ORIGIN_BYTES) throw unknown();
+  return { phase, id: idBytes, from: parseMemoryPath(from), to: parseMemoryPath(to), owner };
+}
+
+function parseFields(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const fields: unknown = JSON.parse(text);
+    return typeof fields === 'object' && fields !== null ? { ...fields } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unknown(): MemoryError {
+  return new MemoryError('unsupported_format', 'the register of renames is of a later version');
+}

@@ -1,0 +1,144 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Memory } from '../../src/tool/memory-tool.ts';
+
+/** A lease of the register is renewed once in so much time. */
+const RENEWAL_MS = 3_000;
+
+/** Requests by the port's verbs, whatever they are called below. */
+export interface Bill {
+  readonly get?: number;
+  readonly head?: number;
+  readonly put?: number;
+  readonly list?: number;
+  readonly delete?: number;
+}
+
+/** A memory whose requests are counted. */
+export interface MeteredMemory {
+  readonly memory: Memory;
+  /** The requests since the last call. */
+  bill(): Bill;
+}
+
+export interface Metering {
+  /** Whether the store honours the condition of a delete; otherwise each costs a PUT and its share of a DELETE. */
+  readonly guarded: boolean;
+  /** Whether the first write of a process proves the store's conditional writes. */
+  readonly probes: boolean;
+  /** How many files the large directory holds. */
+  readonly many: number;
+  /** One more process of the same tenant, which nobody has used before the first one. */
+  open(): Promise<MeteredMemory>;
+}
+
+/** What each command may cost, counted request by request, with nothing cached but the keyring and the register. */
+export function describeRequestBill(title: string, start: () => Promise<Metering>): void {
+  describe(`the requests of a command on ${title}`, { timeout: 120_000 }, () => {
+    let metering: Metering;
+    let metered: MeteredMemory;
+    let other: Memory;
+    let firstUse: Bill;
+
+    beforeAll(async () => {
+      metering = await start();
+      metered = await metering.open();
+      await run(metered.memory, create('/memories/first'));
+      firstUse = metered.bill();
+      other = (await metering.open()).memory;
+    });
+
+    const write = (path: string): Promise<string> => run(other, create(path));
+    const cost = async (input: unknown): Promise<Bill> => {
+      metered.bill();
+      await run(metered.memory, input);
+      return metered.bill();
+    };
+    const burials = (files: number): number => (metering.guarded ? 0 : files);
+
+    it('that is the very first of a tenant: look for keyring, data and register, write the keyring, probe twice', () => {
+      expect(firstUse).toEqual({ get: 2, list: 2, put: metering.probes ? 4 : 2 });
+    });
+
+    it('that is the first of a process: the keyring and the register, and one probe at the first write', async () => {
+      const probe = metering.probes ? 1 : 0;
+      const reader = await metering.open();
+      await run(reader.memory, { command: 'view', path: '/memories/first' });
+      expect(reader.bill()).toEqual({ get: 3 });
+      await run(reader.memory, create('/memories/p1'));
+      expect(reader.bill()).toEqual({ put: 1 + probe, list: 1 });
+      const writer = await metering.open();
+      await run(writer.memory, create('/memories/p2'));
+      expect(writer.bill()).toEqual({ get: 2, put: 1 + probe, list: 1 });
+      await run(writer.memory, create('/memories/p3'));
+      expect(writer.bill()).toEqual({ put: 1, list: 1 });
+    });
+
+    it('view: a file 1, the root 1, another directory a GET that misses and its LIST', async () => {
+      await write('/memories/a/b/file');
+      expect(await cost({ command: 'view', path: '/memories/a/b/file' })).toEqual({ get: 1 });
+      expect(await cost({ command: 'view', path: '/memories' })).toEqual({ list: 1 });
+      expect(await cost({ command: 'view', path: '/memories/a' })).toEqual({ get: 1, list: 1 });
+    });
+
+    it('create: one PUT and as many checks as the path is deep', async () => {
+      expect(await cost(create('/memories/d1'))).toEqual({ put: 1, list: 1 });
+      expect(await cost(create('/memories/d2/x'))).toEqual({ put: 1, list: 1, head: 1 });
+      expect(await cost(create('/memories/d5/x/y/z/file'))).toEqual({ put: 1, list: 1, head: 4 });
+    });
+
+    it('str_replace and insert: a GET and a PUT', async () => {
+      await write('/memories/edited-1');
+      await write('/memories/edited-2');
+      const replace = { command: 'str_replace', path: '/memories/edited-1', old_str: 'text', new_str: 'new' };
+      expect(await cost(replace)).toEqual({ get: 1, put: 1 });
+      const insert = { command: 'insert', path: '/memories/edited-2', insert_line: 0, insert_text: 'x' };
+      expect(await cost(insert)).toEqual({ get: 1, put: 1 });
+    });
+
+    it('delete of a file: 2, or 3 where the store does not guard it', async () => {
+      await write('/memories/deleted');
+      const bill = await cost({ command: 'delete', path: '/memories/deleted' });
+      expect(bill).toEqual({ list: 1, delete: 1, ...(metering.guarded ? {} : { put: 1 }) });
+    });
+
+    it('rename of a file: 3, or 4, and one LIST and a HEAD for each new ancestor of the target', async () => {
+      await write('/memories/r/s/from');
+      const moving = { get: 1, put: 1 + burials(1), delete: 1, list: 1 };
+      expect(await cost(rename('/memories/r/s/from', '/memories/r/s/to'))).toEqual(moving);
+      const further = await cost(rename('/memories/r/s/to', '/memories/r/t/u/to'));
+      expect(further).toEqual({ ...moving, head: 2 });
+    });
+
+    it('rename and delete of a directory: 2 or 3 for each file moved, none for each deleted, and the register', async () => {
+      const { many } = metering;
+      for (let i = 0; i < many; i += 25) {
+        const batch = Array.from({ length: Math.min(25, many - i) }, (_, j) => i + j);
+        await Promise.all(batch.map((n) => write(`/memories/many/${n % 5}/${n}`)));
+      }
+      const pages = Math.ceil(many / 1_000);
+      const begun = performance.now();
+      const { list = 0, put = 0, ...moving } = await cost(rename('/memories/many', '/memories/moved/here'));
+      expect(moving).toEqual({ get: many + 1, delete: pages, head: 2 });
+      const ofTheRegister = put - many - burials(many);
+      expect(ofTheRegister).toBeGreaterThanOrEqual(3);
+      expect(ofTheRegister).toBeLessThanOrEqual(3 + (performance.now() - begun) / RENEWAL_MS);
+      expect(list).toBeLessThanOrEqual(2 * pages + 2);
+      const deleting = await cost({ command: 'delete', path: '/memories/moved' });
+      expect(deleting).toEqual({ get: 1, list: pages, delete: pages });
+    });
+  });
+}
+
+function create(path: string): unknown {
+  return { command: 'create', path, file_text: 'text' };
+}
+
+function rename(from: string, to: string): unknown {
+  return { command: 'rename', old_path: from, new_path: to };
+}
+
+async function run(memory: Memory, input: unknown): Promise<string> {
+  const result = await memory.execute(input);
+  if (result.isError) throw result.error;
+  return String(result.content);
+}

@@ -1,0 +1,153 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScriptedMessages } from './support/scripted-messages.ts';
+
+const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
+const TSC = join(PACKAGE, 'node_modules/typescript/bin/tsc');
+const SLOW = 120_000;
+const run = promisify(execFile);
+
+let project: string;
+
+beforeAll(async () => {
+  project = mkdtempSync(join(tmpdir(), 'sealed-memory-host-'));
+  const modules = join(project, 'node_modules');
+  const installed = join(modules, 'sealed-memory');
+  mkdirSync(installed, { recursive: true });
+  for (const name of readdirSync(join(PACKAGE, 'node_modules'))) {
+    if (!name.startsWith('.')) symlinkSync(join(PACKAGE, 'node_modules', name), join(modules, name));
+  }
+  cpSync(join(PACKAGE, 'package.json'), join(installed, 'package.json'));
+  const outDir = join(installed, 'dist');
+  await run(process.execPath, [TSC, '-p', join(PACKAGE, 'tsconfig.json'), '--outDir', outDir]);
+}, SLOW);
+
+afterAll(() => rmSync(project, { recursive: true }));
+
+const IMPORTS = `
+import Anthropic from '@anthropic-ai/sdk';
+import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
+import { createMemoryPool, MemoryError, openMemory } from 'sealed-memory';
+`;
+const REQUIRES = `
+const Anthropic = require('@anthropic-ai/sdk');
+const { betaMemoryTool } = require('@anthropic-ai/sdk/helpers/beta/memory');
+const { createMemoryPool, MemoryError, openMemory } = require('sealed-memory');
+`;
+
+/** Lets the SDK's tool runner talk to each of the servers, with both kinds of tool of a memory and of a pool. */
+const PROGRAM = `
+async function main() {
+  const options = { store: 'memory:', rootKey: Buffer.alloc(32, 1).toString('base64') };
+  const memory = await openMemory({ ...options, tenant: 'acme' });
+  const pool = createMemoryPool(options);
+  const pooled = await pool.open('acme');
+  const tools = [betaMemoryTool(memory), memory.tool(), betaMemoryTool(pooled), pooled.tool()];
+  for (const [i, baseURL] of process.argv.slice(2).entries()) {
+    const client = new Anthropic({ apiKey: 'none', baseURL, maxRetries: 0 });
+    const messages = [{ role: 'user', content: 'Go on.' }];
+    const runner = client.beta.messages.toolRunner({ model: 'scripted', max_tokens: 9, messages, tools: [tools[i]] });
+    await runner.runUntilDone();
+  }
+  const { error } = await memory.execute({ command: 'view', path: '/elsewhere' });
+  await memory.close();
+  await pool.close();
+  if (!(error instanceof MemoryError)) throw new Error('MemoryError is another class');
+}
+main().catch((error) => {
+  console.error(error);
+  process.exitCode = 1;
+});
+`;
+
+describe.each([
+  ['an ESM', 'host.mjs', IMPORTS + PROGRAM],
+  ['a CommonJS', 'host.cjs', REQUIRES + PROGRAM],
+])('the built package in %s host', (_, file, program) => {
+  it(
+    'lets the model read failures word for word, marked as such',
+    async () => {
+      writeFileSync(join(project, file), program);
+      const turn = [
+        { command: 'view', path: '/memories/none' },
+        { command: 'delete', path: '/memories' },
+      ];
+      await using stack = new AsyncDisposableStack();
+      const servers = await Promise.all(
+        Array.from({ length: 4 }, async () => stack.use(await startScriptedMessages([turn]))),
+      );
+      const { stderr } = await run(process.execPath, [join(project, file), ...servers.map(({ url }) => url)]);
+      expect(stderr).toBe('');
+      for (const { results } of servers) {
+        expect(results).toEqual([
+          [
+            expect.objectContaining({
+              content: 'The path /memories/none does not exist. Please provide a valid path.',
+              is_error: true,
+            }),
+            expect.objectContaining({
+              content: 'Error: Cannot delete the /memories directory itself',
+              is_error: true,
+            }),
+          ],
+        ]);
+      }
+    },
+    SLOW,
+  );
+});
+
+describe('the types of the built package', () => {
+  const check = `
+    async function main(options: MemoryOptions): Promise<MemoryResult> {
+      // @ts-expect-error a tenant is a string
+      await openMemory({ tenant: 1 });
+      const pool: MemoryPool = createMemoryPool({ store: 'memory:' });
+      const memory: Memory = await openMemory(options);
+      const client = new Anthropic();
+      const request = { model: 'm', max_tokens: 1, messages: [], tools: [memory.tool(), betaMemoryTool(memory)] };
+      void client.beta.messages.toolRunner(request);
+      const result = await (await pool.open('acme')).execute({});
+      if (result.isError) throw result.error satisfies MemoryError;
+      return result;
+    }
+    void main;
+  `;
+  const types = 'Memory, MemoryOptions, MemoryPool, MemoryResult';
+
+  it.each([
+    ['an ESM', 'types.mts', `${IMPORTS}import type { ${types} } from 'sealed-memory';`],
+    [
+      'a CommonJS',
+      'types.cts',
+      `import { Anthropic } from '@anthropic-ai/sdk';
+       import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
+       import { createMemoryPool, MemoryError, openMemory, type ${types.replaceAll(', ', ', type ')} } from 'sealed-memory';`,
+    ],
+  ])(
+    'serve %s host',
+    async (_, file, imports) => {
+      writeFileSync(join(project, file), imports + check);
+      const options = [
+        '--noEmit',
+        '--strict',
+        '--target',
+        'esnext',
+        '--module',
+        'nodenext',
+        '--types',
+        'node',
+      ];
+      const outcome = await run(process.execPath, [TSC, ...options, '--skipLibCheck', file], {
+        cwd: project,
+      }).catch((error: { readonly stdout: string }) => error);
+      expect(outcome.stdout).toBe('');
+    },
+    SLOW,
+  );
+});

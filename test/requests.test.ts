@@ -1,0 +1,24 @@
+import { randomBytes } from 'node:crypto';
+import type { ObjectStore } from '../src/objects/object-store.ts';
+import { openSqliteObjectStore } from '../src/objects/sqlite-object-store.ts';
+import { openMemory } from '../src/open-memory.ts';
+import { describeRequestBill } from './contracts/request-bill.ts';
+import { countCalls, interceptStore, recordInto, type StoreCall } from './support/intercepted-store.ts';
+
+describeRequestBill('a guarded store, one for each verb of the port', async () => {
+  const base: ObjectStore = openSqliteObjectStore({ path: ':memory:' });
+  const rootKey = randomBytes(32);
+  return {
+    guarded: true,
+    probes: false,
+    many: 1_200,
+    async open() {
+      const calls: StoreCall[] = [];
+      const store = interceptStore(base, recordInto(calls));
+      return {
+        memory: await openMemory({ store, tenant: 'acme', rootKey }),
+        bill: () => countCalls(calls.splice(0)),
+      };
+    },
+  };
+});
