@@ -33,7 +33,9 @@ export interface S3Proxy extends AsyncDisposable {
   /** Decides about each request from now on. */
   react(judge: (request: ProxiedRequest) => Reaction): void;
   /** Changes the request's headers before the server sees them. */
-  editRequestHeaders(edit: (headers: OutgoingHttpHeaders) => OutgoingHttpHeaders): void;
+  editRequestHeaders(
+    edit: (headers: OutgoingHttpHeaders, request: ProxiedRequest) => OutgoingHttpHeaders,
+  ): void;
   /** Changes the answer's headers before the client sees them. */
   editAnswerHeaders(edit: (headers: OutgoingHttpHeaders) => OutgoingHttpHeaders): void;
 }
@@ -42,7 +44,7 @@ export interface S3Proxy extends AsyncDisposable {
 export async function startS3Proxy(target: string): Promise<S3Proxy> {
   const requests: ProxiedRequest[] = [];
   let judge: (request: ProxiedRequest) => Reaction = () => 'forward';
-  let editRequest = (headers: OutgoingHttpHeaders): OutgoingHttpHeaders => headers;
+  let editRequest = (headers: OutgoingHttpHeaders, _: ProxiedRequest): OutgoingHttpHeaders => headers;
   let editAnswer = (headers: OutgoingHttpHeaders): OutgoingHttpHeaders => headers;
 
   const handle = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
@@ -60,7 +62,8 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
       outgoing.end(reaction.body ?? '');
       return;
     }
-    const answer = await forward({ target, method, url, headers: editRequest({ ...headers }), body });
+    const edited = editRequest({ ...headers }, { method, url, headers });
+    const answer = await forward({ target, method, url, headers: edited, body });
     if (reaction === 'lose_answer') {
       outgoing.destroy();
       return;
