@@ -1,11 +1,11 @@
-import { type Config, readConfig, type SuppliedSetting } from './config.ts';
+import { type Config, readConfig, type SuppliedSetting } from './config/config.ts';
+import type { S3Config } from './config/s3-config.ts';
 import { MemoryError } from './errors.ts';
 import { envRootKey } from './keys/env-root-key.ts';
 import type { RootKey } from './keys/root-key.ts';
 import type { Logger } from './logger.ts';
 import type { ObjectStore } from './objects/object-store.ts';
 import type { AwsCredentials } from './open-object-store.ts';
-import type { S3Config } from './s3-config.ts';
 import type { ToolErrorClass } from './tool/memory-tool.ts';
 
 /** Padded base64 of 32 bytes, the 32 bytes, or whatever else holds a root key. */

@@ -1,11 +1,11 @@
+import type { S3Config } from './config/s3-config.ts';
+import type { StoreLocation } from './config/store-location.ts';
 import { checkConditions } from './objects/condition-check.ts';
 import { guardDeletes } from './objects/guarded-delete.ts';
 import type { ObjectStore } from './objects/object-store.ts';
 import { openS3ObjectStore, type S3StoreOptions } from './objects/s3-object-store.ts';
 import { openSqliteObjectStore } from './objects/sqlite-object-store.ts';
-import type { S3Config } from './s3-config.ts';
 import type { Layout } from './sealing/object-keys.ts';
-import type { StoreLocation } from './store-location.ts';
 
 /** Static credentials, or a provider of the AWS SDK. */
 export type AwsCredentials = NonNullable<S3StoreOptions['credentials']>;

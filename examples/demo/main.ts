@@ -1,4 +1,4 @@
-import type { Environment } from '../../src/setting.ts';
+import type { Environment } from '../../src/config/setting.ts';
 import { checkMemory, checkStore } from './checks.ts';
 import { fail, quitQuietlyWithoutReader, runConversation } from './process.ts';
 import { block, type Line, rule } from './screen.ts';

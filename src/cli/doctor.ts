@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
-import { type Config, readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config/config.ts';
+import type { StoreLocation } from '../config/store-location.ts';
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { envRootKey } from '../keys/env-root-key.ts';
 import { createKeyringStore } from '../keys/keyring-store.ts';
@@ -10,7 +11,6 @@ import { openS3ObjectStore } from '../objects/s3-object-store.ts';
 import { openSqliteObjectStore } from '../objects/sqlite-object-store.ts';
 import { createLayout, type Layout } from '../sealing/object-keys.ts';
 import { loadSodium } from '../sealing/sodium.ts';
-import type { StoreLocation } from '../store-location.ts';
 import { type Finding, probeConditions } from './condition-probe.ts';
 import { operatorLine } from './operator-log.ts';
 

@@ -23,7 +23,7 @@ const RESENDS = 2;
  */
 export async function confirmedPut(vault: OpenVault, write: ConditionalWrite): Promise<PutOutcome> {
   for (let resends = 0; ; resends++) {
-    const answer = await send(vault, write);
+    const answer = await send(vault, write, resends > 0);
     if (answer !== undefined && 'etag' in answer) return answer;
     // After a resend, too, an earlier attempt may be what the condition met.
     if (answer !== undefined && !answer.retried && resends === 0) return { conflict: answer.conflict };
@@ -35,12 +35,16 @@ export async function confirmedPut(vault: OpenVault, write: ConditionalWrite): P
 }
 
 /** Undefined: no answer tells whether it landed. */
-async function send(vault: OpenVault, write: ConditionalWrite): Promise<WriteResult | undefined> {
+async function send(
+  vault: OpenVault,
+  write: ConditionalWrite,
+  mayHaveLanded: boolean,
+): Promise<WriteResult | undefined> {
   try {
     return await vault.store.put(write.key, write.sealed, { mode: write.mode, signal: vault.signal });
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'outcome_unknown') return undefined;
-    throw error;
+    throw mayHaveLanded ? unknownOutcome(error) : error;
   }
 }
 

@@ -100,10 +100,13 @@ async function giveUpTarget(vault: OpenVault, target: Copied['target']): Promise
   throw new MemoryError('not_found', 'the source was deleted or renamed by somebody else');
 }
 
-/** A delete without a certain end: the file may lie at both places, and nothing may be taken back. */
+/**
+ * A delete without a certain end: the file may lie at both places, and nothing may be taken back. What lies at the
+ * source now may have been put there after our delete, and is no newer version of what was copied.
+ */
 function refuseUnknown(failure: DeleteFailure): void {
   if ('error' in failure) throw failure.error;
-  if (failure.conflict === 'missing' && failure.retried) {
+  if (failure.retried) {
     throw new MemoryError('outcome_unknown', 'no answer tells who removed the source');
   }
 }

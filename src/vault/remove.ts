@@ -62,7 +62,6 @@ async function verdict(vault: OpenVault, file: ListedEntry, error: unknown): Pro
  * whose second half would then hit a file that was created in between.
  */
 async function removeFiles(vault: OpenVault, path: MemoryPath, files: readonly ListedEntry[]): Promise<void> {
-  const paths = new Set(files.map((file) => file.path));
   let remaining = files;
   for (let round = 0; remaining.length > 0; round++) {
     const failures = await deleteVersions(vault, remaining);
@@ -74,8 +73,25 @@ async function removeFiles(vault: OpenVault, path: MemoryPath, files: readonly L
     const listing = await listDirectory(vault, path).catch((error: unknown) => {
       throw notTakenBack(error);
     });
-    remaining = listing.files.filter((file) => paths.has(file.path));
+    remaining = listing.files.filter((file) => isStillToGo(file, remaining, failures));
   }
+}
+
+/**
+ * Whether a file that is listed again is one that was to be deleted and not one that was created since.
+ *
+ * @throws MemoryError `outcome_unknown` when it cannot be told.
+ */
+function isStillToGo(
+  file: ListedEntry,
+  sent: readonly ListedEntry[],
+  failures: readonly DeleteFailure[],
+): boolean {
+  const failure = failures.find(({ key }) => key === file.key);
+  if (failure === undefined) return false;
+  if ('conflict' in failure && !failure.retried) return failure.conflict === 'changed';
+  if (sent.some(({ key, etag }) => key === file.key && etag === file.etag)) return true;
+  throw notTakenBack(undefined);
 }
 
 async function deleteVersions(

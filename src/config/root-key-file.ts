@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-import { MemoryError } from './errors.ts';
+import { MemoryError } from '../errors.ts';
 
 const MAX_FILE_BYTES = 16_384;
 const OTHERS = 0o077;

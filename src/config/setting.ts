@@ -1,4 +1,4 @@
-import { MemoryError } from './errors.ts';
+import { MemoryError } from '../errors.ts';
 
 /** Environment variables, as in `process.env`. An empty value counts as absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;

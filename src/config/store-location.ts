@@ -1,4 +1,4 @@
-import { MemoryError } from './errors.ts';
+import { MemoryError } from '../errors.ts';
 
 /** Where sealed objects lie: this process, an SQLite file, or a bucket (`prefix` without slashes at its ends). */
 export type StoreLocation =

@@ -1,8 +1,8 @@
+import { fromBase64 } from '../sealing/base64.ts';
+import { createLayout, parseTenantId, type TenantId } from '../sealing/object-keys.ts';
+import { MAX_CONTENT_BYTES } from '../sealing/size.ts';
 import { readRootKeyFile } from './root-key-file.ts';
 import { readS3Config, type S3Config } from './s3-config.ts';
-import { fromBase64 } from './sealing/base64.ts';
-import { createLayout, parseTenantId, type TenantId } from './sealing/object-keys.ts';
-import { MAX_CONTENT_BYTES } from './sealing/size.ts';
 import {
   type Environment,
   environmentSetting,
