@@ -1,0 +1,49 @@
+import { describe } from 'vitest';
+import { describeBytes } from './memory-tool/bytes.ts';
+import { describeConcurrency } from './memory-tool/concurrency.ts';
+import { describeCreate } from './memory-tool/create.ts';
+import { describeDelete } from './memory-tool/delete.ts';
+import { describeDirectoryViews } from './memory-tool/directory-views.ts';
+import { type OpenDriver, useMemory } from './memory-tool/driver.ts';
+import { describeFileViews } from './memory-tool/file-views.ts';
+import { describeInputs } from './memory-tool/inputs.ts';
+import { describeInsert } from './memory-tool/insert.ts';
+import { describeLimits } from './memory-tool/limits.ts';
+import { describeManyFiles } from './memory-tool/many-files.ts';
+import { describePaging } from './memory-tool/paging.ts';
+import { describePaths } from './memory-tool/paths.ts';
+import { describeRename } from './memory-tool/rename.ts';
+import { describeSdkProfile } from './memory-tool/sdk-profile.ts';
+import { describeStrReplace } from './memory-tool/str-replace.ts';
+
+export interface MemoryToolSuite {
+  /** How names are stored. Default `encrypted`. */
+  readonly names?: 'encrypted' | 'plain';
+  /** Two drivers of one tenant work on the same files. */
+  readonly shared?: boolean;
+  /** Files of a large directory. */
+  readonly manyFiles: number;
+}
+
+/** What the memory tool answers, to the byte, whatever store and entry point lie behind it. */
+export function describeMemoryTool(name: string, openDriver: OpenDriver, suite: MemoryToolSuite): void {
+  describe(`the memory tool through ${name}`, () => {
+    const open: OpenDriver = (options) => openDriver({ names: suite.names ?? 'encrypted', ...options });
+    const memory = useMemory(open);
+    describeDirectoryViews(memory, open);
+    describeFileViews(memory);
+    describePaging(memory);
+    describeCreate(memory, open);
+    describeStrReplace(memory);
+    describeInsert(memory);
+    describeDelete(memory, open);
+    describeRename(memory);
+    describePaths(memory);
+    describeInputs(memory);
+    describeBytes(memory);
+    describeLimits(open);
+    describeConcurrency(memory, suite.shared === true ? open : undefined);
+    describeManyFiles(memory, suite.manyFiles);
+    describeSdkProfile(open);
+  });
+}

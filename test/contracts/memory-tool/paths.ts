@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import type { CheckedMemory, Input } from './driver.ts';
+
+/** The path in every place where a command takes one. */
+const commandsOn = (path: string): readonly Input[] => [
+  { command: 'view', path },
+  { command: 'create', path, file_text: 'x' },
+  { command: 'str_replace', path, old_str: 'x', new_str: 'y' },
+  { command: 'insert', path, insert_line: 0, insert_text: 'x' },
+  { command: 'delete', path },
+  { command: 'rename', old_path: path, new_path: '/memories/new' },
+  { command: 'rename', old_path: '/memories/kept', new_path: path },
+];
+
+export function describePaths(memory: CheckedMemory): void {
+  const refusesEverywhere = async (path: string, content: RegExp): Promise<void> => {
+    await memory.files({ '/memories/kept': 'kept' });
+    for (const input of commandsOn(path)) await memory.refuses(input, 'invalid_path', content);
+  };
+  const accepts = async (path: string, stored = path): Promise<void> => {
+    await memory.says({ command: 'create', path, file_text: 'x' }, `File created successfully at: ${path}`);
+    await memory.says(
+      { command: 'view', path },
+      `Here's the content of ${path} with line numbers:\n     1\tx`,
+    );
+    expect(await memory.dump()).toEqual({ [stored]: 'x' });
+  };
+
+  describe('a path outside of /memories', () => {
+    it.each([
+      '',
+      '/',
+      'memories',
+      'memories/a',
+      './memories/a',
+      '//memories/a',
+      ' /memories/a',
+      '/Memories/a',
+      '/memoriesfoo',
+      '/memories_evil/a',
+      '/memories.txt',
+      '/memories\\a',
+      '/etc/passwd',
+      'C:\\memories\\a',
+      'file:///memories/a',
+    ])('is refused: %j', (path) => refusesEverywhere(path, /^Error: .*Path must start with \/memories/));
+  });
+
+  describe('a path that climbs', () => {
+    it.each([
+      '/memories/..',
+      '/memories/../etc/passwd',
+      '/memories/../../etc/passwd',
+      '/memories/a/../../etc/passwd',
+      '/memories/a/../../../x',
+      '/memories/..//etc',
+      '/memories/a/../b',
+      '/memories/a/b/..',
+      '/memories/..\\..\\etc',
+      '/memories/a\\..\\..\\..\\etc',
+    ])('is refused: %s', (path) =>
+      refusesEverywhere(path, /^Error: .*(would escape|Cannot (delete|rename) the) \/memories directory/),
+    );
+
+    it.each(['/memories/.', '/memories/./a', '/memories/a/.', '/memories/a/./b'])(
+      'is refused for a segment named . as well: %s',
+      (path) =>
+        refusesEverywhere(
+          path,
+          /^Error: .*(named \.|Cannot (delete|rename) the \/memories directory itself)/,
+        ),
+    );
+  });
+
+  describe('a percent-encoded path', () => {
+    it.each([
+      '%2e%2e%2fetc',
+      '%2e%2e',
+      '%2E%2E/a',
+      '..%2fa',
+      '.%2e/a',
+      'a%2fb',
+      'a%2Fb',
+      'a%5cb',
+      'a%5Cb',
+      'a%00b',
+      '%252e%252e%252f',
+      '%252E',
+      '%25252e',
+      'a%25%32%66b',
+    ])('is refused: %s', (segment) =>
+      refusesEverywhere(`/memories/${segment}`, /^Error: .*would escape \/memories directory/),
+    );
+
+    it.each(['100%', '100%25', '%20', 'a%20b', '%', '%%', '%zz', '%2', '%41', '%c3%a9'])(
+      'is an ordinary name without dots, slashes, backslashes or NULs: %s',
+      (name) => accepts(`/memories/${name}`),
+    );
+  });
+
+  describe('a path with characters that no name may hold', () => {
+    it.each([
+      ['a backslash', 'a\\b'],
+      ['NUL', 'a\0b'],
+      ['a line feed', 'a\nb'],
+      ['a tab', 'a\tb'],
+      ['DEL', 'a\x7fb'],
+      ['a C1 control', 'a\x85b'],
+      ['a soft hyphen', 'a\u00adb'],
+      ['a zero width space', 'a\u200bb'],
+      ['a right-to-left override', 'a\u202eb'],
+      ['a byte order mark', '\ufeffa'],
+      ['a line separator', 'a\u2028b'],
+      ['a paragraph separator', 'a\u2029b'],
+      ['a lone high surrogate', 'a\ud83d'],
+      ['a lone low surrogate', '\ude00a'],
+    ])('is refused: %s', (_, name) => refusesEverywhere(`/memories/${name}`, /^Error: /));
+  });
+
+  describe('a path with any other characters', () => {
+    it.each([
+      'with space',
+      ' leading and trailing ',
+      '...',
+      '..a',
+      'a..',
+      '.hidden',
+      '-rf',
+      '~',
+      "it's",
+      '"quoted"',
+      '<a>&b;',
+      '*?[x]{y}|z',
+      'a:b',
+      '#1',
+      'a=b+c,d;e@f!',
+      'node_modules',
+      '__proto__',
+      'constructor',
+      'toString',
+      'con',
+      'nul.txt',
+      'Ünïcödé',
+      '日本語',
+      'می\u200cخواهم',
+      '👩\u200d👩\u200d👧',
+      '\u00a0',
+    ])('is taken as it is: %j', (name) => accepts(`/memories/${name}`));
+
+    it('is normalised to NFC', async () => {
+      const [nfd, nfc] = ['/memories/e\u0301', '/memories/\u00e9'];
+      await accepts(nfd, nfc);
+      await memory.refuses(
+        { command: 'create', path: nfc, file_text: 'y' },
+        'already_exists',
+        `Error: File ${nfc} already exists`,
+      );
+      await memory.says({ command: 'delete', path: nfd }, `Successfully deleted ${nfd}`);
+      expect(await memory.dump()).toEqual({});
+    });
+  });
+
+  describe('the length of a path', () => {
+    it.each([
+      ['a segment of 159 bytes', ['x'.repeat(159)]],
+      ['a segment of 159 bytes of UTF-8', [`${'é'.repeat(79)}x`]],
+      ['20 segments of 15 bytes', Array.from({ length: 20 }, (_, i) => `${i}`.padEnd(15, 's'))],
+      ['600 bytes in four segments', Array.from({ length: 4 }, (_, i) => `${i}`.padEnd(149, 's'))],
+    ])('may be %s', (_, segments) => accepts(['/memories', ...segments].join('/')));
+
+    it('is at most 159 bytes of UTF-8 in a segment', async () => {
+      await refusesEverywhere(`/memories/${'x'.repeat(160)}`, /^Error: .*160 bytes.*159 bytes/);
+      await memory.reset();
+      await refusesEverywhere(`/memories/a/${'é'.repeat(80)}/b`, /^Error: .*160 bytes.*159 bytes/);
+    });
+
+    it('is at most 20 segments', async () => {
+      const path = `/memories${'/s'.repeat(21)}`;
+      await refusesEverywhere(path, /^Error: .*21 segments.*20/);
+    });
+
+    it('is bounded as a whole, and the refusal says by how much', async () => {
+      const segments = Array.from({ length: 8 }, (_, i) => `${i}`.padEnd(150, 's'));
+      await refusesEverywhere(['/memories', ...segments].join('/'), /^Error: .*\b\d+ bytes too long/);
+    });
+  });
+}
