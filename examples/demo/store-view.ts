@@ -1,9 +1,9 @@
 import { readConfig } from '../../src/config/config.ts';
+import type { Environment } from '../../src/config/setting.ts';
 import type { ETag, ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
 import { openBaseStore } from '../../src/open-object-store.ts';
 import { HEADER_BYTES } from '../../src/sealing/header.ts';
 import { createLayout, type Layout } from '../../src/sealing/object-keys.ts';
-import type { Environment } from '../../src/config/setting.ts';
 import type { Line } from './screen.ts';
 
 /** An object as anybody sees it who may read the store and has no key. */
