@@ -25,6 +25,8 @@ export interface MemoryOptions {
   readonly onExists?: 'error' | 'overwrite' | undefined;
   /** How names are stored, fixed when the tenant is created; default `encrypted`. */
   readonly names?: 'encrypted' | 'plain' | undefined;
+  /** How many objects of a directory are renamed or deleted side by side, 1–256; default 32. */
+  readonly concurrency?: number | undefined;
   readonly limits?: { readonly fileBytes?: number | undefined } | undefined;
   /** Endpoint, region and kind of an S3 store. */
   readonly s3?: S3Config | undefined;

@@ -12,8 +12,8 @@ import { createCommandOrder } from './tool/command-order.ts';
 import { createMemory, type Memory } from './tool/memory-tool.ts';
 import { createVault, type Vault } from './vault/vault.ts';
 
-/** How many objects of a directory are handled at once. */
-const SIDE_BY_SIDE = 32;
+const DEFAULT_CONCURRENCY = 32;
+const MAX_CONCURRENCY = 256;
 
 /** One tenant's memory with the parts it is made of, for entry points that need more than the six commands. */
 export interface TenantParts {
@@ -100,7 +100,7 @@ export async function wireTenant(wiring: {
     random,
     pause,
     logger,
-    sideBySide: SIDE_BY_SIDE,
+    sideBySide: readConcurrency(options.concurrency),
   });
   const order = createCommandOrder();
   const { profile, onExists } = config;
@@ -112,4 +112,10 @@ export async function wireTenant(wiring: {
     keyrings,
     memory: (onClose) => createMemory({ vault, order, profile, onExists, logger, toolError, onClose }),
   };
+}
+
+function readConcurrency(given: number | undefined): number {
+  if (given === undefined) return DEFAULT_CONCURRENCY;
+  if (Number.isInteger(given) && given >= 1 && given <= MAX_CONCURRENCY) return given;
+  throw new MemoryError('misconfigured', `concurrency must be a whole number from 1 to ${MAX_CONCURRENCY}.`);
 }

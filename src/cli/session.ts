@@ -11,7 +11,7 @@ export async function runFileCommand(command: FileCommand, invocation: Invocatio
   await using session = await openSession(invocation);
   const { memory, vault, config } = session;
   const target: FileCommandTarget = {
-    execute: (input) => memory.execute(input, { signal }),
+    execute: (input) => memory.execute(input, { signal, onProgress: terminal.progress }),
     vault: {
       read: (path) => vault.read(path, { signal }),
       create: (path, content) => vault.create(path, content, { signal }),

@@ -1,9 +1,13 @@
 import type { Writable } from 'node:stream';
+import type { Progress } from '../vault/context.ts';
 
 /** 1: the command failed. 2: it was called or configured wrongly. 130: interrupted by the user. */
 export const EXIT_FAILED = 1;
 export const EXIT_MISUSED = 2;
 export const EXIT_INTERRUPTED = 130;
+
+const PROGRESS_PAUSE_MS = 100;
+const CLEAR_LINE = '\r\u001b[K';
 
 /** The process's streams as the commands see them. */
 export interface Terminal {
@@ -12,6 +16,8 @@ export interface Terminal {
   out(text: string | Uint8Array): Promise<void>;
   /** One line on standard error, after the program's name. */
   complain(line: string): void;
+  /** Shows on a terminal how far a long command has come; elsewhere nothing. */
+  progress(progress: Progress): void;
   /** Standard input is a person's keyboard. */
   readonly isInteractive: boolean;
 }
@@ -29,7 +35,19 @@ export function processTerminal(): Terminal {
     complain: (line) => {
       process.stderr.write(`sealed-memory: ${withoutControls(line)}\n`);
     },
+    progress: process.stderr.isTTY === true ? progressLine(process.stderr) : () => {},
     isInteractive: process.stdin.isTTY === true,
+  };
+}
+
+/** One line that is written over, at most ten times a second, and cleared at the end. */
+function progressLine(stream: Writable): (progress: Progress) => void {
+  let shownAt = 0;
+  return ({ done, total }) => {
+    const now = performance.now();
+    if (done < total && now - shownAt < PROGRESS_PAUSE_MS) return;
+    shownAt = now;
+    stream.write(done < total ? `\r${done} of ${total} files` : CLEAR_LINE);
   };
 }
 

@@ -31,15 +31,15 @@ export async function createPastTombstones(request: CreateRequest): Promise<Writ
     const created = await store.put(key, body, { mode: 'create', signal });
     if ('etag' in created || created.conflict !== 'exists') return created;
 
+    // Our own lost attempt may be what was deleted meanwhile: creating it again would undo that delete.
+    if (created.retried) return settleLost(request);
     const found = await store.head(key, { signal });
     if (found !== undefined && found.size !== TOMBSTONE_BYTES) return created;
-    // Our own lost attempt may be what was deleted meanwhile: creating it again would undo that delete.
-    if (created.retried) throw new MemoryError('outcome_unknown', 'A created object vanished unconfirmed.');
 
     if (found !== undefined && found.servedAt - found.lastModified > TAKEOVER_AGE_MS) {
       const taken = await store.put(key, body, { mode: { ifMatch: found.etag }, signal });
       if ('etag' in taken) return taken;
-      if (taken.retried) return settleTakeover(request);
+      if (taken.retried) return settleLost(request);
     }
     if (request.clock() >= deadline) {
       throw new MemoryError('unavailable', 'Another process has not finished deleting the object.');
@@ -49,8 +49,14 @@ export async function createPastTombstones(request: CreateRequest): Promise<Writ
 }
 
 /** After an attempt of ours that may have landed: what is there decides, and the caller recognizes its own. */
-async function settleTakeover({ store, key, signal }: CreateRequest): Promise<WriteResult> {
-  const found = await store.head(key, { signal });
+async function settleLost({ store, key, signal }: CreateRequest): Promise<WriteResult> {
+  const found = await store.head(key, { signal }).catch((cause: unknown) => {
+    throw unconfirmed(cause);
+  });
   if (found !== undefined && found.size !== TOMBSTONE_BYTES) return { conflict: 'exists', retried: true };
-  throw new MemoryError('outcome_unknown', 'A created object vanished unconfirmed.');
+  throw unconfirmed();
+}
+
+function unconfirmed(cause?: unknown): MemoryError {
+  return new MemoryError('outcome_unknown', 'A created object vanished unconfirmed.', { cause });
 }

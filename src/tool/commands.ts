@@ -9,6 +9,7 @@ import { type Profile, successSentence } from '../memory/reply.ts';
 import { decodeText, encodeText } from '../memory/text.ts';
 import { editSnippet, viewFile } from '../memory/view.ts';
 import { toBase64 } from '../sealing/base64.ts';
+import type { VerbOptions } from '../vault/context.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Claim } from './command-order.ts';
 
@@ -20,7 +21,7 @@ export interface CommandContext {
   readonly profile: Profile;
   /** What `create` does where a file exists. */
   readonly onExists: 'error' | 'overwrite';
-  readonly signal: AbortSignal | undefined;
+  readonly options: VerbOptions;
 }
 
 /** A listing shows at most so many files and says where it stopped. */
@@ -66,11 +67,11 @@ export function claimsOf(command: MemoryCommand): readonly Claim[] {
 }
 
 async function view(context: CommandContext, command: CommandOf<'view'>): Promise<MemoryContent> {
-  const { vault, signal } = context;
+  const { vault, options } = context;
   const { given, path } = command.target;
-  const content = path === MEMORY_ROOT ? undefined : await vault.read(path, { signal });
+  const content = path === MEMORY_ROOT ? undefined : await vault.read(path, options);
   if (content !== undefined) return showFile(command, content);
-  const { files, truncated } = await vault.list(path, { signal, maxFiles: MAX_LISTED_FILES });
+  const { files, truncated } = await vault.list(path, { ...options, maxFiles: MAX_LISTED_FILES });
   if (files.length === 0 && path !== MEMORY_ROOT) {
     throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
   }
@@ -89,11 +90,11 @@ function showFile(command: CommandOf<'view'>, content: Uint8Array): MemoryConten
 }
 
 async function create(context: CommandContext, command: CommandOf<'create'>): Promise<string> {
-  const { vault, signal, onExists } = context;
+  const { vault, options, onExists } = context;
   const content = encodeText(command.fileText);
   const { path } = command.target;
-  if (onExists === 'overwrite') await vault.overwrite(path, content, { signal });
-  else await vault.create(path, content, { signal });
+  if (onExists === 'overwrite') await vault.overwrite(path, content, options);
+  else await vault.create(path, content, options);
   return successSentence(command);
 }
 
@@ -115,7 +116,7 @@ async function insert(context: CommandContext, command: CommandOf<'insert'>): Pr
 
 /** Throws `is_directory` in place of `not_found` where the profile tells the two apart, at the price of a LIST. */
 async function editText<T>(
-  { vault, profile, signal }: CommandContext,
+  { vault, profile, options }: CommandContext,
   path: MemoryPath,
   edit: (text: string) => { readonly text: string; readonly result: T },
 ): Promise<T> {
@@ -126,11 +127,11 @@ async function editText<T>(
         const { text, result } = edit(textOf(content));
         return { content: encodeText(text), result };
       },
-      { signal },
+      options,
     );
   } catch (error) {
     if (profile !== 'sdk' || !(error instanceof MemoryError) || error.code !== 'not_found') throw error;
-    const { files } = await vault.list(path, { signal, maxFiles: 1 });
+    const { files } = await vault.list(path, { ...options, maxFiles: 1 });
     if (files.length === 0 && path !== MEMORY_ROOT) throw error;
     throw new MemoryError('is_directory', 'a directory cannot be edited', { cause: error });
   }
@@ -138,14 +139,14 @@ async function editText<T>(
 
 async function remove(context: CommandContext, command: CommandOf<'delete'>): Promise<string> {
   if (command.target.path === MEMORY_ROOT) throw refusedRoot('delete_root');
-  await context.vault.remove(command.target.path, { signal: context.signal });
+  await context.vault.remove(command.target.path, context.options);
   return successSentence(command);
 }
 
 async function rename(context: CommandContext, command: CommandOf<'rename'>): Promise<string> {
   const { source, destination } = command;
   if (source.path === MEMORY_ROOT) throw refusedRoot('rename_root');
-  await context.vault.move({ from: source.path, to: destination.path }, { signal: context.signal });
+  await context.vault.move({ from: source.path, to: destination.path }, context.options);
   return successSentence(command);
 }
 

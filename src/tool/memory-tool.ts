@@ -6,6 +6,7 @@ import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { COMMAND_NAMES, parseCommand } from '../memory/command.ts';
 import { failureSentence, type Profile } from '../memory/reply.ts';
+import type { VerbOptions } from '../vault/context.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { CommandOrder } from './command-order.ts';
 import { claimsOf, type MemoryContent, runCommand } from './commands.ts';
@@ -15,9 +16,8 @@ export type MemoryResult =
   /** `content` is what the model may read; `error` is the operator's. */
   | { readonly isError: true; readonly content: string; readonly error: MemoryError };
 
-export interface ExecuteOptions {
-  readonly signal?: AbortSignal | undefined;
-}
+/** How a caller gives up, and hears how far a command on many files has come. */
+export type ExecuteOptions = VerbOptions;
 
 /** Properties of the tool's definition that a caller may add, such as `cache_control`. */
 export type MemoryToolProps = Omit<BetaMemoryTool20250818, 'type' | 'name'>;
@@ -58,19 +58,16 @@ export function createMemory(options: MemoryToolOptions): Memory {
   const { vault, order, profile, onExists, logger, toolError: Failure = ToolError } = options;
   let closing: Promise<void> | undefined;
 
-  const run = async (input: unknown, signal: AbortSignal | undefined): Promise<MemoryContent> => {
+  const run = async (input: unknown, verbs: ExecuteOptions): Promise<MemoryContent> => {
     const command = parseCommand(input);
     if (closing !== undefined) throw new MemoryError('aborted', 'the memory is closed');
-    return order.run(
-      claimsOf(command),
-      () => runCommand({ vault, profile, onExists, signal }, command),
-      signal,
-    );
+    const context = { vault, profile, onExists, options: verbs };
+    return order.run(claimsOf(command), () => runCommand(context, command), verbs.signal);
   };
 
-  const execute: Memory['execute'] = async (input, { signal } = {}) => {
+  const execute: Memory['execute'] = async (input, verbs = {}) => {
     try {
-      return { isError: false, content: await run(input, signal) };
+      return { isError: false, content: await run(input, verbs) };
     } catch (cause) {
       const error = cause instanceof MemoryError ? cause : unexpected(cause);
       logFailure(logger, error);

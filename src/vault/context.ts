@@ -29,8 +29,17 @@ export interface VaultContext {
 export interface OpenVault extends VaultContext {
   readonly keyring: LoadedKeyring;
   readonly signal: AbortSignal | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** How many files of a directory a rename has copied, or a delete removed. */
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
 }
 
 export interface VerbOptions {
   readonly signal?: AbortSignal | undefined;
+  /** Called now and then while many files are renamed or deleted. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
 }

@@ -55,6 +55,7 @@ export async function copyFiles(
       const copy = await copyFile(vault, rename, from);
       if (copy === 'taken') taken.push(from);
       else if (copy !== undefined) copied.push(copy);
+      vault.onProgress?.({ done: copied.length, total: work.files.length });
     } catch (error) {
       failure = failure === undefined || isUnknown(error) ? error : failure;
     }

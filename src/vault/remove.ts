@@ -7,7 +7,7 @@ import type { RenameRegister } from './rename-register.ts';
 import { untilSettled } from './retry.ts';
 import { notTakenBack } from './undo.ts';
 
-/** Of a delete with more targets than this the port may have sent a part before it fails. */
+/** As many as one request takes. */
 const BATCH_KEYS = 1_000;
 /** How often files that were changed meanwhile, or left without an answer, are looked for again. */
 const ROUNDS = 8;
@@ -68,7 +68,7 @@ async function removeFiles(vault: OpenVault, path: MemoryPath, files: readonly L
     if (failures.length === 0) return;
     const errors = failures.flatMap((failure) => ('error' in failure ? [failure.error] : []));
     const refusal = errors.find((error) => !isUnknown(error));
-    if (refusal !== undefined && leavesAll(files, errors)) throw refusal;
+    if (refusal !== undefined && errors.length === files.length && !errors.some(isUnknown)) throw refusal;
     if (refusal !== undefined || round === ROUNDS) throw notTakenBack(refusal ?? errors[0]);
     const listing = await listDirectory(vault, path).catch((error: unknown) => {
       throw notTakenBack(error);
@@ -94,19 +94,22 @@ function isStillToGo(
   throw notTakenBack(undefined);
 }
 
+/** Guarded deletes in batches; one that throws ends them, and stands for all that were not deleted. */
 async function deleteVersions(
   vault: OpenVault,
   files: readonly ListedEntry[],
 ): Promise<readonly DeleteFailure[]> {
-  const targets = files.map(({ key, etag }) => ({ key, ifMatch: etag }));
-  return vault.store
-    .delete(targets, { signal: vault.signal })
-    .catch((error: unknown) => targets.map(({ key }) => ({ key, error })));
-}
-
-/** Whether all files are still there: of more than one batch holds some may have gone before the others failed. */
-function leavesAll(files: readonly ListedEntry[], errors: readonly unknown[]): boolean {
-  return errors.length === files.length && files.length <= BATCH_KEYS && !errors.some(isUnknown);
+  const failures: DeleteFailure[] = [];
+  for (let start = 0; start < files.length; start += BATCH_KEYS) {
+    const targets = files.slice(start, start + BATCH_KEYS).map(({ key, etag }) => ({ key, ifMatch: etag }));
+    try {
+      failures.push(...(await vault.store.delete(targets, { signal: vault.signal })));
+    } catch (error) {
+      return [...failures, ...files.slice(start).map(({ key }) => ({ key, error }))];
+    }
+    vault.onProgress?.({ done: Math.min(start + BATCH_KEYS, files.length), total: files.length });
+  }
+  return failures;
 }
 
 function isUnknown(error: unknown): boolean {

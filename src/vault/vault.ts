@@ -46,9 +46,9 @@ export function createVault(context: VaultContext): Vault {
   const recovery = createRecovery(renames);
 
   const opened = async (options: VerbOptions, create = false): Promise<OpenVault | undefined> => {
-    const { signal } = options;
+    const { signal, onProgress } = options;
     const keyring = await context.keyrings.load({ create, signal });
-    return keyring && { ...context, keyring, signal };
+    return keyring && { ...context, keyring, signal, onProgress };
   };
   const reading = async <T>(
     options: VerbOptions,

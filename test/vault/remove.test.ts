@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import type { Progress } from '../../src/vault/context.ts';
 import { type Around, atFirst, countCalls, noAnswer, sendTwice } from '../support/intercepted-store.ts';
-import { createSite, describeOnBothKinds } from '../support/test-vault.ts';
+import { at, createSite, describeOnBothKinds } from '../support/test-vault.ts';
 
 describeOnBothKinds('removing a path', (newSite) => {
   it('takes a file by one LIST and one guarded delete', async () => {
@@ -147,9 +148,38 @@ describe('removing a directory of 1,500 files', () => {
     expect(await client.paths()).toEqual(['/memories/keep']);
 
     for (let i = 0; i < 1_001; i++) await client.create(`/memories/d/${i}`, `${i}`);
-    // The first batch may have gone before the second one was refused.
     client.intercept(atFirst('delete', () => Promise.reject(new MemoryError('access_denied', 'no'))));
+    await expect(client.remove('/memories/d')).rejects.toMatchObject({ code: 'access_denied' });
+    expect(await client.paths('/memories/d')).toHaveLength(1_001);
+    // The first batch has gone before the second one is refused.
+    let batches = 0;
+    client.intercept((call, proceed) =>
+      call.verb === 'delete' && ++batches === 2
+        ? Promise.reject(new MemoryError('access_denied', 'no'))
+        : proceed(),
+    );
     await expect(client.remove('/memories/d')).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await site.base[Symbol.asyncDispose]();
+  });
+});
+
+describe('the progress of a long command', () => {
+  it('counts the files that are deleted, and those that are renamed', async () => {
+    const site = await createSite();
+    const client = await site.client();
+    for (let i = 0; i < 1_100; i++) await client.create(`/memories/d/${i}`, '');
+    const seen: Progress[] = [];
+    const onProgress = (progress: Progress): void => {
+      seen.push(progress);
+    };
+    await client.vault.move({ from: at('/memories/d'), to: at('/memories/e') }, { onProgress });
+    expect(seen.map(({ done }) => done)).toEqual(Array.from({ length: 1_100 }, (_, i) => i + 1));
+    seen.length = 0;
+    await client.vault.remove(at('/memories/e'), { onProgress });
+    expect(seen).toEqual([
+      { done: 1_000, total: 1_100 },
+      { done: 1_100, total: 1_100 },
+    ]);
     await site.base[Symbol.asyncDispose]();
   });
 });
