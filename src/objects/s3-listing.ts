@@ -38,6 +38,8 @@ export async function* listPages(
     } catch (error) {
       throw s3Failure(error);
     }
+    // Any page of a proxy or web server parses as a listing of nothing; a real one names its bucket.
+    if (output.Name === undefined) throw notAListing();
     yield toPage(output, servedAt(trace, context.clock()));
     token = nextToken(output, token);
   } while (token !== undefined);
@@ -55,6 +57,13 @@ function toPage(output: ListObjectsV2CommandOutput, at: number): ListPage {
     prefixes: (output.CommonPrefixes ?? []).map((entry) => decode(entry.Prefix ?? '')),
     servedAt: at,
   };
+}
+
+function notAListing(): MemoryError {
+  return new MemoryError(
+    'misconfigured',
+    'What answers at the endpoint is no object store: its listing is not one. Check the endpoint.',
+  );
 }
 
 /** S3 writes a space as `+` and a plus as `%2B`. */

@@ -305,10 +305,20 @@ describeOnS3('the S3 store behind a faulty network', ['minio'], (server) => {
   });
 
   describe('list', () => {
+    it('does not take any other 200 for an empty listing', async () => {
+      proxy.react(() => ({
+        status: 200,
+        headers: { 'content-type': 'text/html' },
+        body: '<html>hello</html>',
+      }));
+      const listing = store.list({ prefix: '' })[Symbol.asyncIterator]();
+      await expect(listing.next()).rejects.toMatchObject({ code: 'misconfigured' });
+    });
+
     it('refuses a listing that is cut short', async () => {
       proxy.react(() => ({
         status: 200,
-        body: '<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>',
+        body: '<ListBucketResult><Name>bucket</Name><IsTruncated>true</IsTruncated></ListBucketResult>',
       }));
       const pages = store.list({ prefix: '' })[Symbol.asyncIterator]();
       await pages.next();
