@@ -24,8 +24,6 @@ export interface MemoryPool extends AsyncDisposable {
 interface WarmTenant {
   readonly credentials: AwsCredentials | undefined;
   readonly parts: Promise<TenantParts>;
-  /** The tenant's own connection to the store, where it has its own credentials. */
-  readonly ownBase: Promise<BaseStore> | undefined;
   readonly memories: Set<Memory>;
   /** Calls of `open` that still wait for the parts. */
   opening: number;
@@ -36,17 +34,16 @@ export function createMemoryPool(options: Omit<MemoryOptions, 'tenant'> = {}): M
   const settings = readSettings(options, ['tenant']);
   const warm = new Map<TenantId, WarmTenant>();
   const replaced = new Set<WarmTenant>();
-  let sharedBase: Promise<BaseStore> | undefined;
+  let base: BaseStore | undefined;
   let closing: Promise<void> | undefined;
 
   const warmUp = (tenant: TenantId, credentials: AwsCredentials | undefined): WarmTenant => {
     const known = warm.get(tenant);
     if (known !== undefined && known.credentials === credentials) return known;
-    const ownBase = credentials && openStoreOf({ ...options, credentials }, settings);
-    if (ownBase === undefined) sharedBase ??= openStoreOf(options, settings);
-    const base = ownBase ?? (sharedBase as Promise<BaseStore>);
-    const parts = base.then((opened) => wireTenant({ options, settings, base: opened, tenant }));
-    const entry: WarmTenant = { credentials, parts, ownBase, memories: new Set(), opening: 0 };
+    base ??= openStoreOf(options, settings);
+    const reached = credentials === undefined ? base : base.withCredentials(credentials);
+    const parts = wireTenant({ options, settings, base: reached, tenant });
+    const entry: WarmTenant = { credentials, parts, memories: new Set(), opening: 0 };
     parts.catch(() => {
       if (warm.get(tenant) === entry) warm.delete(tenant);
     });
@@ -63,16 +60,15 @@ export function createMemoryPool(options: Omit<MemoryOptions, 'tenant'> = {}): M
 
   const coolDown = async (entry: WarmTenant): Promise<void> => {
     replaced.delete(entry);
-    const [parts, base] = await Promise.allSettled([entry.parts, entry.ownBase]);
+    const [parts] = await Promise.allSettled([entry.parts]);
     if (parts.status === 'fulfilled') parts.value.keyrings.close();
-    if (base.status === 'fulfilled') await base.value?.[Symbol.asyncDispose]();
   };
 
   const closeAll = async (): Promise<void> => {
     const entries = [...warm.values(), ...replaced];
     await Promise.all(entries.flatMap(({ memories }) => [...memories].map((memory) => memory.close())));
     await Promise.all(entries.map(coolDown));
-    await (await sharedBase)?.[Symbol.asyncDispose]();
+    await base?.[Symbol.asyncDispose]();
   };
 
   const close = (): Promise<void> => {

@@ -3,6 +3,7 @@ import type { StoreLocation } from './config/store-location.ts';
 import { checkConditions } from './objects/condition-check.ts';
 import { guardDeletes } from './objects/guarded-delete.ts';
 import type { ObjectStore } from './objects/object-store.ts';
+import { openS3Connections } from './objects/s3-client.ts';
 import { openS3ObjectStore, type S3StoreOptions } from './objects/s3-object-store.ts';
 import { openSqliteObjectStore } from './objects/sqlite-object-store.ts';
 import type { Layout } from './sealing/object-keys.ts';
@@ -20,6 +21,8 @@ export interface ObjectStoreRequest {
 export interface BaseStore extends AsyncDisposable {
   /** The store as one tenant's vault may use it: with guarded deletes, and with conditions that are proved. */
   forTenant(layout: Layout): ObjectStore;
+  /** The same place reached with other credentials, over the same connections; closing either closes both. */
+  withCredentials(credentials: AwsCredentials): BaseStore;
   /** Whether a listing may leave out what lies below an object. True of every server that is not known better. */
   readonly hidesBelowObjects: boolean;
 }
@@ -28,30 +31,39 @@ export interface BaseStore extends AsyncDisposable {
  * Opens the store at `location` and puts before it what its kind lacks: guarded deletes where the server does not
  * honour a condition on them, and on a custom endpoint the proof that it honours conditional writes.
  */
-export async function openBaseStore(request: ObjectStoreRequest): Promise<BaseStore> {
+export function openBaseStore(request: ObjectStoreRequest): BaseStore {
   const { location, s3, credentials } = request;
   if (location.kind !== 's3') {
     const path = location.kind === 'memory' ? ':memory:' : location.path;
-    return shared(await openSqliteObjectStore({ path }));
+    return shared(openSqliteObjectStore({ path }));
   }
-  const plain = openS3ObjectStore({ ...s3, bucket: location.bucket, ...(credentials && { credentials }) });
-  const custom = s3.endpoint !== undefined;
-  const guarded = s3.guarded ?? !custom;
+  const connections = openS3Connections();
+  const { bucket } = location;
+  return s3BaseStore({ ...s3, bucket, credentials, connections }, async () => connections.destroy());
+}
+
+function s3BaseStore(options: S3StoreOptions, dispose: () => Promise<void>): BaseStore {
+  const plain = openS3ObjectStore(options);
+  const custom = options.endpoint !== undefined;
+  const guarded = options.guarded ?? !custom;
   return {
     forTenant(layout) {
       const proved = custom ? checkConditions(plain, layout.probe) : plain;
       return guarded ? proved : guardDeletes(proved);
     },
+    withCredentials: (credentials) => s3BaseStore({ ...options, credentials }, dispose),
     hidesBelowObjects: custom,
-    [Symbol.asyncDispose]: () => plain[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: dispose,
   };
 }
 
-/** A store that needs nothing before it. */
+/** A store that needs nothing before it and knows no credentials. */
 export function shared(store: ObjectStore): BaseStore {
-  return {
+  const base: BaseStore = {
     forTenant: () => store,
+    withCredentials: () => base,
     hidesBelowObjects: false,
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
+  return base;
 }

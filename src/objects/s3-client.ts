@@ -15,6 +15,8 @@ export interface S3ConnectionOptions {
   readonly checksums?: 'when_supported' | 'when_required' | undefined;
   /** The SDK's default chain when absent. */
   readonly credentials?: NonNullable<S3ClientConfig['credentials']> | undefined;
+  /** Shared with other stores; a pool of its own when absent. */
+  readonly connections?: S3Connections | undefined;
   /** Called once per HTTP request, every attempt of a retried one included. */
   readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
 }
@@ -30,10 +32,11 @@ export interface S3Clients {
 const MAX_SOCKETS = 64;
 const CREDENTIALS_TIMEOUT_MS = 5000;
 
-/** Two clients over one pool of kept-alive connections and one source of credentials. */
-export function createS3Clients(options: S3ConnectionOptions): S3Clients {
-  const custom = options.endpoint !== undefined;
-  const requestHandler = new NodeHttpHandler({
+/** A pool of kept-alive connections that stores can share; whoever opened it destroys it. */
+export type S3Connections = NodeHttpHandler;
+
+export function openS3Connections(): S3Connections {
+  return new NodeHttpHandler({
     connectionTimeout: 10_000,
     socketTimeout: 20_000,
     requestTimeout: 60_000,
@@ -42,6 +45,12 @@ export function createS3Clients(options: S3ConnectionOptions): S3Clients {
     httpAgent: { keepAlive: true, maxSockets: MAX_SOCKETS },
     httpsAgent: { keepAlive: true, maxSockets: MAX_SOCKETS },
   });
+}
+
+/** Two clients over one pool of kept-alive connections and one source of credentials. */
+export function createS3Clients(options: S3ConnectionOptions): S3Clients {
+  const custom = options.endpoint !== undefined;
+  const requestHandler = options.connections ?? openS3Connections();
   const checksums = options.checksums === 'when_required' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED';
   const ambient = new S3Client({ requestHandler }).config;
   const config: S3ClientConfig = {
@@ -72,8 +81,7 @@ export function createS3Clients(options: S3ConnectionOptions): S3Clients {
     retrying,
     once,
     destroy: () => {
-      retrying.destroy();
-      once.destroy();
+      if (options.connections === undefined) requestHandler.destroy();
     },
   };
 }
