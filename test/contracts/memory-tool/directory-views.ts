@@ -26,8 +26,8 @@ export function describeDirectoryViews(memory: CheckedMemory, open: OpenDriver):
     it('shows two levels, depth first, each directory with the sum of all below it', async () => {
       await memory.files({
         '/memories/notes.txt': 'x'.repeat(1536),
-        '/memories/work/plan.md': 'x'.repeat(1000),
-        '/memories/work/old/a/b/deep.md': 'x'.repeat(24),
+        '/memories/desk/plan.md': 'x'.repeat(1000),
+        '/memories/desk/old/a/b/deep.md': 'x'.repeat(24),
       });
       await memory.says(
         view('/memories'),
@@ -35,19 +35,19 @@ export function describeDirectoryViews(memory: CheckedMemory, open: OpenDriver):
           '/memories',
           ['2.5K', '/memories'],
           ['1.5K', '/memories/notes.txt'],
-          ['1K', '/memories/work/'],
-          ['24B', '/memories/work/old/'],
-          ['1000B', '/memories/work/plan.md'],
+          ['1K', '/memories/desk/'],
+          ['24B', '/memories/desk/old/'],
+          ['1000B', '/memories/desk/plan.md'],
         ),
       );
       await memory.says(
-        view('/memories/work'),
+        view('/memories/desk'),
         listing(
-          '/memories/work',
-          ['1K', '/memories/work'],
-          ['24B', '/memories/work/old/'],
-          ['24B', '/memories/work/old/a/'],
-          ['1000B', '/memories/work/plan.md'],
+          '/memories/desk',
+          ['1K', '/memories/desk'],
+          ['24B', '/memories/desk/old/'],
+          ['24B', '/memories/desk/old/a/'],
+          ['1000B', '/memories/desk/plan.md'],
         ),
       );
     });
