@@ -21,27 +21,27 @@ export async function commands(): Promise<void> {
     });
     for (const tool of [files, memory]) {
       await tool.create({ command: 'create', path: '/memories/notes/read.md', file_text: TEXT });
-      await tool.create({ command: 'create', path: '/memories/notes/edit.md', file_text: 'count 0\n' });
+      await tool.create({ command: 'create', path: '/memories/notes/edit.md', file_text: 'count 0;\n' });
     }
 
     const view = { command: 'view', path: '/memories/notes/read.md' } as const;
     await printRatios('view a file', {
-      'SDK filesystem tool': () => files.view(view),
-      'sealed, SQLite': () => memory.view(view),
+      'SDK filesystem tool': async () => files.view(view),
+      'sealed, SQLite': async () => memory.view(view),
     });
     const list = { command: 'view', path: '/memories' } as const;
     await printRatios('view a directory', {
-      'SDK filesystem tool': () => files.view(list),
-      'sealed, SQLite': () => memory.view(list),
+      'SDK filesystem tool': async () => files.view(list),
+      'sealed, SQLite': async () => memory.view(list),
     });
     const edits = [files, memory].map((tool) => {
       let count = 0;
-      return () =>
+      return async () =>
         tool.str_replace({
           command: 'str_replace',
           path: '/memories/notes/edit.md',
-          old_str: `count ${count}\n`,
-          new_str: `count ${++count}\n`,
+          old_str: `count ${count};`,
+          new_str: `count ${++count};`,
         });
     });
     const [editFiles, editMemory] = edits;

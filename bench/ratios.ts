@@ -11,6 +11,7 @@ export async function printRatios(title: string, contestants: Contestants): Prom
   for (const [name, run] of Object.entries(contestants)) bench.add(name, run);
   await bench.run();
   const medians = bench.tasks.map((task) => {
+    if (task.result.state === 'errored') throw task.result.error;
     if (task.result.state !== 'completed') throw new Error(`${title}, ${task.name}: ${task.result.state}`);
     return { name: task.name, ms: task.result.latency.p50 };
   });

@@ -152,7 +152,8 @@ export function describeCrashes(title: string, newSite: (tenant: string) => Cras
           const expected = await workOn(site, recovered);
           expect(await treeOf(site), `before it wakes, ${where}`).toEqual(expected);
           child.thaw();
-          const { report } = await child.ended;
+          const { signal, report } = await child.ended;
+          expect(signal, where).toBeNull();
           const finished = isMoved(recovered) ? expected : rebased(expected);
           const told = `${where}: ${String(report?.content)}`;
           expect(await treeOf(site), told).toEqual(report?.code === undefined ? finished : expected);
@@ -192,12 +193,12 @@ function fatesOf(signal: Fate['signal'], boundaries: readonly Boundary[]): reado
   return boundaries.map((boundary) => ({ signal, at: boundary }));
 }
 
-/** Both sides of every change a process makes, of several of one kind in a row the first. */
+/** Both sides of every change of files and register; of several changes of files in a row, of the first. */
 function changesOf(requests: readonly string[]): readonly Boundary[] {
   const changes = boundariesOf(requests).filter(({ name }) => /^(put|delete) (data|journal)/.test(name));
-  return changes.filter(({ name, request }, i) => {
-    const previous = changes.slice(0, i).findLast((change) => change.request !== request);
-    return previous?.name !== name || name.endsWith('journal');
+  return changes.filter(({ name, request }) => {
+    const previous = changes.findLast((change) => change.request < request);
+    return previous?.name !== name || name === 'put journal';
   });
 }
 
