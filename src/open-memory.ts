@@ -10,7 +10,9 @@ import { createLayout, type Layout, type TenantId } from './sealing/object-keys.
 import { loadSodium } from './sealing/sodium.ts';
 import { createCommandOrder } from './tool/command-order.ts';
 import { createMemory, type Memory } from './tool/memory-tool.ts';
+import type { VaultContext } from './vault/context.ts';
 import { createVault, type Vault } from './vault/vault.ts';
+import { type Verification, type VerifyOptions, verifyTree } from './vault/verify.ts';
 
 const DEFAULT_CONCURRENCY = 32;
 const MAX_CONCURRENCY = 256;
@@ -21,6 +23,8 @@ export interface TenantParts {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringStore;
+  /** Reads and opens everything that is stored, past the order of commands. */
+  verify(options?: VerifyOptions): Promise<Verification>;
   /** A memory over these parts; all of them share one order of commands. */
   memory(onClose: () => Promise<void>): Memory;
 }
@@ -42,7 +46,7 @@ export async function openTenant(
   const settings = readSettings(options);
   const { tenant } = settings.config;
   if (tenant === undefined) throw new MemoryError('misconfigured', 'tenant is not set.');
-  const base = await openStoreOf(options, settings);
+  const base = openStoreOf(options, settings);
   const parts = await wireTenant({ options, settings, base, tenant });
   return {
     parts,
@@ -55,7 +59,7 @@ export async function openTenant(
 }
 
 /** The configured store, or the caller's own, which stays open. */
-export async function openStoreOf(options: MemoryOptions, { config }: Settings): Promise<BaseStore> {
+export function openStoreOf(options: MemoryOptions, { config }: Settings): BaseStore {
   if (typeof options.store === 'object') {
     return { ...shared(options.store), [Symbol.asyncDispose]: async () => {} };
   }
@@ -89,7 +93,7 @@ export async function wireTenant(wiring: {
     ...(config.names !== undefined && { nameMode: config.names }),
   });
   const logger = options.logger ?? silentLogger;
-  const vault = createVault({
+  const context: VaultContext = {
     store,
     layout,
     keyrings,
@@ -101,7 +105,8 @@ export async function wireTenant(wiring: {
     pause,
     logger,
     sideBySide: readConcurrency(options.concurrency),
-  });
+  };
+  const vault = createVault(context);
   const order = createCommandOrder();
   const { profile, onExists } = config;
   const { toolError } = options;
@@ -110,6 +115,7 @@ export async function wireTenant(wiring: {
     store,
     layout,
     keyrings,
+    verify: (request) => verifyTree(context, request),
     memory: (onClose) => createMemory({ vault, order, profile, onExists, logger, toolError, onClose }),
   };
 }

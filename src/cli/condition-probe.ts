@@ -98,7 +98,7 @@ async function probeDelete(options: ProbeOptions): Promise<Finding> {
   if (isTrustedGuarded) {
     return {
       ok: isHonoured,
-      what: 'deletes: a guarded store, conditional deletes are its own',
+      what: 'deletes: a guarded store, it deletes exactly the version that was seen, in one request',
       advice: 'this server ignores the condition and would lose edits: set SEALED_MEMORY_S3_GUARDED=0',
     };
   }
@@ -107,7 +107,7 @@ async function probeDelete(options: ProbeOptions): Promise<Finding> {
     : '';
   return {
     ok: true,
-    what: `deletes: an unguarded store, each delete takes one more request to be safe${hint}`,
+    what: `deletes: an unguarded store, each delete takes one more request to be safe, and one that is cut off midway holds its path back for a minute${hint}`,
   };
 }
 

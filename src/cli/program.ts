@@ -122,6 +122,18 @@ function createProgram(choose: (action: Action) => void): Command {
     );
 
   program
+    .command('verify')
+    .description('read every file, and find what is damaged, lies twice or was left by a rename cut off')
+    .option('--repair', 'finish such renames: removes the older place of a file that lies twice')
+    .option('--json', 'answer with one JSON object')
+    .action(({ repair = false, json = false }: { readonly repair?: boolean; readonly json?: boolean }) =>
+      choose(async (invocation) => {
+        const { runVerify } = await import('./verify.ts');
+        return runVerify({ repair, json }, invocation);
+      }),
+    );
+
+  program
     .command('exec')
     .description('answer tool inputs, one JSON object per line of standard input')
     .requiredOption('--jsonl', 'the protocol: JSON lines')

@@ -32,7 +32,7 @@ export interface OpenVault extends VaultContext {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** How many files of a directory a rename has copied, or a delete removed. */
+/** How many files a rename has copied, a delete removed or a verification read. */
 export interface Progress {
   readonly done: number;
   readonly total: number;
@@ -40,6 +40,6 @@ export interface Progress {
 
 export interface VerbOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called now and then while many files are renamed or deleted. */
+  /** Called now and then while many files are renamed, deleted or verified. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }

@@ -35,8 +35,12 @@ export interface CopyOutcome {
 }
 
 export interface CopyOptions {
-  /** Stop at the first target that is taken. */
-  readonly stopAtTaken: boolean;
+  /**
+   * `copying` stops at the first target that is taken, and a source that differs from an earlier copy of it has been
+   * edited: the copy is renewed. While `moving` it may as well be a new file in the place of one that was moved
+   * already, so its target counts as taken.
+   */
+  readonly phase: 'copying' | 'moving';
 }
 
 /** Copies the files side by side; a GET and a PUT each, a GET more where an earlier copy of this rename lies. */
@@ -50,9 +54,9 @@ export async function copyFiles(
   const taken: MemoryPath[] = [];
   let failure: unknown;
   const copyOne = async (from: MemoryPath): Promise<void> => {
-    if (failure !== undefined || (work.stopAtTaken && taken.length > 0)) return;
+    if (failure !== undefined || (work.phase === 'copying' && taken.length > 0)) return;
     try {
-      const copy = await copyFile(vault, rename, from);
+      const copy = await copyFile(vault, rename, { from, phase: work.phase });
       if (copy === 'taken') taken.push(from);
       else if (copy !== undefined) copied.push(copy);
       vault.onProgress?.({ done: copied.length, total: work.files.length });
@@ -72,7 +76,7 @@ function isUnknown(error: unknown): boolean {
 async function copyFile(
   vault: OpenVault,
   rename: DirectoryRename,
-  from: MemoryPath,
+  { from, phase }: CopyOptions & { readonly from: MemoryPath },
 ): Promise<CopiedFile | 'taken' | undefined> {
   return untilSettled(vault, async () => {
     const source = await readFile(vault, from);
@@ -85,6 +89,7 @@ async function copyFile(
     if (hasBytesAt(earlier.contentId, 0, source.contentId)) {
       return copiedFile(vault, rename, { from, source, target: earlier.stored.etag });
     }
+    if (phase === 'moving') return 'taken';
     return (
       (await writeCopy(vault, rename, { from, source, mode: { ifMatch: earlier.stored.etag } })) ?? 'again'
     );

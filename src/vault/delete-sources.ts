@@ -7,6 +7,15 @@ import { undoPut } from './undo.ts';
 /** How often a source that keeps changing is copied again before it is kept at both places. */
 const COPY_ROUNDS = 8;
 
+export interface SourceDeletion {
+  readonly copied: readonly CopiedFile[];
+  /**
+   * Another process may have sent deletes of the same versions before it lost the lease, and they may arrive late: a
+   * source that is gone then tells nothing about its copy, which is kept.
+   */
+  readonly takenOver: boolean;
+}
+
 /**
  * Deletes the sources as they were copied; those that changed are copied again first. What goes wrong with one file
  * is thrown only after all the others have been brought to their end.
@@ -16,7 +25,7 @@ const COPY_ROUNDS = 8;
 export async function deleteSources(
   vault: OpenVault,
   rename: DirectoryRename,
-  copied: readonly CopiedFile[],
+  { copied, takenOver }: SourceDeletion,
 ): Promise<void> {
   const problems: unknown[] = [];
   let remaining = copied;
@@ -30,6 +39,8 @@ export async function deleteSources(
     for (const file of remaining) {
       const failure = byKey.get(file.source.key);
       if (failure === undefined) continue;
+      // Only versions that were copied before the takeover can be known to the other process.
+      if (takenOver && round === 0 && isMissing(failure)) continue;
       const newer = await settle(vault, rename, { file, failure }).catch((error: unknown) => {
         problems.push(error);
         return undefined;
@@ -40,6 +51,10 @@ export async function deleteSources(
   }
   if (remaining.length > 0) problems.push(bothKept());
   if (problems.length > 0) throw problems.find((problem) => !isBothKept(problem)) ?? problems[0];
+}
+
+function isMissing(failure: DeleteFailure): boolean {
+  return 'conflict' in failure && failure.conflict === 'missing';
 }
 
 /** What to do about a source that was not deleted: copy it again, or give the copy up because the source is gone. */

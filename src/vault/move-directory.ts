@@ -40,8 +40,8 @@ export async function resumeRename(lease: RenameLease, phase: RenamePhase): Prom
   if (phase === 'aborting') return giveUp(lease, undefined);
   const { files } = await listDirectory(vault, rename.from);
   if (phase === 'copying') return copyThenMove(lease, { files, resumed: true });
-  const outcome = await copyFiles(vault, rename, { files: pathsOf(files), stopAtTaken: false });
-  return goForward(lease, outcome);
+  const outcome = await copyFiles(vault, rename, { files: pathsOf(files), phase: 'moving' });
+  return goForward(lease, outcome, { takenOver: true });
 }
 
 async function copyThenMove(
@@ -49,7 +49,7 @@ async function copyThenMove(
   work: { readonly files: readonly ListedEntry[]; readonly resumed: boolean },
 ): Promise<void> {
   const { vault, rename } = lease;
-  const outcome = await copyFiles(vault, rename, { files: pathsOf(work.files), stopAtTaken: true });
+  const outcome = await copyFiles(vault, rename, { files: pathsOf(work.files), phase: 'copying' });
   const refusal =
     outcome.failure ?? (await findRefusal(vault, rename, outcome).catch((error: unknown) => error));
   if (refusal !== undefined) {
@@ -58,7 +58,7 @@ async function copyThenMove(
     throw refusal;
   }
   await lease.enter('moving').catch(rejectUnknown);
-  await goForward(lease, outcome);
+  await goForward(lease, outcome, { takenOver: false });
 }
 
 /** Why the rename must not go on: nothing is left to move, or somebody else's file lies at, above or below the target. */
@@ -119,14 +119,19 @@ async function findCopies(
 }
 
 /** From here on the rename is never taken back; files created in the source meanwhile follow for a few rounds. */
-async function goForward(lease: RenameLease, first: CopyOutcome): Promise<void> {
+async function goForward(
+  lease: RenameLease,
+  first: CopyOutcome,
+  { takenOver }: { readonly takenOver: boolean },
+): Promise<void> {
   const { vault, rename } = lease;
-  let keptBoth = await deleteCopied(vault, rename, first);
+  let keptBoth = await deleteCopied(vault, rename, { ...first, takenOver });
   for (let round = 0; round < LATE_ROUNDS; round++) {
     const late = await listDirectory(vault, rename.from).catch(rejectUnknown);
     if (late.files.length === 0) break;
-    const outcome = await copyFiles(vault, rename, { files: pathsOf(late.files), stopAtTaken: false });
-    keptBoth = (await deleteCopied(vault, rename, outcome)) || keptBoth;
+    const outcome = await copyFiles(vault, rename, { files: pathsOf(late.files), phase: 'moving' });
+    const isKept = await deleteCopied(vault, rename, { ...outcome, takenOver: false });
+    keptBoth ||= isKept;
   }
   // All is moved: a register that cannot be written costs the next rename a takeover and nobody a file.
   await lease.end().catch(() => vault.logger.warn('the register of renames was left to the next process'));
@@ -137,11 +142,11 @@ async function goForward(lease: RenameLease, first: CopyOutcome): Promise<void> 
 async function deleteCopied(
   vault: OpenVault,
   rename: DirectoryRename,
-  outcome: CopyOutcome,
+  outcome: CopyOutcome & { readonly takenOver: boolean },
 ): Promise<boolean> {
   if (outcome.failure !== undefined) throw notTakenBack(outcome.failure);
   try {
-    await deleteSources(vault, rename, outcome.copied);
+    await deleteSources(vault, rename, outcome);
   } catch (error) {
     if (!isBothKept(error)) throw notTakenBack(error);
     return true;

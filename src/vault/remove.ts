@@ -63,17 +63,21 @@ async function verdict(vault: OpenVault, file: ListedEntry, error: unknown): Pro
  */
 async function removeFiles(vault: OpenVault, path: MemoryPath, files: readonly ListedEntry[]): Promise<void> {
   let remaining = files;
+  /** Files that a request without an answer may have deleted already, or may still. */
+  const uncertain = new Set<string>();
   for (let round = 0; remaining.length > 0; round++) {
     const failures = await deleteVersions(vault, remaining);
     if (failures.length === 0) return;
     const errors = failures.flatMap((failure) => ('error' in failure ? [failure.error] : []));
     const refusal = errors.find((error) => !isUnknown(error));
-    if (refusal !== undefined && errors.length === files.length && !errors.some(isUnknown)) throw refusal;
+    for (const failure of failures) if (!isDefinite(failure)) uncertain.add(failure.key);
+    if (refusal !== undefined && errors.length === files.length && uncertain.size === 0) throw refusal;
     if (refusal !== undefined || round === ROUNDS) throw notTakenBack(refusal ?? errors[0]);
     const listing = await listDirectory(vault, path).catch((error: unknown) => {
       throw notTakenBack(error);
     });
-    remaining = listing.files.filter((file) => isStillToGo(file, remaining, failures));
+    const sent = { files: remaining, failures, uncertain };
+    remaining = listing.files.filter((file) => isStillToGo(file, sent));
   }
 }
 
@@ -84,14 +88,22 @@ async function removeFiles(vault: OpenVault, path: MemoryPath, files: readonly L
  */
 function isStillToGo(
   file: ListedEntry,
-  sent: readonly ListedEntry[],
-  failures: readonly DeleteFailure[],
+  sent: {
+    readonly files: readonly ListedEntry[];
+    readonly failures: readonly DeleteFailure[];
+    readonly uncertain: ReadonlySet<string>;
+  },
 ): boolean {
-  const failure = failures.find(({ key }) => key === file.key);
+  const failure = sent.failures.find(({ key }) => key === file.key);
   if (failure === undefined) return false;
-  if ('conflict' in failure && !failure.retried) return failure.conflict === 'changed';
-  if (sent.some(({ key, etag }) => key === file.key && etag === file.etag)) return true;
+  if (!sent.uncertain.has(file.key)) return 'conflict' in failure && failure.conflict === 'changed';
+  if (sent.files.some(({ key, etag }) => key === file.key && etag === file.etag)) return true;
   throw notTakenBack(undefined);
+}
+
+/** Whether it is certain that nothing was deleted. */
+function isDefinite(failure: DeleteFailure): boolean {
+  return 'error' in failure ? !isUnknown(failure.error) : !failure.retried;
 }
 
 /** Guarded deletes in batches; one that throws ends them, and stands for all that were not deleted. */
