@@ -2,7 +2,18 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { CLI_MEMORY_ENV, runCli } from '../support/cli.ts';
 
-const COMMANDS = ['init', 'view', 'create', 'str-replace', 'insert', 'delete', 'rename', 'doctor', 'exec'];
+const COMMANDS = [
+  'init',
+  'view',
+  'create',
+  'str-replace',
+  'insert',
+  'delete',
+  'rename',
+  'doctor',
+  'verify',
+  'exec',
+];
 
 describe('sealed-memory', () => {
   it('lists its commands with --help and explains each', async () => {
