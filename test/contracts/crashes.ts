@@ -32,13 +32,13 @@ const RENAME = { command: 'rename', old_path: FROM, new_path: TO };
 const DELETE = { command: 'delete', path: FROM };
 /** The lease, and a second for each of the two times that S3 tells in whole seconds. */
 const LEASE_OVER_MS = 12_000;
-const PROCESSES_AT_ONCE = 4;
-const SLOW = 120_000;
+const SLOW = 240_000;
+/** Processes that start at once, of all suites of a file. */
+const limit = pLimit(4);
 
 /** What becomes of a directory whose rename or delete is cut off: at every request, by death or by a long sleep. */
 export function describeCrashes(title: string, newSite: (tenant: string) => CrashSite): void {
   describe.concurrent(`${title}, with processes that end anywhere`, { timeout: SLOW }, () => {
-    const limit = pLimit(PROCESSES_AT_ONCE);
     const children: CrashChild[] = [];
     let renameRequests: readonly string[];
     let deleteRequests: readonly string[];
@@ -142,7 +142,7 @@ export function describeCrashes(title: string, newSite: (tenant: string) => Cras
     });
 
     it('has a process that slept through its lease spoil nothing of what others did meanwhile', async () => {
-      const fates = fatesOf('SIGSTOP', changesOf(renameRequests));
+      const fates = fatesOf('SIGSTOP', distinct(boundariesOf(renameRequests)));
       const halted = await haltAtEach('frozen-rename', RENAME, fates);
       await sleep(LEASE_OVER_MS);
       await Promise.all(
@@ -193,11 +193,10 @@ function fatesOf(signal: Fate['signal'], boundaries: readonly Boundary[]): reado
   return boundaries.map((boundary) => ({ signal, at: boundary }));
 }
 
-/** Both sides of every change of files and register; of several changes of files in a row, of the first. */
-function changesOf(requests: readonly string[]): readonly Boundary[] {
-  const changes = boundariesOf(requests).filter(({ name }) => /^(put|delete) (data|journal)/.test(name));
-  return changes.filter(({ name, request }) => {
-    const previous = changes.findLast((change) => change.request < request);
+/** Those of the register, and of several changes of files in a row those of the first. */
+function distinct(boundaries: readonly Boundary[]): readonly Boundary[] {
+  return boundaries.filter(({ name, request }) => {
+    const previous = boundaries.findLast((other) => other.request < request);
     return previous?.name !== name || name === 'put journal';
   });
 }

@@ -49,6 +49,27 @@ describe('startGuarded', () => {
     expect(await readdir(scratch)).toEqual([]);
   });
 
+  it('kills the server at once, and starts another at its address', async () => {
+    const options = {
+      program: process.execPath,
+      arguments: ({ address, directory }: { readonly address: string; readonly directory: string }) => [
+        '-e',
+        SERVER,
+        address,
+        directory,
+      ],
+      env: {},
+      healthPath: '/',
+    };
+    const first = await startGuarded(options);
+    await first.kill();
+    expect(await isUp(first.url)).toBe(false);
+    expect(await readdir(scratch)).toEqual([]);
+    const second = await startGuarded({ ...options, address: new URL(first.url).host });
+    expect(second.url).toBe(first.url);
+    await second.stop();
+  });
+
   it('says what a server wrote that did not start', async () => {
     const failing = startGuarded({
       program: process.execPath,

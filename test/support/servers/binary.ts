@@ -15,25 +15,35 @@ export function randomCredentials(): Credentials {
 
 /** MinIO of this run alone, from a program on this machine. */
 export function startMinio(found: FoundProgram): Promise<Attempt> {
-  return start('minio', found, (credentials) =>
-    startGuarded({
-      program: found.path,
-      arguments: ({ address, directory }) => [
-        'server',
-        '--quiet',
-        '--address',
-        address,
-        join(directory, 'data'),
-      ],
-      env: {
-        MINIO_ROOT_USER: credentials.accessKeyId,
-        MINIO_ROOT_PASSWORD: credentials.secretAccessKey,
-        MINIO_BROWSER: 'off',
-        MINIO_UPDATE: 'off',
-      },
-      healthPath: '/minio/health/live',
-    }),
-  );
+  return start('minio', found, (credentials) => launchMinio({ program: found.path, credentials }));
+}
+
+/** MinIO with its data in a folder of its own or in `data`, which stays, and at `address` where that is given. */
+export function launchMinio(options: {
+  readonly program: string;
+  readonly credentials: Credentials;
+  readonly data?: string;
+  readonly address?: string;
+}): Promise<GuardedProcess> {
+  const { program, credentials, data, address: fixed } = options;
+  return startGuarded({
+    program,
+    arguments: ({ address, directory }) => [
+      'server',
+      '--quiet',
+      '--address',
+      address,
+      data ?? join(directory, 'data'),
+    ],
+    env: {
+      MINIO_ROOT_USER: credentials.accessKeyId,
+      MINIO_ROOT_PASSWORD: credentials.secretAccessKey,
+      MINIO_BROWSER: 'off',
+      MINIO_UPDATE: 'off',
+    },
+    healthPath: '/minio/health/live',
+    ...(fixed !== undefined && { address: fixed }),
+  });
 }
 
 /** VersityGW of this run alone, over a folder, from a program on this machine. */

@@ -1,14 +1,14 @@
 /**
- * Makes sure that both servers can be started as programs, building them with Go where they are missing, and
+ * Makes sure that both servers and the proxy can be started as programs, building them with Go where they are missing, and
  * prints on standard output the image that stands for MinIO and the path of its program.
  */
 import { findProgram } from './find-program.ts';
 import { goInstall } from './go-install.ts';
-import { MINIO, MINIO_IMAGE, VERSITYGW } from './pinned.ts';
+import { MINIO, MINIO_IMAGE, TOXIPROXY, VERSITYGW } from './pinned.ts';
 
 const say = (line: string): void => console.error(line);
 const paths: string[] = [];
-for (const program of [MINIO, VERSITYGW]) {
+for (const program of [MINIO, VERSITYGW, TOXIPROXY]) {
   const found = (await findProgram(process.env, program)) ?? (await goInstall(process.env, program, say));
   if ('reason' in found) {
     say(found.reason);

@@ -5,7 +5,7 @@ import { serverTitle } from './s3-server.ts';
 /** Gets the servers before the first s3 suite is collected; the function returned stops them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const say = (line: string) => console.log(`S3: ${line}`);
-  const { running, outcome } = await locateServers(process.env, say);
+  const { running, outcome, programs } = await locateServers(process.env, say);
   for (const { server } of running) say(`${serverTitle(server.name)} ${server.version} (${server.how})`);
   for (const note of outcome.notes) say(note);
   project.provide(
@@ -13,6 +13,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     running.map(({ server }) => server),
   );
   project.provide('s3Outcome', outcome);
+  project.provide('faultPrograms', programs);
   return async () => {
     await Promise.all(running.map((server) => server.stop()));
   };

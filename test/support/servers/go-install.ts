@@ -6,7 +6,6 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { cacheDirectory, type Environment, type FoundProgram, findCommand } from './find-program.ts';
 import { cachedProgram, type GoProgram } from './pinned.ts';
-import { serverTitle } from './s3-server.ts';
 
 const LONGEST_BUILD_MS = 20 * 60_000;
 const PROGRESS_EVERY_MS = 15_000;
@@ -20,7 +19,7 @@ export async function goInstall(
   program: GoProgram,
   say: (line: string) => void,
 ): Promise<FoundProgram | { readonly reason: string }> {
-  const title = serverTitle(program.server);
+  const { title } = program;
   const go = await findCommand(env, 'go');
   if (!go) return { reason: `no Go to build ${title} with` };
   const installed = await goVersion(go);
@@ -38,7 +37,7 @@ export async function goInstall(
       );
       await build(go, { ...env, GOBIN: scratch, CGO_ENABLED: '0' }, program, say);
       const path = cachedProgram(directory, program);
-      await rename(join(scratch, program.command), path);
+      await rename(join(scratch, program.installedAs ?? program.command), path);
       return { path, version: program.version, how: 'built by go install' };
     } finally {
       await rm(scratch, { recursive: true, force: true });
@@ -70,7 +69,7 @@ async function build(
   });
   const progress = setInterval(() => {
     const seconds = Math.round((Date.now() - started) / 1000);
-    say(`building ${serverTitle(program.server)}: ${seconds} s, ${lines} steps, now ${lastLine}`);
+    say(`building ${program.title}: ${seconds} s, ${lines} steps, now ${lastLine}`);
   }, PROGRESS_EVERY_MS);
   const kill = () => child.kill();
   process.once('exit', kill);

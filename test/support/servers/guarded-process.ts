@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,10 +28,12 @@ rm -rf "$directory"
 export interface GuardedProcess {
   readonly url: string;
   stop(): Promise<void>;
+  /** Ends it at once, by SIGKILL. */
+  kill(): Promise<void>;
 }
 
 /**
- * Starts a server on a free loopback port, in a fresh folder, and waits until `healthPath` answers 200.
+ * Starts a server on a free loopback port, or at `address`, in a fresh folder, and waits until `healthPath` answers 200.
  * Throws with the end of its output when it does not come up.
  */
 export async function startGuarded(options: {
@@ -39,9 +41,10 @@ export async function startGuarded(options: {
   readonly arguments: (place: { readonly address: string; readonly directory: string }) => readonly string[];
   readonly env: Environment;
   readonly healthPath: string;
+  readonly address?: string;
 }): Promise<GuardedProcess> {
   const directory = await mkdtemp(join(tmpdir(), 'sealed-memory-test-'));
-  const address = `127.0.0.1:${await freePort()}`;
+  const address = options.address ?? `127.0.0.1:${await freePort()}`;
   const child = spawn(
     'sh',
     ['-c', GUARD, 'sh', directory, options.program, ...options.arguments({ address, directory })],
@@ -63,6 +66,12 @@ export async function startGuarded(options: {
     child.stdin.end();
     await ended;
   };
+  const kill = async () => {
+    // The whole group: the shell, its watcher and the server.
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    await ended;
+    await rm(directory, { recursive: true, force: true });
+  };
   const deadline = Date.now() + START_WITHIN_MS;
   while (!(await answers(`http://${address}${options.healthPath}`))) {
     if (child.exitCode !== null || Date.now() > deadline) {
@@ -71,7 +80,7 @@ export async function startGuarded(options: {
     }
     await sleep(50);
   }
-  return { url: `http://${address}`, stop };
+  return { url: `http://${address}`, stop, kill };
 }
 
 async function answers(url: string): Promise<boolean> {

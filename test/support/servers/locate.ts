@@ -1,10 +1,10 @@
 import { startMinio, startVersitygw } from './binary.ts';
 import { startMinioContainer } from './docker.ts';
 import { useEndpoint } from './endpoint.ts';
-import { type Environment, findProgram } from './find-program.ts';
+import { type Environment, type FoundProgram, findProgram } from './find-program.ts';
 import { goInstall } from './go-install.ts';
-import { type GoProgram, MINIO, VERSITYGW } from './pinned.ts';
-import { type Attempt, type RunningServer, type S3Outcome, serverTitle } from './s3-server.ts';
+import { type GoProgram, MINIO, TOXIPROXY, VERSITYGW } from './pinned.ts';
+import type { Attempt, FaultPrograms, RunningServer, S3Outcome } from './s3-server.ts';
 
 const HOW_TO_GET_MINIO =
   'start Docker, or put a minio binary on PATH, or install Go (MinIO is then built once), or set TEST_S3=<endpoint URL> with AWS credentials';
@@ -12,6 +12,7 @@ const HOW_TO_GET_MINIO =
 export interface Located {
   readonly running: readonly RunningServer[];
   readonly outcome: S3Outcome;
+  readonly programs: FaultPrograms;
 }
 
 /**
@@ -25,17 +26,42 @@ export async function locateServers(env: Environment, say: (line: string) => voi
   const minio = await locateMinio(env, wanted, say);
   if ('reason' in minio) {
     const notRun = wanted ? `TEST_S3=${wanted}, but ${minio.reason}` : HOW_TO_GET_MINIO;
-    return { running: [], outcome: { notRun, notes: [], fails: inCi || wanted !== '' } };
+    return { running: [], outcome: { notRun, notes: [], fails: inCi || wanted !== '' }, programs: {} };
   }
   const first = minio.running;
-  if (first.server.name === 'versitygw') return { running: [first], outcome: { notes: [], fails: false } };
+  if (first.server.name === 'versitygw') {
+    return { running: [first], outcome: { notes: [], fails: false }, programs: {} };
+  }
   const mayBuild = inCi || first.server.binary !== undefined;
   const versitygw = await fromBinary(env, VERSITYGW, { mayBuild, say });
-  if ('running' in versitygw) {
-    return { running: [first, versitygw.running], outcome: { notes: [], fails: false } };
+  const { programs, notes: missing } = await findFaultPrograms(env, say);
+  const notes =
+    'running' in versitygw
+      ? missing
+      : [`VersityGW was not there, its suites did not run: ${versitygw.reason}`, ...missing];
+  return {
+    running: 'running' in versitygw ? [first, versitygw.running] : [first],
+    outcome: { notes, fails: inCi && notes.length > 0 },
+    programs,
+  };
+}
+
+/** Toxiproxy, built when it is missing, and a MinIO that a test may kill, which is never built for that alone. */
+async function findFaultPrograms(
+  env: Environment,
+  say: (line: string) => void,
+): Promise<{ readonly programs: FaultPrograms; readonly notes: readonly string[] }> {
+  const toxiproxy = await getProgram(env, TOXIPROXY, { mayBuild: true, say });
+  const minio = await getProgram(env, MINIO, { mayBuild: false, say });
+  const programs = {
+    ...('path' in toxiproxy && { toxiproxy: toxiproxy.path }),
+    ...('path' in minio && { minio: minio.path }),
+  };
+  if ('reason' in toxiproxy) {
+    return { programs, notes: [`the suite of network faults did not run: ${toxiproxy.reason}`] };
   }
-  const note = `VersityGW was not there, its suites did not run: ${versitygw.reason}`;
-  return { running: [first], outcome: { notes: [note], fails: inCi } };
+  const notes = 'reason' in minio ? [`MinIO was not killed and restarted: ${minio.reason}`] : [];
+  return { programs, notes };
 }
 
 async function locateMinio(env: Environment, wanted: string, say: (line: string) => void): Promise<Attempt> {
@@ -51,19 +77,27 @@ async function locateMinio(env: Environment, wanted: string, say: (line: string)
   return binary;
 }
 
-async function fromBinary(
+async function fromBinary(env: Environment, program: GoProgram, options: BuildOptions): Promise<Attempt> {
+  const found = await getProgram(env, program, options);
+  if ('reason' in found) return found;
+  const attempt = await (program === MINIO ? startMinio(found) : startVersitygw(found));
+  return 'running' in attempt ? attempt : { reason: `${program.title} from ${attempt.reason}` };
+}
+
+interface BuildOptions {
+  readonly mayBuild: boolean;
+  readonly say: (line: string) => void;
+}
+
+async function getProgram(
   env: Environment,
   program: GoProgram,
-  options: { readonly mayBuild: boolean; readonly say: (line: string) => void },
-): Promise<Attempt> {
+  { mayBuild, say }: BuildOptions,
+): Promise<FoundProgram | { readonly reason: string }> {
+  const found = await findProgram(env, program);
+  if (found) return found;
   const missing = `no ${program.command} binary on PATH or in the cache`;
-  let found = await findProgram(env, program);
-  if (!found) {
-    if (!options.mayBuild) return { reason: missing };
-    const built = await goInstall(env, program, options.say);
-    if ('reason' in built) return { reason: `${missing}, and ${built.reason}` };
-    found = built;
-  }
-  const attempt = await (program === MINIO ? startMinio(found) : startVersitygw(found));
-  return 'running' in attempt ? attempt : { reason: `${serverTitle(program.server)} from ${attempt.reason}` };
+  if (!mayBuild) return { reason: missing };
+  const built = await goInstall(env, program, say);
+  return 'reason' in built ? { reason: `${missing}, and ${built.reason}` } : built;
 }

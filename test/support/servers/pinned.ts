@@ -1,15 +1,17 @@
 import { join } from 'node:path';
-import type { S3ServerName } from './s3-server.ts';
+import { serverTitle } from './s3-server.ts';
 
 /** The last MinIO release with images and a module version that builds everywhere. */
 const MINIO_RELEASE = 'RELEASE.2025-09-07T16-13-09Z';
 
 export const MINIO_IMAGE: string = `quay.io/minio/minio:${MINIO_RELEASE}`;
 
-/** A server as a Go program at one version. */
+/** A program for the tests, written in Go, at one version. */
 export interface GoProgram {
-  readonly server: S3ServerName;
+  readonly title: string;
   readonly command: string;
+  /** What `go install` calls it, where that is not its command. */
+  readonly installedAs?: string;
   readonly module: string;
   readonly moduleVersion: string;
   readonly packagePath: string;
@@ -21,7 +23,7 @@ export interface GoProgram {
 }
 
 export const MINIO: GoProgram = {
-  server: 'minio',
+  title: serverTitle('minio'),
   command: 'minio',
   module: 'github.com/minio/minio',
   moduleVersion: 'v0.0.0-20250907161309-07c3a429bfed',
@@ -32,7 +34,7 @@ export const MINIO: GoProgram = {
 };
 
 export const VERSITYGW: GoProgram = {
-  server: 'versitygw',
+  title: serverTitle('versitygw'),
   command: 'versitygw',
   module: 'github.com/versity/versitygw',
   moduleVersion: 'v1.8.0',
@@ -40,6 +42,19 @@ export const VERSITYGW: GoProgram = {
   version: '1.8.0',
   minimumGo: [1, 25],
   buildTime: 'about a minute on two cores',
+};
+
+/** A proxy that spoils connections. */
+export const TOXIPROXY: GoProgram = {
+  title: 'Toxiproxy',
+  command: 'toxiproxy-server',
+  installedAs: 'server',
+  module: 'github.com/Shopify/toxiproxy/v2',
+  moduleVersion: 'v2.5.0',
+  packagePath: 'github.com/Shopify/toxiproxy/v2/cmd/server',
+  version: '2.5.0',
+  minimumGo: [1, 21],
+  buildTime: 'some ten seconds',
 };
 
 /** Where a built program is kept; the version is part of the name, so a new pin is built anew. */

@@ -33,8 +33,15 @@ export interface S3Outcome {
   readonly fails: boolean;
 }
 
+/** Paths of what the suite of network faults needs, where it is there. */
+export interface FaultPrograms {
+  readonly toxiproxy?: string;
+  readonly minio?: string;
+}
+
 declare module 'vitest' {
   export interface ProvidedContext {
+    faultPrograms: FaultPrograms;
     s3Servers: readonly S3Server[];
     s3Outcome: S3Outcome;
   }
