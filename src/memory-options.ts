@@ -1,15 +1,12 @@
 import { type Config, readConfig, type SuppliedSetting } from './config/config.ts';
 import type { S3Config } from './config/s3-config.ts';
-import { MemoryError } from './errors.ts';
-import { envRootKey } from './keys/env-root-key.ts';
-import type { RootKey } from './keys/root-key.ts';
 import type { Logger } from './logger.ts';
 import type { ObjectStore } from './objects/object-store.ts';
 import type { AwsCredentials } from './open-object-store.ts';
+import { openRootKeys, type RootKeyInput, type RootKeys } from './open-root-keys.ts';
 import type { ToolErrorClass } from './tool/memory-tool.ts';
 
-/** Padded base64 of 32 bytes, the 32 bytes, or whatever else holds a root key. */
-export type RootKeyInput = string | Uint8Array | RootKey;
+export type { RootKeyInput } from './open-root-keys.ts';
 
 /** What is absent is read from the environment (`.env.example` lists the variables). */
 export interface MemoryOptions {
@@ -30,7 +27,7 @@ export interface MemoryOptions {
   readonly limits?: { readonly fileBytes?: number | undefined } | undefined;
   /** Endpoint, region and kind of an S3 store. */
   readonly s3?: S3Config | undefined;
-  /** Of an S3 store; default the SDK's own search. */
+  /** Of an S3 store and of root keys in KMS; default the SDK's own search. */
   readonly credentials?: AwsCredentials | undefined;
   readonly logger?: Logger | undefined;
   /**
@@ -43,12 +40,12 @@ export interface MemoryOptions {
 /** Options and environment together, validated. */
 export interface Settings {
   readonly config: Config;
-  readonly rootKeys: readonly [RootKey, ...RootKey[]];
+  readonly rootKeys: RootKeys;
 }
 
 /** @throws MemoryError `misconfigured` with one sentence that names the setting. */
 export function readSettings(options: MemoryOptions, supplied: readonly SuppliedSetting[] = []): Settings {
-  const { store, tenant, rootKey, profile, onExists, names, limits } = options;
+  const { store, tenant, rootKey, profile, onExists, names, limits, credentials } = options;
   const given = rootKey === undefined ? [] : isList(rootKey) ? rootKey : [rootKey];
   const bringsKeys = given.length > 0;
   const config = readConfig(
@@ -60,16 +57,9 @@ export function readSettings(options: MemoryOptions, supplied: readonly Supplied
       ...(bringsKeys ? (['rootKey'] as const) : []),
     ],
   );
-  const [first, ...others] = (bringsKeys ? given : config.rootKeys).map(toRootKey);
-  if (first === undefined)
-    throw new MemoryError('misconfigured', 'rootKey is empty: give at least one root key.');
-  return { config, rootKeys: [first, ...others] };
+  return { config, rootKeys: openRootKeys(bringsKeys ? given : config.rootKeys, credentials) };
 }
 
 function isList(input: RootKeyInput | readonly RootKeyInput[]): input is readonly RootKeyInput[] {
   return Array.isArray(input);
-}
-
-function toRootKey(input: RootKeyInput): RootKey {
-  return typeof input === 'string' || input instanceof Uint8Array ? envRootKey(input) : input;
 }

@@ -6,7 +6,7 @@ import { parseTenantId, type TenantId } from './sealing/object-keys.ts';
 import type { Memory } from './tool/memory-tool.ts';
 
 export interface PoolOpenOptions {
-  /** Credentials that reach this tenant's objects and nobody else's. */
+  /** Credentials that reach this tenant's objects, and the root key in KMS for this tenant, and nobody else's. */
   readonly credentials?: AwsCredentials | undefined;
 }
 
@@ -42,7 +42,7 @@ export function createMemoryPool(options: Omit<MemoryOptions, 'tenant'> = {}): M
     if (known !== undefined && known.credentials === credentials) return known;
     base ??= openStoreOf(options, settings);
     const reached = credentials === undefined ? base : base.withCredentials(credentials);
-    const parts = wireTenant({ options, settings, base: reached, tenant });
+    const parts = wireTenant({ options, settings, base: reached, tenant, credentials });
     const entry: WarmTenant = { credentials, parts, memories: new Set(), opening: 0 };
     parts.catch(() => {
       if (warm.get(tenant) === entry) warm.delete(tenant);

@@ -4,7 +4,7 @@ import { createKeyringStore, type KeyringStore } from './keys/keyring-store.ts';
 import { silentLogger } from './logger.ts';
 import { type MemoryOptions, readSettings, type Settings } from './memory-options.ts';
 import type { ObjectStore } from './objects/object-store.ts';
-import { type BaseStore, openBaseStore, shared } from './open-object-store.ts';
+import { type AwsCredentials, type BaseStore, openBaseStore, shared } from './open-object-store.ts';
 import { pause } from './pause.ts';
 import { createLayout, type Layout, type TenantId } from './sealing/object-keys.ts';
 import { loadSodium } from './sealing/sodium.ts';
@@ -77,8 +77,10 @@ export async function wireTenant(wiring: {
   readonly settings: Settings;
   readonly base: BaseStore;
   readonly tenant: TenantId;
+  /** For root keys in KMS, instead of the ones in `options`. */
+  readonly credentials?: AwsCredentials | undefined;
 }): Promise<TenantParts> {
-  const { options, settings, base, tenant } = wiring;
+  const { options, settings, base, tenant, credentials } = wiring;
   const { config, rootKeys } = settings;
   await loadSodium();
   const prefix = config.store?.kind === 's3' ? config.store.prefix : '';
@@ -88,7 +90,7 @@ export async function wireTenant(wiring: {
   const keyrings = createKeyringStore({
     store,
     layout,
-    rootKeys,
+    rootKeys: credentials === undefined ? rootKeys.keys : rootKeys.withCredentials(credentials),
     random,
     ...(config.names !== undefined && { nameMode: config.names }),
   });

@@ -8,6 +8,7 @@ import { MemoryError } from '../src/errors.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 const OTHER_KEY = Buffer.alloc(32, 8).toString('base64');
+const KMS_KEY = 'aws-kms:arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
 const COMPLETE: Environment = {
   SEALED_MEMORY_STORE: 'memory:',
   SEALED_MEMORY_TENANT: 'acme',
@@ -311,10 +312,29 @@ describe('the root key settings', () => {
     );
   });
 
-  it('refuse a KMS key in plain words', () => {
-    const arn = 'aws-kms:arn:aws:kms:eu-central-1:111122223333:key/0';
-    const message = refusal(having({ SEALED_MEMORY_ROOT_KEY: arn }));
-    expect(message).toContain('KMS');
+  it.each([
+    ['alone', KMS_KEY, [KMS_KEY]],
+    ['before another key', `${KMS_KEY},${KEY}`, [KMS_KEY, KEY]],
+    ['behind another key', `${KEY}, ${KMS_KEY}`, [KEY, KMS_KEY]],
+  ])('take a KMS key %s, from the variable and from a file', (_, text, keys) => {
+    expect(readConfig(having({ SEALED_MEMORY_ROOT_KEY: text })).rootKeys).toEqual(keys);
+    expect(readConfig(fromFile(keyFile(text))).rootKeys).toEqual(keys);
+  });
+
+  it.each([
+    ['whose id is cut', KMS_KEY.slice(0, -1)],
+    ['without an ARN', 'aws-kms:'],
+    ['of another service', KMS_KEY.replace(':kms:', ':s3:')],
+  ])('refuse a KMS key %s, without repeating it', (_, text) => {
+    const message = refusal(having({ SEALED_MEMORY_ROOT_KEY: `${KEY},${text}` }));
+    expect(message).toContain('Key 2 of SEALED_MEMORY_ROOT_KEY is not the ARN of a KMS key');
+    expect(message).not.toContain('111122223333');
+  });
+
+  it('refuse the alias of a KMS key and say what to give instead', () => {
+    const text = 'aws-kms:arn:aws:kms:eu-central-1:111122223333:alias/memory';
+    const message = refusal(having({ SEALED_MEMORY_ROOT_KEY: text }));
+    expect(message).toMatch(/^SEALED_MEMORY_ROOT_KEY names a KMS key by an alias.*the key's own ARN/);
     expect(message).not.toContain('111122223333');
   });
 });

@@ -32,13 +32,20 @@ const LAYERS: readonly Group[] = [
   { name: 'guarded delete', layer: 3, files: /^objects\/guarded-delete/, packages: NODE },
   { name: 'condition check', layer: 3, files: /^objects\/condition-check/, packages: NODE },
   { name: 'environment root key', layer: 3, files: /^keys\/env-root-key/, packages: NODE },
+  {
+    name: 'KMS root key',
+    layer: 3,
+    files: /^keys\/kms-/,
+    packages: /^@aws-sdk\/client-kms$|^@smithy\/node-http-handler$/,
+  },
   { name: 'keyring', layer: 4, files: /^keys\/keyring/, packages: NODE },
   { name: 'vault', layer: 4, files: /^vault\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   { name: 'tool', layer: 5, files: /^tool\//, packages: new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`) },
   {
     name: 'composition',
     layer: 6,
-    files: /^(config\/.*|memory-options\.ts|open-object-store\.ts|open-memory\.ts|memory-pool\.ts)$/,
+    files:
+      /^(config\/.*|memory-options\.ts|open-object-store\.ts|open-root-keys\.ts|open-memory\.ts|memory-pool\.ts)$/,
     packages: NODE,
   },
   { name: 'agent', layer: 7, files: /^agent\//, packages: /^/ },

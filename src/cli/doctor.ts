@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { type Config, readConfig } from '../config/config.ts';
 import type { StoreLocation } from '../config/store-location.ts';
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
-import { envRootKey } from '../keys/env-root-key.ts';
 import { createKeyringStore } from '../keys/keyring-store.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openS3ObjectStore } from '../objects/s3-object-store.ts';
 import { openSqliteObjectStore } from '../objects/sqlite-object-store.ts';
+import { openRootKeys } from '../open-root-keys.ts';
 import { createLayout, type Layout } from '../sealing/object-keys.ts';
 import { loadSodium } from '../sealing/sodium.ts';
 import { type Finding, probeConditions } from './condition-probe.ts';
@@ -46,7 +46,7 @@ async function* examine({ signal }: DoctorOptions): AsyncGenerator<Finding> {
   yield { ok: true, what: `configuration: ${storeWords(location)}, tenant and root key are set` };
 
   await loadSodium();
-  const rootKeys = await attempt('root key', () => config.rootKeys.map((key) => envRootKey(key)));
+  const rootKeys = await attempt('root key', () => openRootKeys(config.rootKeys).keys);
   yield {
     ok: true,
     what: rootKeys.length === 1 ? 'root key: one' : `root keys: ${rootKeys.length}, the first wraps`,

@@ -1,3 +1,4 @@
+import { KMS_SCHEME, parseKeyArn } from '../keys/kms-key-arn.ts';
 import { fromBase64 } from '../sealing/base64.ts';
 import { createLayout, parseTenantId, type TenantId } from '../sealing/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../sealing/size.ts';
@@ -20,7 +21,10 @@ export interface Config {
   readonly store: StoreLocation | undefined;
   /** Absent only in a pool. */
   readonly tenant: TenantId | undefined;
-  /** Canonical base64 of 32 bytes each; the first wraps, all unwrap. Empty only when the caller brings its own. */
+  /**
+   * Each canonical base64 of 32 bytes, or `aws-kms:` and a key ARN; the first wraps, all unwrap. Empty only when the
+   * caller brings its own.
+   */
   readonly rootKeys: readonly string[];
   readonly profile: 'doc' | 'sdk';
   readonly onExists: 'error' | 'overwrite';
@@ -153,13 +157,12 @@ function parseRootKeys(texts: readonly string[], label: string): readonly string
   const keys = texts.map((text, index) => {
     const key = text.trim();
     const which = texts.length === 1 ? label : `Key ${index + 1} of ${label}`;
-    if (key.startsWith('aws-kms:')) {
+    if (key.startsWith(KMS_SCHEME)) {
+      parseKeyArn(key.slice(KMS_SCHEME.length), which);
+    } else if (fromBase64(key)?.length !== 32) {
       throw misconfigured(
-        `${which} names a KMS key, which this version cannot use: give base64 of 32 bytes.`,
+        `${which} is not base64 of 32 bytes (44 characters, the last one "="), nor "${KMS_SCHEME}" and a key ARN.`,
       );
-    }
-    if (fromBase64(key)?.length !== 32) {
-      throw misconfigured(`${which} is not base64 of 32 bytes (44 characters, the last one "=").`);
     }
     return key;
   });

@@ -1,0 +1,141 @@
+import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+
+type Failure = readonly [MemoryErrorCode, string];
+
+const REFUSED: Failure = ['integrity', 'a wrapped keyring key was refused by its root key'];
+const BAD_CREDENTIALS: Failure = [
+  'access_denied',
+  'KMS refused the credentials: check the access key, its secret and whether they have expired.',
+];
+const DENIED: Failure = [
+  'access_denied',
+  'KMS denied access: check the key policy and the permissions kms:GenerateDataKey and kms:Decrypt for this tenant.',
+];
+const NO_CREDENTIALS: Failure = [
+  'access_denied',
+  'No credentials for KMS were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
+];
+const OVERLOADED: Failure = ['unavailable', 'KMS asks for fewer requests.'];
+const FAILED: Failure = ['unavailable', 'KMS failed.'];
+const LATE: Failure = ['timeout', 'KMS did not answer in time.'];
+const WRONG_KEY: Failure = [
+  'misconfigured',
+  'The KMS key cannot be a root key: it must be a symmetric key for encryption and decryption.',
+];
+const NOT_KMS: Failure = [
+  'misconfigured',
+  'The endpoint did not answer as KMS does: check AWS_ENDPOINT_URL_KMS and AWS_ENDPOINT_URL, which hold for KMS too.',
+];
+
+/** By the name of the error. */
+const BY_NAME: Readonly<Record<string, Failure>> = {
+  InvalidCiphertextException: REFUSED,
+  IncorrectKeyException: REFUSED,
+  DisabledException: ['key_unavailable', 'The KMS key is disabled: enable it.'],
+  KMSInvalidStateException: [
+    'key_unavailable',
+    'The KMS key is in a state that allows no use, such as pending deletion: cancel the deletion or restore it.',
+  ],
+  NotFoundException: ['key_unavailable', 'The KMS key does not exist in the region and account of its ARN.'],
+  AccessDeniedException: DENIED,
+  InvalidGrantTokenException: DENIED,
+  UnrecognizedClientException: BAD_CREDENTIALS,
+  InvalidClientTokenId: BAD_CREDENTIALS,
+  InvalidAccessKeyId: BAD_CREDENTIALS,
+  ExpiredTokenException: BAD_CREDENTIALS,
+  ExpiredToken: BAD_CREDENTIALS,
+  InvalidSignatureException: BAD_CREDENTIALS,
+  SignatureDoesNotMatch: BAD_CREDENTIALS,
+  IncompleteSignature: BAD_CREDENTIALS,
+  MissingAuthenticationToken: BAD_CREDENTIALS,
+  MissingAuthenticationTokenException: BAD_CREDENTIALS,
+  TokenProviderError: BAD_CREDENTIALS,
+  CredentialsProviderError: NO_CREDENTIALS,
+  ThrottlingException: OVERLOADED,
+  Throttling: OVERLOADED,
+  LimitExceededException: OVERLOADED,
+  TooManyRequestsException: OVERLOADED,
+  RequestLimitExceeded: OVERLOADED,
+  KeyUnavailableException: ['unavailable', 'The KMS key is not available at the moment.'],
+  DependencyTimeoutException: FAILED,
+  KMSInternalException: FAILED,
+  InvalidKeyUsageException: WRONG_KEY,
+  UnsupportedOperationException: WRONG_KEY,
+  InvalidArnException: ['misconfigured', 'KMS does not accept the ARN of the root key.'],
+  ValidationException: ['misconfigured', 'KMS does not accept the request: check the ARN of the root key.'],
+  AbortError: ['aborted', 'The caller gave up.'],
+};
+
+/** Codes of `node:net`, `node:dns` and `node:tls`. */
+const UNREACHED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+]);
+const BROKEN_OFF = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
+const UNTRUSTED = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(VERIFY|GET_ISSUER))/;
+
+/** The one error for a wrapped key, or an answer about it, that is not what this root key made for this context. */
+export function kmsRefusal(): MemoryError {
+  return new MemoryError(...REFUSED);
+}
+
+/** An error of the SDK in the operator's words: no ARN, region, account or endpoint is named. */
+export function kmsFailure(error: unknown): MemoryError {
+  if (error instanceof MemoryError) return error;
+  const fields = describe(error);
+  const [code, message] = classify(fields);
+  // Refusals are uniform, and an unreadable answer may have been quoted with the key that stands in it.
+  const isTold = code !== 'integrity' && !fields.quotesAnswer;
+  return new MemoryError(code, message, isTold ? { cause: error } : {});
+}
+
+interface SdkError {
+  readonly name: string;
+  readonly code: string;
+  readonly status: number | undefined;
+  readonly quotesAnswer: boolean;
+}
+
+function classify({ name, code, status }: SdkError): Failure {
+  const known = Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : undefined;
+  if (known !== undefined) return known;
+  return status === undefined ? byNetwork(name, code) : byStatus(status);
+}
+
+function byStatus(status: number): Failure {
+  if (status === 401 || status === 403) return DENIED;
+  if (status === 408) return LATE;
+  if (status === 429) return OVERLOADED;
+  return status >= 500 && status !== 501 ? FAILED : NOT_KMS;
+}
+
+function byNetwork(name: string, code: string): Failure {
+  if (UNREACHED.has(code)) return ['unavailable', 'KMS cannot be reached.'];
+  if (BROKEN_OFF.has(code)) return ['unavailable', 'The connection to KMS broke.'];
+  // The SDK calls a connection that broke a TimeoutError too.
+  if (name === 'TimeoutError' || code === 'ETIMEDOUT') return LATE;
+  if (UNTRUSTED.test(code)) {
+    return ['misconfigured', 'The certificate of KMS is not trusted, or its endpoint does not speak TLS.'];
+  }
+  return ['misconfigured', 'No request could be made to KMS: check its endpoint and region.'];
+}
+
+function describe(error: unknown): SdkError {
+  const { name, code, $metadata, $response } = (typeof error === 'object' && error !== null ? error : {}) as {
+    readonly name?: unknown;
+    readonly code?: unknown;
+    readonly $metadata?: { readonly httpStatusCode?: number };
+    readonly $response?: { readonly statusCode?: number };
+  };
+  const status = $metadata?.httpStatusCode ?? $response?.statusCode;
+  return {
+    name: typeof name === 'string' ? name : '',
+    code: typeof code === 'string' ? code : '',
+    status,
+    quotesAnswer: error instanceof SyntaxError || (status !== undefined && status < 300),
+  };
+}

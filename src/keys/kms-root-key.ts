@@ -1,0 +1,138 @@
+import type { DecryptCommand, GenerateDataKeyCommand, KMSClient, KMSClientConfig } from '@aws-sdk/client-kms';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+
+import { throwIfAborted, untilAborted } from '../pause.ts';
+import { kmsFailure, kmsRefusal } from './kms-errors.ts';
+import { KMS_SCHEME, parseKeyArn, regionOf } from './kms-key-arn.ts';
+import type { KeyringContext, RootKey } from './root-key.ts';
+
+export interface KmsRootKeyOptions {
+  /** `arn:aws:kms:REGION:ACCOUNT:key/ID` of a symmetric encryption key. */
+  readonly keyArn: string;
+  /** The region of the ARN when absent. */
+  readonly region?: string | undefined;
+  /** `AWS_ENDPOINT_URL_KMS`, `AWS_ENDPOINT_URL` or the region's own when absent, as the SDK finds them. */
+  readonly endpoint?: string | undefined;
+  /** The SDK's default chain when absent. */
+  readonly credentials?: NonNullable<KMSClientConfig['credentials']> | undefined;
+  /** Shared with other root keys; a pool of its own when absent. */
+  readonly connections?: KmsConnections | undefined;
+  /** Instead of a client made from the four above; whoever made it destroys it. */
+  readonly client?: KMSClient | undefined;
+}
+
+/** A pool of kept-alive connections. An idle one does not keep the process from ending. */
+export type KmsConnections = NodeHttpHandler;
+
+/** The SDK, which is loaded at the first use of a root key, and a client of it. */
+interface Kms {
+  readonly client: KMSClient;
+  readonly GenerateDataKey: typeof GenerateDataKeyCommand;
+  readonly Decrypt: typeof DecryptCommand;
+}
+
+interface Answer {
+  readonly KeyId?: string | undefined;
+  readonly Plaintext?: Uint8Array | undefined;
+}
+
+const KEY_BYTES = 32;
+/** What KMS takes at most as a ciphertext; it fits into a keyring. */
+const MAX_WRAPPED_BYTES = 6_144;
+
+export function openKmsConnections(): KmsConnections {
+  return new NodeHttpHandler({
+    connectionTimeout: 5_000,
+    socketTimeout: 10_000,
+    requestTimeout: 15_000,
+    throwOnRequestTimeout: true,
+  });
+}
+
+/**
+ * A root key in AWS KMS, where every use of it can be granted, logged and revoked; it never comes into the process
+ * (docs/format.md, "Root keys"). The SDK tries a request three times before `unavailable` or `timeout`.
+ *
+ * @throws MemoryError `misconfigured` when `keyArn` is no key ARN; aliases are refused.
+ */
+export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
+  const keyArn = parseKeyArn(options.keyArn, 'keyArn');
+  let opened: Promise<Kms> | undefined;
+
+  async function open(): Promise<Kms> {
+    const sdk = await import('@aws-sdk/client-kms');
+    const { endpoint, credentials } = options;
+    const client =
+      options.client ??
+      new sdk.KMSClient({
+        region: options.region ?? regionOf(keyArn),
+        maxAttempts: 3,
+        requestHandler: options.connections ?? openKmsConnections(),
+        ...(endpoint !== undefined && { endpoint }),
+        ...(credentials !== undefined && { credentials }),
+      });
+    return { client, GenerateDataKey: sdk.GenerateDataKeyCommand, Decrypt: sdk.DecryptCommand };
+  }
+
+  async function ask<T>(
+    send: (kms: Kms, http: { readonly abortSignal?: AbortSignal }) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    throwIfAborted(signal);
+    opened ??= open();
+    try {
+      const work = opened.then((kms) => send(kms, signal === undefined ? {} : { abortSignal: signal }));
+      return await untilAborted(work, signal);
+    } catch (error) {
+      throwIfAborted(signal);
+      throw kmsFailure(error);
+    }
+  }
+
+  return {
+    id: KMS_SCHEME + keyArn,
+    async generate(context, { signal } = {}) {
+      const answer = await ask(({ client, GenerateDataKey }, http) => {
+        const request = { KeyId: keyArn, KeySpec: 'AES_256', EncryptionContext: pairsOf(context) } as const;
+        return client.send(new GenerateDataKey(request), http);
+      }, signal);
+      const key = takeKey(answer, keyArn);
+      const wrapped = answer.CiphertextBlob;
+      if (wrapped === undefined || !isWrappedLength(wrapped.length)) throw kmsRefusal();
+      return { key, wrapped: Uint8Array.from(wrapped) };
+    },
+    async unwrap(wrapped, context, { signal } = {}) {
+      if (!isWrappedLength(wrapped.length)) throw kmsRefusal();
+      const answer = await ask(({ client, Decrypt }, http) => {
+        const request = {
+          KeyId: keyArn,
+          CiphertextBlob: wrapped,
+          EncryptionContext: pairsOf(context),
+          EncryptionAlgorithm: 'SYMMETRIC_DEFAULT',
+        } as const;
+        return client.send(new Decrypt(request), http);
+      }, signal);
+      return takeKey(answer, keyArn);
+    },
+  };
+}
+
+/** The five pairs of the format and nothing else that the object may carry. */
+function pairsOf({ app, keyring, kind, tenant, version }: KeyringContext): Record<string, string> {
+  return { app, keyring, kind, tenant, version };
+}
+
+/** The key of an answer, in an array of its own; the SDK's, which may lie in a shared buffer, is overwritten. */
+function takeKey({ KeyId, Plaintext }: Answer, keyArn: string): Uint8Array {
+  const key = Plaintext && Uint8Array.from(Plaintext);
+  Plaintext?.fill(0);
+  if (KeyId !== keyArn || key?.length !== KEY_BYTES) {
+    key?.fill(0);
+    throw kmsRefusal();
+  }
+  return key;
+}
+
+function isWrappedLength(length: number): boolean {
+  return length >= 1 && length <= MAX_WRAPPED_BYTES;
+}

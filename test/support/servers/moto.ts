@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { cacheDirectory, type Environment, findCommand } from './find-program.ts';
+import { startGuarded } from './guarded-process.ts';
+
+const MOTO_VERSION = '5.2.5';
+const INSTALL_WITHIN_MS = 5 * 60_000;
+
+/** moto's server, which speaks for many services of AWS, KMS among them. */
+export interface MotoServer {
+  readonly endpoint: string;
+  readonly version: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * moto of this run alone, from a virtual environment in the cache folder, which is made once. Never throws: what is
+ * missing is told in one line.
+ */
+export async function startMoto(
+  env: Environment,
+  say: (line: string) => void,
+): Promise<MotoServer | { readonly reason: string }> {
+  try {
+    const python = await motoPython(env, say);
+    if (typeof python === 'object') return python;
+    const { url, stop } = await startGuarded({
+      program: python,
+      arguments: ({ address }) => {
+        const [host = '', port = ''] = address.split(':');
+        return ['-m', 'moto.server', '-H', host, '-p', port];
+      },
+      env: {},
+      healthPath: '/moto-api/',
+    });
+    return { endpoint: url, version: MOTO_VERSION, stop };
+  } catch (error) {
+    return { reason: `moto: ${firstLine(error)}` };
+  }
+}
+
+/** The interpreter of the virtual environment that holds moto. */
+async function motoPython(
+  env: Environment,
+  say: (line: string) => void,
+): Promise<string | { readonly reason: string }> {
+  const cache = cacheDirectory(env);
+  const place = join(cache, `moto-${MOTO_VERSION}`);
+  const interpreter = join('bin', 'python3');
+  if (await exists(join(place, interpreter))) return join(place, interpreter);
+  // 300 MB are more than a newcomer expects of a first test run.
+  if (env['CI'] !== 'true')
+    return { reason: 'moto is not installed; CI=true installs it, once, 300 MB from PyPI' };
+  const python = await findCommand(env, 'python3');
+  if (python === undefined) return { reason: 'no python3 to run moto with' };
+  const run = promisify(execFile);
+  const works = await run(python, ['-c', 'import venv, ensurepip'], { timeout: 30_000 }).catch(
+    () => undefined,
+  );
+  if (works === undefined) return { reason: 'python3 has no venv to install moto into' };
+  await mkdir(cache, { recursive: true });
+  const scratch = await mkdtemp(join(cache, 'build-'));
+  try {
+    say(`installing moto ${MOTO_VERSION} from PyPI, once, about a minute; it is kept in ${place}`);
+    const options = { timeout: INSTALL_WITHIN_MS, maxBuffer: 2 ** 24 };
+    await run(python, ['-m', 'venv', scratch], options);
+    const pip = [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      `moto[server]==${MOTO_VERSION}`,
+    ];
+    await run(join(scratch, interpreter), pip, options);
+    // The interpreter finds its packages by its own place, so a finished environment may be moved as a whole.
+    await rename(scratch, place).catch(async (error: unknown) => {
+      if (!(await exists(join(place, interpreter)))) throw error;
+    });
+    return join(place, interpreter);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function firstLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.split('\n')[0] ?? '';
+}
