@@ -162,13 +162,17 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
   }
 
   async function load({ create = false, signal }: LoadRequest = {}): Promise<LoadedKeyring | undefined> {
-    for (;;) {
+    for (let looks = 1; ; looks++) {
       refuseClosed();
       if (cached !== undefined && isWithin(cached.since, ttlMs)) return cached.loaded;
       if (failure !== undefined && isWithin(failure.since, FAILURE_MS)) throw failure.error;
-      const joined = current() ?? start({ create, anew: false });
+      const earlier = current();
+      const joined = earlier ?? start({ create, anew: false });
       const loaded = await joined.flight.join(signal);
-      if (loaded !== undefined || !create || joined.create) return loaded;
+      if (loaded !== undefined || joined.create) return loaded;
+      // A look that began before this call may have missed a keyring that was created before it.
+      const isFresh = earlier === undefined || looks > 1;
+      if (isFresh && !create) return undefined;
     }
   }
 

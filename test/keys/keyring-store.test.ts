@@ -178,6 +178,26 @@ describe('KeyringStore.load', () => {
     expect(created?.epoch).toBe(1);
   });
 
+  it('does not answer with the absence that a load begun earlier has seen', async () => {
+    const [seen, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { store } = tapped({
+      async get(...args) {
+        const stored = await base.get(...args);
+        seen.resolve();
+        await answer.promise;
+        return stored;
+      },
+    });
+    const shared = keyrings({ store });
+    const earlier = shared.load();
+    await seen.promise;
+    await keyrings().load({ create: true });
+    const later = shared.load();
+    answer.resolve();
+    expect(await later).toBeDefined();
+    await earlier.catch(() => undefined);
+  });
+
   it('writes names in the configured mode at creation', async () => {
     const created = await keyrings({ nameMode: 'plain' }).load({ create: true });
     expect(created?.names.mode).toBe('plain');
