@@ -1,0 +1,164 @@
+import { MemoryError } from '../../src/errors.ts';
+import type { DeleteTarget, ETag, ObjectStore, WriteResult } from '../../src/objects/object-store.ts';
+import { TOMBSTONE_BYTES } from '../../src/sealing/size.ts';
+import { underWay } from './history.ts';
+import type { Bug } from './process.ts';
+import type { StoreClass } from './sim-store.ts';
+import { LAYOUT, pathOf } from './tenant.ts';
+import type { Theme } from './workload.ts';
+
+export interface SeededBug extends Bug {
+  readonly storeClasses: readonly StoreClass[];
+  /** The theme in which it shows soonest. */
+  readonly themeName: Theme['name'];
+}
+
+const BOTH: readonly StoreClass[] = ['guarded', 'unguarded'];
+const REGISTER = `${LAYOUT.tenantPrefix}journal/register`;
+
+/** Mistakes that the protocols are there to avoid: each of them has to be found. */
+export const BUGS: Readonly<Record<string, SeededBug>> = {
+  'no If-Match on edits': {
+    themeName: 'one file',
+    storeClasses: BOTH,
+    above: (store) => ({
+      ...store,
+      put: (key, body, options) =>
+        store.put(
+          key,
+          body,
+          isFile(key) && typeof options.mode === 'object' ? { mode: 'overwrite' } : options,
+        ),
+    }),
+  },
+  'a blind resend after 412': {
+    themeName: 'one file',
+    storeClasses: BOTH,
+    above: (store) => ({
+      ...store,
+      async put(key, body, options) {
+        const answer = await store.put(key, body, options);
+        if (!isFile(key) || typeof options.mode !== 'object' || !isConflict(answer, 'changed')) return answer;
+        const found = await store.head(key);
+        return found === undefined ? answer : store.put(key, body, { mode: { ifMatch: found.etag } });
+      },
+    }),
+  },
+  'no undo in create clashes': {
+    themeName: 'clashes',
+    storeClasses: BOTH,
+    above(store) {
+      const created = new Set<ETag>();
+      return {
+        ...store,
+        async put(key, body, options) {
+          const answer = await store.put(key, body, options);
+          const isCreate = underWay.getStore()?.command.command === 'create';
+          if (isCreate && 'etag' in answer) created.add(answer.etag);
+          return answer;
+        },
+        async delete(targets, options) {
+          const isCreate = underWay.getStore()?.command.command === 'create';
+          const isUndo = targets.every(({ ifMatch }) => ifMatch !== undefined && created.has(ifMatch));
+          return isCreate && isUndo ? [] : store.delete(targets, options);
+        },
+      };
+    },
+  },
+  'a delete batch resent without a new listing': {
+    themeName: 'directories',
+    storeClasses: BOTH,
+    above: (store) => ({ ...store, delete: resent(store) }),
+    below: (store) => ({ ...store, delete: resent(store) }),
+  },
+  'a plain DELETE instead of the guarded one': {
+    themeName: 'one file',
+    storeClasses: BOTH,
+    above: (store) => ({
+      ...store,
+      delete: (targets, options) => store.delete(unconditional(targets), options),
+    }),
+  },
+  'a tombstone overwritten young': {
+    themeName: 'one file',
+    storeClasses: ['unguarded'],
+    below: (store) => ({
+      ...store,
+      async head(key, options) {
+        const found = await store.head(key, options);
+        return found?.size === TOMBSTONE_BYTES ? { ...found, servedAt: found.servedAt + 3_600_000 } : found;
+      },
+    }),
+  },
+  'no lease check before a delete batch': {
+    themeName: 'moving directories',
+    storeClasses: BOTH,
+    above(store) {
+      const holders = new Set<unknown>();
+      return {
+        ...store,
+        async put(key, body, options) {
+          const answer = await store.put(key, body, options);
+          if (key !== REGISTER) return answer;
+          const operation = underWay.getStore();
+          if ('etag' in answer) holders.add(operation);
+          else if (holders.has(operation)) return { etag: 'still ours' as ETag };
+          return answer;
+        },
+      };
+    },
+  },
+  'the register set idle before the deletes': {
+    themeName: 'moving directories',
+    storeClasses: BOTH,
+    above(store) {
+      const held = new Map<unknown, DeleteTarget[]>();
+      return {
+        ...store,
+        async put(key, body, options) {
+          const answer = await store.put(key, body, options);
+          const operation = underWay.getStore();
+          const targets = held.get(operation) ?? [];
+          if (key !== REGISTER || targets.length === 0) return answer;
+          held.delete(operation);
+          await store.delete(targets);
+          return answer;
+        },
+        async delete(targets, options) {
+          const operation = underWay.getStore();
+          const command = operation?.command;
+          const isMove =
+            command?.command === 'rename' &&
+            targets.every(({ key }) => pathOf(key).startsWith(`${command.old_path}/`));
+          if (!isMove) return store.delete(targets, options);
+          held.set(operation, [...targets]);
+          return [];
+        },
+      };
+    },
+  },
+};
+
+function isFile(key: string): boolean {
+  return key.startsWith(LAYOUT.data);
+}
+
+function isConflict(answer: WriteResult, conflict: string): boolean {
+  return 'conflict' in answer && answer.conflict === conflict;
+}
+
+function unconditional(targets: readonly DeleteTarget[]): readonly DeleteTarget[] {
+  return targets.map(({ key }) => ({ key }));
+}
+
+/** Sends a batch without an answer again as it was, and takes the second answer for that of both. */
+function resent(store: ObjectStore): ObjectStore['delete'] {
+  return async (targets, options) => {
+    try {
+      return await store.delete(targets, options);
+    } catch (error) {
+      if (!(error instanceof MemoryError) || error.code !== 'outcome_unknown') throw error;
+      return store.delete(unconditional(targets), options);
+    }
+  };
+}

@@ -1,0 +1,172 @@
+import { END, type Program, type Step, type Tree } from './program.ts';
+
+/** An operation as the checker sees it: what it may have done, and between which instants. */
+export interface Claim {
+  readonly label: string;
+  readonly start: number;
+  /** No step is taken later than this. */
+  readonly end: number;
+  readonly program: Program;
+  /** It need not come to its end. */
+  readonly mayStop: boolean;
+  /** Instants at which it probably looked and changed something: a search that follows them is soon over. */
+  readonly hints: Hints;
+}
+
+export interface Hints {
+  readonly looked: readonly number[];
+  /** Its own changes, and where these fail it those of anybody who may have finished it. */
+  readonly landed: readonly Change[];
+  readonly anybody: readonly Change[];
+}
+
+interface Change {
+  readonly at: number;
+  readonly path: string;
+}
+
+export type Verdict =
+  | { readonly explained: true; readonly tree: Tree; readonly states: number }
+  /** `stuck`: operations that found no place in the attempt that came furthest; `tree`: what it led to. */
+  | {
+      readonly explained: false;
+      readonly stuck: readonly string[];
+      readonly tree: Tree;
+      readonly states: number;
+      /** The search was given up; there may be an explanation. */
+      readonly exhausted: boolean;
+    };
+
+interface Under {
+  readonly claim: Claim;
+  /** Undefined: it is over, or has not come to anything. */
+  readonly program: Program | undefined;
+  /** Hints that have been followed. */
+  readonly changed: readonly Change[];
+}
+
+const MOST_STATES = 200_000;
+
+/**
+ * Whether an order of steps exists in which every operation does what its answer says between its call and its
+ * answer: the search of Wing and Gong, with Lowe's memory of states that were met before.
+ */
+export function check(claims: readonly Claim[], initial: Tree, mostStates: number = MOST_STATES): Verdict {
+  const met = new Set<string>();
+  let furthest: { readonly left: readonly Under[]; readonly tree: Tree } | undefined;
+
+  function search(given: readonly Under[], before: Tree): Tree | undefined {
+    const { all, tree } = takeLooks(given, before);
+    const left = all.filter(({ program }) => program !== undefined);
+    if (furthest === undefined || left.length < furthest.left.length) furthest = { left, tree };
+    if (left.every(isStoppable)) return tree;
+    const key = keyOf(all, tree);
+    if (met.has(key) || met.size >= mostStates) return undefined;
+    met.add(key);
+    for (const { at, step } of candidates(all, tree)) {
+      const found = search(taken(all, { at, step, tree }), step.tree);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  const begun = claims.map((claim) => ({ claim, program: claim.program, changed: [] }));
+  const explained = search(
+    begun.toSorted((one, other) => one.claim.start - other.claim.start),
+    initial,
+  );
+  const states = met.size;
+  if (explained !== undefined) return { explained: true, tree: explained, states };
+  const stuck = (furthest?.left ?? []).filter((each) => !isStoppable(each)).map(({ claim }) => claim.label);
+  const tree = furthest?.tree ?? initial;
+  return { explained: false, stuck, tree, states, exhausted: states >= mostStates };
+}
+
+/** A step that only looks, and stops nobody, hinders nothing that is still to come: it is taken at once. */
+function takeLooks(
+  given: readonly Under[],
+  tree: Tree,
+): { readonly all: readonly Under[]; readonly tree: Tree } {
+  let all = given;
+  for (;;) {
+    const at = all.findIndex(
+      (each) =>
+        each.program?.onlyLooks &&
+        mayMove(all, each) &&
+        !all.some((other) => isOver(other, each.claim.start)) &&
+        each.program.steps(tree).length > 0,
+    );
+    const step = all[at]?.program?.steps(tree)[0];
+    if (step === undefined) return { all, tree };
+    all = taken(all, { at, step, tree });
+  }
+}
+
+/** It has begun before every other operation that is left had to be over. */
+function mayMove(all: readonly Under[], { claim }: Under): boolean {
+  return all.every(
+    (other) => other.program === undefined || isStoppable(other) || claim.start <= other.claim.end,
+  );
+}
+
+function isStoppable({ claim, program }: Under): boolean {
+  return program === undefined || claim.mayStop || program.ended;
+}
+
+function candidates(
+  all: readonly Under[],
+  tree: Tree,
+): readonly { readonly at: number; readonly step: Step }[] {
+  return all
+    .flatMap((each, at) => {
+      if (each.program === undefined || !mayMove(all, each)) return [];
+      return each.program.steps(tree).map((step) => ({ at, step, hint: hintFor(each, tree, step.tree) }));
+    })
+    .toSorted((one, other) => one.hint - other.hint);
+}
+
+function hintFor({ claim, changed }: Under, before: Tree, after: Tree): number {
+  const { looked, landed, anybody } = claim.hints;
+  const path = before === after ? undefined : differingPath(before, after);
+  const isNext = (change: Change): boolean => change.path === path && !changed.includes(change);
+  const likely = path === undefined ? looked[0] : (landed.find(isNext) ?? anybody.find(isNext))?.at;
+  return likely ?? (claim.mayStop ? Number.POSITIVE_INFINITY : claim.end);
+}
+
+function followed({ claim, changed }: Under, before: Tree, after: Tree): readonly Change[] {
+  if (before === after) return [];
+  const path = differingPath(before, after);
+  const { landed, anybody } = claim.hints;
+  const change = [...landed, ...anybody].find((each) => each.path === path && !changed.includes(each));
+  return change === undefined ? [] : [change];
+}
+
+function differingPath(before: Tree, after: Tree): string | undefined {
+  return [...before.keys(), ...after.keys()].find((path) => before.get(path) !== after.get(path));
+}
+
+/** The operations after a step. Those that could stop, and are over before this one began, have stopped. */
+function taken(
+  all: readonly Under[],
+  move: { readonly at: number; readonly step: Step; readonly tree: Tree },
+): readonly Under[] {
+  const { step, tree } = move;
+  const start = all[move.at]?.claim.start ?? 0;
+  return all.map((each, at) => {
+    if (at !== move.at) return isOver(each, start) ? { ...each, program: undefined } : each;
+    const program = step.rest === END ? undefined : step.rest;
+    return { ...each, program, changed: [...each.changed, ...followed(each, tree, step.tree)] };
+  });
+}
+
+function isOver(under: Under, instant: number): boolean {
+  return under.program !== undefined && isStoppable(under) && under.claim.end < instant;
+}
+
+function keyOf(all: readonly Under[], tree: Tree): string {
+  const files = [...tree].map(([path, text]) => `${path}=${text}`).sort();
+  const programs = all.map(({ program, claim }) =>
+    program === undefined ? '' : program === claim.program ? '-' : program.key,
+  );
+  return `${files.join()}#${programs.join()}`;
+}

@@ -1,0 +1,105 @@
+import { MemoryError } from '../../src/errors.ts';
+import type { Chance } from './chance.ts';
+import { type Attempt, drawAttempt, type Weather } from './faults.ts';
+import { type Operation, underWay } from './history.ts';
+import type { Life } from './life.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Trace } from './trace.ts';
+
+/** How one attempt is being executed at the server. */
+export interface Execution {
+  readonly part: 'all' | 'some';
+  /** The client has given this attempt up before it was executed. */
+  readonly late: boolean;
+  readonly operation: Operation | undefined;
+}
+
+export interface Request<T> {
+  readonly label: string;
+  readonly writes: boolean;
+  /** How often the client sends it before it gives up, as SDKs do. */
+  readonly attempts: number;
+  /** The answer as the trace shows it. */
+  show(answer: T): string;
+  /** Executes the request, over several instants if it likes, and calls `done` with its answer. */
+  execute(execution: Execution, done: (answer: T) => void): void;
+}
+
+export interface Answered<T> {
+  readonly answer: T;
+  /** An earlier attempt may have been executed, too. */
+  readonly retried: boolean;
+}
+
+/** What a process's requests travel through. */
+export interface Connection {
+  /** Throws as the port says: `outcome_unknown` for a write that may have been executed, otherwise `unavailable`. */
+  send<T>(request: Request<T>): Promise<Answered<T>>;
+}
+
+export interface ConnectionOptions {
+  readonly life: Life;
+  readonly scheduler: Scheduler;
+  readonly chance: Chance;
+  readonly weather: () => Weather;
+  readonly trace: Trace;
+  /** The commands of the process that are under way now. */
+  readonly open: ReadonlySet<Operation>;
+}
+
+type Outcome<T> = { readonly answer: T } | 'no_answer' | 'refused';
+
+export function createConnection(options: ConnectionOptions): Connection {
+  const { life, scheduler, chance, trace, open } = options;
+
+  function attempt<T>(request: Request<T>, drawn: Attempt): Promise<Outcome<T>> {
+    const operation = underWay.getStore();
+    const who = operation === undefined ? life.name : `${life.name}#${operation.id}`;
+    return new Promise((resolve) => {
+      if (!life.passes()) return;
+      const concerned = [...open];
+      let over = false;
+      const settle = (outcome: Outcome<T>): void => {
+        if (over) return;
+        over = true;
+        if (life.passes()) life.resume(() => resolve(outcome));
+      };
+      if (drawn.executed === 'none' && !drawn.refused) trace.note(who, `${request.label} is lost`);
+      if (Number.isFinite(drawn.patience)) scheduler.after(drawn.patience, () => settle('no_answer'));
+      scheduler.after(drawn.travel, () => {
+        if (drawn.refused) trace.note(who, `${request.label} is refused`);
+        if (drawn.refused) scheduler.after(drawn.answer ?? 0, () => settle('refused'));
+        if (drawn.executed === 'none') return;
+        const execution: Execution = { part: drawn.executed, late: over, operation };
+        request.execute(execution, (answer) => {
+          if (operation !== undefined) noteOn(operation, request);
+          for (const each of concerned) each.lastExecuted = scheduler.now();
+          const fate = `${drawn.answer === undefined ? ', no answer' : ''}${execution.late ? ', late' : ''}`;
+          trace.note(who, `${request.label} ⇒ ${request.show(answer)}${fate}`);
+          if (drawn.answer !== undefined) scheduler.after(drawn.answer, () => settle({ answer }));
+        });
+      });
+    });
+  }
+
+  function noteOn(operation: Operation, { writes }: { readonly writes: boolean }): void {
+    if (writes) operation.wrote = true;
+    else operation.looked.push(scheduler.now());
+  }
+
+  return {
+    async send(request) {
+      let retried = false;
+      for (let sent = 1; ; sent++) {
+        const outcome = await attempt(request, drawAttempt(chance, options.weather()));
+        if (typeof outcome === 'object') return { answer: outcome.answer, retried };
+        retried ||= outcome === 'no_answer';
+        if (sent >= request.attempts) {
+          const unknown = request.writes && retried;
+          throw new MemoryError(unknown ? 'outcome_unknown' : 'unavailable', 'no answer came');
+        }
+        await life.pause(chance.fraction() * 100);
+      }
+    },
+  };
+}

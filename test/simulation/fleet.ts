@@ -1,0 +1,65 @@
+import type { Chance } from './chance.ts';
+import type { Fate } from './life.ts';
+import { createProcess, type Process, type World } from './process.ts';
+import type { Workload } from './workload.ts';
+
+const MOST_BOUNDARIES = 60;
+
+/**
+ * Starts several processes, each with some calls at once, which work through commands of the workload. Some of them
+ * are killed or frozen at a boundary; where one is killed another takes its place after a while.
+ */
+export function startFleet(
+  world: World,
+  options: { readonly workload: Workload; readonly chance: Chance; readonly fate?: Fate | undefined },
+): void {
+  const { scheduler } = world;
+  const { workload, chance, fate } = options;
+  const restless = chance.happens(0.6);
+
+  const start = (name: string, commands: number): void => {
+    const process = createProcess(world, {
+      name,
+      chance: chance.fork(name),
+      fates: fatesOf(name),
+    });
+    let left = commands;
+    const callers = chance.between(1, 3);
+    for (let caller = 0; caller < callers; caller++) {
+      void work(process, () => left-- > 0);
+    }
+    process.life.onKill(() => {
+      if (left > 0) scheduler.after(chance.fraction() * 15_000, () => start(`${name}'`, left));
+    });
+  };
+
+  const fatesOf = (name: string): readonly Fate[] => {
+    const drawn = restless ? drawFates(chance) : [];
+    if (fate === undefined) return drawn;
+    return name === 'p1' ? [fate] : [];
+  };
+
+  const work = async (process: Process, another: () => boolean): Promise<void> => {
+    while (another()) {
+      await process.life.pause(chance.fraction() ** 3 * chance.pick([10, 200, 4_000]));
+      await process.run(workload.next());
+    }
+  };
+
+  const processes = chance.between(2, 4);
+  for (let at = 1; at <= processes; at++) start(`p${at}`, chance.between(2, 5));
+}
+
+function drawFates(chance: Chance): readonly Fate[] {
+  const boundary = (): number => chance.between(1, MOST_BOUNDARIES);
+  const fates: Fate[] = [];
+  if (chance.happens(0.5)) fates.push({ kind: 'kill', boundary: boundary() });
+  while (chance.happens(0.4)) {
+    fates.push({
+      kind: 'freeze',
+      boundary: boundary(),
+      ms: chance.fraction() * chance.pick([1_000, 15_000, 200_000]),
+    });
+  }
+  return fates;
+}

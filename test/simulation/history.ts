@@ -1,0 +1,92 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ObjectKey } from '../../src/objects/object-store.ts';
+
+/** A command as the model sends it. */
+export type Command =
+  | { readonly command: 'view'; readonly path: string }
+  | { readonly command: 'create'; readonly path: string; readonly file_text: string }
+  | {
+      readonly command: 'str_replace';
+      readonly path: string;
+      readonly old_str: string;
+      readonly new_str: string;
+    }
+  | {
+      readonly command: 'insert';
+      readonly path: string;
+      readonly insert_line: number;
+      readonly insert_text: string;
+    }
+  | { readonly command: 'delete'; readonly path: string }
+  | { readonly command: 'rename'; readonly old_path: string; readonly new_path: string };
+
+export type Result =
+  | { readonly ok: true; readonly content: string }
+  | { readonly ok: false; readonly code: string; readonly reason: string | undefined };
+
+export interface Landing {
+  readonly at: number;
+  readonly path: string;
+}
+
+/** One command of one process, as an observer outside sees it. */
+export interface Operation {
+  readonly id: number;
+  readonly process: string;
+  readonly command: Command;
+  readonly start: number;
+  /** Undefined, like `result`: the process was killed before it answered. */
+  end: number | undefined;
+  result: Result | undefined;
+  /** Whether any of its writes was executed, those beside the tree included. */
+  wrote: boolean;
+  /** The last instant at which a request was executed that its process sent while the command ran. */
+  lastExecuted: number;
+  /** When requests on behalf of the command looked at the store: where a search for an explanation begins. */
+  readonly looked: number[];
+  /**
+   * What requests on its behalf changed in the tree. Of edits that were written together all is the first one's, and
+   * what another process did to finish a rename is that process's.
+   */
+  readonly landed: Landing[];
+}
+
+/**
+ * A create that was executed after its sender had given it up, or a second time because its sender had sent it again:
+ * it may bring back what was deleted meanwhile, and no condition can tell that absence from the first.
+ */
+export interface StrayCreate {
+  readonly at: number;
+  readonly key: ObjectKey;
+  readonly body: Uint8Array;
+}
+
+export interface History {
+  readonly operations: Operation[];
+  readonly strayCreates: StrayCreate[];
+}
+
+/** The command on whose behalf a request is sent. */
+export const underWay: AsyncLocalStorage<Operation> = new AsyncLocalStorage();
+
+export function describeCommand(command: Command): string {
+  switch (command.command) {
+    case 'view':
+    case 'delete':
+      return `${command.command} ${command.path}`;
+    case 'create':
+      return `create ${command.path} ${JSON.stringify(command.file_text)}`;
+    case 'str_replace':
+      return `str_replace ${command.path} ${command.old_str} → ${command.new_str}`;
+    case 'insert':
+      return `insert ${command.path} ${command.insert_text}`;
+    case 'rename':
+      return `rename ${command.old_path} → ${command.new_path}`;
+  }
+}
+
+export function describeResult(result: Result | undefined): string {
+  if (result === undefined) return 'no answer';
+  if (result.ok) return result.content.startsWith('Here') ? 'ok' : `ok: ${result.content.split('\n')[0]}`;
+  return result.reason === undefined ? result.code : `${result.code} (${result.reason})`;
+}

@@ -1,0 +1,113 @@
+import type { ObjectKey } from '../../src/objects/object-store.ts';
+import { ImpossibleAnswer, isBelow } from './answer.ts';
+import { type Claim, check } from './checker.ts';
+import { describeCommand, describeResult, type History, type Operation } from './history.ts';
+import { explain, type Surroundings, type Unfinished } from './model.ts';
+import { type Tree, withFile, write } from './program.ts';
+import type { Server } from './server.ts';
+import { LAYOUT, pathOf } from './tenant.ts';
+
+/** Why the answers of a simulation cannot all be true; undefined when they can. */
+export type Complaint =
+  | {
+      readonly problem: string;
+      readonly details: readonly string[];
+      /** The search for an explanation was given up: nothing is proved. */
+      readonly undecided: boolean;
+    }
+  | undefined;
+
+export interface Evidence {
+  readonly history: History;
+  readonly server: Server;
+  /** The text of an object that was written at a path of the tree. */
+  readonly textOf: (key: ObjectKey, body: Uint8Array) => string;
+}
+
+/** Holds the history against the sequential model. */
+export function judge({ history, server, textOf }: Evidence): Complaint {
+  const paths = pathsOf(history.operations);
+  const others = history.operations.flatMap((operation) => unfinishedRename(operation) ?? []);
+  const landed = history.operations.flatMap((operation) => operation.landed).toSorted((a, b) => a.at - b.at);
+  const touched = new Set(landed.map(({ path }) => path));
+  let claims: Claim[];
+  try {
+    claims = history.operations.map((operation) => claimOf(operation, { paths, others, touched, landed }));
+  } catch (error) {
+    if (!(error instanceof ImpossibleAnswer)) throw error;
+    return { problem: error.message, details: [], undecided: false };
+  }
+  const strange = server.keys().filter((key) => key.startsWith(LAYOUT.data) && !paths.includes(pathOf(key)));
+  if (strange.length > 0)
+    return { problem: 'files lie where nobody put any', details: strange, undecided: false };
+  const strays = history.strayCreates
+    .filter(({ key }) => key.startsWith(LAYOUT.data))
+    .map(({ at, key, body }) => strayClaim(at, { path: pathOf(key), text: textOf(key, body) }));
+  const verdict = check([...claims, ...strays], new Map());
+  if (verdict.explained) return undefined;
+  const problem = verdict.exhausted
+    ? 'no explanation was found in time'
+    : 'the answers contradict each other';
+  return {
+    problem: `${problem} (${verdict.states} states)`,
+    undecided: verdict.exhausted,
+    details: [
+      ...verdict.stuck.map((label) => `unexplained: ${label}`),
+      `tree: ${describeTree(verdict.tree)}`,
+    ],
+  };
+}
+
+/** Every path at which a file may have been: those named in commands, and those where anything was written. */
+export function pathsOf(operations: readonly Operation[]): readonly string[] {
+  const paths = operations.flatMap(({ command, landed }) => [
+    ...(command.command === 'rename' ? [command.old_path, command.new_path] : [command.path]),
+    ...landed.map(({ path }) => path),
+  ]);
+  return [...new Set(paths)].filter((path) => path !== '/memories').sort();
+}
+
+function isAnswered({ result }: Operation): boolean {
+  return result?.ok === true || (result !== undefined && result.code !== 'outcome_unknown');
+}
+
+function unfinishedRename(operation: Operation): Unfinished | undefined {
+  const { command } = operation;
+  if (command.command !== 'rename' || isAnswered(operation)) return undefined;
+  return { from: command.old_path, to: command.new_path };
+}
+
+function claimOf(operation: Operation, surroundings: Surroundings): Claim {
+  const { id, process, command, start, end, result, looked, landed } = operation;
+  const { program, mayStop } = explain(operation, surroundings);
+  return {
+    label: `${process}#${id} ${describeCommand(command)}: ${describeResult(result)}`,
+    start,
+    end: isAnswered(operation) ? (end ?? start) : lastInstant(operation, surroundings.paths),
+    program,
+    mayStop,
+    hints: { looked, landed, anybody: isAnswered(operation) ? [] : surroundings.landed },
+  };
+}
+
+/** Until when an operation without a certain end may change something: of a rename others may make an end later. */
+function lastInstant({ command, start, end, lastExecuted }: Operation, paths: readonly string[]): number {
+  const mayMove = command.command === 'rename' ? paths.filter((path) => isBelow(path, command.old_path)) : [];
+  if (mayMove.length > 0) return Number.POSITIVE_INFINITY;
+  return Math.max(end ?? start, lastExecuted);
+}
+
+function strayClaim(at: number, { path, text }: { readonly path: string; readonly text: string }): Claim {
+  return {
+    label: `a stray create of ${path}`,
+    start: at,
+    end: at,
+    program: write('stray', (tree) => (tree.has(path) ? undefined : withFile(tree, path, text))),
+    mayStop: true,
+    hints: { looked: [], landed: [{ at, path }], anybody: [] },
+  };
+}
+
+function describeTree(tree: Tree): string {
+  return [...tree].map(([path, text]) => `${path} = ${JSON.stringify(text)}`).join(', ') || 'empty';
+}

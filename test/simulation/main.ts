@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util';
+import type { StoreClass } from './sim-store.ts';
+import { simulate } from './simulate.ts';
+import { THEMES } from './workload.ts';
+
+const USAGE = 'npm run simulate -- --seeds A..B [--store guarded|unguarded] [--theme NAME] [--trace]';
+
+/** Runs seeds one after the other and prints those that fail; `--trace` shows each of them request by request. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '1..1000' },
+      store: { type: 'string' },
+      theme: { type: 'string' },
+      trace: { type: 'boolean', default: false },
+    },
+  });
+  const [first, last = first] = values.seeds.split('..').map(Number);
+  const classes = ['guarded', 'unguarded'].filter(
+    (each) => values.store === undefined || values.store === each,
+  );
+  if (first === undefined || last === undefined || Number.isNaN(first + last) || classes.length === 0) {
+    throw new Error(`usage: ${USAGE}`);
+  }
+  const themeName = THEMES.find(({ name }) => name === values.theme)?.name;
+  if (values.theme !== undefined && themeName === undefined) throw new Error(`no such theme; ${USAGE}`);
+  const begun = Date.now();
+  let failed = 0;
+  let undecided = 0;
+  let run = 0;
+  for (let seed = first; seed <= last; seed++) {
+    for (const storeClass of classes as StoreClass[]) {
+      run += 1;
+      const simulation = await simulate({ seed, storeClass, themeName });
+      const { complaint, theme, weather } = simulation;
+      if (values.trace) console.log(simulation.trace().join('\n'));
+      if (complaint === undefined) continue;
+      if (complaint.undecided) undecided += 1;
+      else failed += 1;
+      console.log(
+        `seed ${seed} on a store of class ${storeClass} (${theme}, ${weather}): ${complaint.problem}`,
+      );
+      for (const detail of complaint.details) console.log(`  ${detail}`);
+      const where = themeName === undefined ? '' : ` --theme '${themeName}'`;
+      console.log(`  replay: npm run simulate -- --seeds ${seed} --store ${storeClass}${where} --trace`);
+    }
+  }
+  console.log(
+    `${run} simulations, ${failed} failed, ${undecided} undecided, ${((Date.now() - begun) / 1000).toFixed(1)} s`,
+  );
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+await main();

@@ -1,0 +1,158 @@
+import { envRootKey } from '../../src/keys/env-root-key.ts';
+import { createKeyringStore, type LoadedKeyring } from '../../src/keys/keyring-store.ts';
+import { silentLogger } from '../../src/logger.ts';
+import { guardDeletes } from '../../src/objects/guarded-delete.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { createCommandOrder } from '../../src/tool/command-order.ts';
+import { createMemory } from '../../src/tool/memory-tool.ts';
+import { createVault } from '../../src/vault/vault.ts';
+import type { Chance } from './chance.ts';
+import { createConnection } from './connection.ts';
+import type { Weather } from './faults.ts';
+import {
+  type Command,
+  describeCommand,
+  describeResult,
+  type History,
+  type Operation,
+  type Result,
+  underWay,
+} from './history.ts';
+import { createLife, type Fate, type Life } from './life.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Server } from './server.ts';
+import { createSimStore, type StoreClass } from './sim-store.ts';
+import { LAYOUT, ROOT_KEY } from './tenant.ts';
+import type { Trace } from './trace.ts';
+
+/** What all processes of one simulation share. */
+export interface World {
+  readonly scheduler: Scheduler;
+  readonly server: Server;
+  readonly storeClass: StoreClass;
+  readonly trace: Trace;
+  readonly history: History;
+  readonly weather: () => Weather;
+  /** A deliberate bug; none unless a test is about whether it would be found. */
+  readonly bug: Bug;
+}
+
+/** Stands between a process and its store, above and below what makes deletes guarded. */
+export interface Bug {
+  above?(store: ObjectStore, life: Life): ObjectStore;
+  below?(store: ObjectStore, life: Life): ObjectStore;
+}
+
+/** One simulated process: a memory with caches of its own. */
+export interface Process {
+  readonly life: Life;
+  /** Carries a command out and puts it into the history; never settles once the process is dead. */
+  run(command: Command): Promise<Result>;
+  /** The keyring as the process has it in its cache, once a command has needed it. */
+  keyring(): Promise<LoadedKeyring | undefined>;
+}
+
+/** How far the clocks of processes are off at most, in milliseconds. */
+const MOST_SKEW_MS = 120_000;
+
+export function createProcess(
+  world: World,
+  options: { readonly name: string; readonly chance: Chance; readonly fates: readonly Fate[] },
+): Process {
+  const { scheduler, trace, history, storeClass, bug } = world;
+  const { name, chance } = options;
+  const open = new Set<Operation>();
+  const life = createLife({ name, scheduler, trace, fates: options.fates });
+  life.onKill(() => open.clear());
+  const network = chance.fork('network');
+  const connection = createConnection({
+    life,
+    scheduler,
+    trace,
+    open,
+    chance: network,
+    weather: world.weather,
+  });
+  const own = { random: (length: number): Uint8Array => chance.bytes(length), pause: life.pause };
+  const skew = chance.between(-MOST_SKEW_MS, MOST_SKEW_MS);
+  const clock = (): number => Math.floor(scheduler.now() + skew);
+  const plain = createSimStore({ ...world, connection, chance: network });
+  const beneath = bug.below?.(plain, life) ?? plain;
+  const guarded =
+    storeClass === 'guarded'
+      ? beneath
+      : guardDeletes(beneath, {
+          ...own,
+          clock: life.monotonic,
+          wallClock: clock,
+          fraction: () => chance.fraction(),
+        });
+  const store = bug.above?.(guarded, life) ?? guarded;
+  const keyrings = createKeyringStore({
+    store,
+    layout: LAYOUT,
+    rootKeys: [envRootKey(ROOT_KEY, { random: own.random })],
+    nameMode: 'plain',
+    clock,
+    monotonic: life.monotonic,
+    random: own.random,
+  });
+  const vault = createVault({
+    ...own,
+    store,
+    layout: LAYOUT,
+    keyrings,
+    hidesBelowFiles: false,
+    sideBySide: 32,
+    monotonic: life.monotonic,
+    maxFileBytes: 100_000,
+    clock,
+    logger: silentLogger,
+  });
+  const memory = createMemory({
+    vault,
+    order: createCommandOrder(),
+    profile: 'doc',
+    onExists: 'error',
+    logger: silentLogger,
+    onClose: async () => {},
+  });
+
+  return {
+    life,
+    keyring: () => keyrings.load(),
+    run(command) {
+      const start = scheduler.now();
+      const operation: Operation = {
+        id: history.operations.length + 1,
+        process: name,
+        command,
+        start,
+        end: undefined,
+        result: undefined,
+        wrote: false,
+        lastExecuted: start,
+        looked: [],
+        landed: [],
+      };
+      history.operations.push(operation);
+      open.add(operation);
+      trace.note(`${name}#${operation.id}`, `── ${describeCommand(command)}`);
+      return underWay.run(operation, async () => {
+        const answer = await memory.execute(command);
+        const result: Result = answer.isError
+          ? { ok: false, code: answer.error.code, reason: text(answer.error.details['reason']) }
+          : { ok: true, content: typeof answer.content === 'string' ? answer.content : '' };
+        operation.result = result;
+        operation.end = scheduler.now();
+        open.delete(operation);
+        trace.note(`${name}#${operation.id}`, `── ${describeResult(result)}`);
+        return result;
+      });
+    },
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,179 @@
+import { MemoryError } from '../../src/errors.ts';
+import type {
+  DatedMeta,
+  DeleteFailure,
+  DeleteTarget,
+  ListedObject,
+  ListOptions,
+  ListPage,
+  ObjectKey,
+  ObjectStore,
+  PutMode,
+  StoredObject,
+  WriteResult,
+} from '../../src/objects/object-store.ts';
+import { TOMBSTONE_BYTES } from '../../src/sealing/size.ts';
+import type { Chance } from './chance.ts';
+import type { Connection, Execution } from './connection.ts';
+import type { History } from './history.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { PutAnswer, Server } from './server.ts';
+import { LAYOUT, pathOf } from './tenant.ts';
+
+/** Whether the server honours conditions on deletes. */
+export type StoreClass = 'guarded' | 'unguarded';
+
+export interface SimStoreOptions {
+  readonly server: Server;
+  readonly connection: Connection;
+  readonly scheduler: Scheduler;
+  readonly chance: Chance;
+  readonly storeClass: StoreClass;
+  readonly history: History;
+}
+
+/** Small, so that few files are several pages. */
+const MOST_PER_PAGE = 3;
+
+/** One process's handle to the simulated server, as the S3 adapter would be it. */
+export function createSimStore(options: SimStoreOptions): ObjectStore {
+  const { server, connection, scheduler, chance, storeClass, history } = options;
+  const versions = new Set<string>();
+  const reads = { writes: false, attempts: 2 };
+
+  async function put(key: ObjectKey, body: Uint8Array, mode: PutMode): Promise<WriteResult> {
+    const condition = typeof mode === 'object' ? `if ${short(mode.ifMatch)}` : mode;
+    const { answer, retried } = await connection.send<PutAnswer>({
+      label: `PUT ${nameOf(key)} (${body.length} B, ${condition})`,
+      writes: true,
+      attempts: chance.between(1, 3),
+      show: (written) => ('etag' in written ? short(written.etag) : written.conflict),
+      execute(execution, done) {
+        const written = server.put(key, body, mode);
+        if ('etag' in written) {
+          landed(key, execution);
+          const version = `${key} ${written.etag}`;
+          const isStray = versions.has(version) || (execution.late && mode === 'create');
+          if (isStray) history.strayCreates.push({ at: scheduler.now(), key, body });
+          versions.add(version);
+        }
+        done(written);
+      },
+    });
+    return 'etag' in answer ? answer : { ...answer, retried };
+  }
+
+  async function remove(targets: readonly DeleteTarget[]): Promise<readonly DeleteFailure[]> {
+    const named = targets.map(
+      ({ key, ifMatch }) => `${nameOf(key)}${ifMatch ? ` if ${short(ifMatch)}` : ''}`,
+    );
+    const { answer } = await connection.send<readonly DeleteFailure[]>({
+      label: `DELETE ${named.join(', ')}`,
+      writes: true,
+      attempts: 1,
+      show: (failures) => (failures.length === 0 ? 'ok' : failures.map(describeFailure).join(', ')),
+      execute(execution, done) {
+        const most = execution.part === 'all' ? targets.length : chance.between(0, targets.length - 1);
+        const failures: DeleteFailure[] = [];
+        const one = (at: number): void => {
+          const target = targets[at];
+          if (target === undefined || at >= most) {
+            done(failures);
+            return;
+          }
+          const size = server.head(target.key)?.size ?? TOMBSTONE_BYTES;
+          const failure = server.remove(target);
+          if (failure !== undefined) failures.push(failure);
+          else if (size !== TOMBSTONE_BYTES) landed(target.key, execution);
+          // A batch is not atomic: others come in between.
+          scheduler.after(at + 1 < most ? chance.fraction() * 10 : 0, () => one(at + 1));
+        };
+        one(0);
+      },
+    });
+    return answer;
+  }
+
+  async function listPage(list: ListOptions, after: string): Promise<ListPage & { readonly more: boolean }> {
+    const most = Math.min(list.maxKeys ?? MOST_PER_PAGE, MOST_PER_PAGE);
+    const { answer } = await connection.send<readonly ListedObject[]>({
+      ...reads,
+      label: `LIST ${nameOf(list.prefix)}* after ${nameOf(after)}`,
+      show: (objects) => `[${objects.map(({ key, size }) => `${nameOf(key)} ${size} B`).join(', ')}]`,
+      execute(_, done) {
+        const objects: ListedObject[] = [];
+        // Key by key: a listing is no snapshot.
+        const walk = (from: string): void => {
+          const object = objects.length < most ? server.next(list.prefix, from) : undefined;
+          if (object === undefined) {
+            done(objects);
+            return;
+          }
+          objects.push(object);
+          scheduler.after(chance.fraction() * 10, () => walk(object.key));
+        };
+        walk(after);
+      },
+    });
+    return { objects: answer, prefixes: [], servedAt: server.date(), more: answer.length === most };
+  }
+
+  return {
+    async get(key, request = {}) {
+      const { answer } = await connection.send<StoredObject | undefined>({
+        ...reads,
+        label: `GET ${nameOf(key)}`,
+        show: describeMeta,
+        execute: (_, done) => done(server.get(key)),
+      });
+      return answer !== undefined && answer.etag === request.ifNoneMatch ? 'not_modified' : answer;
+    },
+    async head(key) {
+      const { answer } = await connection.send<DatedMeta | undefined>({
+        ...reads,
+        label: `HEAD ${nameOf(key)}`,
+        show: describeMeta,
+        execute: (_, done) => done(server.head(key)),
+      });
+      return answer;
+    },
+    put: (key, body, { mode }) => put(key, body, mode),
+    async delete(targets) {
+      if (storeClass === 'unguarded' && targets.some(({ ifMatch }) => ifMatch !== undefined)) {
+        throw new MemoryError('misconfigured', 'This server does not honour conditions on deletes.');
+      }
+      return targets.length === 0 ? [] : remove(targets);
+    },
+    async *list(list) {
+      let after = list.startAfter ?? '';
+      for (;;) {
+        const { more, ...page } = await listPage(list, after);
+        yield page;
+        after = page.objects.at(-1)?.key ?? after;
+        if (!more) return;
+      }
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+
+  /** A file was changed for everybody to see. */
+  function landed(key: ObjectKey, { operation }: Execution): void {
+    if (key.startsWith(LAYOUT.data)) operation?.landed.push({ at: scheduler.now(), path: pathOf(key) });
+  }
+}
+
+function describeMeta(meta: DatedMeta | undefined): string {
+  return meta === undefined ? 'nothing' : `${short(meta.etag)}, ${meta.size} B`;
+}
+
+function describeFailure(failure: DeleteFailure): string {
+  return `${nameOf(failure.key)} ${'conflict' in failure ? failure.conflict : 'failed'}`;
+}
+
+function nameOf(key: string): string {
+  return key.replace('tenants/acme/', '');
+}
+
+function short(etag: string): string {
+  return etag.slice(0, 6);
+}

@@ -1,0 +1,106 @@
+import { parseMemoryPath } from '../../src/memory/path.ts';
+import { logicalName } from '../../src/sealing/logical-name.ts';
+import { open } from '../../src/sealing/sealed-object.ts';
+import { loadSodium } from '../../src/sealing/sodium.ts';
+import { createChance } from './chance.ts';
+import { drawWeather, FAIR_WEATHER, LATEST_MS, type Weather } from './faults.ts';
+import { startFleet } from './fleet.ts';
+import type { History } from './history.ts';
+import { type Complaint, judge, pathsOf } from './judge.ts';
+import type { Fate } from './life.ts';
+import { type Bug, createProcess, type Process, type World } from './process.ts';
+import { createScheduler } from './scheduler.ts';
+import { createServer } from './server.ts';
+import type { StoreClass } from './sim-store.ts';
+import { pathOf } from './tenant.ts';
+import { createTrace } from './trace.ts';
+import { createWorkload, THEMES, type Theme } from './workload.ts';
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly storeClass: StoreClass;
+  readonly bug?: Bug;
+  /** Any, as the seed has it, unless one is named. */
+  readonly themeName?: Theme['name'] | undefined;
+  /** Strikes the first process of the fleet instead of what the seed has for all of them. */
+  readonly fate?: Fate | undefined;
+}
+
+export interface Simulation {
+  readonly theme: Theme['name'];
+  readonly weather: Weather['name'];
+  readonly complaint: Complaint;
+  readonly history: History;
+  /** What happened, request by request. */
+  trace(): readonly string[];
+}
+
+/** After this nothing is on its way any more and every tombstone may be taken over, in milliseconds. */
+const CALM_MS = LATEST_MS + 60_000;
+
+/**
+ * One simulation: some files are made in peace, then processes work on them at once, in the weather of the seed,
+ * until nothing moves any more; then a fresh process looks at everything. The same seed gives the same simulation.
+ */
+export async function simulate(options: SimulationOptions): Promise<Simulation> {
+  const { seed, storeClass, bug = {}, themeName, fate } = options;
+  await loadSodium();
+  const chance = createChance(`${storeClass}/${seed}`);
+  const scheduler = createScheduler();
+  const trace = createTrace(scheduler.now);
+  const history: History = { operations: [], strayCreates: [] };
+  const drawn = drawWeather(chance);
+  let weather: Weather = FAIR_WEATHER;
+  const server = createServer(scheduler.now);
+  const world: World = { scheduler, server, storeClass, trace, history, bug, weather: () => weather };
+  const drawnTheme = chance.pick(THEMES);
+  const theme = THEMES.find(({ name }) => name === themeName) ?? drawnTheme;
+  const workload = createWorkload(theme, chance.fork('workload'));
+
+  const finish = async <T>(work: Promise<T>): Promise<T> => {
+    let over = false;
+    const ended = (): void => {
+      over = true;
+    };
+    work.then(ended, ended);
+    await scheduler.run(() => over);
+    if (!over) throw new Error('a process waits for something that never comes');
+    return work;
+  };
+  const peaceful = (name: string): Process =>
+    createProcess(world, { name, chance: chance.fork(name), fates: [] });
+
+  if (chance.happens(0.8)) {
+    const founder = peaceful('founder');
+    await finish(inTurn(workload.initial, (command) => founder.run(command)));
+  }
+  weather = drawn;
+  startFleet(world, { workload, chance: chance.fork('fleet'), fate });
+  await scheduler.run();
+  weather = FAIR_WEATHER;
+  scheduler.after(CALM_MS, () => {});
+  await scheduler.run();
+
+  const auditor = peaceful('auditor');
+  const paths = [...pathsOf(history.operations), '/memories'];
+  const audit = (): Promise<void> => inTurn(paths, (path) => auditor.run({ command: 'view', path }));
+  // The first look lets the auditor finish what others have left, the second one finds it finished.
+  await finish(audit());
+  await scheduler.run();
+  await finish(audit());
+  const keyring = await finish(auditor.keyring());
+  const complaint = judge({
+    history,
+    server,
+    textOf(key, body) {
+      if (keyring === undefined) throw new Error('there is a file but no keyring');
+      const name = logicalName(parseMemoryPath(pathOf(key)));
+      return new TextDecoder().decode(open({ keys: keyring.keys, name, object: body }).content);
+    },
+  });
+  return { theme: theme.name, weather: drawn.name, complaint, history, trace: trace.lines };
+}
+
+async function inTurn<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
+  for (const item of items) await run(item);
+}

@@ -1,0 +1,12 @@
+import type { ObjectKey } from '../../src/objects/object-store.ts';
+import { createLayout, type Layout, parseTenantId } from '../../src/sealing/object-keys.ts';
+
+/** Where the objects of the one simulated tenant lie. */
+export const LAYOUT: Layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
+
+export const ROOT_KEY: Uint8Array = new Uint8Array(32).fill(7);
+
+/** Where in the tree an object lies; names are not encrypted in simulations. */
+export function pathOf(key: ObjectKey): string {
+  return `/memories/${key.slice(LAYOUT.data.length)}`;
+}

@@ -1,0 +1,22 @@
+import { START } from './scheduler.ts';
+
+/** What happened in a simulation, line by line. */
+export interface Trace {
+  note(who: string, what: string): void;
+  lines(): readonly string[];
+}
+
+export function createTrace(clock: () => number): Trace {
+  const noted: { readonly at: number; readonly who: string; readonly what: string }[] = [];
+  return {
+    note(who, what) {
+      noted.push({ at: clock(), who, what });
+    },
+    lines: () => noted.map(({ at, who, what }) => `${instant(at)}  ${who.padEnd(10)} ${what}`),
+  };
+}
+
+/** Milliseconds since the simulation began. */
+export function instant(at: number): string {
+  return Number.isFinite(at) ? (at - START).toFixed(1).padStart(10) : '       end';
+}
