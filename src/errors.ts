@@ -61,3 +61,19 @@ export class MemoryError extends Error {
     this.details = options.details ?? {};
   }
 }
+
+const FOR_THE_OPERATOR: ReadonlySet<MemoryErrorCode> = new Set([
+  'outcome_unknown',
+  'unavailable',
+  'timeout',
+  'access_denied',
+  'key_unavailable',
+  'unsupported_format',
+  'misconfigured',
+  'integrity',
+]);
+
+/** Whether the model reads only a neutral sentence about `error`, so that the operator must be told the cause. */
+export function isForTheOperator(error: MemoryError): boolean {
+  return FOR_THE_OPERATOR.has(error.code);
+}

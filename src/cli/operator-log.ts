@@ -1,17 +1,5 @@
-import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { isForTheOperator, MemoryError } from '../errors.ts';
 import type { LogFields, Logger } from '../logger.ts';
-
-/** Failures of which the model reads only a neutral sentence: the operator's side of them goes to standard error. */
-const OPERATOR_CODES: readonly MemoryErrorCode[] = [
-  'outcome_unknown',
-  'unavailable',
-  'timeout',
-  'access_denied',
-  'key_unavailable',
-  'unsupported_format',
-  'misconfigured',
-  'integrity',
-];
 
 /** Prints warnings and errors, one line each. */
 export function createOperatorLogger(print: (line: string) => void): Logger {
@@ -29,7 +17,7 @@ export function createOperatorLogger(print: (line: string) => void): Logger {
 /** The line for the operator; absent when the model's own sentence says all there is to say. */
 export function operatorLine(error: unknown): string | undefined {
   if (error instanceof MemoryError) {
-    return OPERATOR_CODES.includes(error.code) ? oneLine(`${error.code}: ${error.message}`) : undefined;
+    return isForTheOperator(error) ? oneLine(`${error.code}: ${error.message}`) : undefined;
   }
   // A defect of ours. Its message may hold anything, so only its kind and place are shown.
   const [name, stack] = error instanceof Error ? [error.name, error.stack] : [typeof error, undefined];

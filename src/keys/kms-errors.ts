@@ -1,4 +1,5 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { networkFaultOf } from '../network-fault.ts';
 
 type Failure = readonly [MemoryErrorCode, string];
 
@@ -66,18 +67,6 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
   AbortError: ['aborted', 'The caller gave up.'],
 };
 
-/** Codes of `node:net`, `node:dns` and `node:tls`. */
-const UNREACHED = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-]);
-const BROKEN_OFF = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
-const UNTRUSTED = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(VERIFY|GET_ISSUER))/;
-
 /** The one error for a wrapped key, or an answer about it, that is not what this root key made for this context. */
 export function kmsRefusal(): MemoryError {
   return new MemoryError(...REFUSED);
@@ -114,11 +103,11 @@ function byStatus(status: number): Failure {
 }
 
 function byNetwork(name: string, code: string): Failure {
-  if (UNREACHED.has(code)) return ['unavailable', 'KMS cannot be reached.'];
-  if (BROKEN_OFF.has(code)) return ['unavailable', 'The connection to KMS broke.'];
+  if (networkFaultOf(code) === 'unreached') return ['unavailable', 'KMS cannot be reached.'];
+  if (networkFaultOf(code) === 'broken_off') return ['unavailable', 'The connection to KMS broke.'];
   // The SDK calls a connection that broke a TimeoutError too.
   if (name === 'TimeoutError' || code === 'ETIMEDOUT') return LATE;
-  if (UNTRUSTED.test(code)) {
+  if (networkFaultOf(code) === 'untrusted') {
     return ['misconfigured', 'The certificate of KMS is not trusted, or its endpoint does not speak TLS.'];
   }
   return ['misconfigured', 'No request could be made to KMS: check its endpoint and region.'];

@@ -1,4 +1,5 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { networkFaultOf } from '../network-fault.ts';
 
 /** What an error of the SDK says about itself; every field may be missing. */
 interface SdkError {
@@ -73,18 +74,6 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
   RequestTimeout: ['timeout', 'The object store gave up waiting for the request.'],
 };
 
-/** Codes of `node:net`, `node:dns` and `node:tls` for a request that reached nobody. */
-const UNREACHED = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-]);
-const BROKEN_OFF = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
-const UNTRUSTED = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(VERIFY|GET_ISSUER))/;
-
 /** An error of the SDK in the operator's words: no bucket, key, region or endpoint is named. */
 export function s3Failure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
@@ -94,7 +83,7 @@ export function s3Failure(error: unknown): MemoryError {
 
 /** The failure of one key inside an answered batch, by its error code. */
 export function s3KeyFailure(code: string): MemoryError {
-  const known = BY_NAME[code];
+  const known = byName(code);
   if (known !== undefined) return new MemoryError(known[0], known[1]);
   return new MemoryError('outcome_unknown', 'The object store failed to delete one object of a batch.');
 }
@@ -118,15 +107,19 @@ export function s3CodeOf(error: unknown): string {
 export function wasNeverSent(error: unknown): boolean {
   if (error instanceof MemoryError) return true;
   const { code, message } = describe(error);
-  if (code !== undefined) return UNREACHED.has(code) || UNTRUSTED.test(code);
+  if (code !== undefined) return networkFaultOf(code) === 'unreached' || networkFaultOf(code) === 'untrusted';
   return message.includes('did not establish a connection');
 }
 
 function classify(error: SdkError): Failure {
-  const known = BY_NAME[error.name] ?? BY_NAME[error.code ?? ''];
+  const known = byName(error.name) ?? byName(error.code ?? '');
   if (known !== undefined) return known;
   if (error.name === 'AbortError') return ['aborted', 'The caller gave up.'];
   return error.status === undefined ? byNetwork(error) : byStatus(error.status);
+}
+
+function byName(name: string): Failure | undefined {
+  return Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : undefined;
 }
 
 function byStatus(status: number): Failure {
@@ -143,9 +136,10 @@ function byStatus(status: number): Failure {
 
 function byNetwork(error: SdkError): Failure {
   const code = error.code ?? '';
-  if (UNREACHED.has(code)) return ['unavailable', 'The object store cannot be reached.'];
-  if (BROKEN_OFF.has(code)) return ['unavailable', 'The connection to the object store broke.'];
-  if (UNTRUSTED.test(code)) {
+  if (networkFaultOf(code) === 'unreached') return ['unavailable', 'The object store cannot be reached.'];
+  if (networkFaultOf(code) === 'broken_off')
+    return ['unavailable', 'The connection to the object store broke.'];
+  if (networkFaultOf(code) === 'untrusted') {
     return ['misconfigured', 'The certificate of the object store is not trusted, or it does not speak TLS.'];
   }
   if (error.name === 'TimeoutError' || code === 'ETIMEDOUT') {

@@ -2,7 +2,7 @@ import type { MemoryToolHandlers } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818, BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
-import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { isForTheOperator, MemoryError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { COMMAND_NAMES, parseCommand } from '../memory/command.ts';
 import { failureSentence, type Profile } from '../memory/reply.ts';
@@ -146,20 +146,8 @@ function unexpected(cause: unknown): MemoryError {
   return new MemoryError('unavailable', 'an unexpected failure inside the library', { cause });
 }
 
-/** Codes whose reader is the operator, not the model. */
-const OPERATORS_CODES: ReadonlySet<MemoryErrorCode> = new Set([
-  'outcome_unknown',
-  'unavailable',
-  'timeout',
-  'access_denied',
-  'key_unavailable',
-  'unsupported_format',
-  'misconfigured',
-  'integrity',
-]);
-
 function logFailure(logger: Logger, error: MemoryError): void {
   const fields = { code: error.code, reason: error.message };
-  if (OPERATORS_CODES.has(error.code)) logger.error('a memory command failed', fields);
+  if (isForTheOperator(error)) logger.error('a memory command failed', fields);
   else logger.debug('a memory command was refused', fields);
 }
