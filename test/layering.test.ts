@@ -21,7 +21,12 @@ const LAYERS: readonly Group[] = [
   { name: 'memory', layer: 1, files: /^memory\//, packages: NOTHING },
   { name: 'sodium', layer: 1, files: /^sealing\/sodium\.ts$/, packages: /^libsodium-wrappers$/ },
   { name: 'sealing', layer: 1, files: /^sealing\//, packages: NOTHING },
-  { name: 'ports', layer: 2, files: /^(objects\/object-store|keys\/root-key|pause|network-fault)\.ts$/, packages: NOTHING },
+  {
+    name: 'ports',
+    layer: 2,
+    files: /^(objects\/object-store|keys\/root-key|pause|network-fault)\.ts$/,
+    packages: NOTHING,
+  },
   {
     name: 's3 store',
     layer: 3,

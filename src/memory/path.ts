@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import { type PathRule, segmentProblem } from './segment.ts';
+import { MAX_SEGMENT_BYTES, type PathRule, segmentProblem } from './segment.ts';
 
 /** A canonical path: `/memories`, or `/memories/` and 1–20 valid NFC segments joined by single slashes. */
 export type MemoryPath = string & { readonly __brand: 'MemoryPath' };
@@ -7,6 +7,8 @@ export type MemoryPath = string & { readonly __brand: 'MemoryPath' };
 export const MEMORY_ROOT: MemoryPath = '/memories' as MemoryPath;
 
 const MAX_SEGMENTS = 20;
+/** UTF-16 units. A text of n bytes of UTF-8 in NFC is never given in more than 1.5 n of them, whatever its form. */
+const LONGEST_GIVEN_SEGMENT = 2 * MAX_SEGMENT_BYTES;
 
 /**
  * The canonical path of `text`: NFC, `//` and a trailing `/` collapsed. Nothing is resolved and nothing decoded: a
@@ -20,9 +22,9 @@ export function parseMemoryPath(text: string): MemoryPath {
   }
   const segments = text
     .slice(MEMORY_ROOT.length)
-    .normalize('NFC')
     .split('/')
-    .filter((segment) => segment !== '');
+    .filter((segment) => segment !== '')
+    .map(normalize);
   for (const segment of segments) {
     const problem = segmentProblem(segment);
     if (problem !== undefined) throw refusal(problem.rule, problem.details);
@@ -62,6 +64,11 @@ export function isWithin(path: MemoryPath, directory: MemoryPath): boolean {
 /** Where `path`, which is `from` or lies below it, lies once `from` has become `to`. */
 export function rebase(path: MemoryPath, from: MemoryPath, to: MemoryPath): MemoryPath {
   return `${to}${path.slice(from.length)}` as MemoryPath;
+}
+
+/** NFC, unless the segment is too long in any form: to put a long run of combining marks in order takes forever. */
+function normalize(segment: string): string {
+  return segment.length > LONGEST_GIVEN_SEGMENT ? segment : segment.normalize('NFC');
 }
 
 function refusal(rule: PathRule, details: Readonly<Record<string, string | number>>): MemoryError {

@@ -1,6 +1,6 @@
 import { encodeText } from './text.ts';
 
-const MAX_SEGMENT_BYTES = 159;
+export const MAX_SEGMENT_BYTES = 159;
 
 /**
  * The rule a refused path breaks, as `details.rule` of `invalid_path`. `key_too_long` comes with `tooMany` (bytes)

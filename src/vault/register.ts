@@ -87,7 +87,15 @@ function parseEntry(content: Uint8Array): RenameEntry | undefined {
     throw unknown();
   const idBytes = typeof id === 'string' ? fromBase64url(id) : undefined;
   if (idBytes?.length !== ORIGIN_BYTES) throw unknown();
-  return { phase, id: idBytes, from: parseMemoryPath(from), to: parseMemoryPath(to), owner };
+  return { phase, id: idBytes, from: parsePath(from), to: parsePath(to), owner };
+}
+
+function parsePath(text: string): MemoryPath {
+  try {
+    return parseMemoryPath(text);
+  } catch {
+    throw unknown();
+  }
 }
 
 function parseFields(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -150,8 +150,37 @@ describe('parseMemoryPath', () => {
   it('judges a path of a million characters in no time', () => {
     expect(ruleOf(`/memories/${'%25'.repeat(350_000)}`)).toBe('segment_too_long');
     expect(parseMemoryPath(`/memories${'/'.repeat(1_000_000)}a`)).toBe('/memories/a');
+    const started = performance.now();
+    expect(ruleOf(`/memories/a${'\u0315\u0300'.repeat(80_000)}`)).toBe('segment_too_long');
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  it('brings every text to NFC that could be short enough in it', () => {
+    const given = 'U\u0308\u0304'.repeat(79);
+    expect(parseMemoryPath(`/memories/${given}`)).toBe(`/memories/${'\u01d5'.repeat(79)}`);
+    expect(mostUnitsPerByte()).toBe(1.5);
   });
 });
+
+/** UTF-16 units of the longest way to write a character, by the bytes of UTF-8 that it has in NFC. */
+function mostUnitsPerByte(): number {
+  const characters = Array.from({ length: 0x110000 }, (_, code) => code)
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code));
+  const longest = new Map<string, number>();
+  for (const character of characters) {
+    const apart = character.normalize('NFD');
+    if (apart === character || [...apart].length > 1) continue;
+    longest.set(apart, Math.max(longest.get(apart) ?? apart.length, character.length));
+  }
+  let most = 0;
+  for (const character of characters.filter((one) => one.normalize('NFC') === one)) {
+    const parts = [...character.normalize('NFD')].map((part) => longest.get(part) ?? part.length);
+    const units = parts.reduce((sum, part) => sum + part, 0);
+    most = Math.max(most, units / new TextEncoder().encode(character).length);
+  }
+  return most;
+}
 
 describe('isValidSegment', () => {
   it.each(['a', '.hidden', 'node_modules', 'é', 'e\u0301', 'unassigned\u0378', 'x'.repeat(159)])(

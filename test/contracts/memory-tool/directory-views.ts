@@ -26,8 +26,8 @@ export function describeDirectoryViews(memory: CheckedMemory, open: OpenDriver):
     it('shows two levels, depth first, each directory with the sum of all below it', async () => {
       await memory.files({
         '/memories/notes.txt': 'x'.repeat(1536),
-        '/memories/desk/plan.md': 'x'.repeat(1000),
-        '/memories/desk/old/a/b/deep.md': 'x'.repeat(24),
+        '/memories/works/plan.md': 'x'.repeat(1000),
+        '/memories/works/old/a/b/deep.md': 'x'.repeat(24),
       });
       await memory.says(
         view('/memories'),
@@ -35,19 +35,19 @@ export function describeDirectoryViews(memory: CheckedMemory, open: OpenDriver):
           '/memories',
           ['2.5K', '/memories'],
           ['1.5K', '/memories/notes.txt'],
-          ['1K', '/memories/desk/'],
-          ['24B', '/memories/desk/old/'],
-          ['1000B', '/memories/desk/plan.md'],
+          ['1K', '/memories/works/'],
+          ['24B', '/memories/works/old/'],
+          ['1000B', '/memories/works/plan.md'],
         ),
       );
       await memory.says(
-        view('/memories/desk'),
+        view('/memories/works'),
         listing(
-          '/memories/desk',
-          ['1K', '/memories/desk'],
-          ['24B', '/memories/desk/old/'],
-          ['24B', '/memories/desk/old/a/'],
-          ['1000B', '/memories/desk/plan.md'],
+          '/memories/works',
+          ['1K', '/memories/works'],
+          ['24B', '/memories/works/old/'],
+          ['24B', '/memories/works/old/a/'],
+          ['1000B', '/memories/works/plan.md'],
         ),
       );
     });

@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseMemoryPath } from '../../src/memory/path.ts';
+import { toBase64url } from '../../src/sealing/base64.ts';
+import { classLogicalName } from '../../src/sealing/logical-name.ts';
+import { classKey } from '../../src/sealing/object-keys.ts';
+import { seal } from '../../src/sealing/sealed-object.ts';
+import { type RenameEntry, readRegister } from '../../src/vault/register.ts';
+import { asyncVerdictOf, fuzz, type Verdict } from '../support/fuzz.ts';
+import { beginningLike, mutations } from '../support/mutation.ts';
+import { createSite } from '../support/test-vault.ts';
+
+const ENTRY = {
+  phase: 'moving',
+  id: toBase64url(new Uint8Array(16).fill(5)),
+  from: '/memories/a/b',
+  to: '/memories/c',
+  owner: 'somebody',
+};
+const contents = [
+  ENTRY,
+  { ...ENTRY, phase: 'aborting' },
+  { phase: 'idle' },
+  { phase: 'idle', more: 1 },
+  [ENTRY],
+].map((value) => new TextEncoder().encode(JSON.stringify(value)));
+
+const client = await (await createSite()).client();
+const vault = await client.open();
+
+/** What the register is taken for when it was sealed with this content. */
+async function read(content: Uint8Array): Promise<Verdict<RenameEntry | undefined>> {
+  const name = classLogicalName('journal', 'register');
+  const body = seal({ keys: vault.keyring.keys, name, content, mtime: 1, random: vault.random });
+  await vault.store.put(classKey(vault.layout, 'journal', 'register'), body, { mode: 'overwrite' });
+  return asyncVerdictOf(async () => (await readRegister(vault)).entry);
+}
+
+function judge(verdict: Verdict<RenameEntry | undefined>): void {
+  if ('code' in verdict) {
+    expect(verdict.code).toBe('unsupported_format');
+    return;
+  }
+  const entry = verdict.value;
+  if (entry === undefined) return;
+  expect(['copying', 'moving', 'aborting']).toContain(entry.phase);
+  expect(entry.id).toHaveLength(16);
+  for (const path of [entry.from, entry.to]) expect(parseMemoryPath(path)).toBe(path);
+}
+
+describe('the content of the register', () => {
+  it('is told from these', async () => {
+    expect(await read(contents[0] ?? new Uint8Array(0))).toMatchObject({
+      value: { phase: 'moving', to: ENTRY.to },
+    });
+    expect(await read(contents[2] ?? new Uint8Array(0))).toEqual({ value: undefined });
+  });
+
+  it('is of a later version with a path that is none', async () => {
+    const content = new TextEncoder().encode(JSON.stringify({ ...ENTRY, from: '/elsewhere' }));
+    expect(await read(content)).toEqual({ code: 'unsupported_format' });
+  });
+
+  fuzz('is an entry, none, or of a later version', {
+    runs: 1_000,
+    inputs: [
+      fc.oneof(
+        mutations(contents).map(({ bytes }) => bytes),
+        beginningLike(contents),
+      ),
+    ],
+    check: async (content) => judge(await read(content)),
+  });
+
+  fuzz('is of a later version with a field of another kind', {
+    runs: 1_000,
+    inputs: [fc.constantFrom(...Object.keys(ENTRY), '__proto__'), fc.jsonValue()],
+    check: async (field, value) =>
+      judge(
+        await read(
+          new TextEncoder().encode(
+            JSON.stringify(Object.fromEntries([...Object.entries(ENTRY), [field, value]])),
+          ),
+        ),
+      ),
+  });
+});

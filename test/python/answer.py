@@ -1,0 +1,46 @@
+"""Answers a JSON list of requests on standard input with a JSON list of answers. Bytes stand as base64."""
+import base64, json, sys
+import sealed_memory as format1
+
+def unpack(text): return base64.b64decode(text, validate=True)
+
+def pack(value):
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, dict):
+        return {name: pack(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [pack(part) for part in value]
+    return value
+
+def keyring_of(q): return format1.open_keyring(unpack(q["keyring"]), [unpack(root) for root in q["roots"]], q["tenant"])
+def names_of(q): return {"NK": unpack(q["nameKey"]), "mode": 0 if q["nameMode"] == "plain" else 1}
+
+def read_store(q):
+    return format1.read_store({key: unpack(b) for key, b in q["objects"].items()}, unpack(q["root"]), q["tenant"], q["prefix"])
+
+def write_store(q):
+    files = {path: unpack(content) for path, content in q["files"].items()}
+    mode = 0 if q["nameMode"] == "plain" else 1
+    return format1.write_store(files, unpack(q["root"]), q["tenant"], mode, q["created"], q["prefix"])
+
+ACTIONS = {
+    "hash": lambda q: format1.H(q["length"], unpack(q["key"]), unpack(q["message"])),
+    "deriveKey": lambda q: format1.kdf(unpack(q["key"]), q["index"], q["context"].encode()),
+    "sealBox": lambda q: format1.seal_box(unpack(q["key"]), unpack(q["nonce"]), unpack(q["additional"]), unpack(q["message"])),
+    "openBox": lambda q: format1.open_box(unpack(q["key"]), unpack(q["nonce"]), unpack(q["additional"]), unpack(q["box"])),
+    "openKeyring": keyring_of,
+    "openObject": lambda q: format1.open_object(keyring_of(q), q["tenant"], q["name"], unpack(q["object"])),
+    "encodeSegments": lambda q: format1.encode_segments(names_of(q), q["segments"]),
+    "decodeRelative": lambda q: format1.decode_segments(names_of(q), q["text"], q["base"]),
+    "readStore": read_store,
+    "writeStore": write_store,
+}
+
+def answer(q):
+    try:
+        return {"result": pack(ACTIONS[q["action"]](q))}
+    except format1.Refused as refused:
+        return {"code": str(refused)}
+
+json.dump([answer(q) for q in json.load(sys.stdin)], sys.stdout)

@@ -1,0 +1,201 @@
+"""Format 1 a second time, laid out as docs/format.md tells it: a witness for the tests, not for production use."""
+import base64, hmac, os, re, struct, unicodedata
+from hashlib import blake2b
+from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt as aead_open
+from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_encrypt as aead_seal
+from nacl.exceptions import CryptoError
+
+CHUNK, ZEROS = 65536, bytes(16)
+OBJECT_START = bytes.fromhex("89534d310d0a1a0a01011000")
+KEYRING_MAGIC, TOMBSTONE_MAGIC = bytes.fromhex("89534d4b0d0a1a0a"), bytes.fromhex("89534d540d0a1a0a")
+CLASSES = ("journal", "access", "receipts", "answers")
+
+class Refused(Exception):
+    """Carries the code of the refusal."""
+
+def demand(condition, code="integrity"):
+    if not condition:
+        raise Refused(code)
+
+# Notation
+def u32(n): return struct.pack(">I", n)
+def u64(n): return struct.pack(">Q", n)
+def lp(x): return u32(len(x)) + x
+def D(s): return b"sealed-memory/1/" + s.encode() + b"\0"
+def H(n, k, m): return blake2b(m, digest_size=n, key=k).digest()
+def kdf(k, i, c): return blake2b(digest_size=32, key=k, salt=struct.pack("<Q", i) + bytes(8), person=c + bytes(8)).digest()
+def b64u(x): return base64.urlsafe_b64encode(x).decode().rstrip("=")
+
+def unb64u(text):
+    try:
+        x = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        return None
+    return x if b64u(x) == text else None
+
+def seal_box(k, nonce, a, m): return aead_seal(m, a, nonce, k)
+
+def open_box(k, nonce, a, box):
+    try:
+        demand(len(box) >= 16)
+        return aead_open(box, a, nonce, k)
+    except CryptoError:
+        raise Refused("integrity") from None
+
+# Root keys and the keyring
+def root_id(R): return b"env:" + b64u(H(16, R, D("root-id"))).encode()
+
+def root_binding(keyring_id, tenant):
+    pairs = [("app", "sealed-memory"), ("keyring", b64u(keyring_id)), ("kind", "keyring"), ("tenant", tenant), ("version", "1")]
+    return D("root") + u32(5) + b"".join(lp(text.encode()) for pair in pairs for text in pair)
+
+def seal_keyring(ring, R, tenant):
+    KK, outer, inner = os.urandom(32), os.urandom(24), os.urandom(24)
+    wrapped = outer + seal_box(kdf(R, 1, b"smem-rk1"), outer, root_binding(ring["id"], tenant), KK)
+    head = KEYRING_MAGIC + bytes([1, 1, 0, 0]) + u32(ring["epoch"]) + ring["id"] + lp(root_id(R)) + lp(wrapped)
+    secret = bytes([ring["mode"], 0]) + struct.pack(">H", len(ring["keys"])) + ring["NK"]
+    secret += b"".join(u32(version) + u64(created) + TK for version, created, TK in ring["keys"])
+    return head + inner + seal_box(KK, inner, D("keyring") + head + lp(tenant.encode()), secret)
+
+def take_lp(b, at, longest):
+    demand(at + 4 <= len(b))
+    length = struct.unpack_from(">I", b, at)[0]
+    demand(1 <= length <= longest and at + 4 + length <= len(b))
+    return b[at + 4:at + 4 + length]
+
+def open_keyring(b, roots, tenant):
+    demand(12 <= len(b) <= 16384 and b[:8] == KEYRING_MAGIC)
+    demand(b[8:] != bytes(4), "key_unavailable")
+    demand(b[8:12] == bytes([1, 1, 0, 0]), "unsupported_format")
+    root = take_lp(b, 32, 512)
+    wrapped = take_lp(b, 36 + len(root), 8192)
+    epoch, h = struct.unpack_from(">I", b, 12)[0], 40 + len(root) + len(wrapped)
+    demand(epoch >= 1 and all(0x21 <= byte <= 0x7E for byte in root) and len(b) - h >= 120)
+    R = next((R for R in roots if root_id(R) == root), None)
+    demand(R is not None, "key_unavailable")
+    demand(len(wrapped) == 72)
+    KK = open_box(kdf(R, 1, b"smem-rk1"), wrapped[:24], root_binding(b[16:32], tenant), wrapped[24:])
+    demand(len(KK) == 32)
+    secret = open_box(KK, b[h:h + 24], D("keyring") + b[:h] + lp(tenant.encode()), b[h + 24:])
+    demand(len(secret) >= 80)
+    mode, reserved, n = struct.unpack_from(">BBH", secret)
+    demand(mode <= 1 and reserved == 0 and 1 <= n <= 64 and len(secret) == 36 + 44 * n)
+    keys = [struct.unpack_from(">IQ32s", secret, 36 + 44 * i) for i in range(n)]
+    demand(all(later[0] > earlier[0] for earlier, later in zip([(0,)] + keys, keys)))
+    demand(all(created < 2**53 for _, created, _ in keys) and len({key_id(TK) for _, _, TK in keys}) == n)
+    return {"epoch": epoch, "id": b[16:32], "mode": mode, "NK": secret[4:36], "keys": keys}
+
+# Names
+def valid_segment(s):
+    if s in ("", ".", "..") or len(s.encode("utf-8", "surrogatepass")) > 159 or re.search(r"[/\\\u2028\u2029]", s):
+        return False
+    if any(unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in "\u200c\u200d" for c in s):
+        return False
+    while True:
+        if re.search("%(2e|2f|5c|00)", s, re.IGNORECASE | re.ASCII):
+            return False
+        s, before = re.sub("%([0-7][0-9a-fA-F])", lambda m: chr(int(m[1], 16)), s), s
+        if s == before:
+            return True
+
+def child_tweak(NK, t, s): return H(16, kdf(NK, 1, b"smem-nk1"), b"dir" + t + s.encode())
+
+def stream(NK, siv, length):
+    return b"".join(H(64, kdf(NK, 2, b"smem-nk1"), siv + u32(i)) for i in range(-(-length // 64)))[:length]
+
+def xor(a, b): return bytes(x ^ y for x, y in zip(a, b))
+def pad(s): return s + b"\x80" + bytes(-(len(s) + 1) % 16)
+def siv_of(NK, t, p): return H(16, kdf(NK, 1, b"smem-nk1"), b"seg" + t + p)
+
+def encode_segments(ring, segments):
+    t, texts = ZEROS, []
+    for s in segments:
+        p = pad(s.encode())
+        siv = siv_of(ring["NK"], t, p)
+        texts.append(b64u(siv + xor(p, stream(ring["NK"], siv, len(p)))) if ring["mode"] else s)
+        t = child_tweak(ring["NK"], t, s)
+    return "/".join(texts)
+
+def decode_segments(ring, text, base=()):
+    """The segments that a key below the directory `base` stands for; None when one is foreign."""
+    t, segments = ZEROS, []
+    for s in base:
+        t = child_tweak(ring["NK"], t, s)
+    for part in text.split("/"):
+        s = decode_segment(ring["NK"], t, part) if ring["mode"] else part
+        if s is None or not valid_segment(s):
+            return None
+        segments.append(s)
+        t = child_tweak(ring["NK"], t, s)
+    return segments
+
+def decode_segment(NK, t, text):
+    b = unb64u(text)
+    if b is None or not 32 <= len(b) <= 176 or len(b) % 16:
+        return None
+    p = xor(b[16:], stream(NK, b[:16], len(b) - 16))
+    s = p.rstrip(b"\0")[:-1]
+    if siv_of(NK, t, p) != b[:16] or pad(s) != p:
+        return None
+    try:
+        return s.decode()
+    except UnicodeDecodeError:
+        return None
+
+# Objects
+def key_id(TK): return H(16, TK, D("key-id"))
+def sealed_size(length): return 180 + length + 16 * max(1, -(-length // CHUNK))
+def chunk_nonce(i, n): return bytes(15) + u64(i) + bytes([i == n - 1])
+def wrap_binding(head, ring, tenant, name): return D("wrap") + head + ring["id"] + lp(tenant.encode()) + lp(name.encode())
+
+def seal(ring, tenant, name, content, mtime, origin=ZEROS):
+    TK, data_key, nonce = ring["keys"][-1][2], os.urandom(32), os.urandom(24)
+    start = OBJECT_START + os.urandom(16)
+    O = H(64, data_key, D("body") + ring["id"] + start)
+    head = start + O[32:] + key_id(TK)
+    w = data_key + u64(len(content)) + u64(mtime) + origin
+    wrap = seal_box(kdf(TK, 1, b"smem-tk1"), nonce, wrap_binding(head, ring, tenant, name), w)
+    n = max(1, -(-len(content) // CHUNK))
+    chunks = (seal_box(O[:32], chunk_nonce(i, n), b"", content[i * CHUNK:(i + 1) * CHUNK]) for i in range(n))
+    return head + nonce + wrap + b"".join(chunks)
+
+def open_object(ring, tenant, name, b):
+    demand(len(b) >= 196 and b[:12] == OBJECT_START)
+    TK = next((TK for _, _, TK in ring["keys"] if key_id(TK) == b[60:76]), None)
+    demand(TK is not None)
+    w = open_box(kdf(TK, 1, b"smem-tk1"), b[76:100], wrap_binding(b[:76], ring, tenant, name), b[100:180])
+    length, mtime = struct.unpack_from(">QQ", w, 32)
+    demand(length < 2**30 and mtime < 2**53 and len(b) == sealed_size(length))
+    O = H(64, w[:32], D("body") + ring["id"] + b[:28])
+    demand(hmac.compare_digest(O[32:], b[28:60]))
+    n, step = max(1, -(-length // CHUNK)), CHUNK + 16
+    chunks = (open_box(O[:32], chunk_nonce(i, n), b"", b[180 + i * step:180 + (i + 1) * step]) for i in range(n))
+    return {"content": b"".join(chunks), "mtime": mtime, "origin": w[48:], "contentId": b[12:28]}
+
+# A tenant's store, as a mapping of object keys to bytes
+def read_store(objects, R, tenant, prefix=""):
+    top = prefix and prefix + "/"
+    ring, below = open_keyring(objects[f"{top}keyrings/{tenant}"], [R], tenant), f"{top}tenants/{tenant}/"
+    files, records, foreign = {}, {}, []
+    for key, b in objects.items():
+        kind, _, rest = key.removeprefix(below).partition("/")
+        if not key.startswith(below) or (len(b) == 40 and b[:8] == TOMBSTONE_MAGIC):
+            continue
+        segments = decode_segments(ring, rest) if kind == "data" else None
+        if segments is not None:
+            name = "/memories/" + "/".join(segments)
+            files[name] = open_object(ring, tenant, name, b)
+        elif kind in CLASSES and re.fullmatch("[A-Za-z0-9_-]{1,64}", rest):
+            records[f"/{kind}/{rest}"] = open_object(ring, tenant, f"/{kind}/{rest}", b)
+        elif kind != "probe" or rest:
+            foreign.append(key)
+    return {"keyring": ring, "files": files, "records": records, "foreign": foreign}
+
+def write_store(files, R, tenant, mode, created, prefix=""):
+    top = prefix and prefix + "/"
+    ring = {"epoch": 1, "id": os.urandom(16), "mode": mode, "NK": os.urandom(32), "keys": [(1, created, os.urandom(32))]}
+    objects = {f"{top}keyrings/{tenant}": seal_keyring(ring, R, tenant)}
+    for path, content in files.items():
+        key = f"{top}tenants/{tenant}/data/" + encode_segments(ring, path.split("/")[2:])
+        objects[key] = seal(ring, tenant, path, content, created)
+    return objects

@@ -1,0 +1,103 @@
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { cacheDirectory, type Environment, findCommand } from './servers/find-program.ts';
+
+const FOLDER = fileURLToPath(new URL('../python/', import.meta.url));
+const REQUIREMENTS = join(FOLDER, 'requirements.txt');
+const LONGEST_INSTALL_MS = 300_000;
+const INTERPRETER = ['bin', 'python'];
+
+/** The second implementation of the format, in test/python, with what it needs installed. */
+export interface Python {
+  /** Sends requests to test/python/answer.py; one answer each, in order. */
+  ask(requests: readonly PythonRequest[]): Promise<readonly PythonAnswer[]>;
+}
+
+/** `action` is one of answer.py; bytes stand as base64. */
+export type PythonRequest = Readonly<Record<string, unknown>> & { readonly action: string };
+
+/** `code` is what the format calls the failure. */
+export type PythonAnswer =
+  | { readonly result: unknown; readonly code?: never }
+  | { readonly code: string; readonly result?: never };
+
+/**
+ * Python 3 in a virtual environment of the tests' cache folder, made on first use with venv and pip. Never throws for
+ * what is not there: it gives the reason.
+ */
+export async function findPython(env: Environment): Promise<Python | { readonly reason: string }> {
+  const command = await findCommand(env, 'python3');
+  if (command === undefined) return { reason: 'no python3 on PATH' };
+  try {
+    const interpreter = await environmentOf(env, command);
+    return { ask: (requests) => ask(interpreter, requests) };
+  } catch (error) {
+    const lines = error instanceof Error ? error.message.trim().split('\n') : [String(error)];
+    return { reason: `python3 with venv and pip is needed, but: ${lines.slice(0, 4).join(' ')}` };
+  }
+}
+
+/** The interpreter of an environment that was made for exactly this Python and these requirements. */
+async function environmentOf(env: Environment, command: string): Promise<string> {
+  const version = await run(command, ['-c', 'import sys; print(sys.executable, sys.version)']);
+  const wanted = createHash('sha256')
+    .update(version)
+    .update(await readFile(REQUIREMENTS));
+  const cache = cacheDirectory(env);
+  const finished = join(cache, `python-${wanted.digest('hex').slice(0, 16)}`);
+  if (!(await exists(finished))) {
+    await mkdir(cache, { recursive: true });
+    const scratch = await mkdtemp(join(cache, 'python-build-'));
+    try {
+      await run(command, ['-m', 'venv', scratch]);
+      const pip = [
+        '-m',
+        'pip',
+        'install',
+        '--quiet',
+        '--disable-pip-version-check',
+        '--only-binary',
+        ':all:',
+      ];
+      await run(join(scratch, ...INTERPRETER), [...pip, '--retries', '2', '--requirement', REQUIREMENTS]);
+      // Another run may have been faster: its environment is as good.
+      await rename(scratch, finished).catch(async (error: unknown) => {
+        if (!(await exists(finished))) throw error;
+      });
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+  return join(finished, ...INTERPRETER);
+}
+
+async function run(program: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, args, { timeout: LONGEST_INSTALL_MS });
+  return stdout;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function ask(
+  interpreter: string,
+  requests: readonly PythonRequest[],
+): Promise<readonly PythonAnswer[]> {
+  const child = spawn(interpreter, ['-B', join(FOLDER, 'answer.py')], { stdio: 'pipe' });
+  const [output, complaint] = [text(child.stdout), text(child.stderr)];
+  child.stdin.on('error', () => {});
+  child.stdin.end(JSON.stringify(requests));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`answer.py ended with ${code}: ${await complaint}`);
+  return JSON.parse(await output) as readonly PythonAnswer[];
+}
