@@ -40,4 +40,10 @@ export const FROZEN_SEEDS: readonly FrozenSeed[] = [
     storeClass: 'unguarded',
     themeName: 'one file',
   },
+  {
+    mistake: 'a process joined a look for the keyring that was older than its call, and found no memory',
+    seed: 5086,
+    storeClass: 'unguarded',
+    themeName: 'one file',
+  },
 ];
