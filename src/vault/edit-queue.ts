@@ -36,6 +36,7 @@ export function createEditQueue(open: (options: VerbOptions) => Promise<OpenVaul
     while (queue.waiting.length > 0) {
       queue.giveUp = new AbortController();
       queue.batch = [];
+      queue.early = queue.waiting.length;
       try {
         const vault = await open({ signal: queue.giveUp.signal });
         await editTogether(vault, path, () => takeWaiting(queue));
@@ -50,7 +51,7 @@ export function createEditQueue(open: (options: VerbOptions) => Promise<OpenVaul
     edit(path, edit, { signal } = {}) {
       const { promise, waiting } = waitingEdit(edit, signal);
       const known = queues.get(path);
-      const queue = known ?? { waiting: [], batch: [], giveUp: new AbortController() };
+      const queue = known ?? { waiting: [], batch: [], early: 0, giveUp: new AbortController() };
       queue.waiting.push(waiting);
       if (known === undefined) {
         queues.set(path, queue);
@@ -66,6 +67,8 @@ interface PathQueue {
   readonly waiting: WaitingEdit[];
   /** Those of the round under way that have been judged. */
   batch: readonly WaitingEdit[];
+  /** How many waited when the round under way began. */
+  early: number;
   /** Ends the requests of the round under way. */
   giveUp: AbortController;
 }
@@ -144,14 +147,13 @@ function takeWaiting(queue: PathQueue): readonly WaitingEdit[] {
   return queue.batch;
 }
 
-/** A failure is that of the edits that were judged; before any was, of all that wait or have given up. */
+/** A failure is that of the edits that were judged; before any was, of those that waited when the round began. */
 function failRound(queue: PathQueue, error: unknown): void {
   const isGivenUp = queue.giveUp.signal.aborted;
-  const waiting = queue.batch.length > 0 ? [] : queue.waiting.splice(0);
-  for (const edit of [...queue.batch, ...waiting]) {
-    if (!isGivenUp || edit.signal?.aborted) edit.fail(error);
-    else queue.waiting.push(edit);
-  }
+  const failed = queue.batch.length > 0 ? queue.batch : queue.waiting.splice(0, queue.early);
+  const kept = failed.filter((edit) => isGivenUp && !edit.signal?.aborted);
+  for (const edit of failed) if (!kept.includes(edit)) edit.fail(error);
+  queue.waiting.unshift(...kept);
 }
 
 /** Ends the round's requests once the last caller that waits for them has given up. */

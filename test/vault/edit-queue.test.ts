@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { countCalls, noAnswer } from '../support/intercepted-store.ts';
+import { atFirst, countCalls, noAnswer } from '../support/intercepted-store.ts';
 import {
   at,
   bytes,
@@ -289,6 +289,29 @@ describeOnBothKinds('edits of one path in one process', (newSite) => {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'outcome_unknown' } });
     }
     expect(await client.text('/memories/a')).toBe('xyz');
+  });
+
+  it('do not fail with a round that began before they were called', async () => {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    const [looked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    client.intercept(
+      atFirst('list', async (proceed) => {
+        const answer = await proceed();
+        looked.resolve();
+        await goOn.promise;
+        return answer;
+      }),
+    );
+    const early = client.append('/memories/a', 'early');
+    await looked.promise;
+    await other.create('/memories/a', 'x');
+    // The look for the keyring that is under way has seen no memory; this call comes after there is one.
+    const late = client.append('/memories/a', '!');
+    goOn.resolve();
+    const [earlier, later] = await Promise.allSettled([early, late]);
+    expect(later).toMatchObject({ status: 'fulfilled' });
+    expect(await other.text('/memories/a')).toBe(earlier.status === 'fulfilled' ? 'xearly!' : 'x!');
   });
 
   it('go on when one caller gives up, and end when all have', async () => {
