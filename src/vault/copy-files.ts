@@ -112,15 +112,16 @@ export async function copyAgain(
 }
 
 /**
- * Removes copies that nobody has changed since.
+ * Removes copies that nobody has changed since. Answers whether there were others, which stay.
  *
  * @throws MemoryError `outcome_unknown` when one of them may still be there; the others are removed all the same.
  */
-export async function takeBack(vault: OpenVault, copied: readonly CopiedFile[]): Promise<void> {
+export async function takeBack(vault: OpenVault, copied: readonly CopiedFile[]): Promise<boolean> {
   const limit = pLimit(vault.sideBySide);
   const undone = await Promise.allSettled(copied.map(({ target }) => limit(() => undoPut(vault, target))));
   const failed = undone.find((each) => each.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
+  return undone.some((each) => each.status === 'fulfilled' && each.value === 'built_on');
 }
 
 /** Undefined: the condition failed. */

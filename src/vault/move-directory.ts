@@ -37,7 +37,10 @@ export async function moveDirectory(lease: RenameLease, files: readonly ListedEn
 /** Finishes a rename from wherever the process that held it before has left it. Nobody waits for its verdict. */
 export async function resumeRename(lease: RenameLease, phase: RenamePhase): Promise<void> {
   const { vault, rename } = lease;
-  if (phase === 'aborting') return giveUp(lease, undefined);
+  if (phase === 'aborting') {
+    await giveUp(lease, { known: [], isComplete: false });
+    return;
+  }
   const { files } = await listDirectory(vault, rename.from);
   if (phase === 'copying') return copyThenMove(lease, { files, resumed: true });
   const outcome = await copyFiles(vault, rename, { files: pathsOf(files), phase: 'moving' });
@@ -53,9 +56,9 @@ async function copyThenMove(
   const refusal =
     outcome.failure ?? (await findRefusal(vault, rename, outcome).catch((error: unknown) => error));
   if (refusal !== undefined) {
-    const knowsCopies = outcome.failure === undefined && !work.resumed;
-    await giveUp(lease, knowsCopies ? outcome.copied : undefined);
-    throw refusal;
+    const isComplete = outcome.failure === undefined && !work.resumed;
+    const keptBoth = await giveUp(lease, { known: outcome.copied, isComplete });
+    throw keptBoth ? bothKept() : refusal;
   }
   await lease.enter('moving').catch(rejectUnknown);
   await goForward(lease, outcome, { takenOver: false });
@@ -86,17 +89,24 @@ async function findRefusal(
   return fileAbove ? clashError('file_above') : undefined;
 }
 
-/** Takes all copies back; those that are not known are looked for by their origin. */
-async function giveUp(lease: RenameLease, copied: readonly CopiedFile[] | undefined): Promise<void> {
+/**
+ * Takes all copies back; those that are not known are looked for by their origin. Answers whether a known one stays
+ * because somebody has built on it: then the file is at both places.
+ */
+async function giveUp(
+  lease: RenameLease,
+  copies: { readonly known: readonly CopiedFile[]; readonly isComplete: boolean },
+): Promise<boolean> {
   const { finishing, rename } = lease;
   try {
     await lease.enter('aborting');
-    if (copied !== undefined) await takeBack(finishing, copied);
-    else {
+    const keptBoth = await takeBack(finishing, copies.known);
+    if (!copies.isComplete) {
       const { files } = await listDirectory(finishing, rename.to);
       for (const copy of await findCopies(finishing, rename, files)) await undoPut(finishing, copy);
     }
     await lease.end();
+    return keptBoth;
   } catch (error) {
     throw notTakenBack(error);
   }

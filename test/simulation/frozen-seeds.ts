@@ -46,4 +46,11 @@ export const FROZEN_SEEDS: readonly FrozenSeed[] = [
     storeClass: 'unguarded',
     themeName: 'one file',
   },
+  {
+    mistake:
+      'a rename that was taken back said that nothing had changed, although a copy had been built on and stayed',
+    seed: 676,
+    storeClass: 'guarded',
+    themeName: 'moving directories',
+  },
 ];

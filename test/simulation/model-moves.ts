@@ -14,9 +14,10 @@ import {
 /**
  * How the move of one file may end. `moved`: it lies at the target alone. `undone`: the copy was taken back.
  * `gone`: somebody else removed the source meanwhile, and the copy was taken back. `kept`: both places changed, so
- * neither was touched. `copy_kept`: the source was removed by an unknown hand, and the copy stays.
+ * neither was touched. `copy_kept`: the source was removed by an unknown hand, and the copy stays. `built_on`: the
+ * copy was to be taken back, but somebody had changed it, so it stays beside the source.
  */
-export type Ending = 'moved' | 'undone' | 'gone' | 'kept' | 'copy_kept';
+export type Ending = 'moved' | 'undone' | 'gone' | 'kept' | 'copy_kept' | 'built_on';
 
 export interface MoveOfFile {
   readonly from: string;
@@ -51,6 +52,7 @@ export function moveOfFile(move: MoveOfFile): Program {
     ...(may('undone') ? [takenBack(to, text)] : []),
     ...(may('gone') ? [look('gone', (tree) => !tree.has(from), takenBack(to, text))] : []),
     ...(may('copy_kept') ? [look('gone', (tree) => !tree.has(from))] : []),
+    ...(may('built_on') ? [look('built on', (tree) => tree.has(to) && tree.get(to) !== text)] : []),
     ...(may('kept') ? [all([differs(from, text), differs(to, text)])] : []),
   ];
 

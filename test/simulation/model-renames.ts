@@ -63,7 +63,7 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
     case 'version_conflict':
       return choose(touches(from), {
         yes: () => file('kept', 'undone'),
-        no: () => directory('moved', 'kept', 'gone'),
+        no: () => either(directory('moved', 'kept', 'gone'), directory('undone', 'gone', 'built_on')),
       });
     case 'invalid_command':
       return source;
@@ -80,7 +80,7 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
           either(...(endings.includes('moved') ? [absent(path)] : [END]), moved(path, endings)),
         ),
       );
-    return either(wholly('moved', 'gone', 'kept', 'copy_kept'), wholly('undone', 'gone'));
+    return either(wholly('moved', 'gone', 'kept', 'copy_kept'), wholly('undone', 'gone', 'built_on'));
   }
 }
 

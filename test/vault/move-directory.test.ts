@@ -129,7 +129,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
     }
   });
 
-  it('leaves a copy that somebody has edited when it takes the others back', async () => {
+  it('leaves a copy that somebody has edited when it takes the others back, and says that both were kept', async () => {
     const { client, other } = await start();
     client.intercept(
       beforeListing(3, async () => {
@@ -137,7 +137,10 @@ describeOnBothKinds('renaming a directory', (newSite) => {
         await other.create(`${TO}/other`, 'theirs');
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
+    await expect(client.move(FROM, TO)).rejects.toMatchObject({
+      code: 'version_conflict',
+      details: { reason: 'both_kept' },
+    });
     expect(await filesBelow(other)).toEqual([...source(), `${TO}/a`, `${TO}/other`].sort());
     expect(await other.text(`${TO}/a`)).toBe('a!');
   });
