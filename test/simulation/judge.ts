@@ -3,7 +3,8 @@ import { ImpossibleAnswer, isBelow } from './answer.ts';
 import { type Claim, check } from './checker.ts';
 import { describeCommand, describeResult, type History, type Operation } from './history.ts';
 import { explain, type Surroundings, type Unfinished } from './model.ts';
-import { type Tree, withFile, write } from './program.ts';
+import { takenBack } from './model-moves.ts';
+import { END, either, type Tree, withFile, write } from './program.ts';
 import type { Server } from './server.ts';
 import { LAYOUT, pathOf } from './tenant.ts';
 
@@ -30,9 +31,10 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
   const others = history.operations.flatMap((operation) => unfinishedRename(operation) ?? []);
   const landed = history.operations.flatMap((operation) => operation.landed).toSorted((a, b) => a.at - b.at);
   const touched = new Set(landed.map(({ path }) => path));
+  const surroundings: Surroundings = { paths, others, touched, landed };
   let claims: Claim[];
   try {
-    claims = history.operations.map((operation) => claimOf(operation, { paths, others, touched, landed }));
+    claims = history.operations.map((operation) => claimOf(operation, surroundings));
   } catch (error) {
     if (!(error instanceof ImpossibleAnswer)) throw error;
     return { problem: error.message, details: [], undecided: false };
@@ -42,7 +44,9 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
     return { problem: 'files lie where nobody put any', details: strange, undecided: false };
   const strays = history.strayCreates
     .filter(({ key }) => key.startsWith(LAYOUT.data))
-    .map(({ at, key, body }) => strayClaim(at, { path: pathOf(key), text: textOf(key, body) }));
+    .map(({ at, key, body }) =>
+      strayClaim({ at, path: pathOf(key), text: textOf(key, body) }, { paths, others, touched, landed }),
+    );
   const verdict = check([...claims, ...strays], new Map());
   if (verdict.explained) return undefined;
   const problem = verdict.exhausted
@@ -97,14 +101,20 @@ function lastInstant({ command, start, end, lastExecuted }: Operation, paths: re
   return Math.max(end ?? start, lastExecuted);
 }
 
-function strayClaim(at: number, { path, text }: { readonly path: string; readonly text: string }): Claim {
+/** A copy of a rename that was left unfinished may be removed again by whoever takes the rename back. */
+function strayClaim(
+  { at, path, text }: { readonly at: number; readonly path: string; readonly text: string },
+  { others, landed }: Surroundings,
+): Claim {
+  const isCopy = others.some(({ to }) => isBelow(path, to));
+  const stray = (tree: Tree): Tree | undefined => (tree.has(path) ? undefined : withFile(tree, path, text));
   return {
     label: `a stray create of ${path}`,
     start: at,
-    end: at,
-    program: write('stray', (tree) => (tree.has(path) ? undefined : withFile(tree, path, text))),
+    end: isCopy ? Number.POSITIVE_INFINITY : at,
+    program: write(`stray ${path} ${text}`, stray, isCopy ? either(END, takenBack(path, text)) : END),
     mayStop: true,
-    hints: { looked: [], landed: [{ at, path }], anybody: [] },
+    hints: { looked: [], landed: [{ at, path }], anybody: isCopy ? landed : [] },
   };
 }
 
