@@ -2,6 +2,7 @@ import { MemoryError } from '../errors.ts';
 import type { ETag, ObjectKey, PutMode, WriteResult } from '../objects/object-store.ts';
 import { sameHeader } from '../sealing/header.ts';
 import type { OpenVault } from './context.ts';
+import { identityOf, type VersionHistory } from './version-history.ts';
 
 /** What is certain after a conditional PUT. */
 export type PutOutcome = { readonly etag: ETag } | { readonly conflict: 'exists' | 'changed' | 'missing' };
@@ -40,8 +41,14 @@ async function send(
   write: ConditionalWrite,
   mayHaveLanded: boolean,
 ): Promise<WriteResult | undefined> {
+  const { store, history, signal } = vault;
+  const { key, sealed, mode } = write;
+  const since = history.begin();
   try {
-    return await vault.store.put(write.key, write.sealed, { mode: write.mode, signal: vault.signal });
+    const answer = await store.put(key, sealed, { mode, signal });
+    if ('etag' in answer) history.wrote({ key, since, version: identityOf(sealed) });
+    else if (answer.conflict === 'missing') history.sawNothing({ key, since });
+    return answer;
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'outcome_unknown') return undefined;
     throw mayHaveLanded ? unknownOutcome(error) : error;
@@ -52,18 +59,33 @@ async function readBack(
   vault: OpenVault,
   write: ConditionalWrite,
 ): Promise<{ readonly etag: ETag } | 'base'> {
-  const { store, signal } = vault;
-  const found = await store.get(write.key, { signal }).catch((cause: unknown) => {
+  const { store, history, signal } = vault;
+  const { key, sealed, mode } = write;
+  const since = history.begin();
+  const found = await store.get(key, { signal }).catch((cause: unknown) => {
     throw unknownOutcome(cause);
   });
   if (found === 'not_modified') throw unknownOutcome();
   if (found === undefined) {
-    if (write.mode === 'create') return 'base';
+    history.sawNothing({ key, since });
+    if (mode === 'create') return 'base';
     throw unknownOutcome();
   }
-  if (sameHeader(found.body, write.sealed)) return { etag: found.etag };
-  if (write.mode !== 'create' && found.etag === write.mode.ifMatch) return 'base';
+  if (sameHeader(found.body, sealed)) {
+    noteOwn(vault, { key, since, version: identityOf(sealed) });
+    return { etag: found.etag };
+  }
+  if (mode !== 'create' && found.etag === mode.ifMatch) return 'base';
   throw unknownOutcome();
+}
+
+/** Ours was there and has made way for something else: that it is there again is nobody's acknowledged write. */
+function noteOwn(vault: OpenVault, sighting: Parameters<VersionHistory['saw']>[0]): void {
+  try {
+    vault.history.saw(sighting);
+  } catch (cause) {
+    throw unknownOutcome(cause);
+  }
 }
 
 function unknownOutcome(cause?: unknown): MemoryError {

@@ -1,15 +1,19 @@
 import type { KeyringStore, LoadedKeyring } from '../keys/keyring-store.ts';
 import type { Logger } from '../logger.ts';
+import type { MemoryPath } from '../memory/path.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Pause } from '../pause.ts';
 import type { Layout } from '../sealing/object-keys.ts';
 import type { RandomBytes } from '../sealing/random.ts';
+import type { VersionHistory } from './version-history.ts';
 
 /** What every verb of the vault stands on. One tenant's; never shared between tenants. */
 export interface VaultContext {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringStore;
+  /** What is known of the versions of the tenant's objects; one for all that reads and writes them in this process. */
+  readonly history: VersionHistory;
   /** Whether the store may leave out of its listings what lies below an object, as MinIO does. */
   readonly hidesBelowFiles: boolean;
   /** The largest content that is written or read, in bytes. */
@@ -21,8 +25,19 @@ export interface VaultContext {
   readonly random: RandomBytes;
   readonly pause: Pause;
   readonly logger: Logger;
+  /** Where files expire that nobody reads: every read is recorded. */
+  readonly accessRecords?: AccessRecords | undefined;
   /** How many objects of a directory are handled at once. */
   readonly sideBySide: number;
+}
+
+/** Remembers, in the store, on which days a file was read, so that expiry can tell what nobody uses. */
+export interface AccessRecords {
+  /**
+   * Records that the file was read today, by UTC. The first read of a file on a day costs one PUT, the others of
+   * this process nothing. Resolves when the record lies in the store.
+   */
+  record(vault: OpenVault, path: MemoryPath): Promise<void>;
 }
 
 /** A context whose keyring is open: what the verbs that write work with. */

@@ -1,6 +1,7 @@
 import type { DeleteFailure } from '../objects/object-store.ts';
 import type { OpenVault } from './context.ts';
 import { type CopiedFile, copyAgain, type DirectoryRename } from './copy-files.ts';
+import { deleteObjects } from './delete-objects.ts';
 import { bothKept, isBothKept } from './move-file.ts';
 import { undoPut } from './undo.ts';
 
@@ -30,7 +31,8 @@ export async function deleteSources(
   const problems: unknown[] = [];
   let remaining = copied;
   for (let round = 0; remaining.length > 0 && round < COPY_ROUNDS; round++) {
-    const failures = await vault.store.delete(
+    const failures = await deleteObjects(
+      vault,
       remaining.map(({ source }) => ({ key: source.key, ifMatch: source.etag })),
       { signal: vault.signal },
     );

@@ -7,6 +7,7 @@ import { type OpenedObject, open } from '../sealing/sealed-object.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';
 import { sealedSize } from '../sealing/size.ts';
 import type { OpenVault } from './context.ts';
+import { identityOf } from './version-history.ts';
 
 /** One version of a sealed object: what it says, and the object as it is stored. */
 export interface SealedVersion extends OpenedObject {
@@ -18,8 +19,8 @@ export interface SealedVersion extends OpenedObject {
 /**
  * Reads and verifies the file at `path`; undefined when none is there. One GET.
  *
- * @throws MemoryError `integrity` when the object is not what was sealed for this path; `limit_exceeded` before
- * buffering when it is larger than the vault's file limit.
+ * @throws MemoryError `integrity` when the object is not what was sealed for this path, or a version that this
+ * process knows to be superseded; `limit_exceeded` before buffering when it is larger than the vault's file limit.
  */
 export async function readFile(vault: OpenVault, path: MemoryPath): Promise<SealedVersion | undefined> {
   return readSealed(vault, {
@@ -35,8 +36,16 @@ export async function readSealed(
   object: { readonly key: ObjectKey; readonly name: LogicalName; readonly maxBytes: number },
 ): Promise<SealedVersion | undefined> {
   const { key, name, maxBytes } = object;
-  const stored = await vault.store.get(key, { maxBytes, signal: vault.signal });
-  return typeof stored === 'object' ? openStored(vault, name, stored) : undefined;
+  const { store, history, signal } = vault;
+  const since = history.begin();
+  const stored = await store.get(key, { maxBytes, signal });
+  if (typeof stored !== 'object') {
+    history.sawNothing({ key, since });
+    return undefined;
+  }
+  const version = await openStored(vault, name, stored);
+  history.saw({ key, since, version: identityOf(stored.body) });
+  return version;
 }
 
 /** A key id that the cached keyring lacks may belong to a rotation of another process: the keyring is read once more. */

@@ -1,16 +1,11 @@
 import { MemoryError } from '../errors.ts';
 import { type MemoryPath, parseMemoryPath } from '../memory/path.ts';
-import { decodeText, encodeText } from '../memory/text.ts';
 import type { ETag } from '../objects/object-store.ts';
 import { fromBase64url, toBase64url } from '../sealing/base64.ts';
-import { classLogicalName } from '../sealing/logical-name.ts';
-import { classKey } from '../sealing/object-keys.ts';
-import { seal } from '../sealing/sealed-object.ts';
-import { sealedSize } from '../sealing/size.ts';
+import { classLogicalName, type LogicalName } from '../sealing/logical-name.ts';
 import { ORIGIN_BYTES } from '../sealing/wrap.ts';
-import { confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
-import { readSealed } from './read-file.ts';
+import { decodeFields, encodeFields, readRecord, writeRecord } from './sealed-record.ts';
 
 /** How far the rename of a directory has come. From `moving` on it only goes forward. */
 export type RenamePhase = 'copying' | 'moving' | 'aborting';
@@ -35,20 +30,20 @@ export interface RegisterState {
   readonly ageMs: number;
 }
 
-const CLASS = 'journal';
-const ID = 'register';
+const REGISTER = { cls: 'journal', id: 'register' } as const;
 const MAX_BYTES = 16_384;
+
+/** Whether an object of that name is the register. */
+export function isRegister(name: LogicalName): boolean {
+  return name === classLogicalName(REGISTER.cls, REGISTER.id);
+}
 
 /** Reads the tenant's one register. @throws MemoryError `integrity`, `unsupported_format`. */
 export async function readRegister(vault: OpenVault): Promise<RegisterState> {
-  const version = await readSealed(vault, {
-    key: classKey(vault.layout, CLASS, ID),
-    name: classLogicalName(CLASS, ID),
-    maxBytes: sealedSize(MAX_BYTES),
-  });
-  if (version === undefined) return { entry: undefined, etag: undefined, ageMs: 0 };
-  const { etag, servedAt, lastModified } = version.stored;
-  return { entry: parseEntry(version.content), etag, ageMs: servedAt - lastModified };
+  const record = await readRecord(vault, { ...REGISTER, maxBytes: MAX_BYTES });
+  if (record === undefined) return { entry: undefined, etag: undefined, ageMs: 0 };
+  const { content, etag, ageMs } = record;
+  return { entry: parseEntry(content), etag, ageMs };
 }
 
 /**
@@ -60,26 +55,16 @@ export async function writeRegister(
   entry: RenameEntry | undefined,
   base: ETag | undefined,
 ): Promise<ETag | undefined> {
-  const sealed = seal({
-    keys: vault.keyring.keys,
-    name: classLogicalName(CLASS, ID),
-    content: encodeEntry(entry),
-    mtime: vault.clock(),
-    random: vault.random,
-  });
-  const mode = base === undefined ? 'create' : { ifMatch: base };
-  const outcome = await confirmedPut(vault, { key: classKey(vault.layout, CLASS, ID), sealed, mode });
-  return 'etag' in outcome ? outcome.etag : undefined;
+  return writeRecord(vault, REGISTER, { content: encodeEntry(entry), base });
 }
 
 function encodeEntry(entry: RenameEntry | undefined): Uint8Array {
-  if (entry === undefined) return encodeText(JSON.stringify({ phase: 'idle' }));
-  return encodeText(JSON.stringify({ ...entry, id: toBase64url(entry.id) }));
+  return encodeFields(entry === undefined ? { phase: 'idle' } : { ...entry, id: toBase64url(entry.id) });
 }
 
 /** What authenticated bytes say that this version of the library does not know was written by a later one. */
 function parseEntry(content: Uint8Array): RenameEntry | undefined {
-  const fields = parseFields(decodeText(content) ?? '');
+  const fields = decodeFields(content);
   if (fields?.['phase'] === 'idle' && Object.keys(fields).length === 1) return undefined;
   const { phase, id, from, to, owner } = fields ?? {};
   const isKnown = phase === 'copying' || phase === 'moving' || phase === 'aborting';
@@ -95,15 +80,6 @@ function parsePath(text: string): MemoryPath {
     return parseMemoryPath(text);
   } catch {
     throw unknown();
-  }
-}
-
-function parseFields(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const fields: unknown = JSON.parse(text);
-    return typeof fields === 'object' && fields !== null ? { ...fields } : undefined;
-  } catch {
-    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { DeleteFailure } from '../objects/object-store.ts';
 import type { OpenVault } from './context.ts';
+import { deleteObjects } from './delete-objects.ts';
 import { type ListedEntry, listDirectory, listPath } from './list-directory.ts';
 import type { RenameRegister } from './rename-register.ts';
 import { untilSettled } from './retry.ts';
@@ -37,9 +38,9 @@ export async function removePath(vault: OpenVault, renames: RenameRegister, path
 
 async function removeFile(vault: OpenVault, file: ListedEntry): Promise<'again' | undefined> {
   const target = { key: file.key, ifMatch: file.etag };
-  const [failure] = await vault.store
-    .delete([target], { signal: vault.signal })
-    .catch((error: unknown) => [{ key: file.key, error }]);
+  const [failure] = await deleteObjects(vault, [target], { signal: vault.signal }).catch((error: unknown) => [
+    { key: file.key, error },
+  ]);
   if (failure === undefined) return undefined;
   if ('error' in failure) throw await verdict(vault, file, failure.error);
   if (failure.retried) {
@@ -115,7 +116,7 @@ async function deleteVersions(
   for (let start = 0; start < files.length; start += BATCH_KEYS) {
     const targets = files.slice(start, start + BATCH_KEYS).map(({ key, etag }) => ({ key, ifMatch: etag }));
     try {
-      failures.push(...(await vault.store.delete(targets, { signal: vault.signal })));
+      failures.push(...(await deleteObjects(vault, targets, { signal: vault.signal })));
     } catch (error) {
       return [...failures, ...files.slice(start).map(({ key }) => ({ key, error }))];
     }

@@ -7,6 +7,7 @@ import { NO_ORIGIN } from '../sealing/wrap.ts';
 import { eachSideBySide, type Place } from './check-files.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
+import { deleteObjects } from './delete-objects.ts';
 import { readFile } from './read-file.ts';
 
 /** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
@@ -93,7 +94,8 @@ async function removeOlder(
 ): Promise<readonly Place[]> {
   try {
     if (!(await writeAnew(vault, newest))) return [];
-    const failures = await vault.store.delete(
+    const failures = await deleteObjects(
+      vault,
       older.map(({ key, etag }) => ({ key, ifMatch: etag })),
       { signal: vault.signal },
     );

@@ -1,6 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import type { ETag, ObjectKey } from '../objects/object-store.ts';
 import type { OpenVault } from './context.ts';
+import { deleteObjects } from './delete-objects.ts';
 
 /** A write of ours that can be taken back while nobody has built on it. */
 export interface Written {
@@ -16,11 +17,10 @@ export interface Written {
  * @throws MemoryError `outcome_unknown` when it may still be there.
  */
 export async function undoPut(vault: OpenVault, written: Written): Promise<'undone' | 'built_on'> {
-  const [failure] = await vault.store
-    .delete([{ key: written.key, ifMatch: written.etag }])
-    .catch((cause: unknown) => {
-      throw notTakenBack(cause);
-    });
+  const target = { key: written.key, ifMatch: written.etag };
+  const [failure] = await deleteObjects(vault, [target]).catch((cause: unknown) => {
+    throw notTakenBack(cause);
+  });
   if (failure === undefined) return 'undone';
   if ('error' in failure) throw notTakenBack(failure.error);
   return failure.conflict === 'changed' ? 'built_on' : 'undone';

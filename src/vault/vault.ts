@@ -74,7 +74,11 @@ export function createVault(context: VaultContext): Vault {
   return {
     async read(path, options = {}) {
       if (path === MEMORY_ROOT) return undefined;
-      const version = await reading(options, (vault) => readFile(vault, path));
+      const version = await reading(options, async (vault) => {
+        const found = await readFile(vault, path);
+        if (found !== undefined) await context.accessRecords?.record(vault, path);
+        return found;
+      });
       return version?.content;
     },
     async list(directory, options = {}) {

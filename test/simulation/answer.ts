@@ -9,8 +9,11 @@ export class ImpossibleAnswer extends Error {}
 
 export type Of<Name extends Command['command']> = Extract<Command, { command: Name }>;
 
-/** Answers that promise that nothing was changed, whatever the tree is. */
-const NOTHING_DONE = new Set(['unavailable', 'timeout', 'aborted']);
+/**
+ * Answers that promise that nothing was changed, whatever the tree is. That each `integrity` is rightly one is held
+ * against what the server knows.
+ */
+const NOTHING_DONE = new Set(['unavailable', 'timeout', 'aborted', 'integrity']);
 
 /** What was answered to a command, and what is known besides. */
 export interface Answer {

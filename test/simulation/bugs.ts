@@ -1,7 +1,9 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { DeleteTarget, ETag, ObjectStore, WriteResult } from '../../src/objects/object-store.ts';
 import { TOMBSTONE_BYTES } from '../../src/sealing/size.ts';
+import { createVersionHistory } from '../../src/vault/version-history.ts';
 import { underWay } from './history.ts';
+import { createLastSeenHistory } from './last-seen.ts';
 import type { Bug } from './process.ts';
 import type { StoreClass } from './sim-store.ts';
 import { LAYOUT, pathOf } from './tenant.ts';
@@ -134,6 +136,24 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
           held.set(operation, [...targets]);
           return [];
         },
+      };
+    },
+  },
+  'the version seen last taken for the only right one': {
+    themeName: 'busy readers',
+    storeClasses: BOTH,
+    history: createLastSeenHistory,
+  },
+  'the moment of an answer taken for that of its request': {
+    themeName: 'busy readers',
+    storeClasses: BOTH,
+    history() {
+      const history = createVersionHistory();
+      return {
+        ...history,
+        saw: (sighting) => history.saw({ ...sighting, since: history.begin() }),
+        wrote: (sighting) => history.wrote({ ...sighting, since: history.begin() }),
+        sawNothing: (sighting) => history.sawNothing({ ...sighting, since: history.begin() }),
       };
     },
   },

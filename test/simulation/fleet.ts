@@ -4,6 +4,8 @@ import { createProcess, type Process, type World } from './process.ts';
 import type { Workload } from './workload.ts';
 
 const MOST_BOUNDARIES = 60;
+/** How many look through the tree of a process at once, where a theme wants it. */
+const VERIFIERS = 3;
 
 /**
  * Starts several processes, each with some calls at once, which work through commands of the workload. Some of them
@@ -28,6 +30,7 @@ export function startFleet(
     for (let caller = 0; caller < callers; caller++) {
       void work(process, () => left-- > 0);
     }
+    for (let at = 0; workload.verifies && at < VERIFIERS; at++) void verify(process, () => left > 0);
     process.life.onKill(() => {
       if (left > 0) scheduler.after(chance.fraction() * 15_000, () => start(`${name}'`, left));
     });
@@ -43,6 +46,13 @@ export function startFleet(
     while (another()) {
       await process.life.pause(chance.fraction() ** 3 * chance.pick([10, 200, 4_000]));
       await process.run(workload.next());
+    }
+  };
+
+  const verify = async (process: Process, another: () => boolean): Promise<void> => {
+    while (another()) {
+      await process.life.pause(chance.fraction() * 100);
+      await process.verify();
     }
   };
 

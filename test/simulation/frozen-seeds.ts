@@ -11,16 +11,19 @@ export const FROZEN_SEEDS: readonly FrozenSeed[] = [
     mistake: 'a new file in a moved directory was copied over the one that was moved before',
     seed: 186,
     storeClass: 'unguarded',
+    themeName: 'moving directories',
   },
   {
     mistake: 'a file created while its directory was deleted fell to a second round of the delete',
     seed: 279,
     storeClass: 'guarded',
+    themeName: 'directories',
   },
   {
     mistake: 'a batch without an answer was reported as one that changed nothing',
     seed: 1535,
     storeClass: 'guarded',
+    themeName: 'moving directories',
   },
   {
     mistake: 'a resend that was refused was taken to mean that the first attempt had not landed either',

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ObjectKey } from '../../src/objects/object-store.ts';
+import type { VersionIdentity } from '../../src/vault/version-history.ts';
 
 /** A command as the model sends it. */
 export type Command =
@@ -59,11 +60,22 @@ export interface StrayCreate {
   readonly at: number;
   readonly key: ObjectKey;
   readonly body: Uint8Array;
+  /** The same version had been there before. */
+  readonly again: boolean;
+}
+
+/** A process said that an older version was put back in its place. */
+export interface Alarm {
+  readonly at: number;
+  readonly process: string;
+  readonly key: ObjectKey;
+  readonly version: VersionIdentity;
 }
 
 export interface History {
   readonly operations: Operation[];
   readonly strayCreates: StrayCreate[];
+  readonly alarms: Alarm[];
 }
 
 /** The command on whose behalf a request is sent. */

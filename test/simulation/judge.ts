@@ -1,7 +1,8 @@
 import type { ObjectKey } from '../../src/objects/object-store.ts';
+import { identityOf } from '../../src/vault/version-history.ts';
 import { ImpossibleAnswer, isBelow } from './answer.ts';
 import { type Claim, check } from './checker.ts';
-import { describeCommand, describeResult, type History, type Operation } from './history.ts';
+import { type Alarm, describeCommand, describeResult, type History, type Operation } from './history.ts';
 import { explain, type Surroundings, type Unfinished } from './model.ts';
 import { takenBack } from './model-moves.ts';
 import { END, either, type Tree, withFile, write } from './program.ts';
@@ -27,6 +28,10 @@ export interface Evidence {
 
 /** Holds the history against the sequential model. */
 export function judge({ history, server, textOf }: Evidence): Complaint {
+  const falseAlarms = judgeAlarms(history);
+  if (falseAlarms.length > 0) {
+    return { problem: 'a false alarm', details: falseAlarms, undecided: false };
+  }
   const paths = pathsOf(history.operations);
   const others = history.operations.flatMap((operation) => unfinishedRename(operation) ?? []);
   const landed = history.operations.flatMap((operation) => operation.landed).toSorted((a, b) => a.at - b.at);
@@ -69,6 +74,27 @@ export function pathsOf(operations: readonly Operation[]): readonly string[] {
     ...landed.map(({ path }) => path),
   ]);
   return [...new Set(paths)].filter((path) => path !== '/memories').sort();
+}
+
+/**
+ * Alarms about versions that nobody ever put back, and commands that failed as if there had been an alarm. The one way
+ * in which a server without an attacker puts a version back is that a create is executed twice.
+ */
+function judgeAlarms({ alarms, strayCreates, operations }: History): readonly string[] {
+  const isTrue = ({ at, key, version }: Alarm): boolean =>
+    strayCreates.some(
+      (stray) => stray.again && stray.at <= at && stray.key === key && identityOf(stray.body) === version,
+    );
+  const unfounded = operations.filter(
+    ({ result, process, start, end }) =>
+      result?.ok === false &&
+      result.code === 'integrity' &&
+      !alarms.some((alarm) => alarm.process === process && alarm.at >= start && alarm.at <= (end ?? start)),
+  );
+  return [
+    ...alarms.filter((alarm) => !isTrue(alarm)).map(({ process, key }) => `${process} refused ${key}`),
+    ...unfounded.map(({ process, id }) => `${process}#${id} failed without an alarm`),
+  ];
 }
 
 function isAnswered({ result }: Operation): boolean {

@@ -28,11 +28,13 @@ async function main(): Promise<void> {
   let failed = 0;
   let undecided = 0;
   let run = 0;
+  let alarms = 0;
   for (let seed = first; seed <= last; seed++) {
     for (const storeClass of classes as StoreClass[]) {
       run += 1;
       const simulation = await simulate({ seed, storeClass, themeName });
       const { complaint, theme, weather } = simulation;
+      if (simulation.history.alarms.length > 0) alarms += 1;
       if (values.trace) console.log(simulation.trace().join('\n'));
       if (complaint === undefined) continue;
       if (complaint.undecided) undecided += 1;
@@ -46,7 +48,7 @@ async function main(): Promise<void> {
     }
   }
   console.log(
-    `${run} simulations, ${failed} failed, ${undecided} undecided, ${((Date.now() - begun) / 1000).toFixed(1)} s`,
+    `${run} simulations, ${failed} failed, ${undecided} undecided, ${alarms} with rightful alarms, ${((Date.now() - begun) / 1000).toFixed(1)} s`,
   );
   process.exitCode = failed === 0 ? 0 : 1;
 }

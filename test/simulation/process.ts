@@ -1,3 +1,4 @@
+import { MemoryError } from '../../src/errors.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringStore, type LoadedKeyring } from '../../src/keys/keyring-store.ts';
 import { silentLogger } from '../../src/logger.ts';
@@ -5,11 +6,15 @@ import { guardDeletes } from '../../src/objects/guarded-delete.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory } from '../../src/tool/memory-tool.ts';
+import type { VaultContext } from '../../src/vault/context.ts';
 import { createVault } from '../../src/vault/vault.ts';
+import { verifyTree } from '../../src/vault/verify.ts';
+import { createVersionHistory, type VersionHistory } from '../../src/vault/version-history.ts';
 import type { Chance } from './chance.ts';
 import { createConnection } from './connection.ts';
 import type { Weather } from './faults.ts';
 import {
+  type Alarm,
   type Command,
   describeCommand,
   describeResult,
@@ -41,6 +46,8 @@ export interface World {
 export interface Bug {
   above?(store: ObjectStore, life: Life): ObjectStore;
   below?(store: ObjectStore, life: Life): ObjectStore;
+  /** Judges what a process sees instead of the vault's own history. */
+  history?(): VersionHistory;
 }
 
 /** One simulated process: a memory with caches of its own. */
@@ -48,6 +55,8 @@ export interface Process {
   readonly life: Life;
   /** Carries a command out and puts it into the history; never settles once the process is dead. */
   run(command: Command): Promise<Result>;
+  /** Looks through the whole tree, past the order of commands. What it finds is no part of the history. */
+  verify(): Promise<void>;
   /** The keyring as the process has it in its cache, once a command has needed it. */
   keyring(): Promise<LoadedKeyring | undefined>;
 }
@@ -97,18 +106,23 @@ export function createProcess(
     monotonic: life.monotonic,
     random: own.random,
   });
-  const vault = createVault({
+  const context: VaultContext = {
     ...own,
     store,
     layout: LAYOUT,
     keyrings,
+    history: noteAlarms(bug.history?.() ?? createVersionHistory(), (sighting) => {
+      history.alarms.push({ ...sighting, at: scheduler.now(), process: name });
+      trace.note(name, `sees a version that was put back at ${sighting.key}`);
+    }),
     hidesBelowFiles: false,
     sideBySide: 32,
     monotonic: life.monotonic,
     maxFileBytes: 100_000,
     clock,
     logger: silentLogger,
-  });
+  };
+  const vault = createVault(context);
   const memory = createMemory({
     vault,
     order: createCommandOrder(),
@@ -121,6 +135,11 @@ export function createProcess(
   return {
     life,
     keyring: () => keyrings.load(),
+    async verify() {
+      await verifyTree(context).catch((error: unknown) => {
+        if (!(error instanceof MemoryError)) throw error;
+      });
+    },
     run(command) {
       const start = scheduler.now();
       const operation: Operation = {
@@ -149,6 +168,24 @@ export function createProcess(
         trace.note(`${name}#${operation.id}`, `── ${describeResult(result)}`);
         return result;
       });
+    },
+  };
+}
+
+/** The history, each of its refusals reported. */
+function noteAlarms(
+  history: VersionHistory,
+  note: (sighting: Pick<Alarm, 'key' | 'version'>) => void,
+): VersionHistory {
+  return {
+    ...history,
+    saw(sighting) {
+      try {
+        history.saw(sighting);
+      } catch (error) {
+        note({ key: sighting.key, version: sighting.version });
+        throw error;
+      }
     },
   };
 }

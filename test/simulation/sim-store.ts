@@ -53,8 +53,10 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
         if ('etag' in written) {
           landed(key, execution);
           const version = `${key} ${written.etag}`;
-          const isStray = versions.has(version) || (execution.late && mode === 'create');
-          if (isStray) history.strayCreates.push({ at: scheduler.now(), key, body });
+          const again = versions.has(version);
+          const isFile = body.length !== TOMBSTONE_BYTES;
+          const isStray = isFile && (again || (execution.late && mode === 'create'));
+          if (isStray) history.strayCreates.push({ at: scheduler.now(), key, body, again });
           versions.add(version);
         }
         done(written);

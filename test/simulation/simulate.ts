@@ -48,7 +48,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   const chance = createChance(`${storeClass}/${seed}`);
   const scheduler = createScheduler();
   const trace = createTrace(scheduler.now);
-  const history: History = { operations: [], strayCreates: [] };
+  const history: History = { operations: [], strayCreates: [], alarms: [] };
   const drawn = drawWeather(chance);
   let weather: Weather = FAIR_WEATHER;
   const server = createServer(scheduler.now);

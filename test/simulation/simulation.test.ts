@@ -40,6 +40,16 @@ describe('a simulation', () => {
     }
   });
 
+  it('lets a process refuse what a create that was executed twice has brought back', async () => {
+    const simulation = { seed: 1611, storeClass: 'unguarded', themeName: 'clashes' } as const;
+    const { complaint, history } = await simulate(simulation);
+    expect(complaint).toBeUndefined();
+    expect(history.alarms).toHaveLength(1);
+    const [alarm] = history.alarms;
+    const strays = history.strayCreates.filter(({ key, again }) => again && key === alarm?.key);
+    expect(strays).toHaveLength(1);
+  });
+
   it('meets every theme, every command and every kind of answer', async () => {
     const [themes, answers] = [new Set<string>(), new Set<string>()];
     for (let seed = 1; seed <= 150; seed++) {

@@ -3,9 +3,11 @@ import type { Command } from './history.ts';
 
 /** Which files and commands a simulation is about. */
 export interface Theme {
-  readonly name: 'one file' | 'files' | 'clashes' | 'directories' | 'moving directories';
+  readonly name: 'one file' | 'files' | 'clashes' | 'directories' | 'moving directories' | 'busy readers';
   readonly paths: readonly string[];
   readonly directories: readonly string[];
+  /** Every process looks through the whole tree again and again beside its commands, several times at once. */
+  readonly verifies?: true;
   readonly weights: Readonly<Record<Command['command'] | 'delete_directory' | 'rename_directory', number>>;
 }
 
@@ -60,11 +62,28 @@ export const THEMES: readonly Theme[] = [
       rename_directory: 5,
     },
   },
+  {
+    name: 'busy readers',
+    paths: ['/memories/a', '/memories/d/x', '/memories/d/y'],
+    directories: ['/memories/d', '/memories/e'],
+    verifies: true,
+    weights: {
+      view: 12,
+      create: 2,
+      str_replace: 1,
+      insert: 5,
+      delete: 1,
+      rename: 1,
+      delete_directory: 0,
+      rename_directory: 1,
+    },
+  },
 ];
 
 export interface Workload {
   /** The files that are there before the processes begin. */
   readonly initial: readonly Command[];
+  readonly verifies: boolean;
   next(): Command;
 }
 
@@ -85,6 +104,7 @@ export function createWorkload(theme: Theme, chance: Chance): Workload {
 
   return {
     initial: theme.paths.filter(() => chance.happens(0.5)).map(create),
+    verifies: theme.verifies ?? false,
     next() {
       const path = chance.pick(theme.paths);
       switch (chance.pick(lottery)) {

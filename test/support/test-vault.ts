@@ -11,6 +11,7 @@ import { createLayout, type Layout, parseTenantId } from '../../src/sealing/obje
 import { loadSodium } from '../../src/sealing/sodium.ts';
 import type { OpenVault, VaultContext } from '../../src/vault/context.ts';
 import { createVault, type Vault } from '../../src/vault/vault.ts';
+import { createVersionHistory } from '../../src/vault/version-history.ts';
 import {
   type Around,
   delayStore,
@@ -118,6 +119,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     store,
     layout,
     keyrings,
+    history: createVersionHistory(),
     hidesBelowFiles: false,
     maxFileBytes: options.maxFileBytes ?? 1_048_576,
     clock,

@@ -1,0 +1,78 @@
+import { decodeText, encodeText } from '../memory/text.ts';
+import type { ETag } from '../objects/object-store.ts';
+import { classLogicalName, type ObjectClass } from '../sealing/logical-name.ts';
+import { classKey } from '../sealing/object-keys.ts';
+import { seal } from '../sealing/sealed-object.ts';
+import { sealedSize } from '../sealing/size.ts';
+import { confirmedPut } from './confirmed-put.ts';
+import type { OpenVault } from './context.ts';
+import { readSealed } from './read-file.ts';
+
+/** Which object beside the tree, and how much of it is read at most, in bytes of content. */
+export interface RecordName {
+  readonly cls: ObjectClass;
+  readonly id: string;
+  readonly maxBytes: number;
+}
+
+/** One version of a record. */
+export interface StoredRecord {
+  readonly content: Uint8Array;
+  readonly etag: ETag;
+  /** Milliseconds since it was written, by the server's clock. */
+  readonly ageMs: number;
+}
+
+/** One GET. @throws MemoryError `integrity`; `limit_exceeded` when it is larger than `maxBytes`. */
+export async function readRecord(vault: OpenVault, name: RecordName): Promise<StoredRecord | undefined> {
+  const { cls, id, maxBytes } = name;
+  const version = await readSealed(vault, {
+    key: classKey(vault.layout, cls, id),
+    name: classLogicalName(cls, id),
+    maxBytes: sealedSize(maxBytes),
+  });
+  if (version === undefined) return undefined;
+  const { etag, servedAt, lastModified } = version.stored;
+  return { content: version.content, etag, ageMs: servedAt - lastModified };
+}
+
+/**
+ * Replaces the version `base` of a record, or creates it where `base` is undefined. Undefined: somebody else was
+ * faster.
+ *
+ * @throws MemoryError `outcome_unknown` when no answer tells whether it was written.
+ */
+export async function writeRecord(
+  vault: OpenVault,
+  { cls, id }: Pick<RecordName, 'cls' | 'id'>,
+  write: { readonly content: Uint8Array; readonly base: ETag | undefined },
+): Promise<ETag | undefined> {
+  const { content, base } = write;
+  const sealed = seal({
+    keys: vault.keyring.keys,
+    name: classLogicalName(cls, id),
+    content,
+    mtime: vault.clock(),
+    random: vault.random,
+  });
+  const mode = base === undefined ? 'create' : { ifMatch: base };
+  const outcome = await confirmedPut(vault, { key: classKey(vault.layout, cls, id), sealed, mode });
+  return 'etag' in outcome ? outcome.etag : undefined;
+}
+
+/** The content of a record that holds one JSON object. */
+export function encodeFields(fields: Readonly<Record<string, unknown>>): Uint8Array {
+  return encodeText(JSON.stringify(fields));
+}
+
+/** Undefined unless the content is one JSON object. */
+export function decodeFields(content: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const fields: unknown = JSON.parse(decodeText(content) ?? '');
+    return typeof fields === 'object' && fields !== null && !Array.isArray(fields)
+      ? { ...fields }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,137 @@
+import { MemoryError } from '../errors.ts';
+import type { ObjectKey } from '../objects/object-store.ts';
+import { toBase64url } from '../sealing/base64.ts';
+import { OFFSET } from '../sealing/header.ts';
+
+/** Tells one version of an object apart from all others that were ever written: the nonce of its wrap. */
+export type VersionIdentity = string & { readonly __brand: 'VersionIdentity' };
+
+/** A place in the order of what this process did and saw. No clock: nothing sets it back. */
+export type Instant = number & { readonly __brand: 'Instant' };
+
+/** What a process saw at a key, by a request that it began at `since`. */
+export interface Sighting {
+  readonly key: ObjectKey;
+  /** Taken before the request was sent; where it was sent several times, before the first time. */
+  readonly since: Instant;
+}
+
+/**
+ * What this process knows of the versions of a tenant's objects, to notice an older one that was put back. A version
+ * is superseded once a request that began after its first sighting saw another version, or none. One that was
+ * superseded before a request began cannot be what that request meets, however its answer was delayed, unless it was
+ * put back. Memory is bounded, and what is forgotten is not noticed any more; nothing is remembered between processes.
+ */
+export interface VersionHistory {
+  begin(): Instant;
+  /**
+   * A version was read and verified. @throws MemoryError `integrity` (`reason: 'put_back'`) when it had been
+   * superseded before.
+   */
+  saw(sighting: Sighting & { readonly version: VersionIdentity }): void;
+  /** A write of our own was acknowledged; it is in its place by right, whatever was known of it. */
+  wrote(sighting: Sighting & { readonly version: VersionIdentity }): void;
+  /** Nothing was at the key, be it because a delete of our own succeeded. */
+  sawNothing(sighting: Sighting): void;
+}
+
+export interface HistoryLimits {
+  /** Versions that are remembered in all. The keys seen longest ago are forgotten first. */
+  readonly versions: number;
+  /** Versions of one key that are remembered, the latest ones. */
+  readonly versionsOfKey: number;
+}
+
+const LIMITS: HistoryLimits = { versions: 8_192, versionsOfKey: 64 };
+
+/** The identity of an object that was sealed here or has been opened. */
+export function identityOf(object: Uint8Array): VersionIdentity {
+  return toBase64url(object.subarray(OFFSET.nonce, OFFSET.wrap)) as VersionIdentity;
+}
+
+export function createVersionHistory(limits: HistoryLimits = LIMITS): VersionHistory {
+  /** In the order of their latest sightings. */
+  const known = new Map<ObjectKey, KnownVersion[]>();
+  let count = 0;
+  let last = 0;
+
+  const next = (): Instant => ++last as Instant;
+
+  /** Moves the key to the end of those that are forgotten. */
+  const touch = (key: ObjectKey): KnownVersion[] => {
+    const versions = known.get(key) ?? [];
+    known.delete(key);
+    known.set(key, versions);
+    return versions;
+  };
+
+  const note = (key: ObjectKey, since: Instant, version: VersionIdentity): void => {
+    const versions = touch(key);
+    const now = next();
+    supersede(versions, { since, now, by: version });
+    if (versions.some(({ identity }) => identity === version)) return;
+    versions.push({ identity: version, firstSeen: now, superseded: undefined });
+    count++;
+    if (versions.length > limits.versionsOfKey) {
+      versions.shift();
+      count--;
+    }
+    while (count > limits.versions) forgetOldestKey();
+  };
+
+  const forget = (key: ObjectKey, version: VersionIdentity): void => {
+    const versions = known.get(key) ?? [];
+    const at = versions.findIndex(({ identity }) => identity === version);
+    if (at >= 0) count -= versions.splice(at, 1).length;
+  };
+
+  const forgetOldestKey = (): void => {
+    for (const [key, versions] of known) {
+      known.delete(key);
+      count -= versions.length;
+      return;
+    }
+  };
+
+  return {
+    begin: next,
+    saw({ key, since, version }) {
+      const superseded = known.get(key)?.find(({ identity }) => identity === version)?.superseded;
+      // What an attacker shows supersedes nothing.
+      if (superseded !== undefined && superseded < since) throw putBack();
+      note(key, since, version);
+    },
+    wrote({ key, since, version }) {
+      forget(key, version);
+      note(key, since, version);
+    },
+    sawNothing({ key, since }) {
+      if (known.has(key)) supersede(touch(key), { since, now: next(), by: undefined });
+    },
+  };
+}
+
+interface KnownVersion {
+  readonly identity: VersionIdentity;
+  /** When the answer that showed it first was judged. */
+  readonly firstSeen: Instant;
+  /** When it was known to have made way for another version, or for none. */
+  superseded: Instant | undefined;
+}
+
+/** Versions that were there before the request began have made way for what it met. */
+function supersede(
+  versions: readonly KnownVersion[],
+  met: { readonly since: Instant; readonly now: Instant; readonly by: VersionIdentity | undefined },
+): void {
+  for (const version of versions) {
+    if (version.identity === met.by || version.firstSeen >= met.since) continue;
+    version.superseded ??= met.now;
+  }
+}
+
+function putBack(): MemoryError {
+  return new MemoryError('integrity', 'an older version of an object was put back in its place', {
+    details: { reason: 'put_back' },
+  });
+}

@@ -1,0 +1,27 @@
+import { MemoryError } from '../../src/errors.ts';
+import type { Instant, VersionHistory, VersionIdentity } from '../../src/vault/version-history.ts';
+
+/** The rule one would think of first, which is wrong: what was seen before and is not what was seen last is old. */
+export function createLastSeenHistory(): VersionHistory {
+  const seen = new Map<string, Set<VersionIdentity>>();
+  const last = new Map<string, VersionIdentity | undefined>();
+
+  const note: VersionHistory['wrote'] = ({ key, version }) => {
+    const versions = seen.get(key) ?? new Set();
+    seen.set(key, versions.add(version));
+    last.set(key, version);
+  };
+
+  return {
+    begin: () => 0 as Instant,
+    saw(sighting) {
+      const { key, version } = sighting;
+      if (last.get(key) !== version && seen.get(key)?.has(version)) {
+        throw new MemoryError('integrity', 'an older version of an object was put back in its place');
+      }
+      note(sighting);
+    },
+    wrote: note,
+    sawNothing: ({ key }) => last.set(key, undefined),
+  };
+}
