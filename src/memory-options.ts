@@ -1,8 +1,8 @@
+import type { AwsCredentials } from './base-store.ts';
 import { type Config, readConfig, type SuppliedSetting } from './config/config.ts';
 import type { S3Config } from './config/s3-config.ts';
 import type { Logger } from './logger.ts';
 import type { ObjectStore } from './objects/object-store.ts';
-import type { AwsCredentials } from './open-object-store.ts';
 import { openRootKeys, type RootKeyInput, type RootKeys } from './open-root-keys.ts';
 import type { ToolErrorClass } from './tool/memory-tool.ts';
 
@@ -25,6 +25,19 @@ export interface MemoryOptions {
   /** How many objects of a directory are renamed or deleted side by side, 1–256; default 32. */
   readonly concurrency?: number | undefined;
   readonly limits?: { readonly fileBytes?: number | undefined } | undefined;
+  readonly keyring?:
+    | {
+        /** How long keys stay in the cache, 0–900,000 ms; default 300,000. Revocation takes that long. */
+        readonly ttlMs?: number | undefined;
+        /** The least epoch the tenant's keyring must have: an older one, put back into the store, is refused. */
+        readonly minimumEpoch?: number | undefined;
+      }
+    | undefined;
+  /**
+   * Files that nobody reads or writes for so many days, 1–3,650, expire: every read is recorded, once a day and file by
+   * one small object, and the sweeper deletes. Must be the same in all processes of a tenant. Default: none expires.
+   */
+  readonly expireAfterDays?: number | undefined;
   /** Endpoint, region and kind of an S3 store. */
   readonly s3?: S3Config | undefined;
   /** Of an S3 store and of root keys in KMS; default the SDK's own search. */
@@ -45,19 +58,28 @@ export interface Settings {
 
 /** @throws MemoryError `misconfigured` with one sentence that names the setting. */
 export function readSettings(options: MemoryOptions, supplied: readonly SuppliedSetting[] = []): Settings {
-  const { store, tenant, rootKey, profile, onExists, names, limits, credentials } = options;
+  const { store, tenant, rootKey, profile, onExists, names, limits, keyring, expireAfterDays } = options;
   const given = rootKey === undefined ? [] : isList(rootKey) ? rootKey : [rootKey];
   const bringsKeys = given.length > 0;
   const config = readConfig(
     undefined,
-    { store: typeof store === 'string' ? store : undefined, tenant, profile, onExists, names, limits },
+    {
+      store: typeof store === 'string' ? store : undefined,
+      tenant,
+      profile,
+      onExists,
+      names,
+      limits,
+      keyring,
+      expireAfterDays,
+    },
     [
       ...supplied,
       ...(typeof store === 'object' ? (['store'] as const) : []),
       ...(bringsKeys ? (['rootKey'] as const) : []),
     ],
   );
-  return { config, rootKeys: openRootKeys(bringsKeys ? given : config.rootKeys, credentials) };
+  return { config, rootKeys: openRootKeys(bringsKeys ? given : config.rootKeys, options.credentials) };
 }
 
 function isList(input: RootKeyInput | readonly RootKeyInput[]): input is readonly RootKeyInput[] {

@@ -1,9 +1,9 @@
+import type { AwsCredentials } from './base-store.ts';
 import { MemoryError } from './errors.ts';
 import { envRootKey } from './keys/env-root-key.ts';
 import { KMS_SCHEME, parseKeyArn } from './keys/kms-key-arn.ts';
 import { type KmsConnections, kmsRootKey, openKmsConnections } from './keys/kms-root-key.ts';
 import type { RootKey } from './keys/root-key.ts';
-import type { AwsCredentials } from './open-object-store.ts';
 
 /** Padded base64 of 32 bytes, `aws-kms:` and a key ARN, the 32 bytes, or whatever else holds a root key. */
 export type RootKeyInput = string | Uint8Array | RootKey;

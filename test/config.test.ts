@@ -33,6 +33,19 @@ function having(env: Environment): Environment {
 }
 
 describe('readConfig', () => {
+  it('reads after how many days files expire, by option or variable', () => {
+    expect(readConfig({ ...COMPLETE, SEALED_MEMORY_EXPIRE_AFTER_DAYS: '90' }).expireAfterDays).toBe(90);
+    expect(readConfig(COMPLETE, { expireAfterDays: 1 }).expireAfterDays).toBe(1);
+    for (const text of ['0', '3651', '-1', '1.5', 'soon']) {
+      expect(refusal({ ...COMPLETE, SEALED_MEMORY_EXPIRE_AFTER_DAYS: text })).toContain('from 1 to 3650');
+    }
+  });
+
+  it('knows the settings of the worker, which it does not read', () => {
+    const config = readConfig({ ...COMPLETE, SEALED_MEMORY_WORKER_MODEL: 'any' });
+    expect(config).toEqual(readConfig(COMPLETE));
+  });
+
   it('needs a store, a tenant and a root key only', () => {
     expect(readConfig(COMPLETE)).toEqual({
       store: { kind: 'memory' },
@@ -42,6 +55,8 @@ describe('readConfig', () => {
       onExists: 'error',
       names: undefined,
       maxFileBytes: 1_048_576,
+      keyring: {},
+      expireAfterDays: undefined,
       s3: {},
       harness: false,
     });

@@ -110,7 +110,11 @@ async function openKeyring(given: {
 }): Promise<Finding> {
   const { store, layout, rootKeys, config, signal } = given;
   const nameMode = config.names;
-  const keyrings = createKeyringStore({ store, layout, rootKeys, ...(nameMode && { nameMode }) });
+  const keyrings = createKeyringStore({
+    ...{ store, layout, rootKeys },
+    ...config.keyring,
+    ...(nameMode && { nameMode }),
+  });
   try {
     const loaded = await keyrings.load({ ...(signal && { signal }) });
     const what =
@@ -152,7 +156,6 @@ function adviceFor(error: unknown): string {
 const ADVICE: Partial<Record<MemoryErrorCode, string>> = {
   unavailable: 'check the endpoint and the network, then try again',
   timeout: 'check the endpoint and the network, then try again',
-  key_unavailable: 'configure the root key this tenant was created with',
   integrity: 'the keyring is not what this root key sealed for this tenant; restore it from a backup',
   unsupported_format: 'use the version of sealed-memory that wrote it',
 };

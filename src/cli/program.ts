@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-
+import type { ExpireArguments } from './expire.ts';
 import { createPath, type FileCommand, readRaw, requireText, runTool, viewPath } from './file-commands.ts';
 import { createKeyFile, DEFAULT_KEY_FILE } from './init.ts';
 import { type Action, runAction } from './invocation.ts';
+import { addKeyCommands, parseCount } from './key-program.ts';
 import { readSource, type SourceOptions } from './source-text.ts';
 import { EXIT_FAILED, EXIT_MISUSED } from './terminal.ts';
 
@@ -123,7 +124,9 @@ function createProgram(choose: (action: Action) => void): Command {
 
   program
     .command('verify')
-    .description('read every file, and find what is damaged, lies twice or was left by a rename cut off')
+    .description(
+      'read every object, and find what is damaged, belongs to nothing, lies twice or was left by a rename cut off',
+    )
     .option('--repair', 'finish such renames: removes the older place of a file that lies twice')
     .option('--json', 'answer with one JSON object')
     .action(({ repair = false, json = false }: { readonly repair?: boolean; readonly json?: boolean }) =>
@@ -132,6 +135,34 @@ function createProgram(choose: (action: Action) => void): Command {
         return runVerify({ repair, json }, invocation);
       }),
     );
+
+  program
+    .command('restore')
+    .description('write every file of a backup, opened and checked, into a new folder')
+    .requiredOption('--from <source>', 'a folder of raw objects, s3://bucket/prefix or sqlite:PATH')
+    .requiredOption('--to <folder>', 'the folder to make; nothing but the whole of it ever lies there')
+    .option('--json', 'answer with JSON lines, as when standard output is no terminal')
+    .action(({ from, to, json }: { readonly from: string; readonly to: string; readonly json?: boolean }) =>
+      choose(async (invocation) => {
+        const { runRestore } = await import('./restore.ts');
+        return runRestore({ from, to, json: json === true }, invocation);
+      }),
+    );
+
+  program
+    .command('expire')
+    .description('delete files that nobody read or wrote for long, and old receipts and answers')
+    .option('--dry-run', 'change nothing, and tell what a run would do')
+    .option('--after <days>', 'instead of SEALED_MEMORY_EXPIRE_AFTER_DAYS', parseCount)
+    .option('--json', 'answer with JSON lines, as when standard output is no terminal')
+    .action((options: ExpireArguments) =>
+      choose(async (invocation) => {
+        const { runExpire } = await import('./expire.ts');
+        return runExpire(options, invocation);
+      }),
+    );
+
+  addKeyCommands(program, choose);
 
   program
     .command('exec')

@@ -18,8 +18,12 @@ export interface Terminal {
   complain(line: string): void;
   /** Shows on a terminal how far a long command has come; elsewhere nothing. */
   progress(progress: Progress): void;
+  /** Shows on a terminal what a long command is at, in place of what it was at before; elsewhere nothing. */
+  status(line: string): void;
   /** Standard input is a person's keyboard. */
   readonly isInteractive: boolean;
+  /** Standard output is a person's screen. */
+  readonly isForEyes: boolean;
 }
 
 export function processTerminal(): Terminal {
@@ -36,7 +40,16 @@ export function processTerminal(): Terminal {
       process.stderr.write(`sealed-memory: ${withoutControls(line)}\n`);
     },
     progress: process.stderr.isTTY === true ? progressLine(process.stderr) : () => {},
+    status: process.stderr.isTTY === true ? statusLine(process.stderr) : () => {},
     isInteractive: process.stdin.isTTY === true,
+    isForEyes: process.stdout.isTTY === true,
+  };
+}
+
+/** One line that is written over; an empty one clears it. */
+function statusLine(stream: Writable): (line: string) => void {
+  return (line) => {
+    stream.write(`${CLEAR_LINE}${withoutControls(line)}`);
   };
 }
 

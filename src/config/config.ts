@@ -11,9 +11,11 @@ import {
   readByteCount,
   readChoice,
   readFlag,
+  readWholeNumber,
   type Setting,
 } from './setting.ts';
 import { parseStoreLocation, type StoreLocation } from './store-location.ts';
+import { WORKER_VARIABLES } from './worker-config.ts';
 
 /** What an entry point needs, validated and frozen. `rootKeys` is secret: never log a Config. */
 export interface Config {
@@ -31,8 +33,18 @@ export interface Config {
   /** Absent: whatever the tenant was created with, `encrypted` for a new one. */
   readonly names: 'encrypted' | 'plain' | undefined;
   readonly maxFileBytes: number;
+  readonly keyring: KeyringConfig;
+  /** Files that nobody reads or writes for so many days expire, and every read is recorded. Absent: none expires. */
+  readonly expireAfterDays: number | undefined;
   readonly s3: S3Config;
   readonly harness: boolean;
+}
+
+export interface KeyringConfig {
+  /** How long a keyring stays in the cache. Absent: left to the keyring store. */
+  readonly ttlMs?: number;
+  /** A keyring of a lower epoch is refused. Absent: none is pinned. */
+  readonly minimumEpoch?: number;
 }
 
 /** Values that stand before the environment's, named as in `MemoryOptions` and judged by the same rules. */
@@ -44,17 +56,27 @@ export interface ConfigOverrides {
   readonly onExists?: 'error' | 'overwrite' | undefined;
   readonly names?: 'encrypted' | 'plain' | undefined;
   readonly limits?: { readonly fileBytes?: number | undefined } | undefined;
+  readonly expireAfterDays?: number | undefined;
+  readonly keyring?:
+    | { readonly ttlMs?: number | undefined; readonly minimumEpoch?: number | undefined }
+    | undefined;
 }
 
 /** A required setting that the caller brings itself, as an object or at every `open`. */
 export type SuppliedSetting = 'store' | 'tenant' | 'rootKey';
 
 const DEFAULT_MAX_FILE_BYTES = 1_048_576;
+const MAX_TTL_SECONDS = 900;
+const MOST_DAYS = 3_650;
+const MAX_EPOCH = 2 ** 32 - 1;
 const PREFIX = 'SEALED_MEMORY_';
 const VARIABLES: readonly string[] = [
   ...['STORE', 'TENANT', 'ROOT_KEY', 'ROOT_KEY_FILE', 'PROFILE', 'ON_EXISTS', 'NAMES', 'MAX_FILE_BYTES'],
+  ...['KEYRING_TTL_SECONDS', 'KEYRING_MIN_EPOCH', 'EXPIRE_AFTER_DAYS'],
   ...['S3_ENDPOINT', 'S3_REGION', 'S3_FORCE_PATH_STYLE', 'S3_GUARDED', 'S3_CHECKSUMS', 'HARNESS'],
 ].map((name) => PREFIX + name);
+/** Of the worker, which reads them itself. */
+const KNOWN: ReadonlySet<string> = new Set([...VARIABLES, ...WORKER_VARIABLES]);
 
 /**
  * Reads the environment, and the root key file it names. Store, tenant and root key have no default; the ones in
@@ -78,6 +100,7 @@ export function readConfig(
     : readTenant(setting('tenant', overrides.tenant, 'TENANT'));
   checkPrefix(store, tenant);
   const fileBytes = setting('limits.fileBytes', overrides.limits?.fileBytes, 'MAX_FILE_BYTES');
+  const days = setting('expireAfterDays', overrides.expireAfterDays, 'EXPIRE_AFTER_DAYS');
   return Object.freeze({
     store,
     tenant,
@@ -88,13 +111,15 @@ export function readConfig(
     names: readChoice(setting('names', overrides.names, 'NAMES'), ['encrypted', 'plain']),
     maxFileBytes:
       fileBytes === undefined ? DEFAULT_MAX_FILE_BYTES : readByteCount(fileBytes, MAX_CONTENT_BYTES),
+    keyring: readKeyringConfig(env, overrides.keyring),
+    expireAfterDays: days && readWholeNumber(days, { least: 1, most: MOST_DAYS }),
     s3: readS3Config(env),
     harness: readFlag(environmentSetting(env, 'SEALED_MEMORY_HARNESS')) ?? false,
   });
 }
 
 function refuseUnknownNames(env: Environment): void {
-  const unknown = Object.keys(env).find((name) => name.startsWith(PREFIX) && !VARIABLES.includes(name));
+  const unknown = Object.keys(env).find((name) => name.startsWith(PREFIX) && !KNOWN.has(name));
   if (unknown !== undefined) {
     throw misconfigured(`${unknown} is not a setting. The settings are ${VARIABLES.join(', ')}.`);
   }
@@ -126,6 +151,26 @@ function checkPrefix(store: StoreLocation | undefined, tenant: TenantId | undefi
   if (store?.kind === 's3') {
     createLayout({ prefix: store.prefix, tenant: tenant ?? parseTenantId('0') });
   }
+}
+
+function readKeyringConfig(env: Environment, given: ConfigOverrides['keyring'] = {}): KeyringConfig {
+  const ttl = environmentSetting(env, 'SEALED_MEMORY_KEYRING_TTL_SECONDS');
+  const ttlMs =
+    given.ttlMs === undefined
+      ? ttl && readWholeNumber(ttl, { least: 0, most: MAX_TTL_SECONDS }) * 1_000
+      : readWholeNumber(
+          { label: 'keyring.ttlMs', text: String(given.ttlMs) },
+          { least: 0, most: MAX_TTL_SECONDS * 1_000 },
+        );
+  const epoch =
+    given.minimumEpoch === undefined
+      ? environmentSetting(env, 'SEALED_MEMORY_KEYRING_MIN_EPOCH')
+      : { label: 'keyring.minimumEpoch', text: String(given.minimumEpoch) };
+  const minimumEpoch = epoch && readWholeNumber(epoch, { least: 1, most: MAX_EPOCH });
+  return Object.freeze({
+    ...(ttlMs !== undefined && { ttlMs }),
+    ...(minimumEpoch !== undefined && { minimumEpoch }),
+  });
 }
 
 function readRootKeys(env: Environment, given: string | readonly string[] | undefined): readonly string[] {

@@ -43,6 +43,16 @@ export function readByteCount({ label, text }: Setting, max: number): number {
   return count;
 }
 
+/** A whole number within the bounds, in decimal digits. */
+export function readWholeNumber(
+  { label, text }: Setting,
+  { least, most }: { readonly least: number; readonly most: number },
+): number {
+  const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw misconfigured(`${label} must be a whole number from ${least} to ${most}.`);
+}
+
 export function misconfigured(message: string, cause?: unknown): MemoryError {
   return new MemoryError('misconfigured', message, { cause });
 }

@@ -16,13 +16,18 @@ export interface KeyringHistory {
   /**
    * Remembers an authentic keyring as the newest.
    *
-   * @throws MemoryError `integrity` for a lower epoch, the same epoch in other bytes, another keyring id, or any
-   * keyring after a shred marker.
+   * @throws MemoryError `integrity` for a lower epoch than seen or pinned, the same epoch in other bytes, another
+   * keyring id, or any keyring after a shred marker.
    */
   admit(opened: OpenedKeyring): void;
 }
 
-export function startKeyringHistory(): KeyringHistory {
+/** `minimumEpoch` is what somebody outside knows to have been reached. */
+export function startKeyringHistory({
+  minimumEpoch = 1,
+}: {
+  readonly minimumEpoch?: number | undefined;
+} = {}): KeyringHistory {
   let newest:
     | { readonly epoch: number; readonly keyringId: Uint8Array; readonly bytes: Uint8Array }
     | undefined;
@@ -35,6 +40,12 @@ export function startKeyringHistory(): KeyringHistory {
       shredded = true;
     },
     admit({ keyring: { epoch, keyringId }, bytes }) {
+      if (epoch < minimumEpoch) {
+        throw new MemoryError(
+          'integrity',
+          'the keyring is older than the epoch that is pinned for this tenant',
+        );
+      }
       const follows =
         newest === undefined ||
         (hasBytesAt(keyringId, 0, newest.keyringId) &&

@@ -1,12 +1,16 @@
 import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../sealing/base64.ts';
 import { createNames, type Names } from '../sealing/names.ts';
-import type { SealingKeys } from '../sealing/sealing-keys.ts';
+import type { SealingKeys, TenantKey } from '../sealing/sealing-keys.ts';
 import { wipe } from '../sealing/sodium.ts';
 import type { Keyring } from './keyring.ts';
 
-/** A tenant's keys in use. Once the store that gave them is closed, every use throws `aborted`. */
+/**
+ * A tenant's keys in use. When a later write of the keyring is loaded, what was given out before works with the
+ * later keys. Once the keys are dropped, every use throws: `aborted` after a close, otherwise what dropped them.
+ */
 export interface LoadedKeyring {
+  /** `active` throws `unavailable` while the keyring is too old to seal with. */
   readonly keys: SealingKeys;
   readonly names: Names;
   readonly epoch: number;
@@ -15,44 +19,84 @@ export interface LoadedKeyring {
 /** A loaded keyring and the means to end its life. */
 export interface KeyringLife {
   readonly loaded: LoadedKeyring;
-  end(): void;
+  /** Overwrites its keys; what was given out works with those of `successor`. */
+  yieldTo(successor: KeyringLife): void;
+  /** Overwrites its keys; what was given out throws `reason` from now on. */
+  end(reason: MemoryError): void;
 }
 
-/** Takes the keyring over: the secrets it was read with are overwritten, what was derived from them is kept. */
-export function bringToLife(keyring: Keyring, tenant: string): KeyringLife {
-  const { tenantKeys, keyringId, nameMode, nameKey, epoch } = keyring;
-  const active = tenantKeys.at(-1);
-  if (active === undefined) throw new MemoryError('integrity', 'the keyring holds no tenant key');
-  const names = createNames({ mode: nameMode, nameKey });
-  forget(keyring);
+export interface LifeOptions {
+  readonly tenant: string;
+  /** Of an earlier write of the same keyring: its names, whose key is never rotated, are taken over. */
+  readonly predecessor?: KeyringLife | undefined;
+  /** Called before the active key is given out; throws when nothing may be sealed. */
+  readonly beforeSealing?: (() => void) | undefined;
+}
+
+/**
+ * Takes the keyring over: the secrets it was read with are overwritten, what was derived from them is kept.
+ *
+ * @throws MemoryError `integrity` when the name key or mode is another than the predecessor's.
+ */
+export function bringToLife(keyring: Keyring, options: LifeOptions): KeyringLife {
+  const { tenant, predecessor, beforeSealing } = options;
+  const { tenantKeys, keyringId, epoch } = keyring;
+  const last = tenantKeys.at(-1);
+  if (last === undefined) throw new MemoryError('integrity', 'the keyring holds no tenant key');
+  const names = takeNames(keyring, predecessor?.loaded.names);
+  forgetSecrets(keyring);
   const byId = new Map(tenantKeys.map((key) => [toBase64url(key.keyId), key]));
-  let ended = false;
-  const refuseEnded = (): void => {
-    if (ended) throw new MemoryError('aborted', 'the keyring was closed');
+  let successor: SealingKeys | undefined;
+  let ended: MemoryError | undefined;
+  const active = (): TenantKey => {
+    if (ended !== undefined) throw ended;
+    if (successor !== undefined) return successor.active;
+    beforeSealing?.();
+    return last;
   };
   const keys: SealingKeys = {
     tenant,
     keyringId,
     get active() {
-      refuseEnded();
-      return active;
+      return active();
     },
     find(keyId) {
-      refuseEnded();
-      return byId.get(toBase64url(keyId));
+      if (ended !== undefined) throw ended;
+      return successor === undefined ? byId.get(toBase64url(keyId)) : successor.find(keyId);
     },
   };
+  const wipeKeys = (): void => wipe(...tenantKeys.map(({ wrapKey }) => wrapKey));
   return {
     loaded: { keys, names, epoch },
-    end() {
-      ended = true;
-      names.wipe();
-      wipe(...tenantKeys.map(({ wrapKey }) => wrapKey));
+    yieldTo(later) {
+      successor = later.loaded.keys;
+      wipeKeys();
+    },
+    end(reason) {
+      ended = reason;
+      names.wipe(reason);
+      wipeKeys();
     },
   };
 }
 
-/** Overwrites the secrets a keyring was read with. */
-export function forget({ nameKey, tenantKeys }: Keyring): void {
+function takeNames(keyring: Keyring, earlier: Names | undefined): Names {
+  const { nameMode: mode, nameKey } = keyring;
+  const names = createNames({ mode, nameKey });
+  if (earlier === undefined) return names;
+  const isSame = earlier.mode === mode && earlier.keyedHash('names', '') === names.keyedHash('names', '');
+  names.wipe();
+  if (isSame) return earlier;
+  forget(keyring);
+  throw new MemoryError('integrity', 'the keyring names files otherwise than the one this process has seen');
+}
+
+/** Overwrites all that is secret in a keyring. */
+export function forget(keyring: Keyring): void {
+  forgetSecrets(keyring);
+  wipe(...keyring.tenantKeys.map(({ wrapKey }) => wrapKey));
+}
+
+function forgetSecrets({ nameKey, tenantKeys }: Keyring): void {
   wipe(nameKey, ...tenantKeys.map(({ secret }) => secret));
 }

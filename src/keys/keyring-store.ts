@@ -4,6 +4,7 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import type { NameMode } from '../sealing/names.ts';
 import type { Layout } from '../sealing/object-keys.ts';
 import type { RandomBytes } from '../sealing/random.ts';
+import { createAges, type Instant } from './keyring-age.ts';
 import { type SharedFlight, startFlight } from './keyring-flight.ts';
 import { type OpenedKeyring, sameBytes } from './keyring-history.ts';
 import { bringToLife, forget, type KeyringLife, type LoadedKeyring } from './keyring-life.ts';
@@ -45,8 +46,10 @@ export interface KeyringStoreOptions {
   readonly rootKeys: readonly RootKey[];
   /** For creation, `encrypted` by default; when given, a stored keyring of the other mode is refused. */
   readonly nameMode?: NameMode | undefined;
-  /** 0–900,000; 300,000 by default. */
+  /** 0–900,000; 300,000 by default. Nothing is sealed with a keyring 5/3 as old, or a minute if that is longer. */
   readonly ttlMs?: number | undefined;
+  /** A keyring of a lower epoch is refused as `integrity`, and none is created when it is above 1. */
+  readonly minimumEpoch?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly clock?: (() => number) | undefined;
   /** Milliseconds that never go back; unlike `clock` they may stand still while the process is frozen. */
@@ -60,17 +63,15 @@ interface Load {
   readonly anew: boolean;
 }
 
-interface Instant {
-  readonly wall: number;
-  readonly steady: number;
-}
-
 const osRandom: RandomBytes = (length) => new Uint8Array(randomBytes(length));
-
 const DEFAULT_TTL_MS = 300_000;
 const MAX_TTL_MS = 900_000;
 const FAILURE_MS = 10_000;
 const RELOAD_MS = 30_000;
+/** What is sealed has a third of the time left to be stored in before its key may be retired, after two TTLs. */
+const SEALING_TTLS = 5 / 3;
+const LEAST_SEALING_MS = 60_000;
+const MAX_EPOCH = 2 ** 32 - 1;
 
 /** Failures after which keys in the cache are no longer to be used; the others may pass. */
 const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([
@@ -81,31 +82,24 @@ const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([
   'access_denied',
 ]);
 
-/** @throws MemoryError `misconfigured` when `ttlMs` is out of range. */
+/** @throws MemoryError `misconfigured` when `ttlMs` or `minimumEpoch` is out of range. */
 export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
   const { layout, ttlMs = DEFAULT_TTL_MS, clock = Date.now, random = osRandom } = options;
-  const { monotonic = () => performance.now() } = options;
-  if (!(ttlMs >= 0 && ttlMs <= MAX_TTL_MS)) {
-    throw new MemoryError('misconfigured', 'the time to live of a keyring must be 0–900,000 ms');
-  }
+  const { monotonic = () => performance.now(), minimumEpoch = 1 } = options;
+  checkRange('the time to live of a keyring, in ms,', ttlMs, [0, MAX_TTL_MS]);
+  checkRange('the minimum epoch', minimumEpoch, [1, MAX_EPOCH]);
+  const sealingMs = Math.max(LEAST_SEALING_MS, ttlMs * SEALING_TTLS);
+  const { now, isWithin } = createAges({ clock, monotonic });
   const source = createKeyringSource({ ...options, clock, random });
-  // One per write of the keyring that this process has met: a few at most.
-  const lives: (KeyringLife & { readonly bytes: Uint8Array })[] = [];
-  let cached: { readonly loaded: LoadedKeyring; readonly since: Instant } | undefined;
+  /** The keys of this process, and when the newest load that found them began. */
+  let live: { readonly life: KeyringLife; readonly bytes: Uint8Array; since: Instant } | undefined;
   let failure: { readonly error: unknown; readonly since: Instant } | undefined;
   let running: Load | undefined;
   let reloaded: Instant | undefined;
   let closed = false;
 
-  const now = (): Instant => ({ wall: clock(), steady: monotonic() });
-
-  function isWithin(since: Instant, limit: number): boolean {
-    const { wall, steady } = now();
-    return [wall - since.wall, steady - since.steady].every((age) => age >= 0 && age < limit);
-  }
-
   function refuseClosed(): void {
-    if (closed) throw new MemoryError('aborted', 'the keyring was closed');
+    if (closed) throw closure();
   }
 
   function current(): Load | undefined {
@@ -143,28 +137,45 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
     failure = undefined;
     if (opened === undefined) return undefined;
     const { keyring, bytes } = opened;
-    let life = lives.find((earlier) => sameBytes(earlier.bytes, bytes));
-    if (life === undefined) {
-      life = { ...bringToLife(keyring, layout.tenant), bytes };
-      lives.push(life);
-    } else {
+    if (live !== undefined && sameBytes(live.bytes, bytes)) {
       forget(keyring);
+      live.since = since;
+      return live.life.loaded;
     }
-    cached = { loaded: life.loaded, since };
+    const predecessor = live?.life;
+    const life = bringToLife(keyring, { tenant: layout.tenant, predecessor, beforeSealing });
+    predecessor?.yieldTo(life);
+    live = { life, bytes, since };
     return life.loaded;
+  }
+
+  /**
+   * A process that stood still may hold keys that are retired by now. A long verb has them looked for anew in time,
+   * in the background.
+   */
+  function beforeSealing(): void {
+    if (live === undefined || isWithin(live.since, ttlMs)) return;
+    if (!isWithin(live.since, RELOAD_MS)) void load().catch(() => {});
+    if (isWithin(live.since, sealingMs)) return;
+    throw new MemoryError('unavailable', 'the keyring in this process is too old to seal with; try again');
   }
 
   function note(error: unknown, signal: AbortSignal): void {
     const code = error instanceof MemoryError ? error.code : undefined;
     if (signal.aborted || code === 'aborted') return;
     failure = { error, since: now() };
-    if (code !== undefined && FINAL.has(code)) cached = undefined;
+    if (error instanceof MemoryError && FINAL.has(error.code)) drop(error);
+  }
+
+  function drop(reason: MemoryError): void {
+    live?.life.end(reason);
+    live = undefined;
   }
 
   async function load({ create = false, signal }: LoadRequest = {}): Promise<LoadedKeyring | undefined> {
     for (let looks = 1; ; looks++) {
       refuseClosed();
-      if (cached !== undefined && isWithin(cached.since, ttlMs)) return cached.loaded;
+      if (live !== undefined && isWithin(live.since, ttlMs)) return live.life.loaded;
       if (failure !== undefined && isWithin(failure.since, FAILURE_MS)) throw failure.error;
       const earlier = current();
       const joined = earlier ?? start({ create, anew: false });
@@ -194,8 +205,16 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
     close() {
       closed = true;
       running?.flight.abandon();
-      cached = undefined;
-      for (const life of lives.splice(0)) life.end();
+      drop(closure());
     },
   };
+}
+
+function closure(): MemoryError {
+  return new MemoryError('aborted', 'the keyring was closed');
+}
+
+function checkRange(what: string, value: number, [least, most]: readonly [number, number]): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return;
+  throw new MemoryError('misconfigured', `${what} must be a whole number from ${least} to ${most}`);
 }

@@ -68,6 +68,11 @@ export function rotateKeyring(
   };
 }
 
+/** The keyring's next write with the same keys; sealed again, it may be wrapped by another root key. */
+export function rewrapKeyring(keyring: Keyring): Keyring {
+  return { ...keyring, epoch: keyring.epoch + 1 };
+}
+
 export interface SealKeyringRequest {
   readonly keyring: Keyring;
   readonly tenant: string;
@@ -119,7 +124,10 @@ export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyri
   const { epoch, keyringId, rootId, wrapped, length } = parseKeyringHead(bytes);
   const rootKey = rootKeys.find(({ id }) => id === rootId);
   if (rootKey === undefined) {
-    throw new MemoryError('key_unavailable', 'the root key that wraps the keyring is not configured');
+    throw new MemoryError(
+      'key_unavailable',
+      'the root key that wraps the keyring is not configured: configure the root key this tenant was created with, or the one it was moved to',
+    );
   }
   const key = await rootKey.unwrap(wrapped, contextOf(keyringId, tenant), { signal });
   if (key.length !== KEY_BYTES) throw keyringRefusal();

@@ -1,5 +1,5 @@
 import type { DecryptCommand, GenerateDataKeyCommand, KMSClient, KMSClientConfig } from '@aws-sdk/client-kms';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
+import type { NodeHttpHandler } from '@smithy/node-http-handler';
 
 import { throwIfAborted, untilAborted } from '../pause.ts';
 import { kmsFailure, kmsRefusal } from './kms-errors.ts';
@@ -21,8 +21,8 @@ export interface KmsRootKeyOptions {
   readonly client?: KMSClient | undefined;
 }
 
-/** A pool of kept-alive connections. An idle one does not keep the process from ending. */
-export type KmsConnections = NodeHttpHandler;
+/** A pool of kept-alive connections, opened at the first use. An idle one does not keep the process from ending. */
+export type KmsConnections = () => Promise<NodeHttpHandler>;
 
 /** The SDK, which is loaded at the first use of a root key, and a client of it. */
 interface Kms {
@@ -31,9 +31,10 @@ interface Kms {
   readonly Decrypt: typeof DecryptCommand;
 }
 
+/** The SDK's types are no promise: it hands on what the answer's JSON held in a field. */
 interface Answer {
-  readonly KeyId?: string | undefined;
-  readonly Plaintext?: Uint8Array | undefined;
+  readonly KeyId?: unknown;
+  readonly Plaintext?: unknown;
 }
 
 const KEY_BYTES = 32;
@@ -41,12 +42,20 @@ const KEY_BYTES = 32;
 const MAX_WRAPPED_BYTES = 6_144;
 
 export function openKmsConnections(): KmsConnections {
-  return new NodeHttpHandler({
-    connectionTimeout: 5_000,
-    socketTimeout: 10_000,
-    requestTimeout: 15_000,
-    throwOnRequestTimeout: true,
-  });
+  let opened: Promise<NodeHttpHandler> | undefined;
+  const open = async (): Promise<NodeHttpHandler> => {
+    const sdk = await import('./kms-sdk.ts');
+    return new sdk.NodeHttpHandler({
+      connectionTimeout: 5_000,
+      socketTimeout: 10_000,
+      requestTimeout: 15_000,
+      throwOnRequestTimeout: true,
+    });
+  };
+  return () => {
+    opened ??= open();
+    return opened;
+  };
 }
 
 /**
@@ -60,14 +69,14 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
   let opened: Promise<Kms> | undefined;
 
   async function open(): Promise<Kms> {
-    const sdk = await import('@aws-sdk/client-kms');
-    const { endpoint, credentials } = options;
+    const sdk = await import('./kms-sdk.ts');
+    const { endpoint, credentials, connections = openKmsConnections() } = options;
     const client =
       options.client ??
       new sdk.KMSClient({
         region: options.region ?? regionOf(keyArn),
         maxAttempts: 3,
-        requestHandler: options.connections ?? openKmsConnections(),
+        requestHandler: await connections(),
         ...(endpoint !== undefined && { endpoint }),
         ...(credentials !== undefined && { credentials }),
       });
@@ -97,8 +106,11 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
         return client.send(new GenerateDataKey(request), http);
       }, signal);
       const key = takeKey(answer, keyArn);
-      const wrapped = answer.CiphertextBlob;
-      if (wrapped === undefined || !isWrappedLength(wrapped.length)) throw kmsRefusal();
+      const wrapped: unknown = answer.CiphertextBlob;
+      if (!(wrapped instanceof Uint8Array && isWrappedLength(wrapped.length))) {
+        key.fill(0);
+        throw kmsRefusal();
+      }
       return { key, wrapped: Uint8Array.from(wrapped) };
     },
     async unwrap(wrapped, context, { signal } = {}) {
@@ -124,10 +136,11 @@ function pairsOf({ app, keyring, kind, tenant, version }: KeyringContext): Recor
 
 /** The key of an answer, in an array of its own; the SDK's, which may lie in a shared buffer, is overwritten. */
 function takeKey({ KeyId, Plaintext }: Answer, keyArn: string): Uint8Array {
-  const key = Plaintext && Uint8Array.from(Plaintext);
-  Plaintext?.fill(0);
-  if (KeyId !== keyArn || key?.length !== KEY_BYTES) {
-    key?.fill(0);
+  if (!(Plaintext instanceof Uint8Array)) throw kmsRefusal();
+  const key = Uint8Array.from(Plaintext);
+  Plaintext.fill(0);
+  if (KeyId !== keyArn || key.length !== KEY_BYTES) {
+    key.fill(0);
     throw kmsRefusal();
   }
   return key;

@@ -28,6 +28,8 @@ const SCHEMA = `
 
 export interface ConnectionOptions {
   readonly path: string;
+  /** The file must exist, and neither it nor anything beside it is changed. */
+  readonly readOnly?: boolean;
   /** Bound on waiting for a lock, in milliseconds. */
   readonly busyTimeoutMs: number;
   readonly pause?: Pause;
@@ -59,7 +61,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
 
   const attempt = <T>(begin: string, work: (database: DatabaseSync) => T): T => {
     try {
-      database ??= openDatabase(options.path);
+      database ??= options.readOnly === true ? openForReading(options.path) : openDatabase(options.path);
       return transact(database, begin, work);
     } catch (error) {
       if (breaksConnection(error) || isBroken(error)) discard();
@@ -137,8 +139,22 @@ function openDatabase(path: string): DatabaseSync {
   try {
     database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
     database.exec('PRAGMA synchronous = FULL');
+    // What was overwritten or deleted, such as the keys of a destroyed tenant, does not stay in the file.
+    database.exec('PRAGMA secure_delete = ON');
     if (isNew(database)) transact(database, 'BEGIN IMMEDIATE', initialize);
     database.exec('PRAGMA journal_mode = TRUNCATE');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function openForReading(path: string): DatabaseSync {
+  const database = new DatabaseSync(resolve(path), { readOnly: true });
+  try {
+    database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
+    if (isNew(database)) throw new MemoryError('misconfigured', 'The SQLite file is empty.');
     return database;
   } catch (error) {
     database.close();

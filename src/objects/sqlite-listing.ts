@@ -53,23 +53,28 @@ export function readPage(database: DatabaseSync, request: PageRequest): Page {
   while (from !== undefined) {
     const rows = end === undefined ? select.iterate(from) : select.iterate(from, end);
     from = undefined;
-    for (const row of rows as Iterable<unknown> as Iterable<ListedRow>) {
-      if (objects.length + prefixes.length === request.maxKeys) return { objects, prefixes, next: row.key };
-      const key = decoder.decode(row.key);
-      const cut =
-        request.delimiter === undefined ? -1 : key.indexOf(request.delimiter, request.prefix.length);
-      if (cut >= 0) {
-        const common = key.slice(0, cut + 1);
-        prefixes.push(common);
-        from = prefixEnd(keyBytes(common));
-        break;
+    try {
+      for (const row of rows as Iterable<unknown> as Iterable<ListedRow>) {
+        if (objects.length + prefixes.length === request.maxKeys) return { objects, prefixes, next: row.key };
+        const key = decoder.decode(row.key);
+        const cut =
+          request.delimiter === undefined ? -1 : key.indexOf(request.delimiter, request.prefix.length);
+        if (cut >= 0) {
+          const common = key.slice(0, cut + 1);
+          prefixes.push(common);
+          from = prefixEnd(keyBytes(common));
+          break;
+        }
+        objects.push({
+          key: key as ObjectKey,
+          etag: row.etag,
+          size: row.size,
+          lastModified: row.last_modified,
+        });
       }
-      objects.push({
-        key: key as ObjectKey,
-        etag: row.etag,
-        size: row.size,
-        lastModified: row.last_modified,
-      });
+    } finally {
+      // After a failed step, too, which may have met a lock: an unfinished statement would keep its own for good.
+      rows.return?.();
     }
   }
   return { objects, prefixes, next: undefined };

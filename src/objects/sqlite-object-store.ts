@@ -23,6 +23,8 @@ import { keyBytes, listingStart, readPage } from './sqlite-listing.ts';
 export interface SqliteStoreOptions {
   /** A file in an existing directory, or `:memory:` for a store that ends with the process. */
   readonly path: string;
+  /** The file must exist, and nothing is ever written to it: what would is `access_denied`. */
+  readonly readOnly?: boolean;
   /** How long a verb waits for other processes before `unavailable`, in milliseconds; 10,000 unless given. */
   readonly busyTimeoutMs?: number;
   readonly clock?: () => number;
@@ -40,6 +42,7 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
   const connection = createSqliteConnection({
     path: options.path,
     busyTimeoutMs: options.busyTimeoutMs ?? 10_000,
+    ...(options.readOnly === undefined ? {} : { readOnly: options.readOnly }),
     ...(options.pause === undefined ? {} : { pause: options.pause }),
   });
 

@@ -20,8 +20,8 @@ export interface Names {
   decodeRelative(base: readonly string[], relative: string): readonly string[] | undefined;
   /** 43 characters that stand for `text` in the class `cls`, unguessable without the tenant's name key. */
   keyedHash(cls: string, text: string): string;
-  /** Overwrites the keys; every later call throws `aborted`. */
-  wipe(): void;
+  /** Overwrites the keys; every later call throws `reason`, `aborted` unless given. */
+  wipe(reason?: MemoryError): void;
 }
 
 interface NameKeys extends SegmentKeys {
@@ -54,9 +54,9 @@ export function createNames({
     id: deriveKey(nameKey, 3, 'smem-nk1'),
   };
   const codec = mode === 'plain' ? plainCodec : encryptedCodec(keys);
-  let wiped = false;
+  let wiped: MemoryError | undefined;
   const refuseWiped = (): void => {
-    if (wiped) throw new MemoryError('aborted', 'the keyring was closed');
+    if (wiped !== undefined) throw wiped;
   };
   return {
     mode,
@@ -72,8 +72,8 @@ export function createNames({
       refuseWiped();
       return toBase64url(hash(KEY_BYTES, keys.id, concat(domain(cls), utf8(text))));
     },
-    wipe() {
-      wiped = true;
+    wipe(reason = new MemoryError('aborted', 'the keyring was closed')) {
+      wiped = reason;
       wipe(keys.mac, keys.encryption, keys.id);
     },
   };

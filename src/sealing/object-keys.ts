@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { isValidSegment, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../memory/path.ts';
 import type { ObjectKey } from '../objects/object-store.ts';
 import { utf8 } from './encoding.ts';
-import { classLogicalName, type ObjectClass } from './logical-name.ts';
+import { classLogicalName, isObjectId, OBJECT_CLASSES, type ObjectClass } from './logical-name.ts';
 import type { Names } from './names.ts';
 
 /** 1–63 characters of `[a-z0-9-]`, not starting with `-`. Visible in the store. */
@@ -20,6 +20,11 @@ export interface Layout {
   readonly data: string;
   /** The scratch object that proves a server's conditional writes. */
   readonly probe: ObjectKey;
+}
+
+/** Above the keyrings of all tenants; ends in `/`. */
+export function keyringPrefix(prefix: string): string {
+  return prefix === '' ? 'keyrings/' : `${prefix}/keyrings/`;
 }
 
 const TENANT = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -95,4 +100,22 @@ export function directoryPrefix(layout: Layout, names: Names, path: MemoryPath):
 /** The key of an object beside the tree. @throws MemoryError `misconfigured` for a malformed id. */
 export function classKey(layout: Layout, cls: ObjectClass, id: string): ObjectKey {
   return `${layout.tenantPrefix}${classLogicalName(cls, id).slice(1)}` as ObjectKey;
+}
+
+/** The class and id that `classKey` made a key of; undefined for every other key. */
+export function parseClassKey(
+  layout: Layout,
+  key: string,
+): { readonly cls: ObjectClass; readonly id: string } | undefined {
+  if (!key.startsWith(layout.tenantPrefix)) return undefined;
+  const [first, id, ...rest] = key.slice(layout.tenantPrefix.length).split('/');
+  const cls = OBJECT_CLASSES.find((each) => each === first);
+  return cls !== undefined && id !== undefined && rest.length === 0 && isObjectId(id)
+    ? { cls, id }
+    : undefined;
+}
+
+/** Whether a key is the probe's, or starts like the scratch keys that `doctor` tries a server with. */
+export function isScratchKey(layout: Layout, key: string): boolean {
+  return key === layout.probe || key.startsWith(`${layout.probe}-`);
 }

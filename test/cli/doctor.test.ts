@@ -40,7 +40,12 @@ describe('sealed-memory doctor', () => {
     expect(await doctor(env)).toMatchObject({ code: 0, last: 'ok    keyring: opens with the root key' });
     const other = await doctor({ ...env, SEALED_MEMORY_ROOT_KEY: Buffer.alloc(32, 9).toString('base64') });
     expect(other.code).toBe(1);
-    expect(other.last).toMatch(/^FAIL {2}keyring — .*configure the root key this tenant was created with$/);
+    expect(other.last).toMatch(
+      /^FAIL {2}keyring — .*: configure the root key this tenant was created with, or the one it was moved to$/,
+    );
+    const pinned = await doctor({ ...env, SEALED_MEMORY_KEYRING_MIN_EPOCH: '2' });
+    expect(pinned.code).toBe(1);
+    expect(pinned.last).toContain('the keyring is older than the epoch that is pinned for this tenant');
     const plain = await doctor({ ...env, SEALED_MEMORY_NAMES: 'plain' });
     expect(plain.code).toBe(1);
     expect(plain.last).toMatch(/^FAIL {2}keyring — /);

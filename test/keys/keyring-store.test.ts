@@ -708,7 +708,7 @@ describe('KeyringStore.close', () => {
 
   it('is not needed for the secrets the keys were derived from', async () => {
     const keyring = await openKeyring({ bytes: vectorBytes('two'), tenant: 'acme', rootKeys: [root()] });
-    const { loaded } = bringToLife(keyring, 'acme');
+    const { loaded } = bringToLife(keyring, { tenant: 'acme' });
     expect(keyring.nameKey).toEqual(new Uint8Array(32));
     expect(keyring.tenantKeys.map(({ secret }) => secret)).toEqual([new Uint8Array(32), new Uint8Array(32)]);
     expect(loaded.names.encodeSegments(['notes'])).toBe(format1.names[0]?.text);

@@ -1,18 +1,23 @@
 import { CreateKeyCommand, KMSClient } from '@aws-sdk/client-kms';
 import { afterAll, describe, expect, it } from 'vitest';
+import { inTests } from '../../infra/local/servers/install-options.ts';
+import { startMoto } from '../../infra/local/servers/moto.ts';
 import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
 import { openMemory } from '../../src/open-memory.ts';
 import { describeRootKey } from '../contracts/root-key.ts';
-import { startMoto } from '../support/servers/moto.ts';
 
 // moto lets keys decrypt that are disabled or pending deletion: those states are tested on the strict fake alone.
 
-const moto = await startMoto(process.env, (line) => console.log(`KMS: ${line}`));
+const install = inTests(process.env, (line) => console.log(`KMS: ${line}`));
+const moto = await startMoto(process.env, install);
 const credentials = { accessKeyId: 'AKIDOFTHETESTS', secretAccessKey: 'secret' };
 const region = 'eu-central-1';
-if ('reason' in moto) console.log(`KMS: the suite on moto did not run: ${moto.reason}`);
+if ('reason' in moto) {
+  if (install.mayInstall) throw new Error(`the suite on moto cannot run: ${moto.reason}`);
+  install.say(`the suite on moto did NOT RUN: ${moto.reason}`);
+}
 
 describe.skipIf('reason' in moto)(`On moto${'version' in moto ? ` ${moto.version}` : ''}`, () => {
   const endpoint = 'endpoint' in moto ? moto.endpoint : '';

@@ -2,14 +2,16 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { joinPath, MEMORY_ROOT, type MemoryPath } from '../../src/memory/path.ts';
 import { utf8 } from '../../src/sealing/encoding.ts';
-import type { ObjectClass } from '../../src/sealing/logical-name.ts';
+import { OBJECT_CLASSES, type ObjectClass } from '../../src/sealing/logical-name.ts';
 import { createNames, type Names } from '../../src/sealing/names.ts';
 import {
   classKey,
   createLayout,
   directoryPrefix,
   fileKey,
+  isScratchKey,
   type Layout,
+  parseClassKey,
   parseTenantId,
 } from '../../src/sealing/object-keys.ts';
 import { loadSodium } from '../../src/sealing/sodium.ts';
@@ -100,6 +102,45 @@ describe('classKey', () => {
 
   it.each(['', 'a/b', '../a', 'a.b', 'é', 'x'.repeat(65), 'a\n'])('refuses the id %j', (id) => {
     expect(() => classKey(layoutOf(''), 'journal', id)).toThrow(misconfigured);
+  });
+});
+
+describe('parseClassKey', () => {
+  const [layout, prefix] = [layoutOf('p'), 'p/tenants/acme/'];
+
+  it.each(OBJECT_CLASSES)('takes back what classKey makes of the class %s', (cls) => {
+    expect(parseClassKey(layout, classKey(layout, cls, 'A-z_9'))).toEqual({ cls, id: 'A-z_9' });
+  });
+
+  it.each([
+    ...[
+      'journal',
+      'journal/',
+      'journal/a/b',
+      'journal/a.b',
+      `journal/${'x'.repeat(65)}`,
+      'data/a',
+      'probe',
+      '',
+    ],
+    ...['Journal/a', '/journal/a'],
+  ])('knows no class of %j', (tail) => {
+    expect(parseClassKey(layout, prefix + tail)).toBeUndefined();
+  });
+
+  it('knows no class below another tenant', () => {
+    expect(parseClassKey(layout, 'p/tenants/acme2/journal/a')).toBeUndefined();
+    expect(parseClassKey(layout, 'tenants/acme/journal/a')).toBeUndefined();
+  });
+});
+
+describe('isScratchKey', () => {
+  it('is true of the probe and of what stands beside it alone', () => {
+    const layout = layoutOf('p');
+    for (const tail of ['', '-1a-create', '-1a-both/below']) {
+      expect(isScratchKey(layout, layout.probe + tail)).toBe(true);
+    }
+    for (const tail of ['/a', 's', '_']) expect(isScratchKey(layout, layout.probe + tail)).toBe(false);
   });
 });
 

@@ -1,0 +1,147 @@
+import { MemoryError } from '../errors.ts';
+import { type AdminRun, runOnAdmin } from './admin-command.ts';
+import type { Invocation } from './invocation.ts';
+import {
+  rewrapLines,
+  rotationLines,
+  shredLines,
+  shredStatus,
+  statusLines,
+  sweepLines,
+  sweepStatus,
+} from './key-lines.ts';
+import { EXIT_FAILED } from './terminal.ts';
+
+export interface CommonOptions {
+  readonly json?: boolean;
+}
+
+export interface SweepArguments extends CommonOptions {
+  readonly reencrypt?: boolean;
+  readonly wait?: boolean;
+  /** Seconds. */
+  readonly ttl?: number;
+}
+
+/** Each resolves to the exit code: 1 when something is left for the operator to mend. */
+export function runStatus({ json = false }: CommonOptions, invocation: Invocation): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, events, signal }) => {
+      const status = await admin.keyStatus({ signal });
+      await events.done({ ...status }, statusLines(status));
+      return status.state === 'locked' ? EXIT_FAILED : 0;
+    },
+    { json, invocation },
+  );
+}
+
+export interface RotateArguments extends CommonOptions {
+  readonly force?: boolean;
+  readonly ifActive?: number;
+}
+
+export function runRotate(
+  { json = false, force, ifActive }: RotateArguments,
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, events, signal }) => {
+      const rotation = await admin.rotate({ force, ifActive, signal });
+      await events.done({ ...rotation }, rotationLines(rotation));
+      return 0;
+    },
+    { json, invocation },
+  );
+}
+
+export function runRewrap(
+  { json = false, force }: CommonOptions & { readonly force?: boolean },
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, events, signal }) => {
+      const rewrapping = await admin.rewrapRoot({ force, signal });
+      await events.done({ ...rewrapping }, rewrapLines(rewrapping));
+      return 0;
+    },
+    { json, invocation },
+  );
+}
+
+export function runSweep(
+  { json = false, reencrypt, wait, ttl }: SweepArguments,
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, events, signal }) => {
+      const report = await admin.sweep({
+        reencrypt,
+        wait,
+        ttlMs: inMs(ttl),
+        signal,
+        onProgress: (progress) => events.progress({ ...progress }, sweepStatus(progress)),
+      });
+      await events.done({ ...report }, sweepLines(report));
+      return report.problems.length > 0 ? EXIT_FAILED : 0;
+    },
+    { json, invocation },
+  );
+}
+
+export interface ShredArguments extends CommonOptions {
+  readonly confirm?: string;
+  readonly ttl?: number;
+}
+
+export function runShred(
+  { json = false, confirm, ttl }: ShredArguments,
+  invocation: Invocation,
+): Promise<number> {
+  const shred = async ({ admin, events, signal }: AdminRun): Promise<number> => {
+    await requireConsent(admin.tenant, { confirm, invocation });
+    const report = await admin.shred({
+      ttlMs: inMs(ttl),
+      signal,
+      onProgress: (progress) => events.progress({ ...progress }, shredStatus(progress)),
+    });
+    await events.done({ ...report }, shredLines(report));
+    return 0;
+  };
+  return runOnAdmin(shred, { json, invocation });
+}
+
+/** The tenant's name, by option or by hand, so that nobody destroys another tenant than the one in mind. */
+async function requireConsent(
+  tenant: string,
+  { confirm, invocation }: { readonly confirm: string | undefined; readonly invocation: Invocation },
+): Promise<void> {
+  const { terminal } = invocation;
+  if (confirm === tenant) return;
+  if (confirm !== undefined) throw refusal('--confirm does not name the configured tenant');
+  if (!terminal.isInteractive || !terminal.isForEyes) {
+    throw refusal('"tenant shred" needs --confirm with the tenant\'s name');
+  }
+  await terminal.out(
+    `This destroys the keys of "${tenant}" for good: nothing that is stored for it can be read again.\nType the tenant's name to go on: `,
+  );
+  if ((await readLine(terminal.stdin)) !== tenant) throw refusal("that is not the tenant's name");
+}
+
+function refusal(why: string): MemoryError {
+  return new MemoryError('misconfigured', `${why}; nothing was changed`);
+}
+
+async function readLine(stdin: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const bytes of stdin) {
+    text += decoder.decode(bytes, { stream: true });
+    const end = text.indexOf('\n');
+    if (end >= 0) return text.slice(0, end).trim();
+  }
+  return text.trim();
+}
+
+function inMs(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1_000;
+}

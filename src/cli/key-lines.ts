@@ -1,0 +1,147 @@
+import type { KeyStatus } from '../lifecycle/key-status.ts';
+import type { Rewrapping } from '../lifecycle/rewrap-root.ts';
+import type { Rotation } from '../lifecycle/rotate.ts';
+import type { ShredProgress, ShredReport } from '../lifecycle/shred.ts';
+import type { SweepProblem } from '../lifecycle/sweep-pass.ts';
+import type { SweepProgress, SweepReport } from '../lifecycle/sweep-report.ts';
+
+const SWEEP_AGAIN = 'run "sealed-memory keys sweep" again';
+
+export function statusLines(status: KeyStatus): readonly string[] {
+  switch (status.state) {
+    case 'absent':
+      return ['ok    no keyring: nothing was written for this tenant yet, or its keyring object is gone'];
+    case 'shredded':
+      return ["ok    shredded: this tenant's keys were destroyed for good"];
+    case 'locked':
+      return [
+        `FAIL  the keyring (epoch ${status.epoch}) is wrapped by ${status.rootId} — configure that root key`,
+      ];
+    case 'open':
+      break;
+  }
+  const { epoch, nameMode, writtenAt, rootId, wrappedByFirst, keys, free } = status;
+  const old = keys.length - 1;
+  return [
+    `ok    keyring: epoch ${epoch}, written ${dateOf(writtenAt)}, names ${nameMode}`,
+    wrappedByFirst
+      ? `ok    root key: ${rootId}`
+      : `to do root key: ${rootId}, which is not the first configured one — "sealed-memory keys rewrap-root" moves the keyring to that`,
+    ...keys.map(
+      ({ version, created, active }) =>
+        `ok    key ${version}: made ${dateOf(created)}, ${active ? 'active' : 'opens only'}`,
+    ),
+    ...(old === 0
+      ? []
+      : [
+          `to do ${counted(old, 'old key')}; room for ${free} more — "sealed-memory keys sweep" retires what nothing needs`,
+        ]),
+  ];
+}
+
+export function rotationLines({ rotated, version, created, held, epoch }: Rotation): readonly string[] {
+  const told = rotated ? 'ok    key' : 'ok    nothing changed: key';
+  return [
+    `${told} ${version} is active since ${dateOf(created)} (epoch ${epoch})`,
+    ...(held > 1
+      ? [
+          `to do "sealed-memory keys sweep" brings all objects under it and retires ${counted(held - 1, 'old key')}`,
+        ]
+      : []),
+  ];
+}
+
+export function rewrapLines({ rewrapped, rootId, epoch }: Rewrapping): readonly string[] {
+  const told = rewrapped ? 'the keyring is now' : 'nothing changed: the keyring is';
+  return [`ok    ${told} wrapped by ${rootId} (epoch ${epoch})`];
+}
+
+export function sweepLines(report: SweepReport): readonly string[] {
+  const { passes, objects, rebound, busy, problems, versions, retired, blocked, retireAfter } = report;
+  const held = versions.map(({ version, active, objects: count }) => {
+    return `${active ? 'ok   ' : 'old  '} key ${version}: ${counted(count, 'object')}${active ? ', active' : ''}`;
+  });
+  return [
+    ...problems.map(problemLine),
+    ...held,
+    ...(retired.length > 0
+      ? [`ok    retired: ${retired.map((version) => `key ${version}`).join(', ')}`]
+      : []),
+    ...(blocked.length > 0
+      ? [
+          `FAIL  ${blocked.map((version) => `key ${version}`).join(', ')} cannot be retired before that is mended`,
+        ]
+      : []),
+    ...(busy > 0 ? [`wait  ${counted(busy, 'object')} in use by a rename or a turn — ${SWEEP_AGAIN}`] : []),
+    ...(retireAfter === undefined
+      ? []
+      : [
+          `to do old keys can be retired from ${dateOf(retireAfter)} on — ${SWEEP_AGAIN} then, or use --wait`,
+        ]),
+    ...(report.listsBelowFiles ? [] : ['note  what lies below a file is not listed by every such server']),
+    `${problems.length === 0 ? 'ok    ' : 'FAIL  '}${counted(objects, 'object')} looked at, ${rebound} brought under the active key, in ${counted(passes, 'pass', 'passes')}`,
+  ];
+}
+
+function problemLine(problem: SweepProblem): string {
+  switch (problem.kind) {
+    case 'damaged':
+      return `FAIL  ${problem.name} is damaged — restore its object from a backup, or delete it`;
+    case 'unknown_key':
+      return `FAIL  ${problem.name} names a key that the keyring does not hold — restore the object, or the keyring of its time`;
+    case 'too_large':
+      return `FAIL  ${problem.name} is larger than the file limit and was not read — raise SEALED_MEMORY_MAX_FILE_BYTES`;
+    case 'foreign':
+    case 'orphan':
+      return `FAIL  ${counted(problem.objects, 'object')} made by no writer of this tenant — find out who else may write below the tenant's prefix`;
+  }
+}
+
+/** What a command is at, and in which stage that is. */
+export interface ShownProgress {
+  readonly line: string;
+  readonly stage: string;
+}
+
+export function sweepStatus({ done, total, pass, waitingUntil }: SweepProgress): ShownProgress {
+  return waitingUntil === undefined
+    ? { stage: `pass ${pass}`, line: `pass ${pass}: ${done} of ${total} objects` }
+    : {
+        stage: 'waiting',
+        line: `waiting until ${dateOf(waitingUntil)}, then old keys can be retired`,
+      };
+}
+
+export function shredLines({ marked, versionsRemoved, objects, bytes }: ShredReport): readonly string[] {
+  return [
+    `ok    ${marked ? "the tenant's keys are destroyed" : "the tenant's keys had been destroyed before"}`,
+    versionsRemoved === undefined
+      ? 'note  versions or copies that the store itself may keep of the keyring were not looked for'
+      : `ok    ${counted(versionsRemoved, 'older version')} of the keyring removed`,
+    `note  ${counted(objects, 'sealed object')} (${counted(bytes, 'byte')}) stay, unreadable; plain tools may delete them`,
+    'to do backups, replicas and other regions still hold older keyrings, which open their own copies: delete those there',
+  ];
+}
+
+export function shredStatus(progress: ShredProgress): ShownProgress {
+  return { stage: progress.phase, line: shredLine(progress) };
+}
+
+function shredLine(progress: ShredProgress): string {
+  switch (progress.phase) {
+    case 'marked':
+      return "the tenant's keys are destroyed";
+    case 'waiting':
+      return `waiting until ${dateOf(progress.until)}, when the last cache has expired`;
+    case 'versions':
+      return `${counted(progress.removed, 'older version')} removed`;
+  }
+}
+
+function counted(count: number, what: string, several = `${what}s`): string {
+  return `${count} ${count === 1 ? what : several}`;
+}
+
+function dateOf(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}

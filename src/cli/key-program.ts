@@ -1,0 +1,71 @@
+import { type Command, InvalidArgumentError } from 'commander';
+
+import type { Action } from './invocation.ts';
+import type { CommonOptions, RotateArguments, ShredArguments, SweepArguments } from './key-commands.ts';
+
+const JSON_HELP = 'answer with JSON lines, as it does when standard output is no terminal';
+
+/** Adds the commands of docs/keys.md. What they do is loaded when one of them runs. */
+export function addKeyCommands(program: Command, choose: (action: Action) => void): void {
+  const keys = program.command('keys').description("look after the tenant's keys; docs/keys.md is the guide");
+
+  keys
+    .command('status')
+    .description('show the keyring: epoch, root key, key versions')
+    .option('--json', JSON_HELP)
+    .action((options: CommonOptions) => choose(async (run) => (await commands()).runStatus(options, run)));
+
+  keys
+    .command('rotate')
+    .description(
+      'make a new tenant key, which seals from now on; does nothing within an hour of the last time',
+    )
+    .option('--if-active <version>', 'only while that key version is the active one', parseCount)
+    .option('--force', 'also within the hour')
+    .option('--json', JSON_HELP)
+    .action((options: RotateArguments) => choose(async (run) => (await commands()).runRotate(options, run)));
+
+  keys
+    .command('sweep')
+    .description('bring every object under the active key, and retire old keys that nothing needs')
+    .option('--reencrypt', 'seal every object anew with a fresh data key, as after a compromise')
+    .option('--wait', 'go on until the old keys are retired')
+    .option('--ttl <seconds>', 'the longest keyring TTL of any process, 60-900; default 900', parseCount)
+    .option('--json', JSON_HELP)
+    .action((options: SweepArguments) => choose(async (run) => (await commands()).runSweep(options, run)));
+
+  keys
+    .command('rewrap-root')
+    .description('have the first configured root key wrap the keyring')
+    .option('--force', 'also when it does so already')
+    .option('--json', JSON_HELP)
+    .action((options: RotateArguments) => choose(async (run) => (await commands()).runRewrap(options, run)));
+
+  program
+    .command('tenant')
+    .description('look after the tenant as a whole')
+    .command('shred')
+    .description("destroy the tenant's keys, and with them all that is stored for it, for good")
+    .option('--confirm <tenant>', "the tenant's name, instead of typing it")
+    .option('--ttl <seconds>', 'the longest keyring TTL of any process, 0-900; default 900', parseCount)
+    .option('--json', JSON_HELP)
+    .action((options: ShredArguments) => choose(async (run) => (await commands()).runShred(options, run)));
+
+  const names = program.command('names').description('translate between paths and object keys');
+  names
+    .command('encode <path>')
+    .description('print the object key of the file at a path')
+    .action((path: string) => choose(async (run) => (await nameCommands()).runEncodeName(path, run)));
+  names
+    .command('decode <key>')
+    .description('print the path of the file under an object key')
+    .action((key: string) => choose(async (run) => (await nameCommands()).runDecodeName(key, run)));
+}
+
+const commands = (): Promise<typeof import('./key-commands.ts')> => import('./key-commands.ts');
+const nameCommands = (): Promise<typeof import('./name-commands.ts')> => import('./name-commands.ts');
+
+export function parseCount(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
+  return Number(text);
+}

@@ -1,0 +1,169 @@
+import { MemoryError } from '../errors.ts';
+import type { ETag, ObjectStore, RequestOptions, WriteResult } from '../objects/object-store.ts';
+import type { Layout } from '../sealing/object-keys.ts';
+import type { RandomBytes } from '../sealing/random.ts';
+import { loadSodium, wipe } from '../sealing/sodium.ts';
+import { type Keyring, sealKeyring } from './keyring.ts';
+import { parseKeyringHead } from './keyring-head.ts';
+import { sameBytes } from './keyring-history.ts';
+import { forget } from './keyring-life.ts';
+import { createKeyringReader } from './keyring-reader.ts';
+import type { RootKey } from './root-key.ts';
+
+/** A tenant's keyring with its secrets, as one read found it. Whoever has it wipes it with `forget(record.keyring)`. */
+export interface KeyringRecord {
+  readonly keyring: Keyring;
+  /** Of the root key that wraps it. */
+  readonly rootId: string;
+  readonly etag: ETag;
+  /** When it was written, by the server's clock, milliseconds since the epoch. */
+  readonly writtenAt: number;
+  /** How long ago that was when it was read, by the server's clock. */
+  readonly ageMs: number;
+}
+
+export interface KeyringChange {
+  /** The keyring as it is now. */
+  readonly record: KeyringRecord;
+  /** False when `decide` declined. */
+  readonly changed: boolean;
+}
+
+/** Reads the keyring past every cache, and writes it. */
+export interface KeyringEditor {
+  /** Undefined when there is none. @throws MemoryError as `openKeyring`, and `integrity` for one older than before. */
+  read(request?: RequestOptions): Promise<KeyringRecord | undefined>;
+  /**
+   * Writes what `decide` makes of the keyring as it is now, wrapped anew by the first configured root key, unless it
+   * declines with undefined. Where somebody else was faster, `decide` is asked again about what is there then; it may
+   * meet its own change there, when the answer to the write was lost.
+   *
+   * @throws MemoryError `key_unavailable` when there is no keyring; `outcome_unknown` when it cannot be known whether
+   * the write landed; what `decide`, the store and the root key throw.
+   */
+  change(
+    decide: (record: KeyringRecord) => Keyring | undefined,
+    request?: RequestOptions,
+  ): Promise<KeyringChange>;
+}
+
+export interface KeyringEditorOptions {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  /** The first wraps, all unwrap. */
+  readonly rootKeys: readonly RootKey[];
+  readonly minimumEpoch?: number | undefined;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+  readonly random: RandomBytes;
+}
+
+const SENDS = 3;
+const ROUNDS = 32;
+
+export function createKeyringEditor(options: KeyringEditorOptions): KeyringEditor {
+  const { store, layout, rootKeys, clock, random } = options;
+  const reader = createKeyringReader(options);
+
+  async function read(request: RequestOptions = {}): Promise<KeyringRecord | undefined> {
+    const found = await reader.read(request);
+    if (found === undefined) return undefined;
+    const { keyring } = await reader.open(found.body, request);
+    const { etag, lastModified: writtenAt, servedAt } = found;
+    const ageMs = Math.max(0, servedAt - writtenAt);
+    return { keyring, rootId: parseKeyringHead(found.body).rootId, etag, writtenAt, ageMs };
+  }
+
+  /** Undefined: somebody else's write is there, or nothing. */
+  async function put(bytes: Uint8Array, base: ETag, request: RequestOptions): Promise<ETag | undefined> {
+    for (let sends = 1; ; sends++) {
+      const answer = await send(bytes, base, { ...request, again: sends > 1 });
+      if (answer !== undefined && 'etag' in answer) return answer.etag;
+      // After a resend, too, an earlier attempt may be what the condition met.
+      if (answer !== undefined && !answer.retried && sends === 1) return undefined;
+      const found = await reader.read(request).catch((cause: unknown) => {
+        throw unknownOutcome(cause);
+      });
+      if (found !== undefined && sameBytes(found.body, bytes)) return found.etag;
+      if (found?.etag !== base) return undefined;
+      if (sends === SENDS) throw unknownOutcome();
+    }
+  }
+
+  /** Undefined: no answer tells whether it landed. */
+  async function send(
+    bytes: Uint8Array,
+    base: ETag,
+    { signal, again }: RequestOptions & { readonly again: boolean },
+  ): Promise<WriteResult | undefined> {
+    try {
+      return await store.put(layout.keyring, bytes, { mode: { ifMatch: base }, signal });
+    } catch (error) {
+      if (error instanceof MemoryError && error.code === 'outcome_unknown') return undefined;
+      throw again ? unknownOutcome(error) : error;
+    }
+  }
+
+  async function write(
+    before: KeyringRecord,
+    keyring: Keyring,
+    request: RequestOptions,
+  ): Promise<KeyringRecord | undefined> {
+    const rootKey = rootKeys[0];
+    if (rootKey === undefined) throw new MemoryError('misconfigured', 'no root key is configured');
+    const { tenant } = layout;
+    const bytes = await sealKeyring({ keyring, tenant, rootKey, random, signal: request.signal });
+    const etag = await put(bytes, before.etag, request);
+    if (etag === undefined) return undefined;
+    reader.admit({ keyring, bytes }, {});
+    const seen = await store.head(layout.keyring, request).catch(() => undefined);
+    const [writtenAt, servedAt] =
+      seen?.etag === etag ? [seen.lastModified, seen.servedAt] : [clock(), clock()];
+    return { keyring, rootId: rootKey.id, etag, writtenAt, ageMs: Math.max(0, servedAt - writtenAt) };
+  }
+
+  return {
+    read,
+    async change(decide, request = {}) {
+      await loadSodium();
+      for (let round = 0; round < ROUNDS; round++) {
+        const before = await read(request);
+        if (before === undefined) {
+          throw new MemoryError('key_unavailable', 'the tenant has no keyring');
+        }
+        const wanted: Keyring[] = [];
+        let after: KeyringRecord | undefined;
+        try {
+          const next = decide(before);
+          if (next === undefined) {
+            after = before;
+            return { record: before, changed: false };
+          }
+          wanted.push(next);
+          after = await write(before, next, request);
+          if (after !== undefined) return { record: after, changed: true };
+        } finally {
+          for (const keyring of [before.keyring, ...wanted]) forgetAllBut(keyring, after?.keyring);
+        }
+      }
+      throw new MemoryError('unavailable', 'the keyring kept being changed by somebody else');
+    },
+  };
+}
+
+/** Keyrings that follow one another share the bytes of the keys that stay. */
+function forgetAllBut(keyring: Keyring, kept: Keyring | undefined): void {
+  if (kept === undefined) {
+    forget(keyring);
+    return;
+  }
+  if (keyring.nameKey !== kept.nameKey) wipe(keyring.nameKey);
+  const stay = new Set(kept.tenantKeys.map(({ secret }) => secret));
+  for (const { secret, wrapKey } of keyring.tenantKeys) {
+    if (!stay.has(secret)) wipe(secret, wrapKey);
+  }
+}
+
+function unknownOutcome(cause?: unknown): MemoryError {
+  return new MemoryError('outcome_unknown', 'no answer tells whether the keyring was written', { cause });
+}

@@ -1,0 +1,308 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Invocation } from '../../src/cli/invocation.ts';
+import { runRewrap, runRotate, runShred, runStatus, runSweep } from '../../src/cli/key-commands.ts';
+import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import { openMemory } from '../../src/open-memory.ts';
+import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../support/cli.ts';
+
+const OTHER_KEY = Buffer.alloc(32, 8).toString('base64');
+const ROOT_KEY = CLI_MEMORY_ENV['SEALED_MEMORY_ROOT_KEY'] ?? '';
+
+let folder: string;
+let file: string;
+let env: Record<string, string>;
+let count = 0;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sealed-memory-keys-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+beforeEach(() => {
+  file = join(folder, `${count++}.sqlite`);
+  env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: `sqlite:${file}` };
+});
+afterEach(() => vi.unstubAllEnvs());
+
+const run = (...args: readonly string[]): Promise<CliRun> => runCli(args, { env });
+
+async function create(path: string, text: string): Promise<void> {
+  await using memory = await openMemory({ store: `sqlite:${file}`, tenant: 'acme', rootKey: ROOT_KEY });
+  const result = await memory.execute({ command: 'create', path, file_text: text });
+  expect(result).toMatchObject({ isError: false });
+}
+
+async function text(path: string, rootKey = ROOT_KEY): Promise<string> {
+  await using memory = await openMemory({ store: `sqlite:${file}`, tenant: 'acme', rootKey });
+  const result = await memory.execute({ command: 'view', path });
+  return result.isError ? result.error.code : String(result.content);
+}
+
+/** Somebody who runs a command, at a screen or not, and types `typed`. */
+function caller({ isForEyes = false, typed = '' } = {}) {
+  const shown: string[] = [];
+  const terminal: Invocation['terminal'] = {
+    stdin: (async function* () {
+      yield new TextEncoder().encode(typed);
+    })(),
+    out: async (said) => void shown.push(String(said)),
+    complain: (line) => shown.push(`!${line}`),
+    progress: () => {},
+    status: (line) => shown.push(`~${line}`),
+    isInteractive: isForEyes,
+    isForEyes,
+  };
+  return { invocation: { terminal, signal: new AbortController().signal }, shown };
+}
+
+type Event = Readonly<Record<string, unknown>>;
+
+/** Runs a command in this process, where nobody looks: its exit code and its last event. */
+async function done<O>(
+  command: (options: O, invocation: Invocation) => Promise<number>,
+  options: O,
+): Promise<Event> {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  const { invocation, shown } = caller();
+  const exit = await command(options, invocation);
+  const lines = shown.filter((line) => !line.startsWith('~'));
+  return { exit, ...(JSON.parse(lines.at(-1) ?? '{}') as Event) };
+}
+
+/** Everything in the store was written so much earlier. */
+function age(ms: number): void {
+  const database = new DatabaseSync(file);
+  database.prepare('UPDATE objects SET last_modified = last_modified - ?').run(ms);
+  database.close();
+}
+
+const eventsOf = ({ stdout }: Pick<CliRun, 'stdout'>): readonly Event[] =>
+  stdout
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Event);
+const lastOf = (result: CliRun): Event => eventsOf(result).at(-1) ?? {};
+
+describe('sealed-memory keys', { timeout: 60_000 }, () => {
+  it('tells programs in JSON lines what the keyring holds', async () => {
+    expect(await done(runStatus, {})).toEqual({ exit: 0, event: 'done', state: 'absent' });
+    await create('/memories/a', 'text');
+    const status = await run('keys', 'status');
+    expect(status).toMatchObject({ code: 0, stderr: '' });
+    expect(lastOf(status)).toMatchObject({
+      ...{ event: 'done', state: 'open', epoch: 1, nameMode: 'encrypted', wrappedByFirst: true },
+      keys: [{ version: 1, active: true }],
+    });
+    expect(status.stdout).not.toContain(ROOT_KEY);
+  });
+
+  it('rotates once, sweeps, and retires when it is time', async () => {
+    await create('/memories/a', 'text');
+    expect(await done(runRotate, {})).toMatchObject({ exit: 0, rotated: true, version: 2 });
+    expect(lastOf(await run('keys', 'rotate'))).toMatchObject({ rotated: false, version: 2 });
+    expect(lastOf(await run('keys', 'rotate', '--force', '--if-active', '1'))).toMatchObject({
+      rotated: false,
+    });
+    const early = await run('keys', 'sweep');
+    expect(early.code).toBe(0);
+    expect(lastOf(early)).toMatchObject({ event: 'done', rebound: 1, retired: [], problems: [] });
+    expect(lastOf(early)['retireAfter']).toBeGreaterThan(Date.now());
+    age(1_900_000);
+    expect(await done(runSweep, {})).toMatchObject({ exit: 0, retired: [1] });
+    expect(await text('/memories/a')).toContain('text');
+  });
+
+  it('takes a shorter time to live, of a minute or more', async () => {
+    await create('/memories/a', 'text');
+    await done(runRotate, {});
+    age(130_000);
+    expect(await run('keys', 'sweep', '--ttl', '59')).toMatchObject({ code: 2 });
+    expect(lastOf(await run('keys', 'sweep', '--ttl', '60', '--reencrypt'))).toMatchObject({
+      retired: [1],
+    });
+  });
+
+  it('finds what cannot be swept, and fails', async () => {
+    await create('/memories/a', 'text');
+    await done(runRotate, {});
+    await using store = openSqliteObjectStore({ path: file });
+    for await (const { objects } of store.list({ prefix: 'tenants/acme/data/' })) {
+      for (const { key } of objects) {
+        const found = await store.get(key);
+        if (typeof found !== 'object') throw new Error('no object is stored');
+        found.body[found.body.length - 1] = (found.body.at(-1) ?? 0) ^ 1;
+        await store.put(key, found.body, { mode: 'overwrite' });
+      }
+    }
+    expect(await done(runSweep, {})).toMatchObject({
+      exit: 1,
+      problems: [{ kind: 'damaged', name: '/memories/a', keyVersion: 1 }],
+      blocked: [1],
+    });
+  });
+
+  it('moves the keyring to another root key', async () => {
+    await create('/memories/a', 'text');
+    env['SEALED_MEMORY_ROOT_KEY'] = `${OTHER_KEY},${ROOT_KEY}`;
+    expect(lastOf(await run('keys', 'rewrap-root'))).toMatchObject({ rewrapped: true, epoch: 2 });
+    expect(await done(runRewrap, {})).toMatchObject({ rewrapped: false, epoch: 2 });
+    expect(await text('/memories/a', OTHER_KEY)).toContain('text');
+    env['SEALED_MEMORY_ROOT_KEY'] = ROOT_KEY;
+    expect(await done(runStatus, {})).toMatchObject({ exit: 1, state: 'locked' });
+  });
+
+  it('fails with an event and a sentence', async () => {
+    const failed = await run('keys', 'rotate');
+    expect(failed.code).toBe(1);
+    expect(eventsOf(failed)).toEqual([{ event: 'failed', code: 'key_unavailable' }]);
+    expect(failed.stderr).toBe('sealed-memory: key_unavailable: the tenant has no keyring\n');
+  });
+
+  it('refuses what is no number', async () => {
+    expect(await run('keys', 'sweep', '--ttl', '1m')).toMatchObject({ code: 2 });
+    expect(await run('keys', 'rotate', '--if-active', 'x')).toMatchObject({ code: 2 });
+  });
+
+  it('says on Ctrl-C that a second run goes on, and the second run does', async () => {
+    await create('/memories/a', 'text');
+    await done(runRotate, {});
+    const child = startCli(['keys', 'sweep', '--wait'], { env });
+    let [stdout, stderr] = ['', ''];
+    const isWaiting = new Promise<void>((resolve) => {
+      child.stdout.on('data', (data: Buffer) => {
+        stdout += data.toString();
+        if (stdout.includes('waitingUntil')) resolve();
+      });
+    });
+    child.stderr.on('data', (data: Buffer) => {
+      stderr += data.toString();
+    });
+    await isWaiting;
+    child.kill('SIGINT');
+    const [code] = (await once(child, 'close')) as [number];
+    expect(code).toBe(130);
+    expect(eventsOf({ stdout }).at(-1)).toEqual({ event: 'interrupted' });
+    expect(stderr).toContain('the same command goes on from there');
+    age(1_900_000);
+    expect(await done(runSweep, { wait: true })).toMatchObject({ retired: [1] });
+    expect(await text('/memories/a')).toContain('text');
+  });
+});
+
+describe('sealed-memory tenant shred', { timeout: 60_000 }, () => {
+  it("needs the tenant's name", async () => {
+    await create('/memories/a', 'text');
+    const unnamed = await run('tenant', 'shred', '--ttl', '0');
+    expect(unnamed).toMatchObject({ code: 2 });
+    expect(unnamed.stderr).toContain('needs --confirm');
+    const wrong = await run('tenant', 'shred', '--ttl', '0', '--confirm', 'acm');
+    expect(wrong).toMatchObject({ code: 2 });
+    expect(wrong.stderr).toContain('nothing was changed');
+    expect(await text('/memories/a')).toContain('text');
+  });
+
+  it('leaves nothing that can be read, and can be run again', async () => {
+    await create('/memories/a', 'text');
+    const shredded = await run('tenant', 'shred', '--ttl', '1', '--confirm', 'acme');
+    expect(shredded).toMatchObject({ code: 0, stderr: '' });
+    const events = eventsOf(shredded);
+    expect(events.slice(0, 2)).toMatchObject([
+      { event: 'progress', phase: 'marked' },
+      { event: 'progress', phase: 'waiting' },
+    ]);
+    expect(events.at(-1)).toMatchObject({ event: 'done', marked: true, objects: 1 });
+    expect(await text('/memories/a')).toBe('key_unavailable');
+    expect(await done(runShred, { ttl: 1, confirm: 'acme' })).toMatchObject({ exit: 0, marked: false });
+    expect(await done(runStatus, {})).toMatchObject({ exit: 0, state: 'shredded' });
+  });
+
+  it('takes every file from another process that had the keys in its cache, within its time to live', async () => {
+    await create('/memories/a', 'text');
+    const worker = startCli(['exec', '--jsonl'], { env: { ...env, SEALED_MEMORY_KEYRING_TTL_SECONDS: '2' } });
+    const answers = createInterface({ input: worker.stdout })[Symbol.asyncIterator]();
+    const view = async (): Promise<unknown> => {
+      worker.stdin.write('{"command":"view","path":"/memories/a"}\n');
+      return JSON.parse((await answers.next()).value as string);
+    };
+    expect(await view()).toMatchObject({ ok: true });
+    expect(await done(runShred, { ttl: 2, confirm: 'acme' })).toMatchObject({ event: 'done', marked: true });
+    expect(await view()).toMatchObject({ ok: false, code: 'key_unavailable' });
+    worker.stdin.end();
+    expect(await once(worker, 'close')).toEqual([0, null]);
+  });
+
+  it('goes on after it was killed while it waited', async () => {
+    await create('/memories/a', 'text');
+    const child = startCli(['tenant', 'shred', '--confirm', 'acme'], { env });
+    await once(child.stdout, 'data');
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    age(900_000);
+    expect(await done(runShred, { confirm: 'acme' })).toMatchObject({ event: 'done', marked: false });
+  });
+});
+
+describe('sealed-memory names', { timeout: 60_000 }, () => {
+  it('translates between paths and object keys, as plain text', async () => {
+    await create('/memories/a/日本.md', 'text');
+    const { stdout: key } = await run('names', 'encode', '/memories/a/日本.md');
+    expect(key).toMatch(/^tenants\/acme\/data\/[\w-]+\/[\w-]+\n$/);
+    expect(await run('names', 'decode', key.trim())).toMatchObject({
+      code: 0,
+      stdout: '/memories/a/日本.md\n',
+    });
+    const foreign = await run('names', 'decode', 'tenants/acme/data/foreign');
+    expect(foreign).toMatchObject({ code: 1, stdout: '' });
+    expect(foreign.stderr).toContain('not the object key of a file of this tenant');
+  });
+});
+
+describe('the commands on a screen', () => {
+  const inProcess = (): void => {
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  };
+
+  it('show what is there and what is to do', async () => {
+    await create('/memories/a', 'text');
+    inProcess();
+    const { invocation, shown } = caller({ isForEyes: true });
+    await runStatus({}, invocation);
+    await runRotate({}, invocation);
+    await runSweep({}, invocation);
+    await runStatus({}, invocation);
+    const said = shown.filter((line) => !line.startsWith('~')).join('');
+    expect(said).toMatch(/^ok {4}keyring: epoch 1, written \d{4}-\d\d-\d\dT[\d:]{8}Z, names encrypted\n/);
+    expect(said).toContain('ok    root key: env:');
+    expect(said).toMatch(/ok {4}key 2 is active since .* \(epoch 2\)\nto do "sealed-memory keys sweep"/);
+    expect(said).toMatch(
+      /to do old keys can be retired from .* on — run "sealed-memory keys sweep" again then/,
+    );
+    expect(said).toContain('ok    1 object looked at, 1 brought under the active key, in ');
+    expect(said).toMatch(/ok {4}key 1: made .*, opens only\nok {4}key 2: made .*, active\n/);
+    expect(shown).toContain('~pass 1: 1 of 1 objects');
+    const asJson = caller({ isForEyes: true });
+    await runStatus({ json: true }, asJson.invocation);
+    expect(JSON.parse(asJson.shown.join('').replaceAll('~', ''))).toMatchObject({ event: 'done', epoch: 2 });
+  });
+
+  it('shred only after the name was typed', async () => {
+    await create('/memories/a', 'text');
+    inProcess();
+    for (const typed of ['', '\n', 'ACME\n', 'yes\n']) {
+      const { invocation } = caller({ isForEyes: true, typed });
+      await expect(runShred({ ttl: 0 }, invocation)).rejects.toMatchObject({ code: 'misconfigured' });
+    }
+    expect(await text('/memories/a')).toContain('text');
+    const { invocation, shown } = caller({ isForEyes: true, typed: 'acme\n' });
+    expect(await runShred({ ttl: 0 }, invocation)).toBe(0);
+    const said = shown.join('\n');
+    expect(said).toContain('This destroys the keys of "acme" for good');
+    expect(said).toContain("ok    the tenant's keys are destroyed");
+    expect(said).toContain('1 sealed object (200 bytes) stay, unreadable');
+    expect(said).toContain('backups, replicas and other regions still hold older keyrings');
+  });
+});

@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { envRootKey } from '../../src/keys/env-root-key.ts';
+import { type Keyring, rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
+import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
+import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
+import { createKeyringStore } from '../../src/keys/keyring-store.ts';
+import type { RootKey } from '../../src/keys/root-key.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
+import { loadSodium } from '../../src/sealing/sodium.ts';
+import { type Around, atFirst, interceptStore, loseAnswer, noAnswer } from '../support/intercepted-store.ts';
+
+const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
+const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
+const oldRoot = envRootKey(new Uint8Array(32).fill(1));
+const newRoot = envRootKey(new Uint8Array(32).fill(2));
+const refusal = (code: string) => expect.objectContaining({ name: 'MemoryError', code });
+
+let base: ObjectStore;
+let time = 1_700_000_000_000;
+
+beforeAll(loadSodium);
+beforeEach(async () => {
+  time = 1_700_000_000_000;
+  base = openSqliteObjectStore({ path: ':memory:', clock: () => time });
+  const keyrings = createKeyringStore({ store: base, layout, rootKeys: [oldRoot] });
+  await keyrings.load({ create: true });
+  keyrings.close();
+});
+afterEach(() => base[Symbol.asyncDispose]());
+
+function editor(
+  options: {
+    readonly around?: Around;
+    readonly rootKeys?: readonly RootKey[];
+    readonly minimumEpoch?: number;
+  } = {},
+): KeyringEditor {
+  const { around = (_, proceed) => proceed(), rootKeys = [oldRoot], minimumEpoch } = options;
+  const store = interceptStore(base, around);
+  return createKeyringEditor({ store, layout, rootKeys, minimumEpoch, clock: () => time, random });
+}
+
+const rotated = (keyring: Keyring): Keyring => rotateKeyring(keyring, { random, created: time });
+
+async function stored(): Promise<{ readonly epoch: number; readonly versions: readonly number[] }> {
+  const record = await editor({ rootKeys: [oldRoot, newRoot] }).read();
+  if (record === undefined) throw new Error('no keyring is stored');
+  return {
+    epoch: record.keyring.epoch,
+    versions: record.keyring.tenantKeys.map(({ version }) => version),
+  };
+}
+
+const allZero = (bytes: Uint8Array | undefined): boolean => bytes?.every((byte) => byte === 0) ?? false;
+
+describe('KeyringEditor.read', () => {
+  it('finds the keyring with its root, its version and its age by the clock of the store', async () => {
+    time += 90_000;
+    const record = await editor().read();
+    expect(record).toMatchObject({
+      rootId: oldRoot.id,
+      writtenAt: 1_700_000_000_000,
+      ageMs: 90_000,
+      keyring: { epoch: 1 },
+    });
+  });
+
+  it('finds nothing where there is none', async () => {
+    await base.delete([{ key: layout.keyring }]);
+    expect(await editor().read()).toBeUndefined();
+  });
+
+  it('refuses what is older than what it has read before', async () => {
+    const subject = editor();
+    const before = await base.get(layout.keyring);
+    if (before === undefined || before === 'not_modified') throw new Error('no keyring is stored');
+    await subject.change(({ keyring }) => rotated(keyring));
+    await base.put(layout.keyring, before.body, { mode: 'overwrite' });
+    await expect(subject.read()).rejects.toEqual(refusal('integrity'));
+  });
+
+  it('refuses an epoch below the pinned one', async () => {
+    await expect(editor({ minimumEpoch: 2 }).read()).rejects.toEqual(refusal('integrity'));
+    expect(await editor({ minimumEpoch: 1 }).read()).toBeDefined();
+  });
+});
+
+describe('KeyringEditor.change', () => {
+  it('writes what is decided, one epoch later', async () => {
+    time += 5_000;
+    const { record, changed } = await editor().change(({ keyring }) => rotated(keyring));
+    expect(changed).toBe(true);
+    expect(record).toMatchObject({ rootId: oldRoot.id, writtenAt: time, ageMs: 0 });
+    expect(await stored()).toEqual({ epoch: 2, versions: [1, 2] });
+    expect(record.etag).toBe((await editor().read())?.etag);
+  });
+
+  it('writes nothing when the change is declined', async () => {
+    const before = await base.head(layout.keyring);
+    const { record, changed } = await editor().change(() => undefined);
+    expect(changed).toBe(false);
+    expect(record.keyring.epoch).toBe(1);
+    expect(await base.head(layout.keyring)).toEqual(before);
+  });
+
+  it('wraps with the first root key, whichever of them opened', async () => {
+    const { record } = await editor({ rootKeys: [newRoot, oldRoot] }).change(({ keyring }) =>
+      rewrapKeyring(keyring),
+    );
+    expect(record.rootId).toBe(newRoot.id);
+    expect((await editor({ rootKeys: [newRoot] }).read())?.keyring.epoch).toBe(2);
+    await expect(editor({ rootKeys: [oldRoot] }).read()).rejects.toEqual(refusal('key_unavailable'));
+  });
+
+  it('asks again about what is there when somebody else was faster', async () => {
+    const seen: number[] = [];
+    const faster = atFirst('put', async (proceed) => {
+      await editor().change(({ keyring }) => rotated(keyring));
+      return proceed();
+    });
+    const { changed } = await editor({ around: faster }).change(({ keyring }) => {
+      seen.push(keyring.epoch);
+      return rotated(keyring);
+    });
+    expect(changed).toBe(true);
+    expect(seen).toEqual([1, 2]);
+    expect(await stored()).toEqual({ epoch: 3, versions: [1, 2, 3] });
+  });
+
+  it('takes a no for an answer after a lost race', async () => {
+    const faster = atFirst('put', async (proceed) => {
+      await editor().change(({ keyring }) => rotated(keyring));
+      return proceed();
+    });
+    const { changed, record } = await editor({ around: faster }).change(({ keyring }) =>
+      keyring.epoch === 1 ? rotated(keyring) : undefined,
+    );
+    expect(changed).toBe(false);
+    expect(record.keyring.epoch).toBe(2);
+  });
+
+  it('keeps every change of many that race', async () => {
+    await Promise.all(Array.from({ length: 8 }, () => editor().change(({ keyring }) => rotated(keyring))));
+    expect((await stored()).versions).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  it('recognises its own write when the answer to it was lost', async () => {
+    let asked = 0;
+    const { changed } = await editor({ around: atFirst('put', loseAnswer) }).change(({ keyring }) => {
+      asked += 1;
+      return rotated(keyring);
+    });
+    expect({ changed, asked }).toEqual({ changed: true, asked: 1 });
+    expect(await stored()).toEqual({ epoch: 2, versions: [1, 2] });
+  });
+
+  it('sends the same bytes again when the write did not land', async () => {
+    const bodies: Uint8Array[] = [];
+    const subject = editor({
+      around: (call, proceed) => {
+        if (call.verb !== 'put') return proceed();
+        bodies.push(call.body);
+        return bodies.length === 1 ? Promise.reject(noAnswer()) : proceed();
+      },
+    });
+    expect((await subject.change(({ keyring }) => rotated(keyring))).changed).toBe(true);
+    expect(bodies).toHaveLength(2);
+    expect(bodies[0]).toEqual(bodies[1]);
+  });
+
+  it('says so when it cannot know whether the write landed', async () => {
+    let lost = false;
+    const subject = editor({
+      around: (call, proceed) => {
+        if (call.verb === 'put') lost = true;
+        return lost ? Promise.reject(noAnswer()) : proceed();
+      },
+    });
+    await expect(subject.change(({ keyring }) => rotated(keyring))).rejects.toEqual(
+      refusal('outcome_unknown'),
+    );
+  });
+
+  it('refuses to change what is not there, or was destroyed', async () => {
+    await base.delete([{ key: layout.keyring }]);
+    await expect(editor().change(({ keyring }) => rotated(keyring))).rejects.toEqual(
+      refusal('key_unavailable'),
+    );
+    await base.put(layout.keyring, SHRED_MARKER, { mode: 'create' });
+    await expect(editor().change(({ keyring }) => rotated(keyring))).rejects.toEqual(
+      refusal('key_unavailable'),
+    );
+  });
+
+  it('overwrites the keys that are dropped, and all of them when it fails', async () => {
+    const met: Keyring[] = [];
+    await editor().change(({ keyring }) => rotated(keyring));
+    const { record } = await editor().change(({ keyring }) => {
+      met.push(keyring);
+      return { ...rewrapKeyring(keyring), tenantKeys: keyring.tenantKeys.slice(-1) };
+    });
+    expect(met[0]?.tenantKeys.map(({ secret, wrapKey }) => [allZero(secret), allZero(wrapKey)])).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+    expect(record.keyring.tenantKeys.map(({ secret }) => allZero(secret))).toEqual([false]);
+
+    const failing = editor({
+      around: (call, proceed) => (call.verb === 'put' ? Promise.reject(new Error('no')) : proceed()),
+    });
+    const made: Keyring[] = [];
+    await expect(
+      failing.change(({ keyring }) => {
+        const next = rotated(keyring);
+        made.push(keyring, next);
+        return next;
+      }),
+    ).rejects.toThrow('no');
+    expect(made.flatMap(({ tenantKeys }) => tenantKeys).every(({ secret }) => allZero(secret))).toBe(true);
+    expect(made.every(({ nameKey }) => allZero(nameKey))).toBe(true);
+  });
+});
