@@ -1,4 +1,5 @@
 import { openTenant } from '../open-memory.ts';
+import type { KeyVersionCount } from '../vault/check-files.ts';
 import { type Finding, isLeft, type RenameFinding, type Verification } from '../vault/verify.ts';
 import type { Invocation } from './invocation.ts';
 import { createOperatorLogger } from './operator-log.ts';
@@ -27,8 +28,9 @@ export async function runVerify(request: VerifyRequest, invocation: Invocation):
   }
 }
 
-/** One line for each finding, then one that sums up. */
-export function linesOf({ files, bytes, findings, listsBelowFiles }: Verification): readonly string[] {
+/** One line for each finding, one for the tenant keys in use, then one that sums up. */
+export function linesOf(verification: Verification): readonly string[] {
+  const { files, bytes, findings, keyVersions, listsBelowFiles } = verification;
   const left = findings.filter(isLeft).length;
   const repaired = findings.length - left;
   const verdict = [
@@ -37,16 +39,22 @@ export function linesOf({ files, bytes, findings, listsBelowFiles }: Verificatio
   ].join(', ');
   const unseen = listsBelowFiles ? '' : '; what lies below a file is not listed by every such server';
   const summary = `${counted(files, 'file')}, ${counted(bytes, 'byte')}: ${verdict}${unseen}`;
-  return [...findings.map(lineOf), `${left === 0 ? 'ok    ' : 'FAIL  '}${summary}`];
+  const keys = keyVersions.length === 0 ? [] : [`keys  ${keyVersions.map(keyWords).join(', ')}`];
+  return [...findings.map(lineOf), ...keys, `${left === 0 ? 'ok    ' : 'FAIL  '}${summary}`];
+}
+
+function keyWords({ version, objects, active }: KeyVersionCount): string {
+  return `version ${version}${active ? ', active' : ''}: ${counted(objects, 'object')}`;
 }
 
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
-function toJson({ files, bytes, findings, listsBelowFiles }: Verification): string {
+function toJson({ files, bytes, findings, keyVersions, listsBelowFiles }: Verification): string {
   const left = findings.filter(isLeft).length;
-  return `${JSON.stringify({ files, bytes, left, repaired: findings.length - left, listsBelowFiles, findings })}\n`;
+  const repaired = findings.length - left;
+  return `${JSON.stringify({ files, bytes, left, repaired, listsBelowFiles, keyVersions, findings })}\n`;
 }
 
 const TRY_AGAIN = 'run verify again in a minute';
@@ -55,6 +63,12 @@ function lineOf(finding: Finding): string {
   switch (finding.kind) {
     case 'damaged':
       return `FAIL  ${finding.path} is damaged — restore its object from a backup, or delete it`;
+    case 'damaged_record':
+      return `FAIL  ${finding.name}, a record beside the files, is damaged — restore its object from a backup, or delete it`;
+    case 'unknown_key':
+      return `FAIL  ${finding.name} names a tenant key that the keyring does not hold: it was put back from before that key was retired, or forged — restore its object from a newer backup, or delete it`;
+    case 'orphan':
+      return `FAIL  ${counted(finding.objects, 'object')} beside the files that belong to nothing — find out who else may write below the tenant's prefix, then delete what you do not know`;
     case 'too_large':
       return `FAIL  ${finding.path} is larger than the file limit and was not read — raise SEALED_MEMORY_MAX_FILE_BYTES`;
     case 'clash':

@@ -1,24 +1,36 @@
 import pLimit from 'p-limit';
-import { MemoryError } from '../errors.ts';
-import { ancestorsOf, joinPath, MEMORY_ROOT, type MemoryPath } from '../memory/path.ts';
+import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { ETag, ListedObject, ObjectKey } from '../objects/object-store.ts';
 import { toBase64url } from '../sealing/base64.ts';
-import { logicalName } from '../sealing/logical-name.ts';
-import { sealedSize, TOMBSTONE_BYTES } from '../sealing/size.ts';
+import type { LogicalName } from '../sealing/logical-name.ts';
 import type { OpenVault } from './context.ts';
-import { listObjects } from './list-objects.ts';
-import { readSealed, type SealedVersion } from './read-file.ts';
+import { type Inspection, inspectRecord } from './inspect-record.ts';
+import { type ListedRecord, listRecords } from './list-records.ts';
+import type { SealedVersion } from './read-file.ts';
+import { isRegister } from './register.ts';
 
-/** What one look at the tree finds without knowing of renames. */
+/** What one look at everything that is stored finds without knowing of renames. */
 export type FileFinding =
   /** The object at the path is not what was sealed for it. */
   | { readonly kind: 'damaged'; readonly path: MemoryPath }
+  /** The same beside the tree, or larger than any record there. */
+  | { readonly kind: 'damaged_record'; readonly name: LogicalName }
+  /** An object, a file or not, names a tenant key that the keyring does not hold. */
+  | { readonly kind: 'unknown_key'; readonly name: LogicalName }
   /** Larger than the vault's file limit, and so not read. */
   | { readonly kind: 'too_large'; readonly path: MemoryPath }
   /** A file whose path is a directory, too. */
   | { readonly kind: 'clash'; readonly path: MemoryPath }
-  /** Objects below the tree whose names no writer of this tenant made. */
-  | { readonly kind: 'foreign'; readonly objects: number };
+  /** Objects among the files whose names no writer of this tenant made, and objects beside them that nobody needs. */
+  | { readonly kind: 'foreign' | 'orphan'; readonly objects: number };
+
+/** How many objects name a tenant key. */
+export interface KeyVersionCount {
+  readonly version: number;
+  readonly objects: number;
+  /** New objects are sealed with it. */
+  readonly active: boolean;
+}
 
 /** A file as it was read, at one of the places where its content lies. */
 export interface Place {
@@ -37,34 +49,49 @@ export interface CheckedFiles {
   readonly findings: readonly FileFinding[];
   /** Places that hold one content between them, two or more each, the longest unchanged one first. */
   readonly groups: readonly (readonly Place[])[];
+  /** Of all objects, files or not, ascending; the active one in any case. */
+  readonly keyVersions: readonly KeyVersionCount[];
 }
 
 /**
- * Reads and opens every file of the tenant, side by side. Files that vanish meanwhile are not counted.
+ * Reads and opens every object of the tenant, side by side: the files, and what lies beside them. Objects that vanish
+ * meanwhile are not counted. What is wrong with the register of renames is for others to say.
  *
- * @throws MemoryError what the store throws; what is wrong with a file is a finding.
+ * @throws MemoryError what the store throws; what is wrong with an object is a finding.
  */
 export async function checkFiles(vault: OpenVault): Promise<CheckedFiles> {
-  const { named, foreign } = await listNamed(vault);
+  const { records, foreign, orphans } = await listRecords(vault);
+  const active = vault.keyring.keys.active.version;
   const findings: FileFinding[] = [];
   const places = new Map<string, Place[]>();
+  const counts = new Map([[active, 0]]);
   let [files, bytes, done] = [0, 0, 0];
-  await eachSideBySide(vault, named, async ({ path, object }) => {
-    const version = await readOrFault(vault, path, object.key);
-    if (typeof version === 'string') findings.push({ kind: version, path });
-    else if (version !== undefined) {
+  await eachSideBySide(vault, records, async (record) => {
+    const inspection = await inspectRecord(vault, record);
+    if (inspection !== undefined) {
+      const finding = findingOf(record, inspection);
+      if (finding !== undefined) findings.push(finding);
+      const keyVersion = 'keyVersion' in inspection ? inspection.keyVersion : undefined;
+      if (keyVersion !== undefined) counts.set(keyVersion, (counts.get(keyVersion) ?? 0) + 1);
+    }
+    if (inspection?.state === 'whole' && record.cls === 'data') {
+      const { version } = inspection;
       files++;
       bytes += version.content.length;
       const id = toBase64url(version.contentId);
-      places.set(id, [...(places.get(id) ?? []), placeOf(path, object, version)]);
+      places.set(id, [...(places.get(id) ?? []), placeOf(record.path, record.object, version)]);
     }
-    vault.onProgress?.({ done: ++done, total: named.length });
+    vault.onProgress?.({ done: ++done, total: records.length });
   });
-  findings.push(...findClashes(named.map(({ path }) => path)));
-  findings.sort(byKindAndPath);
+  findings.push(...findClashes(records.flatMap((record) => (record.cls === 'data' ? [record.path] : []))));
+  findings.sort(byKindAndName);
   if (foreign > 0) findings.push({ kind: 'foreign', objects: foreign });
+  if (orphans > 0) findings.push({ kind: 'orphan', objects: orphans });
   const groups = [...places.values()].filter((group) => group.length > 1).map(oldestFirst);
-  return { files, bytes, findings, groups };
+  const keyVersions = [...counts]
+    .map(([version, objects]) => ({ version, objects, active: version === active }))
+    .sort((a, b) => a.version - b.version);
+  return { files, bytes, findings, groups, keyVersions };
 }
 
 /** Runs `work` on every item; after a failure none is begun, and it is thrown when those under way have ended. */
@@ -83,42 +110,11 @@ export async function eachSideBySide<T>(
   if (failures.length > 0) throw failures[0];
 }
 
-interface NamedObject {
-  readonly path: MemoryPath;
-  readonly object: ListedObject;
-}
-
-/** Unlike a listing for the model it passes nothing over because of its size: what was cut short is still a file. */
-async function listNamed(
-  vault: OpenVault,
-): Promise<{ readonly named: readonly NamedObject[]; readonly foreign: number }> {
-  const prefix = vault.layout.data;
-  const request = { prefix, maxObjects: Number.POSITIVE_INFINITY, sideBySide: true };
-  const { objects } = await listObjects(vault, request);
-  const named = objects.flatMap((object) => {
-    const segments = vault.keyring.names.decodeRelative([], object.key.slice(prefix.length));
-    // A tombstone is seen only where deletes have since been declared atomic: it is nobody's file.
-    if (segments === undefined || object.size === TOMBSTONE_BYTES) return [];
-    return [{ path: joinPath(MEMORY_ROOT, ...segments), object }];
-  });
-  return { named, foreign: objects.length - named.length };
-}
-
-/** Undefined: nothing is there any more. */
-async function readOrFault(
-  vault: OpenVault,
-  path: MemoryPath,
-  key: ObjectKey,
-): Promise<SealedVersion | 'damaged' | 'too_large' | undefined> {
-  const maxBytes = sealedSize(vault.maxFileBytes);
-  try {
-    return await readSealed(vault, { key, name: logicalName(path), maxBytes });
-  } catch (error) {
-    if (!(error instanceof MemoryError)) throw error;
-    if (error.code === 'integrity') return 'damaged';
-    if (error.code === 'limit_exceeded') return 'too_large';
-    throw error;
-  }
+function findingOf(record: ListedRecord, { state }: Inspection): FileFinding | undefined {
+  if (state === 'whole' || isRegister(record.name)) return undefined;
+  if (state === 'unknown_key') return { kind: state, name: record.name };
+  if (record.cls !== 'data') return { kind: 'damaged_record', name: record.name };
+  return { kind: state, path: record.path };
 }
 
 /** Listings often tell the time more precisely than the answer to a GET, which knows whole seconds. */
@@ -136,7 +132,9 @@ function oldestFirst(group: readonly Place[]): readonly Place[] {
   return group.toSorted((a, b) => a.lastModified - b.lastModified || (a.path < b.path ? -1 : 1));
 }
 
-function byKindAndPath(a: FileFinding, b: FileFinding): number {
-  const [left, right] = [a, b].map((finding) => [finding.kind, 'path' in finding ? finding.path : ''].join());
+function byKindAndName(a: FileFinding, b: FileFinding): number {
+  const [left, right] = [a, b].map((finding) =>
+    [finding.kind, 'path' in finding ? finding.path : 'name' in finding ? finding.name : ''].join(),
+  );
   return (left ?? '') < (right ?? '') ? -1 : 1;
 }

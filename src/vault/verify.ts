@@ -1,7 +1,7 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { hasBytesAt } from '../sealing/encoding.ts';
-import { checkFiles, type FileFinding, type Place } from './check-files.ts';
+import { checkFiles, type FileFinding, type KeyVersionCount, type Place } from './check-files.ts';
 import type { OpenVault, VaultContext, VerbOptions } from './context.ts';
 import { type RenameEntry, type RenamePhase, readRegister } from './register.ts';
 import { LEASE_MS } from './rename-lease.ts';
@@ -42,12 +42,14 @@ export interface Verification {
   readonly files: number;
   readonly bytes: number;
   readonly findings: readonly Finding[];
+  /** How many objects, files or not, name which version of the tenant key; empty for a tenant without a keyring. */
+  readonly keyVersions: readonly KeyVersionCount[];
   /** False: the server may list nothing below a file, so files below files were not all seen. */
   readonly listsBelowFiles: boolean;
 }
 
 /**
- * Reads and opens every file of the tenant and the register of its renames. What is wrong is a value; a tenant that
+ * Reads and opens every object of the tenant: its files, the register of its renames, and what lies beside them. What is wrong is a value; a tenant that
  * was never written to has nothing wrong. Without `repair` nothing is written.
  *
  * @throws MemoryError what the store and the keyring throw.
@@ -58,17 +60,20 @@ export async function verifyTree(
 ): Promise<Verification> {
   const listsBelowFiles = !context.hidesBelowFiles;
   const keyring = await context.keyrings.load({ signal });
-  if (keyring === undefined) return { files: 0, bytes: 0, findings: [], listsBelowFiles };
+  if (keyring === undefined) return { files: 0, bytes: 0, findings: [], keyVersions: [], listsBelowFiles };
   const vault: OpenVault = { ...context, keyring, signal, onProgress };
 
   const recovered = repair ? await recoverRename(vault) : undefined;
-  const { files, bytes, findings, groups } = await checkFiles(vault);
+  const { files, bytes, findings, groups, keyVersions } = await checkFiles(vault);
   // Only now: a rename that began later has left no copies that are old enough to be taken for twins.
   const register = await lookAtRegister(vault);
   const { own, others } = splitByOrigin(groups, register.entry);
   const renames = renameFindings(register, recovered, own.length);
-  const twins = await settleTwins(vault, { groups: others, isRenaming: isAlive(register), repair });
-  return { files, bytes, findings: [...renames, ...twins, ...findings], listsBelowFiles };
+  // A look at many files takes long, and nothing is sealed with keys that are not the newest any more.
+  const later = repair ? await context.keyrings.load({ signal }) : undefined;
+  const settling = { ...vault, keyring: later ?? keyring };
+  const twins = await settleTwins(settling, { groups: others, isRenaming: isAlive(register), repair });
+  return { files, bytes, findings: [...renames, ...twins, ...findings], keyVersions, listsBelowFiles };
 }
 
 /** Whether something is still to be done about it, be it to look again. */

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { linesOf } from '../../src/cli/verify.ts';
 import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
 import { openMemory } from '../../src/open-memory.ts';
+import { classLogicalName } from '../../src/sealing/logical-name.ts';
 import type { Finding, RenameFinding } from '../../src/vault/verify.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli } from '../support/cli.ts';
 import { interceptStore, noAnswer } from '../support/intercepted-store.ts';
@@ -66,7 +67,7 @@ describe('sealed-memory verify', { timeout: 60_000 }, () => {
     for (const args of [[], ['--repair']]) {
       expect(await verify(...args)).toMatchObject({
         code: 0,
-        stdout: 'ok    2 files, 5 bytes: all well\n',
+        stdout: 'keys  version 1, active: 2 objects\nok    2 files, 5 bytes: all well\n',
         stderr: '',
       });
     }
@@ -80,6 +81,7 @@ describe('sealed-memory verify', { timeout: 60_000 }, () => {
         code: 1,
         stdout: [
           `FAIL  ${FROM} and ${TO} are the same file, left by a rename that was cut off — verify --repair removes ${FROM}, the older place`,
+          'keys  version 1, active: 2 objects',
           'FAIL  2 files, 16 bytes: 1 finding left',
           '',
         ].join('\n'),
@@ -90,11 +92,15 @@ describe('sealed-memory verify', { timeout: 60_000 }, () => {
       code: 0,
       stdout: [
         `fixed ${FROM} and ${TO} are the same file: removed ${FROM}, the older place`,
+        'keys  version 1, active: 2 objects',
         'ok    2 files, 16 bytes: all well, 1 repaired',
         '',
       ].join('\n'),
     });
-    expect(await verify()).toMatchObject({ code: 0, stdout: 'ok    1 file, 8 bytes: all well\n' });
+    expect(await verify()).toMatchObject({
+      code: 0,
+      stdout: 'keys  version 1, active: 1 object\nok    1 file, 8 bytes: all well\n',
+    });
   });
 
   it('asks for patience while the rename is young', async () => {
@@ -119,6 +125,7 @@ describe('sealed-memory verify', { timeout: 60_000 }, () => {
     expect(stdout.split('\n')).toEqual([
       'FAIL  /memories/a is damaged — restore its object from a backup, or delete it',
       expect.stringMatching(/^FAIL {2}1 object among the files, made by no writer of this tenant/),
+      'keys  version 1, active: 1 object',
       'FAIL  1 file, 5 bytes: 2 findings left',
       '',
     ]);
@@ -138,6 +145,7 @@ describe('sealed-memory verify', { timeout: 60_000 }, () => {
       left: 1,
       repaired: 0,
       listsBelowFiles: true,
+      keyVersions: [{ version: 1, objects: 2, active: true }],
       findings: [{ ...twins, state: 'left' }],
     });
     const repaired = await verify('--json', '--repair');
@@ -171,7 +179,7 @@ describe('linesOf', () => {
     files: 2,
   };
   const said = (finding: Finding, listsBelowFiles = true): readonly string[] =>
-    linesOf({ files: 1, bytes: 1, findings: [finding], listsBelowFiles });
+    linesOf({ files: 1, bytes: 1, findings: [finding], keyVersions: [], listsBelowFiles });
 
   it.each<readonly [Finding, RegExp]>([
     [
@@ -188,6 +196,18 @@ describe('linesOf', () => {
     [
       { kind: 'register', code: 'unsupported_format' },
       /^FAIL {2}.* — use the version of sealed-memory that wrote it$/,
+    ],
+    [
+      { kind: 'damaged_record', name: classLogicalName('answers', 'one') },
+      /^FAIL {2}\/answers\/one, a record .* is damaged — restore its object from a backup, or delete it$/,
+    ],
+    [
+      { kind: 'unknown_key', name: classLogicalName('access', 'one') },
+      /^FAIL {2}\/access\/one names a tenant key that the keyring does not hold.* — restore .* or delete it$/,
+    ],
+    [
+      { kind: 'orphan', objects: 2 },
+      /^FAIL {2}2 objects beside the files that belong to nothing — find out /,
     ],
     [
       { kind: 'too_large', path: at('/memories/a') },
@@ -211,6 +231,17 @@ describe('linesOf', () => {
     expect(summary).toBe(
       isFixed ? 'ok    1 file, 1 byte: all well, 1 repaired' : 'FAIL  1 file, 1 byte: 1 finding left',
     );
+  });
+
+  it('tells the tenant keys in use before it sums up', () => {
+    const keyVersions = [
+      { version: 1, objects: 1, active: false },
+      { version: 3, objects: 20, active: true },
+    ];
+    expect(linesOf({ files: 1, bytes: 1, findings: [], keyVersions, listsBelowFiles: true })).toEqual([
+      'keys  version 1: 1 object, version 3, active: 20 objects',
+      'ok    1 file, 1 byte: all well',
+    ]);
   });
 
   it('says when not everything could be seen', () => {

@@ -8,6 +8,7 @@ import { sealedSize } from '../../src/sealing/size.ts';
 import { readRegister } from '../../src/vault/register.ts';
 import { isLeft, type Verification, type VerifyOptions, verifyTree } from '../../src/vault/verify.ts';
 import { atFirst, countCalls, noAnswer, type StoreCall } from '../support/intercepted-store.ts';
+import { createOperator, putEveryClass, putRecord } from '../support/key-operator.ts';
 import {
   at,
   bytes,
@@ -73,7 +74,10 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     await client.create('/memories/b/c', 'x'.repeat(70_000));
     await client.open();
     client.calls.length = 0;
-    expect(await verify(client)).toEqual({ files: 2, bytes: 70_005, findings: [], listsBelowFiles: true });
+    expect(await verify(client)).toEqual({
+      ...{ files: 2, bytes: 70_005, findings: [], listsBelowFiles: true },
+      keyVersions: [{ version: 1, objects: 2, active: true }],
+    });
     expect(countCalls(client.calls)).toEqual({ get: 2 + 1, list: 1 });
   });
 
@@ -161,6 +165,65 @@ describeOnBothKinds('verifying a tree', (newSite) => {
       { kind: 'clash', path: '/memories/b' },
       { kind: 'clash', path: '/memories/b/d' },
     ]);
+  });
+
+  it('opens the records beside the files and names those that are damaged, the register apart', async () => {
+    const site = await newSite();
+    const client = await site.client();
+    await client.create('/memories/a', 'x');
+    const vault = await client.open();
+    const keys = await putEveryClass(vault, bytes('x'));
+    expect(await verify(client)).toMatchObject({ files: 1, bytes: 1, findings: [] });
+    expect((await verify(client)).keyVersions).toEqual([{ version: 1, objects: 5, active: true }]);
+    for (const key of keys) await overwriteRaw(site, key, new Uint8Array(sealedSize(1)));
+    const register = await putRecord(vault, 'journal', 'register', bytes('x'));
+    await overwriteRaw(site, register, new Uint8Array(sealedSize(1)));
+    const { findings, keyVersions } = await verify(client, { repair: true });
+    expect(findings).toEqual([
+      { kind: 'register', code: 'integrity' },
+      ...['access', 'answers', 'journal', 'receipts'].map((cls) => ({
+        kind: 'damaged_record',
+        name: `/${cls}/an-id`,
+      })),
+    ]);
+    expect(findings.every(isLeft)).toBe(true);
+    expect(keyVersions).toEqual([{ version: 1, objects: 1, active: true }]);
+  });
+
+  it('counts objects beside the files that belong to nothing', async () => {
+    const site = await newSite();
+    const client = await site.client();
+    await client.create('/memories/a', 'x');
+    for (const tail of ['odd', 'answers/no.id', 'probe', 'probe-1-create']) {
+      await overwriteRaw(site, `${client.layout.tenantPrefix}${tail}` as ObjectKey, new Uint8Array(300));
+    }
+    expect((await verify(client)).findings).toEqual([{ kind: 'orphan', objects: 2 }]);
+  });
+
+  it('tells which tenant keys are in use, and what names one that was retired', async () => {
+    const site = await newSite();
+    const client = await site.client();
+    for (const path of ['/memories/a', '/memories/b']) await client.create(path, 'x');
+    const operator = await createOperator(site);
+    await operator.rotate();
+    await (await site.client()).create('/memories/c', 'x');
+    const key = await keyOf(client, '/memories/a');
+    const stored = await site.base.get(key);
+    const before = typeof stored === 'object' ? stored.body : new Uint8Array();
+    expect(await verify(await site.client())).toMatchObject({
+      findings: [],
+      keyVersions: [
+        { version: 1, objects: 2, active: false },
+        { version: 2, objects: 1, active: true },
+      ],
+    });
+    await operator.sweep();
+    await overwriteRaw(site, key, before);
+    expect(await verify(await site.client(), { repair: true })).toMatchObject({
+      files: 2,
+      findings: [{ kind: 'unknown_key', name: '/memories/a' }],
+      keyVersions: [{ version: 2, objects: 2, active: true }],
+    });
   });
 
   it('finds a file at both places after a rename was cut off, and names the older one', async () => {

@@ -1,0 +1,58 @@
+import { MemoryError } from '../errors.ts';
+import type { ObjectKey } from '../objects/object-store.ts';
+import { readHeader } from '../sealing/header.ts';
+import type { SealingKeys } from '../sealing/sealing-keys.ts';
+import { sealedSize } from '../sealing/size.ts';
+import type { OpenVault } from './context.ts';
+import type { ListedRecord } from './list-records.ts';
+import { readSealed, type SealedVersion } from './read-file.ts';
+
+/** What a record turned out to be. A key version is that of the tenant key which the object names. */
+export type Inspection =
+  | { readonly state: 'whole'; readonly version: SealedVersion; readonly keyVersion: number }
+  /** Not what was sealed under its name. */
+  | { readonly state: 'damaged'; readonly keyVersion: number | undefined }
+  /** It names a tenant key that the keyring does not hold. */
+  | { readonly state: 'unknown_key' }
+  /** Larger than the limit, and so not read. */
+  | { readonly state: 'too_large' };
+
+/** Content of objects beside the tree that is read in any case, in bytes. */
+const BESIDE_THE_TREE_BYTES = 16_777_216;
+
+/**
+ * Reads and opens a record: one GET, one more when it is refused. Undefined: nothing is there any more.
+ *
+ * @throws MemoryError what the store and the keyring throw.
+ */
+export async function inspectRecord(
+  vault: OpenVault,
+  { cls, name, object: { key } }: ListedRecord,
+): Promise<Inspection | undefined> {
+  const limit = cls === 'data' ? vault.maxFileBytes : Math.max(vault.maxFileBytes, BESIDE_THE_TREE_BYTES);
+  const maxBytes = sealedSize(limit);
+  try {
+    const version = await readSealed(vault, { key, name, maxBytes });
+    if (version === undefined) return undefined;
+    const keyVersion = versionOf(version.keys, version.stored.body);
+    // Undefined: its key was retired between the two lines above.
+    return keyVersion === undefined ? { state: 'unknown_key' } : { state: 'whole', version, keyVersion };
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error;
+    if (error.code === 'limit_exceeded') return { state: 'too_large' };
+    if (error.code !== 'integrity') throw error;
+    if (error.details['reason'] === 'unknown_key') return { state: 'unknown_key' };
+    return { state: 'damaged', keyVersion: await namedVersion(vault, key, maxBytes) };
+  }
+}
+
+/** The version of the key that a refused object names, as far as it can be told. */
+async function namedVersion(vault: OpenVault, key: ObjectKey, maxBytes: number): Promise<number | undefined> {
+  const stored = await vault.store.get(key, { maxBytes, signal: vault.signal });
+  return typeof stored === 'object' ? versionOf(vault.keyring.keys, stored.body) : undefined;
+}
+
+function versionOf(keys: SealingKeys, object: Uint8Array): number | undefined {
+  const header = readHeader(object);
+  return header && keys.find(header.keyId)?.version;
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { forget } from '../../src/keys/keyring-life.ts';
+import { sweepKeys } from '../../src/lifecycle/sweep.ts';
+import type { ObjectStore, StoredObject } from '../../src/objects/object-store.ts';
+import { openTenant, type TenantParts } from '../../src/open-memory.ts';
+import { copyOf } from '../../src/sealing/encoding.ts';
+import { type LogicalName, logicalName } from '../../src/sealing/logical-name.ts';
+import type { NameMode } from '../../src/sealing/names.ts';
+import { open } from '../../src/sealing/sealed-object.ts';
+import type { OpenVault } from '../../src/vault/context.ts';
+import { listRecords } from '../../src/vault/list-records.ts';
+import { interceptStore, type StoreCall } from '../support/intercepted-store.ts';
+import { editorOf, putEveryClass, rotate } from '../support/key-operator.ts';
+import { readByDataKey, type StaleKey, stolenDataKey } from '../support/stale-key.ts';
+import { at, bytes, TEST_ROOT_KEY } from '../support/test-vault.ts';
+
+const TENANT = 'acme';
+const FILES: Readonly<Record<string, string>> = {
+  '/memories/plan.md': 'the plan',
+  '/memories/empty': '',
+  '/memories/deep/er/日本.md': 'deep down',
+  '/memories/two chunks': 'x'.repeat(70_000),
+};
+const CLASSES = ['access', 'answers', 'journal', 'receipts'];
+/** The files, a record of every class, and the register of renames, which a rename has made. */
+const OBJECTS = Object.keys(FILES).length + CLASSES.length + 1;
+
+/**
+ * What a retired tenant key is still good for, on an empty store for each suite. `start` gives the store as one
+ * tenant's vault uses it.
+ */
+export function describeStaleKey(title: string, start: () => Promise<ObjectStore>): void {
+  describe.each<NameMode>(['plain', 'encrypted'])(`${title} with %s names`, (names) => {
+    it.each([
+      ['re-bound', false],
+      ['encrypted anew', true],
+    ] as const)(
+      'opens nothing any more to who kept the old tenant key, once all is %s and the key retired',
+      { timeout: 120_000 },
+      async (_, reencrypt) => {
+        const store = withOldReceipts(await start());
+        const first = await openTenantOn(store, names);
+        await fill(first.parts);
+        const vault = await vaultOf(first.parts);
+        const before = await readEverything(vault);
+        expect([...before.keys()].map(topOf).sort()).toEqual(
+          [...Object.keys(FILES).map(topOf), ...CLASSES, 'journal'].sort(),
+        );
+        const thief = await steal(vault);
+        const dataKeys = [...before].map(([name, object]) => stolenDataKey(thief, name, object));
+        // The theft was real: until here the key opens everything.
+        expect(dataKeys.filter((key) => key === undefined)).toEqual([]);
+
+        const { context } = first.parts;
+        const editor = editorOf(context);
+        await rotate(editor, context);
+        const report = await sweepKeys(context, { editor, reencrypt, ttlMs: 0 });
+        expect(report).toMatchObject({ retired: [1], rebound: OBJECTS, problems: [], busy: 0 });
+        await first.close();
+
+        const second = await openTenantOn(store, names);
+        const after = await readEverything(await vaultOf(second.parts));
+        expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
+        for (const [name, object] of after) expect(stolenDataKey(thief, name, object)).toBeUndefined();
+        // Who read the objects before, too, has kept their data keys; only fresh ones shut them out.
+        const readable = [...after.values()].filter((object) =>
+          dataKeys.some((key) => key !== undefined && readByDataKey(key, thief.keyringId, object)),
+        );
+        expect(readable).toHaveLength(reencrypt ? 0 : OBJECTS);
+        await expectAllRead(second.parts);
+        await second.close();
+      },
+    );
+
+    it('refuses a version from before that is put back after the retirement', async () => {
+      const store = withOldReceipts(await start());
+      const first = await openTenantOn(store, names);
+      await fill(first.parts);
+      const { context } = first.parts;
+      const path = at('/memories/plan.md');
+      const { records } = await listRecords(await vaultOf(first.parts));
+      const key = records.find(({ name }) => name === logicalName(path))?.object.key;
+      if (key === undefined) throw new Error('the file is not listed');
+      const old = await stored(store, key);
+      const editor = editorOf(context);
+      await rotate(editor, context);
+      await sweepKeys(context, { editor, ttlMs: 0 });
+      await first.close();
+      await store.put(key, old.body, { mode: 'overwrite' });
+      const second = await openTenantOn(store, names);
+      await expect(second.parts.vault.read(path)).rejects.toMatchObject({ code: 'integrity' });
+      expect((await second.parts.verify()).findings).toEqual([{ kind: 'unknown_key', name: path }]);
+      await second.close();
+    });
+  });
+}
+
+function topOf(name: string): string {
+  return name.split('/')[1] ?? '';
+}
+
+async function openTenantOn(
+  store: ObjectStore,
+  names: NameMode,
+): Promise<{ readonly parts: TenantParts; close(): Promise<void> }> {
+  return openTenant({ store, tenant: TENANT, rootKey: TEST_ROOT_KEY, names });
+}
+
+/** Writes the files, one of them by way of a directory rename, and a record of every class. */
+async function fill(parts: TenantParts): Promise<void> {
+  const { vault } = parts;
+  for (const [path, text] of Object.entries(FILES)) {
+    await vault.create(at(path.replace('/er/', '/was/')), bytes(text));
+  }
+  await vault.move({ from: at('/memories/deep/was'), to: at('/memories/deep/er') });
+  await putEveryClass(await vaultOf(parts), bytes('a record'));
+}
+
+async function vaultOf({ context }: TenantParts): Promise<OpenVault> {
+  const keyring = await context.keyrings.load();
+  if (keyring === undefined) throw new Error('there is no keyring');
+  return { ...context, keyring, signal: undefined };
+}
+
+async function readEverything(vault: OpenVault): Promise<ReadonlyMap<LogicalName, Uint8Array>> {
+  const { records } = await listRecords(vault);
+  const read = records.map(
+    async ({ name, object }) => [name, (await stored(vault.store, object.key)).body] as const,
+  );
+  return new Map(await Promise.all(read));
+}
+
+async function stored(store: ObjectStore, key: Parameters<ObjectStore['get']>[0]): Promise<StoredObject> {
+  const found = await store.get(key);
+  if (typeof found !== 'object') throw new Error('the object is gone');
+  return found;
+}
+
+/** The bytes of the only tenant key. */
+async function steal(vault: OpenVault): Promise<StaleKey> {
+  const record = await editorOf(vault).read();
+  const [only, ...others] = record?.keyring.tenantKeys ?? [];
+  if (record === undefined || only === undefined || others.length > 0) throw new Error('not one tenant key');
+  const stale = { secret: copyOf(only.secret), keyringId: copyOf(record.keyring.keyringId), tenant: TENANT };
+  forget(record.keyring);
+  return stale;
+}
+
+async function expectAllRead(parts: TenantParts): Promise<void> {
+  const { files } = await parts.vault.list(at('/memories'));
+  expect(files.map(({ path }) => path as string).sort()).toEqual(Object.keys(FILES).sort());
+  for (const [path, text] of Object.entries(FILES)) {
+    const content = await parts.vault.read(at(path));
+    expect(new TextDecoder().decode(content)).toBe(text);
+  }
+  const vault = await vaultOf(parts);
+  const { keys } = vault.keyring;
+  for (const [name, object] of await readEverything(vault)) {
+    const { content } = open({ keys, name, object });
+    if (name.endsWith('/an-id')) expect(content).toEqual(bytes('a record'));
+  }
+  expect(await parts.verify()).toMatchObject({
+    findings: [],
+    keyVersions: [{ version: 2, objects: OBJECTS, active: true }],
+  });
+}
+
+/** Receipts were written twenty minutes before: no turn is at work with them. */
+function withOldReceipts(store: ObjectStore): ObjectStore {
+  return interceptStore(store, async (call, proceed) => {
+    const answer = await proceed();
+    return isReceipt(call) && isDated(answer)
+      ? { ...answer, lastModified: answer.lastModified - 1_200_000 }
+      : answer;
+  });
+}
+
+function isReceipt(call: StoreCall): boolean {
+  return call.verb === 'get' && call.key.includes('/receipts/');
+}
+
+function isDated(answer: unknown): answer is StoredObject {
+  return typeof answer === 'object' && answer !== null && 'lastModified' in answer;
+}

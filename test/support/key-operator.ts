@@ -1,0 +1,106 @@
+import { envRootKey } from '../../src/keys/env-root-key.ts';
+import { rotateKeyring } from '../../src/keys/keyring.ts';
+import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
+import { forget } from '../../src/keys/keyring-life.ts';
+import { type SweepOptions, sweepKeys } from '../../src/lifecycle/sweep.ts';
+import type { SweepReport } from '../../src/lifecycle/sweep-report.ts';
+import type { ObjectKey } from '../../src/objects/object-store.ts';
+import { readHeader } from '../../src/sealing/header.ts';
+import { classLogicalName, OBJECT_CLASSES, type ObjectClass } from '../../src/sealing/logical-name.ts';
+import { classKey } from '../../src/sealing/object-keys.ts';
+import { seal } from '../../src/sealing/sealed-object.ts';
+import type { OpenVault, VaultContext } from '../../src/vault/context.ts';
+import { TEST_ROOT_KEY, type TestClient, type TestSite } from './test-vault.ts';
+
+/** Who rotates and sweeps a tenant's keys: one more process, whose keyring editor reads past its caches. */
+export interface KeyOperator {
+  readonly client: TestClient;
+  readonly editor: KeyringEditor;
+  rotate(): Promise<void>;
+  /** Retires at once unless told otherwise: a time to live of 0 ms. */
+  sweep(options?: Partial<SweepOptions>): Promise<SweepReport>;
+  /** The versions of the tenant keys in the keyring, ascending. */
+  versions(): Promise<readonly number[]>;
+}
+
+export async function createOperator(site: TestSite, client?: TestClient): Promise<KeyOperator> {
+  const operator = client ?? (await site.client());
+  const context = await operator.open();
+  const editor = editorOf(context);
+  return {
+    client: operator,
+    editor,
+    rotate: () => rotate(editor, context),
+    sweep: (options) => sweepKeys(context, { editor, ttlMs: 0, ...options }),
+    versions: () => versionsOf(editor),
+  };
+}
+
+export function editorOf(
+  context: VaultContext,
+  rootKey: Uint8Array = TEST_ROOT_KEY,
+  store = context.store,
+): KeyringEditor {
+  const { layout, clock, random } = context;
+  return createKeyringEditor({ store, layout, rootKeys: [envRootKey(rootKey)], clock, random });
+}
+
+/** Appends a tenant key, however young the active one is. */
+export async function rotate(
+  editor: KeyringEditor,
+  { clock, random }: Pick<VaultContext, 'clock' | 'random'>,
+): Promise<void> {
+  const { record } = await editor.change(({ keyring }) =>
+    rotateKeyring(keyring, { random, created: clock() }),
+  );
+  forget(record.keyring);
+}
+
+export async function versionsOf(editor: KeyringEditor): Promise<readonly number[]> {
+  const record = await editor.read();
+  if (record === undefined) throw new Error('there is no keyring');
+  forget(record.keyring);
+  return record.keyring.tenantKeys.map(({ version }) => version);
+}
+
+/** Seals an object beside the tree, as whoever has the vault's keys may. */
+export async function putRecord(
+  vault: OpenVault,
+  cls: ObjectClass,
+  id: string,
+  content: Uint8Array,
+): Promise<ObjectKey> {
+  const { random } = vault;
+  const { keys } = vault.keyring;
+  const name = classLogicalName(cls, id);
+  const sealed = seal({ keys, name, content, mtime: vault.clock(), origin: random(16), random });
+  const key = classKey(vault.layout, cls, id);
+  await vault.store.put(key, sealed, { mode: 'overwrite' });
+  return key;
+}
+
+/** One object of every class beside the tree. */
+export async function putEveryClass(vault: OpenVault, content: Uint8Array): Promise<readonly ObjectKey[]> {
+  return Promise.all(OBJECT_CLASSES.map((cls) => putRecord(vault, cls, 'an-id', content)));
+}
+
+/** Every object below the tenant's prefix, as it lies in the store. */
+export async function storedObjects(
+  { store }: Pick<VaultContext, 'store'>,
+  prefix = 'tenants/',
+): Promise<ReadonlyMap<ObjectKey, Uint8Array>> {
+  const objects = new Map<ObjectKey, Uint8Array>();
+  for await (const page of store.list({ prefix })) {
+    for (const { key } of page.objects) {
+      const stored = await store.get(key);
+      if (typeof stored === 'object') objects.set(key, stored.body);
+    }
+  }
+  return objects;
+}
+
+/** The version of the tenant key that an object names, by what the vault knows now; undefined for an unknown one. */
+export function keyVersionOf(vault: OpenVault, object: Uint8Array): number | undefined {
+  const header = readHeader(object);
+  return header && vault.keyring.keys.find(header.keyId)?.version;
+}
