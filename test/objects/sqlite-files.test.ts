@@ -31,7 +31,9 @@ describe('a SQLite store in a file', () => {
   const opened: ObjectStore[] = [];
   const children: ChildProcess[] = [];
 
-  const open = (options: { readonly path?: string; readonly busyTimeoutMs?: number } = {}): ObjectStore => {
+  const open = (
+    options: { readonly path?: string; readonly busyTimeoutMs?: number; readonly readOnly?: boolean } = {},
+  ): ObjectStore => {
     const store = openSqliteObjectStore({ path, ...options });
     opened.push(store);
     return store;
@@ -60,6 +62,30 @@ describe('a SQLite store in a file', () => {
     await first.put(KEY, BODY, { mode: 'create' });
     await first[Symbol.asyncDispose]();
     expect(await open().get(KEY)).toMatchObject({ body: BODY });
+  });
+
+  it('is read without any change to it when it is opened for that alone', async () => {
+    const writer = open();
+    await writer.put(KEY, BODY, { mode: 'create' });
+    const before = statSync(path, { bigint: true });
+    const names = readdirSync(directory);
+    const reader = open({ readOnly: true });
+    expect(await reader.get(KEY)).toMatchObject({ body: BODY });
+    const denied = { code: 'access_denied' };
+    await expect(reader.put(KEY, BODY, { mode: 'overwrite' })).rejects.toMatchObject(denied);
+    await expect(reader.delete([{ key: KEY }])).rejects.toMatchObject(denied);
+    const after = statSync(path, { bigint: true });
+    expect([after.mtimeNs, after.ctimeNs]).toEqual([before.mtimeNs, before.ctimeNs]);
+    expect(readdirSync(directory)).toEqual(names);
+    await writer.put(KEY, new Uint8Array(1), { mode: 'overwrite' });
+    expect(await reader.get(KEY)).toMatchObject({ size: 1 });
+  });
+
+  it('is not made by opening it for reading alone', async () => {
+    await expect(open({ readOnly: true }).get(KEY)).rejects.toMatchObject({ code: 'misconfigured' });
+    expect(readdirSync(directory)).toEqual([]);
+    writeFileSync(path, '');
+    await expect(open({ readOnly: true }).get(KEY)).rejects.toMatchObject({ code: 'misconfigured' });
   });
 
   it('makes a file that only its owner may read', async () => {
@@ -133,6 +159,20 @@ describe('a SQLite store in a file', () => {
     const other = lock(path);
     const putting = store.put(KEY, BODY, { mode: 'overwrite', signal: AbortSignal.timeout(50) });
     await expect(putting).rejects.toMatchObject({ code: 'aborted' });
+    other.close();
+  });
+
+  it('holds no lock of its own after a listing that had to wait for one', async () => {
+    const store = open();
+    await store.put(KEY, BODY, { mode: 'create' });
+    const other = lock(path);
+    other.exec('COMMIT');
+    other.exec('BEGIN EXCLUSIVE');
+    const listing = store.list({ prefix: '', maxKeys: 1 })[Symbol.asyncIterator]().next();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    other.exec('COMMIT');
+    expect(await listing).toMatchObject({ value: { objects: [{ key: KEY }] } });
+    other.exec('BEGIN EXCLUSIVE');
     other.close();
   });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { cacheDirectory, type Environment, findCommand } from './servers/find-program.ts';
+import { cacheDirectory, type Environment, findCommand } from '../../infra/local/servers/find-program.ts';
 
 const FOLDER = fileURLToPath(new URL('../python/', import.meta.url));
 const REQUIREMENTS = join(FOLDER, 'requirements.txt');
@@ -27,6 +27,17 @@ export type PythonAnswer =
   | { readonly result: unknown; readonly code?: never }
   | { readonly code: string; readonly result?: never };
 
+export interface PythonEnvironment {
+  /** The path of a Python 3. */
+  readonly command: string;
+  /** What the folder's name begins with. */
+  readonly name: string;
+  /** The path of a file for pip. */
+  readonly requirements: string;
+  /** Unless given, it is made when it is not there. */
+  readonly mayInstall?: boolean;
+}
+
 /**
  * Python 3 in a virtual environment of the tests' cache folder, made on first use with venv and pip. Never throws for
  * what is not there: it gives the reason.
@@ -35,7 +46,7 @@ export async function findPython(env: Environment): Promise<Python | { readonly 
   const command = await findCommand(env, 'python3');
   if (command === undefined) return { reason: 'no python3 on PATH' };
   try {
-    const interpreter = await environmentOf(env, command);
+    const interpreter = await pythonEnvironment(env, { command, name: 'python', requirements: REQUIREMENTS });
     return { ask: (requests) => ask(interpreter, requests) };
   } catch (error) {
     const lines = error instanceof Error ? error.message.trim().split('\n') : [String(error)];
@@ -43,17 +54,24 @@ export async function findPython(env: Environment): Promise<Python | { readonly 
   }
 }
 
-/** The interpreter of an environment that was made for exactly this Python and these requirements. */
-async function environmentOf(env: Environment, command: string): Promise<string> {
+/**
+ * The interpreter of a virtual environment in the cache folder that was made for exactly this Python and these
+ * requirements.
+ */
+export async function pythonEnvironment(
+  env: Environment,
+  { command, name, requirements, mayInstall = true }: PythonEnvironment,
+): Promise<string> {
   const version = await run(command, ['-c', 'import sys; print(sys.executable, sys.version)']);
   const wanted = createHash('sha256')
     .update(version)
-    .update(await readFile(REQUIREMENTS));
+    .update(await readFile(requirements));
   const cache = cacheDirectory(env);
-  const finished = join(cache, `python-${wanted.digest('hex').slice(0, 16)}`);
+  const finished = join(cache, `${name}-${wanted.digest('hex').slice(0, 16)}`);
   if (!(await exists(finished))) {
+    if (!mayInstall) throw new Error('it is not installed');
     await mkdir(cache, { recursive: true });
-    const scratch = await mkdtemp(join(cache, 'python-build-'));
+    const scratch = await mkdtemp(join(cache, `${name}-build-`));
     try {
       await run(command, ['-m', 'venv', scratch]);
       const pip = [
@@ -65,7 +83,7 @@ async function environmentOf(env: Environment, command: string): Promise<string>
         '--only-binary',
         ':all:',
       ];
-      await run(join(scratch, ...INTERPRETER), [...pip, '--retries', '2', '--requirement', REQUIREMENTS]);
+      await run(join(scratch, ...INTERPRETER), [...pip, '--retries', '2', '--requirement', requirements]);
       // Another run may have been faster: its environment is as good.
       await rename(scratch, finished).catch(async (error: unknown) => {
         if (!(await exists(finished))) throw error;

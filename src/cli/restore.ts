@@ -1,0 +1,118 @@
+import { realpathSync } from 'node:fs';
+import { resolve, sep } from 'node:path';
+
+import { parseStoreLocation } from '../config/store-location.ts';
+import { MemoryError } from '../errors.ts';
+import type { RestoreFinding, RestoreReport } from '../lifecycle/restore.ts';
+import { openFolderObjectStore } from '../objects/folder-object-store.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import { openSqliteObjectStore } from '../objects/sqlite-object-store.ts';
+import { openAdmin } from '../open-admin.ts';
+import type { Progress } from '../vault/context.ts';
+import { createEventLines } from './event-lines.ts';
+import type { Invocation } from './invocation.ts';
+import { createOperatorLogger } from './operator-log.ts';
+import { EXIT_FAILED } from './terminal.ts';
+
+export interface RestoreCommand {
+  /** A folder of raw objects, `s3://bucket/prefix` or `sqlite:PATH`. */
+  readonly from: string;
+  /** The new folder. */
+  readonly to: string;
+  readonly json: boolean;
+}
+
+/** Restores the tenant of the environment as plaintext. Resolves to 0 when every file is in the new folder. */
+export async function runRestore(command: RestoreCommand, invocation: Invocation): Promise<number> {
+  const { terminal, signal } = invocation;
+  const { from, to, json } = command;
+  const store = openSource(from);
+  refuseWithin(from, to);
+  const events = createEventLines(terminal, { json });
+  await using admin = await openAdmin({ store, logger: createOperatorLogger(terminal.complain) });
+  const onProgress = ({ done, total }: Progress): void =>
+    events.progress({ done, total }, { line: `${done} of ${total} files`, stage: 'files' });
+  try {
+    const report = await admin.restore({ to, signal, onProgress });
+    await events.done({ ...report }, linesOf(report, to));
+    return report.findings.length > 0 ? EXIT_FAILED : 0;
+  } catch (error) {
+    if (signal.aborted) {
+      await events.cutOff('interrupted', {});
+      terminal.complain('interrupted: nothing was left in the new folder; run it again');
+    } else {
+      await events.cutOff('failed', error instanceof MemoryError ? { code: error.code } : {});
+    }
+    throw error;
+  } finally {
+    if (typeof store === 'object') await store[Symbol.asyncDispose]();
+  }
+}
+
+/** Everything but a bucket is opened in a way that cannot change it. */
+function openSource(from: string): string | ObjectStore {
+  if (from === 'memory:') {
+    throw new MemoryError('misconfigured', '--from must be a folder, s3://bucket/prefix or sqlite:PATH.');
+  }
+  if (!isUrl(from)) return openFolderObjectStore({ path: from });
+  const location = parseStoreLocation(from, '--from');
+  return location.kind === 'sqlite' ? openSqliteObjectStore({ path: location.path, readOnly: true }) : from;
+}
+
+function isUrl(from: string): boolean {
+  return /^(s3:\/\/|sqlite:)/.test(from);
+}
+
+/** A backup stays as it is. */
+function refuseWithin(from: string, to: string): void {
+  if (isUrl(from)) return;
+  const [source, target] = [realPathOf(resolve(from)), realPathOf(resolve(to))];
+  if (target === source || target.startsWith(source.endsWith(sep) ? source : source + sep)) {
+    throw new MemoryError(
+      'misconfigured',
+      '--to lies in the folder that --from names: restore to a place outside.',
+    );
+  }
+}
+
+/** With the links on the way resolved, as far as the way exists. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = resolve(path, '..');
+    return above === path ? path : resolve(realPathOf(above), path.slice(above.length).replace(/^[/\\]/, ''));
+  }
+}
+
+/** One line for each finding, then one that sums up. */
+export function linesOf(report: RestoreReport, to: string): readonly string[] {
+  const { files, bytes, findings, listsBelowFiles } = report;
+  const verdict = findings.length === 0 ? 'all well' : `${counted(findings.length, 'finding')}`;
+  const unseen = listsBelowFiles ? '' : '; what lies below a file is not listed by every such server';
+  const summary = `restored ${counted(files, 'file')}, ${counted(bytes, 'byte')}, to ${to}: ${verdict}${unseen}`;
+  return [...findings.map(lineOf), `${findings.length === 0 ? 'ok    ' : 'FAIL  '}${summary}`];
+}
+
+function lineOf(finding: RestoreFinding): string {
+  switch (finding.kind) {
+    case 'damaged':
+      return `FAIL  ${finding.path} is damaged and was not restored — try an older backup`;
+    case 'too_large':
+      return `FAIL  ${finding.path} is larger than the file limit and was not restored — raise SEALED_MEMORY_MAX_FILE_BYTES`;
+    case 'unreadable':
+      return `FAIL  ${finding.path} cannot be read from the source and was not restored — check its permissions; links and special files are never followed`;
+    case 'vanished':
+      return `FAIL  ${finding.path} went away while the source was read — run restore again into another folder`;
+    case 'clash':
+      return `FAIL  ${finding.path} is a file and a directory; the file was not restored — rename it in a store made of this source`;
+    case 'unwritable':
+      return `FAIL  ${finding.path} has a name that the target's file system refuses (${finding.code}) — restore to another file system`;
+    case 'foreign':
+      return `FAIL  ${counted(finding.objects, 'object')} among the files, made by no writer of this tenant, not restored`;
+  }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,18 @@
+import { restoreTree } from '../../src/lifecycle/restore.ts';
+import { openFolderObjectStore } from '../../src/objects/folder-object-store.ts';
+import { openTenant } from '../../src/open-memory.ts';
+import { interceptStore } from './intercepted-store.ts';
+
+// node restore-process.ts FROM TO GETS: restores the tenant of the environment from a folder of raw objects, and kills
+// itself when it has read so many of them.
+
+const [from = '', to = '', gets = ''] = process.argv.slice(2);
+let got = 0;
+const store = interceptStore(openFolderObjectStore({ path: from }), async (call, proceed) => {
+  const answer = await proceed();
+  if (call.verb === 'get' && ++got === Number(gets)) process.kill(process.pid, 'SIGKILL');
+  return answer;
+});
+// One after the other: what is read before the end has been written.
+const { parts } = await openTenant({ store, concurrency: 1 });
+await restoreTree(parts.context, { to });
