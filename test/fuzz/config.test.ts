@@ -14,6 +14,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 const OTHER_KEY = Buffer.alloc(32, 251).toString('base64');
+const KMS_KEY = 'aws-kms:arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
 const SECRET = 'hunter2hunter2';
 const COMPLETE: Environment = {
   SEALED_MEMORY_STORE: 's3://bucket/a/prefix',
@@ -23,6 +24,8 @@ const COMPLETE: Environment = {
   SEALED_MEMORY_ON_EXISTS: 'overwrite',
   SEALED_MEMORY_NAMES: 'plain',
   SEALED_MEMORY_MAX_FILE_BYTES: '2048',
+  SEALED_MEMORY_KEYRING_TTL_SECONDS: '300',
+  SEALED_MEMORY_KEYRING_MIN_EPOCH: '7',
   SEALED_MEMORY_S3_ENDPOINT: 'http://127.0.0.1:9000',
   SEALED_MEMORY_S3_REGION: 'eu-central-1',
   SEALED_MEMORY_S3_FORCE_PATH_STYLE: '0',
@@ -66,10 +69,14 @@ const pieces = fc.oneof(
   ),
   fc.string({ unit: 'binary', maxLength: 12 }),
 );
+const OTHERS: Readonly<Record<string, readonly string[]>> = {
+  SEALED_MEMORY_STORE: STORES,
+  SEALED_MEMORY_ROOT_KEY: [KMS_KEY, `${KMS_KEY},${KEY}`],
+  SEALED_MEMORY_KEYRING_TTL_SECONDS: ['0', '900', '901'],
+  SEALED_MEMORY_KEYRING_MIN_EPOCH: ['0', '1', '4294967295', '4294967296'],
+};
 const settings = Object.entries(COMPLETE).map(([name, value]) =>
-  fc.record({
-    [name]: mutatedTexts([String(value), ...(name === 'SEALED_MEMORY_STORE' ? STORES : [])], pieces),
-  }),
+  fc.record({ [name]: mutatedTexts([String(value), ...(OTHERS[name] ?? [])], pieces) }),
 );
 const others = fc.dictionary(
   fc.oneof(
@@ -84,6 +91,20 @@ const environments = fc
   .tuple(fc.oneof(...settings), fc.oneof(...settings), fc.option(others, { nil: {} }))
   .map((parts): Environment => Object.assign({}, COMPLETE, ...parts));
 
+/** Padded canonical base64 of 32 bytes, or a key in KMS. */
+function isRootKey(key: string): boolean {
+  const bytes = Buffer.from(key, 'base64');
+  const isBase64 = bytes.length === 32 && bytes.toString('base64') === key;
+  return isBase64 || /^aws-kms:arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[0-9a-fmrk-]{36}$/.test(key);
+}
+
+function keysIn(text: string | undefined): string {
+  return (text ?? '')
+    .split(',')
+    .map((key) => key.trim())
+    .join();
+}
+
 describe('the environment', () => {
   fuzz('is read, or refused with one sentence that holds no value', {
     runs: 5_000,
@@ -94,15 +115,22 @@ describe('the environment', () => {
         expect(verdict.code).toBe('misconfigured');
         return;
       }
-      const { rootKeys, maxFileBytes, tenant, profile, names } = verdict.value;
+      const { rootKeys, maxFileBytes, tenant, profile, names, keyring } = verdict.value;
       const bytes = env['SEALED_MEMORY_MAX_FILE_BYTES'] || '1048576';
       expect([/^[0-9]+$/.test(bytes), Number(bytes)]).toEqual([true, maxFileBytes]);
       expect([profile, names]).toEqual([
         env['SEALED_MEMORY_PROFILE'] || 'doc',
         env['SEALED_MEMORY_NAMES'] || undefined,
       ]);
-      expect(rootKeys.every((key) => Buffer.from(key, 'base64').toString('base64') === key)).toBe(true);
-      expect(rootKeys.every((key) => Buffer.from(key, 'base64').length === 32)).toBe(true);
+      expect(rootKeys.filter((key) => !isRootKey(key))).toEqual([]);
+      expect(rootKeys.join()).toBe(keysIn(env['SEALED_MEMORY_ROOT_KEY']));
+      const [ttl, epoch] = ['TTL_SECONDS', 'MIN_EPOCH'].map((each) => env[`SEALED_MEMORY_KEYRING_${each}`]);
+      expect(keyring).toEqual({
+        ...(ttl && { ttlMs: Number(ttl) * 1_000 }),
+        ...(epoch && { minimumEpoch: Number(epoch) }),
+      });
+      expect(keyring.ttlMs ?? 0).toBeLessThanOrEqual(900_000);
+      expect(keyring.minimumEpoch ?? 1).toSatisfy((least) => Number(least) >= 1 && Number(least) < 2 ** 32);
       expect(Number.isSafeInteger(maxFileBytes) && maxFileBytes >= 1 && maxFileBytes < 2 ** 30).toBe(true);
       expect(tenant).toMatch(/^[a-z0-9][a-z0-9-]{0,62}$/);
     },

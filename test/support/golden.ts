@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
+import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import type { NameMode } from '../../src/sealing/names.ts';
+
+/** A file of a golden store. */
+export interface GoldenFile {
+  readonly key: ObjectKey;
+  /** Of the tenant key that it is bound to. */
+  readonly version: number;
+  readonly mtime: number;
+  readonly origin: string;
+  readonly contentId: string;
+  readonly size: number;
+  readonly text?: string;
+  /** The content is byte i = 7i + floor(i / 256), modulo 256. */
+  readonly pattern?: true;
+}
+
+/** An object of another class. */
+export interface GoldenRecord {
+  readonly version: number;
+  readonly mtime: number;
+  /** Base64. */
+  readonly content: string;
+}
+
+export interface GoldenStore {
+  readonly names: NameMode;
+  readonly tenant: string;
+  readonly rootKey: string;
+  readonly keyring: { readonly epoch: number; readonly versions: readonly number[] };
+  readonly files: Readonly<Record<string, GoldenFile>>;
+  readonly records: Readonly<Record<string, GoldenRecord>>;
+  readonly objects: Readonly<Record<string, string>>;
+}
+
+/** What one version of the format looked like when it was new. */
+export interface GoldenSet {
+  readonly format: number;
+  readonly shredMarker: string;
+  readonly tombstone: string;
+  readonly stores: readonly GoldenStore[];
+}
+
+const FOLDER = new URL('../vectors/', import.meta.url);
+
+/** One set per version of the format that was ever released. */
+export const GOLDEN: readonly GoldenSet[] = readdirSync(FOLDER)
+  .filter((name) => name.startsWith('golden-'))
+  .map((name) => JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as GoldenSet);
+
+export function contentOfGolden({ size, text, pattern }: GoldenFile): Uint8Array {
+  if (pattern) return Uint8Array.from({ length: size }, (_, index) => index * 7 + (index >> 8));
+  return new TextEncoder().encode(text ?? '');
+}
+
+export function goldenBytes(base64: string | undefined): Uint8Array {
+  if (base64 === undefined) throw new Error('the golden set has no such object');
+  return new Uint8Array(Buffer.from(base64, 'base64'));
+}
+
+/** A store that holds exactly the golden objects; the caller closes it. */
+export async function fillGolden({ objects }: GoldenStore): Promise<ObjectStore> {
+  const store = openSqliteObjectStore({ path: ':memory:' });
+  for (const [key, body] of Object.entries(objects)) {
+    await store.put(key as ObjectKey, goldenBytes(body), { mode: 'create' });
+  }
+  return store;
+}
