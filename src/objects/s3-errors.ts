@@ -7,6 +7,9 @@ interface SdkError {
   readonly message: string;
   readonly code: string | undefined;
   readonly status: number | undefined;
+  /** For whoever asks the provider about it. */
+  readonly requestId: string | undefined;
+  readonly attempts: number | undefined;
 }
 
 type Failure = readonly [MemoryErrorCode, string];
@@ -78,7 +81,7 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
 export function s3Failure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const [code, message] = classify(describe(error));
-  return new MemoryError(code, message, { cause: error });
+  return new MemoryError(code, message, { cause: tellable(error) });
 }
 
 /** The failure of one key inside an answered batch, by its error code. */
@@ -90,7 +93,9 @@ export function s3KeyFailure(code: string): MemoryError {
 
 /** A write without a clear answer that may have been executed. */
 export function s3OutcomeUnknown(cause: unknown): MemoryError {
-  return new MemoryError('outcome_unknown', 'The object store did not confirm a write.', { cause });
+  return new MemoryError('outcome_unknown', 'The object store did not confirm a write.', {
+    cause: tellable(cause),
+  });
 }
 
 /** The HTTP status of the answer behind an error. */
@@ -109,6 +114,19 @@ export function wasNeverSent(error: unknown): boolean {
   const { code, message } = describe(error);
   if (code !== undefined) return networkFaultOf(code) === 'unreached' || networkFaultOf(code) === 'untrusted';
   return message.includes('did not establish a connection');
+}
+
+/**
+ * An error of the SDK without the words and fields of the server, which name bucket, key, tenant and credentials:
+ * whoever prints a cause prints all of it.
+ */
+function tellable(error: unknown): Error {
+  if (error instanceof MemoryError) return error;
+  const { name, message, code, status, requestId, attempts } = describe(error);
+  const said = status === undefined ? message : `The object store answered ${status}.`;
+  const told = Object.assign(new Error(said), { code, status, requestId, attempts });
+  if (name !== '') told.name = name;
+  return told;
 }
 
 function classify(error: SdkError): Failure {
@@ -157,7 +175,11 @@ function describe(error: unknown): SdkError {
     readonly message?: unknown;
     readonly code?: unknown;
     readonly Code?: unknown;
-    readonly $metadata?: { readonly httpStatusCode?: number };
+    readonly $metadata?: {
+      readonly httpStatusCode?: number;
+      readonly requestId?: string;
+      readonly attempts?: number;
+    };
     readonly $response?: { readonly statusCode?: number };
   };
   const name = typeof fields.Code === 'string' ? fields.Code : fields.name;
@@ -166,5 +188,7 @@ function describe(error: unknown): SdkError {
     message: typeof fields.message === 'string' ? fields.message : '',
     code: typeof fields.code === 'string' ? fields.code : undefined,
     status: fields.$metadata?.httpStatusCode ?? fields.$response?.statusCode,
+    requestId: fields.$metadata?.requestId,
+    attempts: fields.$metadata?.attempts,
   };
 }

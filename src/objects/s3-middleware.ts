@@ -39,12 +39,15 @@ export function isAmazonHost(host: string): boolean {
   return /(^|\.)amazonaws\.(com|com\.cn|eu)$/.test(host);
 }
 
+/** MinIO closes the connection after a PUT that met a conflict, and after a GET that was denied. */
+const CLOSING: ReadonlySet<number> = new Set([403, 409, 412]);
+
 /**
- * MinIO closes a connection after a 412 without announcing it, and the next request on it would die. So the socket
- * goes when the body has been read, before the agent can hand it to another request.
+ * MinIO does not announce that it closes a connection, and the next request on it would die. So the socket goes when
+ * the body has been read, before the agent can hand it to another request.
  */
 function closeAfterRefusal({ statusCode, body }: HttpAnswer): void {
-  if (statusCode !== 412 && statusCode !== 409) return;
+  if (!CLOSING.has(statusCode)) return;
   const socket = 'socket' in body ? (body.socket as { destroy(): void } | null) : null;
   body.prependOnceListener('end', () => socket?.destroy());
 }

@@ -1,6 +1,7 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { s3Failure, s3KeyFailure, wasNeverSent } from '../../src/objects/s3-errors.ts';
+import { s3Failure, s3KeyFailure, s3OutcomeUnknown, wasNeverSent } from '../../src/objects/s3-errors.ts';
 import { parseETag } from '../../src/objects/s3-etag.ts';
 
 describe('s3Failure', () => {
@@ -27,11 +28,27 @@ describe('s3Failure', () => {
     expect(s3Failure(sdkError(fields))).toMatchObject({ code });
   });
 
-  it('keeps the error of the SDK as the cause, out of the message', () => {
-    const cause = sdkError({ name: 'NoSuchBucket', status: 404, message: 'no bucket secret-bucket' });
-    const failure = s3Failure(cause);
-    expect(failure.cause).toBe(cause);
-    expect(failure.message).not.toContain('secret-bucket');
+  it('tells of the error of the SDK what it was, and none of the words and fields of the server', () => {
+    const secret = 'secret-bucket/tenants/acme/data/plan.md';
+    const answer = Object.assign(sdkError({ name: 'NoSuchBucket', message: `no bucket ${secret}` }), {
+      $metadata: { httpStatusCode: 404, requestId: 'request-1', attempts: 2 },
+      Resource: secret,
+      $response: { body: secret },
+    });
+    for (const failure of [s3Failure(answer), s3OutcomeUnknown(answer)]) {
+      expect(failure.cause).toMatchObject({
+        name: 'NoSuchBucket',
+        status: 404,
+        requestId: 'request-1',
+        attempts: 2,
+      });
+      expect(inspect(failure, { depth: null, showHidden: true })).not.toContain(secret);
+    }
+  });
+
+  it('keeps what the SDK itself says about a request that was not answered', () => {
+    const failure = s3Failure(sdkError({ name: 'Error', message: 'Region is missing' }));
+    expect(failure.cause).toMatchObject({ message: 'Region is missing' });
   });
 
   it('passes its own errors on', () => {

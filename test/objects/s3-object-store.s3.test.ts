@@ -8,6 +8,7 @@ import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../src/objects/s3-object-store.ts';
 import { describeObjectStore } from '../contracts/object-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../support/s3.ts';
+import { restrictedCredentials } from '../support/session-credentials.ts';
 
 const MIB = 1024 * 1024;
 const BODY = new TextEncoder().encode('sealed bytes');
@@ -19,6 +20,29 @@ describeOnS3('the contract', ['minio', 'versitygw'], (server, name) => {
   describeObjectStore(`S3 with guarded deletes (${name})`, async () => {
     bucket = await createTestBucket(server());
     return guardDeletes(openS3ObjectStore(bucket.storeOptions));
+  });
+});
+
+describeOnS3('the S3 store with credentials that do not cover a key', ['minio'], (server) => {
+  it('is denied it at the first attempt, however often it asks', async () => {
+    await using bucket = await createTestBucket(server());
+    const statement = {
+      Effect: 'Allow',
+      Action: ['s3:GetObject'],
+      Resource: [`arn:aws:s3:::${bucket.bucket}/mine/*`],
+    } as const;
+    const credentials = await restrictedCredentials(server(), [statement]);
+    let requests = 0;
+    await using store = openS3ObjectStore({
+      ...bucket.storeOptions,
+      credentials,
+      onRequest: () => requests++,
+    });
+    const reads = Array.from({ length: 200 }, () => store.get('theirs/object' as ObjectKey));
+    for (const read of await Promise.allSettled(reads)) {
+      expect(read).toMatchObject({ status: 'rejected', reason: { code: 'access_denied' } });
+    }
+    expect(requests).toBe(200);
   });
 });
 

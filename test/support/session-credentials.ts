@@ -1,5 +1,5 @@
+import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';
 import type { S3Server } from './s3.ts';
-import { sha256, signedHeaders } from './signed-headers.ts';
 
 export interface SessionCredentials {
   readonly accessKeyId: string;
@@ -11,6 +11,7 @@ export interface Statement {
   readonly Effect: 'Allow' | 'Deny';
   readonly Action: readonly string[];
   readonly Resource: readonly string[];
+  readonly Condition?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 }
 
 /** Temporary credentials that may do what the statements allow and nothing else, from the server's own STS. */
@@ -19,32 +20,41 @@ export async function restrictedCredentials(
   statements: readonly Statement[],
 ): Promise<SessionCredentials> {
   const { endpoint, region, accessKeyId, secretAccessKey } = server;
-  const body = new URLSearchParams({
-    Action: 'AssumeRole',
-    Version: '2011-06-15',
-    DurationSeconds: '3600',
-    Policy: JSON.stringify({ Version: '2012-10-17', Statement: statements }),
-  }).toString();
-  const headers = signedHeaders({
-    method: 'POST',
-    url: '/',
-    headers: { host: new URL(endpoint).host, 'content-type': 'application/x-www-form-urlencoded' },
-    bodyHash: sha256(body),
-    service: 'sts',
-    region,
-    accessKeyId,
-    secretAccessKey,
-  });
-  const response = await fetch(endpoint, { method: 'POST', headers, body });
-  const answer = await response.text();
-  const field = (name: string): string => {
-    const value = new RegExp(`<${name}>([^<]+)</${name}>`).exec(answer)?.[1];
-    if (value === undefined) throw new Error(`the STS answered ${response.status} without ${name}`);
-    return value;
-  };
-  return {
-    accessKeyId: field('AccessKeyId'),
-    secretAccessKey: field('SecretAccessKey'),
-    sessionToken: field('SessionToken'),
-  };
+  const sts = new STSClient({ endpoint, region, credentials: { accessKeyId, secretAccessKey } });
+  try {
+    const { Credentials: given } = await sts.send(
+      new AssumeRoleCommand({
+        RoleArn: 'arn:aws:iam::111122223333:role/worker',
+        RoleSessionName: 'worker',
+        DurationSeconds: 3600,
+        Policy: JSON.stringify({ Version: '2012-10-17', Statement: statements }),
+      }),
+    );
+    const { AccessKeyId, SecretAccessKey, SessionToken } = given ?? {};
+    if (AccessKeyId === undefined || SecretAccessKey === undefined || SessionToken === undefined) {
+      throw new Error('the STS gave no credentials');
+    }
+    return { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: SessionToken };
+  } finally {
+    sts.destroy();
+  }
+}
+
+/** What a worker of one tenant is given: that tenant's objects and keyring, and listings of its own tree only. */
+export function tenantStatements(bucket: string, tenant: string): readonly Statement[] {
+  const arn = `arn:aws:s3:::${bucket}`;
+  return [
+    {
+      Effect: 'Allow',
+      Action: ['s3:GetObject', 's3:PutObject', 's3:DeleteObject', 's3:AbortMultipartUpload'],
+      Resource: [`${arn}/tenants/${tenant}/*`],
+    },
+    { Effect: 'Allow', Action: ['s3:GetObject', 's3:PutObject'], Resource: [`${arn}/keyrings/${tenant}`] },
+    {
+      Effect: 'Allow',
+      Action: ['s3:ListBucket'],
+      Resource: [arn],
+      Condition: { StringLike: { 's3:prefix': [`tenants/${tenant}/*`] } },
+    },
+  ];
 }

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { NameMode } from '../../src/sealing/names.ts';
+import { describeOnS3 } from '../support/s3.ts';
+import { type AttackKind, runKind } from './attack-kind.ts';
+import { type AttackSite, openAttackSite } from './attack-site.ts';
+import { credentialKinds } from './credential-kinds.ts';
+import { keyringKinds } from './keyring-kinds.ts';
+import { objectKinds } from './object-kinds.ts';
+import { succeed } from './outcome.ts';
+import { tenantKinds } from './tenant-kinds.ts';
+
+/** How often each kind is tried; what the mode of names does not change is not tried as often again. */
+const ATTEMPTS: Readonly<Record<NameMode, number>> = { encrypted: 500, plain: 100 };
+const CONTROLS = 8;
+const LEAST_KINDS = 20;
+/** Other ones are other attempts; what a failing test names repeats it. */
+const SEED = process.env['ATTACK_SEED'] ?? 'attacks-1';
+
+for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[]) {
+  describeOnS3(`hostile operations under ${names} names`, ['minio'], (server) => {
+    let site: AttackSite;
+    const counts: number[] = [];
+    const attempts = ATTEMPTS[names];
+    beforeAll(async () => {
+      site = await openAttackSite(server(), { names, victims: 8, lanesEach: 4 });
+    });
+    afterAll(() => site?.[Symbol.asyncDispose]());
+
+    const kinds = (on: AttackSite): readonly AttackKind[] => [
+      ...credentialKinds(on),
+      ...objectKinds(on),
+      ...keyringKinds(on),
+      ...tenantKinds(on),
+    ];
+    // The kinds stand on the site, which is there only when the tests run; their titles do not.
+    for (const [at, title] of titlesOf(kinds).entries()) {
+      it(`refuses all of ${attempts} attempts of one who ${title}`, { timeout: 180_000 }, async () => {
+        const kind = kinds(site)[at] as AttackKind;
+        const tally = await runKind(site, kind, { attempts, controls: CONTROLS, seed: SEED });
+        expect(tally).toEqual({
+          attempts,
+          refused: attempts,
+          controls: 2 * CONTROLS,
+          succeeded: 2 * CONTROLS,
+        });
+        counts.push(tally.attempts);
+      });
+    }
+
+    it(`has tried ${LEAST_KINDS * attempts} times and more, and every file reads as its owner wrote it`, async () => {
+      expect(counts.length).toBeGreaterThanOrEqual(LEAST_KINDS);
+      expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(LEAST_KINDS * attempts);
+      for (const party of [site.intruder, ...site.victims]) {
+        await using memory = await party.open();
+        for (const { path, text } of party.files.values()) {
+          expect(await succeed(memory, { command: 'view', path })).toContain(text);
+        }
+      }
+    });
+  });
+}
+
+function titlesOf(kinds: (site: AttackSite) => readonly AttackKind[]): readonly string[] {
+  return kinds({ bucket: {} } as AttackSite).map(({ title }) => title);
+}
