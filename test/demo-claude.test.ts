@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startDemoClaude } from '../examples/demo/demo-claude.ts';
 import { USER_LINES } from '../examples/demo/script.ts';
-import { type ScriptedClaude, startScriptedClaude } from '../examples/demo/scripted-claude.ts';
+import type { ScriptedClaude } from '../examples/scripted-claude/server.ts';
 import { openMemory } from '../src/index.ts';
 
 const HEADERS = { 'x-api-key': 'key', 'anthropic-version': '2023-06-01' };
@@ -26,7 +27,7 @@ const REQUEST = {
 let claude: ScriptedClaude;
 
 beforeEach(async () => {
-  claude = await startScriptedClaude();
+  claude = await startDemoClaude();
 });
 
 afterEach(() => claude[Symbol.asyncDispose]());
@@ -43,77 +44,14 @@ async function send(
   return { status: response.status, body: await response.json() };
 }
 
-describe('The scripted Claude', () => {
+describe('The Claude of the demo', () => {
   it.each([
-    ['without model', { model: undefined }, 'model'],
-    ['without max_tokens', { max_tokens: undefined }, 'max_tokens'],
-    ['without the memory tool', { tools: [] }, 'memory_20250818'],
-    ['with another type of memory tool', { tools: [{ type: 'custom', name: 'memory' }] }, 'memory_20250818'],
-    ['without messages', { messages: [] }, 'messages'],
-    ['with two messages of the user in a row', { messages: [USER, USER] }, 'messages.1'],
-    ['that begins with the assistant', { messages: [{ role: 'assistant', content: 'Hi' }] }, 'messages.0'],
-    [
-      'that ends with the assistant',
-      { messages: [USER, { role: 'assistant', content: 'Hi' }] },
-      'end with a user',
-    ],
-    ['with an unknown role', { messages: [{ role: 'robot', content: 'Hi' }] }, 'role'],
-    ['with an empty text', { messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }, 'text'],
-    ['with empty content', { messages: [{ role: 'user', content: [] }] }, 'non-empty'],
-    ['with content of a wrong type', { messages: [{ role: 'user', content: 7 }] }, 'messages.0.content'],
-    ['with an unknown block', { messages: [{ role: 'user', content: [{ type: 'dream' }] }] }, 'content.0'],
-    ['with a call nobody answered', { messages: [USER, CALLING, USER] }, 'without `tool_result`'],
-    [
-      'with a result behind other content',
-      { messages: [USER, CALLING, { role: 'user', content: [{ type: 'text', text: 'So:' }, RESULT] }] },
-      'without `tool_result`',
-    ],
-    [
-      'with a result nobody asked for',
-      { messages: [{ role: 'user', content: [RESULT] }] },
-      'unexpected `tool_use_id`',
-    ],
-    [
-      'with two results of one call',
-      { messages: [USER, CALLING, { role: 'user', content: [RESULT, RESULT] }] },
-      'unexpected `tool_use_id`',
-    ],
-    [
-      'with a result of a wrong type',
-      { messages: [USER, CALLING, { role: 'user', content: [{ ...RESULT, content: { a: 1 } }] }] },
-      'content.0.content',
-    ],
-    [
-      'with two calls of one id',
-      { messages: [USER, { role: 'assistant', content: [CALL, CALL] }, USER] },
-      'unique',
-    ],
-    ['on a thread', { thread: { type: 'create' } }, 'thread'],
-  ])('refuses a request %s', async (_, change, reason) => {
-    expect(await send({ ...REQUEST, ...change })).toEqual({
-      status: 400,
-      body: {
-        type: 'error',
-        error: expect.objectContaining({
-          type: 'invalid_request_error',
-          message: expect.stringContaining(reason),
-        }),
-        request_id: expect.any(String),
-      },
-    });
-  });
-
-  it('refuses a request without a key or a version, and one that is not JSON', async () => {
-    const { 'x-api-key': _, ...noKey } = HEADERS;
-    expect(await send(REQUEST, noKey)).toMatchObject({
-      status: 401,
-      body: { error: { type: 'authentication_error' } },
-    });
-    expect(await send(REQUEST, { 'x-api-key': 'key' })).toMatchObject({ status: 400 });
-    expect(await send('{')).toMatchObject({
-      status: 400,
-      body: { error: { type: 'invalid_request_error' } },
-    });
+    ['without the memory tool', []],
+    ['with another tool of its name', [{ name: 'memory', input_schema: {} }]],
+  ])('refuses a request %s', async (_, tools) => {
+    const { status, body } = await send({ ...REQUEST, tools });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: { message: expect.stringContaining('memory_20250818') } });
   });
 
   it('says so when the user leaves the script', async () => {

@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Reply, startScriptedClaude } from '../examples/demo/scripted-claude.ts';
+import { startDemoClaude } from '../examples/demo/demo-claude.ts';
+import type { Reply } from '../examples/scripted-claude/reply.ts';
 import { openMemory } from '../src/index.ts';
 import { printedCommands, runDemo, SECRET_WORDS, startDemo } from './support/demo-process.ts';
 
@@ -64,7 +65,7 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
 
   it('talks to the API with the key, and tries the same there', async () => {
     const replies: Reply[] = [];
-    await using claude = await startScriptedClaude({ onReply: (reply) => replies.push(reply) });
+    await using claude = await startDemoClaude({ onReply: (reply) => replies.push(reply) });
     const env = {
       ...place,
       ANTHROPIC_API_KEY: 'key',
@@ -101,7 +102,7 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
 describe('The second conversation', { timeout: TIMEOUT }, () => {
   it('carries a word that was changed in the memory since the first', async () => {
     const replies: Reply[] = [];
-    await using claude = await startScriptedClaude({ onReply: (reply) => replies.push(reply) });
+    await using claude = await startDemoClaude({ onReply: (reply) => replies.push(reply) });
     const settings = {
       store: `sqlite:${join(directory, 'memory.sqlite')}`,
       tenant: 'changed-between',

@@ -1,8 +1,9 @@
 import type { Environment } from '../../src/config/setting.ts';
+import type { ScriptedClaude } from '../scripted-claude/server.ts';
 import { checkMemory, checkStore } from './checks.ts';
+import { startDemoClaude } from './demo-claude.ts';
 import { fail, quitQuietlyWithoutReader, runConversation } from './process.ts';
 import { block, type Line, rule } from './screen.ts';
-import { type ScriptedClaude, startScriptedClaude } from './scripted-claude.ts';
 import { setUp } from './setup.ts';
 import { openStoreView } from './store-view.ts';
 
@@ -16,7 +17,7 @@ async function demo(signal: AbortSignal): Promise<void> {
     );
   }
   const isScripted = !process.env['ANTHROPIC_API_KEY'];
-  await using scripted = isScripted ? await startScriptedClaude() : undefined;
+  await using scripted = isScripted ? await startDemoClaude() : undefined;
   const env = scripted ? scriptedEnvironment(setup.env, scripted) : setup.env;
   print([
     { text: 'A memory for Claude, sealed before it leaves the process.\n', style: 'bold' },

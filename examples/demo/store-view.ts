@@ -29,7 +29,7 @@ export async function openStoreView(env: Environment): Promise<StoreView> {
   const { store: location, tenant, s3 } = readConfig(env);
   if (!location || !tenant) throw new Error('A store and a tenant are needed to look at.');
   const layout = createLayout({ prefix: location.kind === 's3' ? location.prefix : '', tenant });
-  const base = openBaseStore({ location, s3 });
+  const base = await openBaseStore({ location, s3 });
   const store = base.forTenant(layout);
   let before: readonly RawObject[] = [];
   return {

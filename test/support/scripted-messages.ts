@@ -1,6 +1,4 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text as readText } from 'node:stream/consumers';
+import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 
 /** What came back for one tool call. */
 export interface ToolResult {
@@ -8,9 +6,7 @@ export interface ToolResult {
   readonly is_error?: boolean;
 }
 
-export interface ScriptedMessages extends AsyncDisposable {
-  /** Base URL for the SDK's client. */
-  readonly url: string;
+export interface ScriptedMessages extends ScriptedClaude {
   /** The results of every assistant turn so far, in the order of its calls. */
   readonly results: readonly (readonly ToolResult[])[];
 }
@@ -24,42 +20,20 @@ export async function startScriptedMessages(
 ): Promise<ScriptedMessages> {
   const results: (readonly ToolResult[])[] = [];
   let replies = 0;
-  const reply = (): object => {
-    const calls = turns[replies++] ?? [];
-    const content = calls.map((input, i) => ({
-      type: 'tool_use',
-      id: `toolu_${replies}_${i}`,
-      name: 'memory',
-      input,
-    }));
-    return {
-      id: `msg_${replies}`,
-      type: 'message',
-      role: 'assistant',
-      model: 'scripted',
-      content: calls.length > 0 ? content : [{ type: 'text', text: 'Done.' }],
-      stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn',
-      stop_sequence: null,
-      usage: { input_tokens: 1, output_tokens: 1 },
-    };
-  };
-  const server = createServer(async (request, response) => {
-    const { messages } = JSON.parse(await readText(request)) as {
-      readonly messages: readonly { readonly content: string | readonly ToolResult[] }[];
-    };
-    const last = messages.at(-1)?.content;
-    if (replies > 0 && Array.isArray(last)) results.push(last as readonly ToolResult[]);
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply()));
-  });
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    results,
-    async [Symbol.asyncDispose]() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+  let sent = '';
+  const claude = await startScriptedClaude({
+    onRequest: ({ body }) => {
+      sent = body;
     },
-  };
+    play() {
+      const { messages } = JSON.parse(sent) as {
+        readonly messages: readonly { readonly content: string | readonly ToolResult[] }[];
+      };
+      const last = messages.at(-1)?.content;
+      if (replies > 0 && typeof last === 'object') results.push(last);
+      const calls = (turns[replies++] ?? []).map((input) => ({ name: 'memory', input }));
+      return calls.length > 0 ? { calls } : { say: 'Done.' };
+    },
+  });
+  return { url: claude.url, results, [Symbol.asyncDispose]: () => claude[Symbol.asyncDispose]() };
 }

@@ -1,0 +1,21 @@
+import { ApiRefusal } from '../scripted-claude/api-refusal.ts';
+import type { Reply } from '../scripted-claude/reply.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../scripted-claude/server.ts';
+import { readDialogue } from './dialogue.ts';
+import { nextTurn } from './script.ts';
+
+/** Starts a Claude that plays the demo's script. `onReply` hears what it sends. */
+export function startDemoClaude(
+  options: { readonly onReply?: (reply: Reply) => void } = {},
+): Promise<ScriptedClaude> {
+  return startScriptedClaude({
+    ...options,
+    play({ tools, messages }) {
+      if (tools.get('memory') !== 'memory_20250818') {
+        throw new ApiRefusal('tools: one tool of type memory_20250818 with the name memory is required');
+      }
+      const { say, commands = [] } = nextTurn(readDialogue(messages));
+      return { say, calls: commands.map((input) => ({ name: 'memory', input })) };
+    },
+  });
+}

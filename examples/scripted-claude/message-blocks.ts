@@ -1,0 +1,106 @@
+import { ApiRefusal, filledText, flag, list, record, text } from './api-refusal.ts';
+import { summaryOf } from './summary.ts';
+
+/** A block of a message, as far as whoever plays Claude has a use for it. */
+export type RequestBlock =
+  | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'tool_use';
+      readonly id: string;
+      readonly name: string;
+      readonly input: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly type: 'tool_result';
+      readonly toolUseId: string;
+      readonly text: string;
+      readonly isError: boolean;
+    }
+  /** A summary of everything before it. */
+  | { readonly type: 'compaction'; readonly text: string }
+  /** A tool that the API runs itself: what it was asked, or what came of it. */
+  | { readonly type: 'server_tool'; readonly text: string };
+
+export interface RequestMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: readonly RequestBlock[];
+}
+
+const ID = /^[a-zA-Z0-9_-]{1,64}$/;
+
+export function parseMessage(
+  value: unknown,
+  { at, tools }: { readonly at: string; readonly tools: ReadonlyMap<string, string> },
+): RequestMessage {
+  const { role, content } = record(value, at, ['role', 'content']);
+  if (role !== 'user' && role !== 'assistant') {
+    throw new ApiRefusal(`${at}.role: Input should be 'user' or 'assistant'`);
+  }
+  const blocks =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : list(content, `${at}.content`);
+  if (blocks.length === 0) throw new ApiRefusal(`${at}: all messages must have non-empty content`);
+  return {
+    role,
+    content: blocks.map((block, i) => parseBlock(block, { role, tools, at: `${at}.content.${i}` })),
+  };
+}
+
+function parseBlock(
+  value: unknown,
+  {
+    role,
+    tools,
+    at,
+  }: { readonly role: string; readonly tools: ReadonlyMap<string, string>; readonly at: string },
+): RequestBlock {
+  const block = record(value, at);
+  switch (`${role} ${block['type']}`) {
+    case 'user text':
+    case 'assistant text':
+      record(block, at, ['type', 'text', 'cache_control', 'citations']);
+      return { type: 'text', text: filledText(block['text'], `${at}.text`) };
+    case 'assistant tool_use':
+      record(block, at, ['type', 'id', 'name', 'input', 'cache_control', 'caller']);
+      if (!tools.has(text(block['name'], `${at}.name`))) {
+        throw new ApiRefusal(`${at}.name: the request has no tool of this name`);
+      }
+      return {
+        type: 'tool_use',
+        id: parseId(block['id'], `${at}.id`),
+        name: String(block['name']),
+        input: record(block['input'], `${at}.input`),
+      };
+    case 'user tool_result':
+      record(block, at, ['type', 'tool_use_id', 'content', 'is_error', 'cache_control']);
+      return {
+        type: 'tool_result',
+        toolUseId: parseId(block['tool_use_id'], `${at}.tool_use_id`),
+        text: resultText(block['content'], `${at}.content`),
+        isError: flag(block['is_error'], `${at}.is_error`),
+      };
+    case 'assistant compaction':
+      record(block, at, ['type', 'content', 'encrypted_content', 'cache_control']);
+      return { type: 'compaction', text: summaryOf(block, at) };
+    case 'assistant server_tool_use':
+    case 'assistant web_search_tool_result':
+      return { type: 'server_tool', text: JSON.stringify(block['input'] ?? block['content']) };
+    default:
+      throw new ApiRefusal(`${at}: unexpected type in the message of the ${role}`);
+  }
+}
+
+function parseId(value: unknown, at: string): string {
+  if (!ID.test(text(value, at))) throw new ApiRefusal(`${at}: String should match pattern '${ID.source}'`);
+  return String(value);
+}
+
+function resultText(content: unknown, at: string): string {
+  if (content === undefined || typeof content === 'string') return content ?? '';
+  const texts = list(content, at).map((value, i) => {
+    const block = record(value, `${at}.${i}`);
+    if (block['type'] === 'image') return '[image]';
+    if (block['type'] !== 'text') throw new ApiRefusal(`${at}.${i}: unexpected type in a tool result`);
+    return filledText(block['text'], `${at}.${i}.text`);
+  });
+  return texts.join('\n');
+}

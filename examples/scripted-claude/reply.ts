@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import type { View } from './context-edits.ts';
+import { countTokens } from './context-edits.ts';
+import type { SummaryBlock } from './summary.ts';
+
+/** What Claude says and does in one reply. Without more it ends its turn, or asks for the tools it calls. */
+export interface Part {
+  readonly say?: string;
+  readonly calls?: readonly ToolCall[];
+  /** A search that the API ran itself within the reply. */
+  readonly searched?: string;
+  readonly stop?: 'max_tokens' | 'refusal' | 'pause_turn' | 'model_context_window_exceeded';
+}
+
+export interface ToolCall {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+type ReplyBlock =
+  | { readonly type: 'text'; readonly text: string }
+  | {
+      readonly type: 'tool_use' | 'server_tool_use';
+      readonly id: string;
+      readonly name: string;
+      readonly input: unknown;
+    }
+  | { readonly type: 'web_search_tool_result'; readonly tool_use_id: string; readonly content: readonly [] }
+  | SummaryBlock;
+
+/** What the SDK needs of a reply. */
+export interface Reply {
+  readonly id: string;
+  readonly type: 'message';
+  readonly role: 'assistant';
+  readonly model: string;
+  readonly content: readonly ReplyBlock[];
+  readonly stop_reason: string;
+  readonly stop_details: object | null;
+  readonly stop_sequence: null;
+  readonly usage: object;
+  readonly context_management?: { readonly applied_edits: View['applied'] };
+}
+
+export function replyOf(
+  part: Part,
+  context: { readonly model: string; readonly view: View; readonly summary: SummaryBlock | undefined },
+): Reply {
+  const { model, view, summary } = context;
+  const content: readonly ReplyBlock[] = [
+    ...(summary ? [summary] : []),
+    ...(part.say === undefined ? [] : [{ type: 'text' as const, text: part.say }]),
+    ...(part.searched === undefined ? [] : searchOf(part.searched)),
+    ...(part.calls ?? []).map(({ name, input }) => ({
+      type: 'tool_use' as const,
+      id: newId('toolu'),
+      name,
+      input,
+    })),
+  ];
+  const tokens = { input_tokens: view.inputTokens, output_tokens: countTokens(content) };
+  const summing = {
+    type: 'compaction',
+    input_tokens: view.inputTokens,
+    output_tokens: countTokens(summary ?? ''),
+  };
+  return {
+    id: newId('msg'),
+    type: 'message',
+    role: 'assistant',
+    model,
+    content,
+    stop_reason: part.stop ?? (part.calls?.length ? 'tool_use' : 'end_turn'),
+    stop_details:
+      part.stop === 'refusal' ? { type: 'refusal', category: 'general_harms', explanation: null } : null,
+    stop_sequence: null,
+    usage: { ...tokens, ...(summary && { iterations: [summing, { type: 'message', ...tokens }] }) },
+    ...(view.applied.length > 0 && { context_management: { applied_edits: view.applied } }),
+  };
+}
+
+/** The reply as the data of server-sent events, every block in one delta. */
+export function eventsOf({
+  content,
+  stop_reason,
+  stop_details,
+  stop_sequence,
+  ...message
+}: Reply): readonly Event[] {
+  const { context_management, ...head } = message;
+  return [
+    {
+      type: 'message_start',
+      message: { ...head, content: [], stop_reason: null, stop_details: null, stop_sequence: null },
+    },
+    ...content.flatMap((block, index): readonly Event[] => {
+      const { start, delta } = pieces(block);
+      return [
+        { type: 'content_block_start', index, content_block: start },
+        ...(delta ? [{ type: 'content_block_delta', index, delta }] : []),
+        { type: 'content_block_stop', index },
+      ];
+    }),
+    {
+      type: 'message_delta',
+      delta: { stop_reason, stop_details, stop_sequence },
+      usage: message.usage,
+      ...(context_management && { context_management }),
+    },
+    { type: 'message_stop' },
+  ];
+}
+
+export type Event = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+function pieces(block: ReplyBlock): { readonly start: object; readonly delta?: object } {
+  switch (block.type) {
+    case 'text':
+      return { start: { ...block, text: '' }, delta: { type: 'text_delta', text: block.text } };
+    case 'tool_use':
+    case 'server_tool_use':
+      return {
+        start: { ...block, input: {} },
+        delta: { type: 'input_json_delta', partial_json: JSON.stringify(block.input) },
+      };
+    case 'compaction':
+      return {
+        start: { type: 'compaction', content: null, encrypted_content: null },
+        delta: { ...block, type: 'compaction_delta' },
+      };
+    default:
+      return { start: block };
+  }
+}
+
+function searchOf(query: string): readonly ReplyBlock[] {
+  const id = newId('srvtoolu');
+  return [
+    { type: 'server_tool_use', id, name: 'web_search', input: { query } },
+    { type: 'web_search_tool_result', tool_use_id: id, content: [] },
+  ];
+}
+
+function newId(kind: string): string {
+  return `${kind}_${randomUUID().replaceAll('-', '')}`;
+}

@@ -1,0 +1,85 @@
+import type { RetryAdvice } from '../errors.ts';
+
+/** Why the API did not answer, and whether it may later. */
+export interface ApiFailure {
+  /** The API's error type, such as `overloaded_error`; without one `http_<status>`, `connection`, `reply_cut` or `unexpected`. */
+  readonly code: string;
+  readonly status: number | undefined;
+  readonly retry: RetryAdvice;
+  /** What the API asked to wait, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** A reply that began to stream and did not arrive whole. None of its tool calls has run. */
+export class ReplyCut extends Error {
+  override readonly name = 'ReplyCut';
+
+  constructor(cause: unknown) {
+    super('The reply ended before it was complete.', { cause });
+  }
+}
+
+const PASSING_TYPES: ReadonlySet<unknown> = new Set([
+  'rate_limit_error',
+  'overloaded_error',
+  'api_error',
+  'timeout_error',
+]);
+const LONGEST_PAUSE_MS = 2 ** 31 - 1;
+
+/**
+ * Judges what the client threw by its members, not by its class: a client may bring another copy of the SDK. Whatever
+ * is not known to pass by itself is permanent.
+ */
+export function describeFailure(error: unknown, now: number = Date.now()): ApiFailure {
+  const { status, type, name, headers } = (error ?? {}) as {
+    readonly status?: unknown;
+    readonly type?: unknown;
+    readonly name?: unknown;
+    readonly headers?: unknown;
+  };
+  const retryAfterMs = readRetryAfter(headers, now);
+  if (typeof status === 'number') {
+    const code = typeof type === 'string' ? type : `http_${status}`;
+    return { code, status, retry: adviceOf(status, headers), retryAfterMs };
+  }
+  if (typeof type === 'string') {
+    return {
+      code: type,
+      status: undefined,
+      retry: PASSING_TYPES.has(type) ? 'later' : 'never',
+      retryAfterMs,
+    };
+  }
+  const code = error instanceof ReplyCut ? 'reply_cut' : isConnection(name) ? 'connection' : 'unexpected';
+  return { code, status: undefined, retry: code === 'unexpected' ? 'never' : 'later', retryAfterMs };
+}
+
+/** Whether the error is the API's own word, in the answer or within a stream, rather than the loss of one. */
+export function isApiWord(error: unknown): boolean {
+  const { status, type } = (error ?? {}) as { readonly status?: unknown; readonly type?: unknown };
+  return typeof status === 'number' || typeof type === 'string';
+}
+
+function adviceOf(status: number, headers: unknown): RetryAdvice {
+  const word = header(headers, 'x-should-retry');
+  if (word === 'true' || word === 'false') return word === 'true' ? 'later' : 'never';
+  return status === 408 || status === 409 || status === 429 || status >= 500 ? 'later' : 'never';
+}
+
+function isConnection(name: unknown): boolean {
+  return name === 'APIConnectionError' || name === 'APIConnectionTimeoutError';
+}
+
+/** The pause named by `retry-after-ms` or `retry-after` (seconds or a date); undefined when there is none to take. */
+function readRetryAfter(headers: unknown, now: number): number | undefined {
+  const milliseconds = Number.parseFloat(header(headers, 'retry-after-ms') ?? '');
+  const given = header(headers, 'retry-after') ?? '';
+  const seconds = /^\s*\d+(\.\d+)?\s*$/.test(given) ? Number(given) * 1000 : Date.parse(given) - now;
+  const pause = [milliseconds, seconds].find((value) => value > 0 && value <= LONGEST_PAUSE_MS);
+  return pause === undefined ? undefined : Math.ceil(pause);
+}
+
+function header(headers: unknown, name: string): string | undefined {
+  return headers instanceof Headers ? (headers.get(name) ?? undefined) : undefined;
+}

@@ -1,0 +1,197 @@
+import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
+import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import type { Memory, MemoryToolProps } from '../tool/memory-tool.ts';
+import { describeFailure, isApiWord, ReplyCut } from './api-failure.ts';
+import { type ContextManagement, manageContext } from './context-management.ts';
+import { type MessagesClient, type ReplyStream, type TurnRunner, toolErrorOf } from './messages-client.ts';
+import { primed } from './primed-view.ts';
+import { type PromptAdditions, type SystemPrompt, withAdditions } from './prompts.ts';
+import {
+  continuable,
+  endingOf,
+  interruption,
+  memoryFailure,
+  type TurnEnding,
+  type TurnOutcome,
+} from './turn-outcome.ts';
+import { type CommandReport, createTurnTool, type TurnTool } from './turn-tool.ts';
+import { addReply, NO_USAGE, type TurnUsage } from './turn-usage.ts';
+
+/** Parameters of the request that a turn leaves alone, such as `thinking`, `metadata` or `cache_control`. */
+export type RequestExtras = Omit<
+  BetaToolRunnerParams,
+  | 'model'
+  | 'messages'
+  | 'max_tokens'
+  | 'system'
+  | 'tools'
+  | 'context_management'
+  | 'stream'
+  | 'thread'
+  | 'max_iterations'
+  | 'runToolsEagerly'
+>;
+
+export interface TurnRequest {
+  readonly client: MessagesClient;
+  readonly memory: Pick<Memory, 'execute'>;
+  readonly model: string;
+  /** The conversation so far; its last message is what Claude answers. */
+  readonly messages: readonly BetaMessageParam[];
+  /** Of each reply; 8,192 by default. */
+  readonly maxTokens?: number;
+  readonly system?: SystemPrompt;
+  /** Ends the turn: requests to the API, the client's pauses before it repeats one, and every access to the store. */
+  readonly signal?: AbortSignal;
+  readonly contextManagement?: ContextManagement | false;
+  /** Puts a view of the memory directory into the first request, which saves the request Claude would make for it. */
+  readonly prime?: boolean;
+  readonly prompts?: PromptAdditions;
+  /** Further tools. They have to obey the signal of their context, or the turn waits for them. */
+  readonly tools?: BetaToolRunnerParams['tools'];
+  /** Of the memory tool's definition, such as `cache_control`. */
+  readonly toolProps?: MemoryToolProps;
+  /** Replies of one turn; 64 by default. */
+  readonly maxRequests?: number;
+  /** By default a turn ends when the memory itself does not work; `go_on` lets Claude answer without it. */
+  readonly whenMemoryFails?: 'stop' | 'go_on';
+  readonly extras?: RequestExtras;
+  readonly onCommand?: (report: CommandReport) => void;
+  readonly onReply?: (reply: BetaMessage) => void;
+}
+
+const MAX_TOKENS = 8192;
+const MAX_REQUESTS = 64;
+/** How often one turn asks again for a reply that was cut: the client repeats only what was never answered. */
+const CUTS = 2;
+
+/** What a turn knows while it runs. */
+interface Progress {
+  /** The conversation as it was last sent. */
+  messages: readonly BetaMessageParam[];
+  /** Claude's words since its last tool call. */
+  text: string;
+  usage: TurnUsage;
+  reply: BetaMessage | undefined;
+}
+
+/**
+ * Lets Claude work on a message with the memory and the tools until it stops asking for tools. Every request carries
+ * the whole conversation; nothing is left on the API's side.
+ *
+ * How it ended is the value: it rejects only for options that make no request (`MemoryError` `misconfigured`).
+ */
+export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
+  const { signal } = request;
+  const progress: Progress = { messages: request.messages, text: '', usage: NO_USAGE, reply: undefined };
+  const params = paramsOf(request);
+  const tool = createTurnTool({
+    ...request,
+    toolError: toolErrorOf(request.client),
+    props: request.toolProps,
+  });
+  const finish = (ending: TurnEnding): TurnOutcome => ({
+    ...ending,
+    messages: progress.messages,
+    usage: progress.usage,
+  });
+  for (let cuts = 0; ; cuts += 1) {
+    try {
+      if (signal?.aborted) return finish(interruption(signal));
+      if (request.prime && progress.usage.requests === 0) {
+        progress.messages = await primed({ ...request, thinking: request.extras?.thinking, tool });
+      }
+      const down = request.whenMemoryFails === 'go_on' ? () => undefined : tool.failure;
+      if (!down()) await converse({ request, params, tool, progress, down });
+      const failure = down();
+      if (failure) return finish(signal?.aborted ? interruption(signal) : memoryFailure(failure));
+      if (!progress.reply) throw new Error('The tool runner ended without a reply.');
+      return finish(endingOf(progress.reply, progress.text));
+    } catch (error) {
+      if (signal?.aborted) return finish(interruption(signal));
+      const isLast = cuts === CUTS || progress.usage.requests >= limitOf(request);
+      if (!(error instanceof ReplyCut) || isLast) {
+        const { code, retry, retryAfterMs } = describeFailure(error);
+        return finish({ outcome: 'failed', source: 'api', code, retry, retryAfterMs, error });
+      }
+    }
+  }
+}
+
+/** Runs the SDK's loop from where the turn is to its end, or until the memory is `down`. */
+async function converse(turn: {
+  readonly request: TurnRequest;
+  readonly params: Omit<BetaToolRunnerParams, 'messages' | 'tools'>;
+  readonly tool: TurnTool;
+  readonly progress: Progress;
+  readonly down: () => unknown;
+}): Promise<void> {
+  const { request, params, tool, progress, down } = turn;
+  const runner = request.client.beta.messages.toolRunner(
+    {
+      ...params,
+      messages: [...progress.messages],
+      tools: [tool.tool, ...(request.tools ?? [])],
+      max_iterations: limitOf(request) - progress.usage.requests,
+      stream: true,
+      thread: false,
+    },
+    request.signal && { signal: request.signal },
+  );
+  for await (const stream of runner) {
+    progress.messages = runner.params.messages;
+    progress.usage = { ...progress.usage, requests: progress.usage.requests + 1 };
+    const reply = await wholeReply(stream);
+    request.onReply?.(reply);
+    takeReply(progress, reply);
+    if (reply.stop_reason !== 'tool_use') continue;
+    await runner.generateToolResponse();
+    if (down()) return;
+  }
+  if (progress.reply?.stop_reason !== 'refusal') progress.messages = conversationOf(runner, progress.reply);
+}
+
+/** @throws ReplyCut when the reply began and did not arrive whole; what the client threw when it did not begin. */
+async function wholeReply(stream: ReplyStream): Promise<BetaMessage> {
+  let began = false;
+  stream.on('connect', () => {
+    began = true;
+  });
+  return stream.finalMessage().catch((error: unknown) => {
+    throw began && !isApiWord(error) ? new ReplyCut(error) : error;
+  });
+}
+
+function takeReply(progress: Progress, reply: BetaMessage): void {
+  const goesOn = progress.reply?.stop_reason === 'pause_turn' || progress.reply?.stop_reason === 'compaction';
+  const words = reply.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+  progress.text = goesOn ? progress.text + words : words;
+  progress.usage = addReply(progress.usage, reply);
+  progress.reply = reply;
+}
+
+function conversationOf(runner: TurnRunner, reply: BetaMessage | undefined): readonly BetaMessageParam[] {
+  const { messages } = runner.params;
+  return reply?.stop_reason === 'pause_turn' || reply?.stop_reason === 'compaction'
+    ? messages
+    : continuable(messages);
+}
+
+function limitOf({ maxRequests = MAX_REQUESTS }: TurnRequest): number {
+  return Math.max(1, maxRequests);
+}
+
+function paramsOf(request: TurnRequest): Omit<BetaToolRunnerParams, 'messages' | 'tools'> {
+  const { model, messages, maxTokens = MAX_TOKENS, extras } = request;
+  const system = withAdditions(request.system, request.prompts ?? {});
+  const context = manageContext(request.contextManagement, messages);
+  const betas = [...new Set([...(extras?.betas ?? []), ...context.betas])];
+  return {
+    ...extras,
+    model,
+    max_tokens: maxTokens,
+    ...(system !== undefined && { system }),
+    ...(context.config && { context_management: context.config }),
+    ...(betas.length > 0 && { betas }),
+  };
+}

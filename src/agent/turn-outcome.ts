@@ -1,0 +1,89 @@
+import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import type { MemoryError, RetryAdvice } from '../errors.ts';
+import type { TurnUsage } from './turn-usage.ts';
+
+/** How a turn ended. Every edit of the memory that was answered is complete, whichever way it was. */
+export type TurnOutcome = TurnEnding & {
+  /**
+   * The conversation as far as a next turn can build on it: with Claude's last words when it answered or was cut
+   * short, without them when it refused or they did not arrive.
+   */
+  readonly messages: readonly BetaMessageParam[];
+  readonly usage: TurnUsage;
+};
+
+export type TurnEnding =
+  | {
+      readonly outcome: 'answered';
+      /** Claude's words since its last tool call. */
+      readonly text: string;
+      readonly reply: BetaMessage;
+    }
+  | {
+      readonly outcome: 'refused';
+      /** The kind of the refusal, where the API names it. */
+      readonly category: string | undefined;
+      readonly reply: BetaMessage;
+    }
+  | {
+      readonly outcome: 'truncated';
+      /** Which limit was met: of the reply's length, of the context, or of requests in one turn. */
+      readonly by: 'max_tokens' | 'context_window' | 'max_requests';
+      readonly text: string;
+      readonly reply: BetaMessage;
+    }
+  | {
+      readonly outcome: 'interrupted';
+      /** `deadline` when the signal's reason is a timeout, as with `AbortSignal.timeout`. */
+      readonly by: 'deadline' | 'aborted';
+    }
+  | {
+      readonly outcome: 'failed';
+      readonly source: 'api' | 'memory';
+      /** Fit for a log: a `MemoryErrorCode`, or the API's error type or what stands for one. */
+      readonly code: string;
+      /** `later` when the same turn may succeed by itself, `never` when something must change first. */
+      readonly retry: RetryAdvice;
+      /** What the API asked to wait, in milliseconds. */
+      readonly retryAfterMs: number | undefined;
+      readonly error: unknown;
+    };
+
+export function memoryFailure(error: MemoryError): TurnEnding {
+  const { code, retry } = error;
+  return { outcome: 'failed', source: 'memory', code, retry, retryAfterMs: undefined, error };
+}
+
+export function interruption(signal: AbortSignal): TurnEnding {
+  const { name } = (signal.reason ?? {}) as { readonly name?: unknown };
+  return { outcome: 'interrupted', by: name === 'TimeoutError' ? 'deadline' : 'aborted' };
+}
+
+/** What the reply after which the runner stopped means. `text` is all that Claude said since its last tool call. */
+export function endingOf(reply: BetaMessage, text: string): TurnEnding {
+  switch (reply.stop_reason) {
+    case 'refusal':
+      return { outcome: 'refused', category: reply.stop_details?.category ?? undefined, reply };
+    case 'max_tokens':
+      return { outcome: 'truncated', by: 'max_tokens', text, reply };
+    case 'model_context_window_exceeded':
+      return { outcome: 'truncated', by: 'context_window', text, reply };
+    case 'tool_use':
+    case 'pause_turn':
+    case 'compaction':
+      return { outcome: 'truncated', by: 'max_requests', text, reply };
+    default:
+      return { outcome: 'answered', text, reply };
+  }
+}
+
+/**
+ * The conversation with the last reply in it, as the API takes it back: calls that nobody answered are left out, and
+ * so is a message of which nothing is left.
+ */
+export function continuable(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant' || typeof last.content === 'string') return messages;
+  const content = last.content.filter(({ type }) => type !== 'tool_use');
+  return content.length > 0 ? [...messages.slice(0, -1), { ...last, content }] : messages.slice(0, -1);
+}

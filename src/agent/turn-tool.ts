@@ -1,0 +1,74 @@
+import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import type { MemoryError, MemoryErrorCode } from '../errors.ts';
+import { COMMAND_NAMES, type CommandName } from '../memory/command.ts';
+import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
+
+/** One memory command of a turn, as a log may tell it: no path, no text. */
+export interface CommandReport {
+  /** Undefined when the model asked for something that is no command. */
+  readonly command: CommandName | undefined;
+  readonly durationMs: number;
+  /** Undefined when the command succeeded. */
+  readonly code: MemoryErrorCode | undefined;
+}
+
+/** The memory as a tool of one turn. */
+export interface TurnTool {
+  readonly tool: BetaRunnableTool;
+  /** Runs a command outside the runner, reported and judged like one inside. */
+  run(input: unknown, signal?: AbortSignal | null): Promise<MemoryResult>;
+  /** The first failure after which the turn must not go on: the memory itself does not work. */
+  failure(): MemoryError | undefined;
+}
+
+/** Failures the model can do nothing about. An unknown outcome is none of them: the model can look again. */
+const MEMORY_IS_DOWN: ReadonlySet<MemoryErrorCode> = new Set([
+  'unavailable',
+  'timeout',
+  'access_denied',
+  'key_unavailable',
+  'unsupported_format',
+  'misconfigured',
+  'integrity',
+]);
+
+export function createTurnTool(options: {
+  readonly memory: Pick<Memory, 'execute'>;
+  readonly toolError: ToolErrorClass;
+  readonly props?: MemoryToolProps | undefined;
+  readonly onCommand?: ((report: CommandReport) => void) | undefined;
+}): TurnTool {
+  const { memory, toolError: Failure, props, onCommand } = options;
+  let failure: MemoryError | undefined;
+  const run: TurnTool['run'] = async (input, signal) => {
+    const started = performance.now();
+    const result = await memory.execute(input, { signal: signal ?? undefined });
+    if (result.isError && MEMORY_IS_DOWN.has(result.error.code)) failure ??= result.error;
+    onCommand?.({
+      command: commandOf(input),
+      durationMs: performance.now() - started,
+      code: result.isError ? result.error.code : undefined,
+    });
+    return result;
+  };
+  return {
+    tool: {
+      ...props,
+      type: 'memory_20250818',
+      name: 'memory',
+      parse: (input: unknown) => input,
+      run: async (input: unknown, context) => {
+        const result = await run(input, context?.signal);
+        if (result.isError) throw new Failure(result.content);
+        return result.content;
+      },
+    },
+    run,
+    failure: () => failure,
+  };
+}
+
+function commandOf(input: unknown): CommandName | undefined {
+  const name = typeof input === 'object' && input !== null ? Reflect.get(input, 'command') : undefined;
+  return COMMAND_NAMES.find((known) => known === name);
+}

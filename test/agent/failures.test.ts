@@ -1,0 +1,166 @@
+import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
+import { runTurn, type TurnOutcome, type TurnRequest } from '../../src/agent/index.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import { openMemory } from '../../src/open-memory.ts';
+import type { Memory } from '../../src/tool/memory-tool.ts';
+import { type Around, interceptStore } from '../support/intercepted-store.ts';
+import { commands, type Played, playClaude, type Sent } from '../support/played-claude.ts';
+
+const MESSAGES: readonly BetaMessageParam[] = [{ role: 'user', content: 'Go on.' }];
+const CREATE = commands({ command: 'create', path: '/memories/f', file_text: 'x' });
+const VIEW = commands({ command: 'view', path: '/memories' });
+const DONE = { say: 'Done.' };
+
+let store: ObjectStore;
+let around: Around;
+let memory: Memory;
+
+beforeEach(async () => {
+  store = await openSqliteObjectStore({ path: ':memory:' });
+  around = (_, proceed) => proceed();
+  memory = await openMemory({
+    store: interceptStore(store, (call, proceed) => around(call, proceed)),
+    tenant: 'acme',
+    rootKey: new Uint8Array(32).fill(1),
+  });
+});
+
+afterEach(async () => {
+  await memory.close();
+  await store[Symbol.asyncDispose]();
+});
+
+interface Turn extends Partial<Omit<TurnRequest, 'client'>> {
+  readonly maxRetries?: number;
+}
+
+async function play(
+  parts: readonly Played[],
+  { maxRetries = 0, ...options }: Turn = {},
+): Promise<{ readonly outcome: TurnOutcome; readonly sent: readonly Sent[]; readonly elapsed: number }> {
+  await using claude = await playClaude(parts);
+  const client = claude.client({ maxRetries });
+  const started = performance.now();
+  const outcome = await runTurn({ client, memory, model: 'a-model', messages: MESSAGES, ...options });
+  return { outcome, sent: claude.sent, elapsed: performance.now() - started };
+}
+
+const refusal = (status: number, type: string, headers: Readonly<Record<string, string>> = {}) =>
+  new ApiRefusal('No.', { status, type, headers });
+const limited = (headers: Readonly<Record<string, string>>) => refusal(429, 'rate_limit_error', headers);
+
+async function isThere(path: string): Promise<boolean> {
+  return !(await memory.execute({ command: 'view', path })).isError;
+}
+
+describe('runTurn, when the API does not answer,', () => {
+  it.each([
+    [429, 'rate_limit_error', { 'retry-after': '7' }, 7000],
+    [529, 'overloaded_error', { 'retry-after': '3' }, 3000],
+    [529, 'overloaded_error', { 'retry-after-ms': '250', 'retry-after': '3' }, 250],
+    [529, 'overloaded_error', {}, undefined],
+    [500, 'api_error', { 'retry-after': '-1' }, undefined],
+    [503, 'api_error', { 'retry-after': 'soon' }, undefined],
+  ])('calls %i %s a failure that passes, and says when to come back', async (status, type, headers, wait) => {
+    const { outcome } = await play([VIEW, refusal(status, type, headers)]);
+    expect(outcome).toMatchObject({ outcome: 'failed', source: 'api', code: type, retry: 'later' });
+    expect(outcome).toHaveProperty('retryAfterMs', wait);
+    expect(outcome.messages).toHaveLength(3);
+  });
+
+  it('reads a date to come back at', async () => {
+    const date = new Date(Date.now() + 60_000).toUTCString();
+    const { outcome } = await play([limited({ 'retry-after': date })]);
+    expect(outcome).toMatchObject({ outcome: 'failed', retry: 'later' });
+    const { retryAfterMs } = outcome as { readonly retryAfterMs: number };
+    expect(retryAfterMs).toBeGreaterThan(55_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+  });
+
+  it.each([
+    [400, 'invalid_request_error', {}],
+    [401, 'authentication_error', {}],
+    [403, 'permission_error', {}],
+    [404, 'not_found_error', {}],
+    [413, 'request_too_large', {}],
+    [429, 'rate_limit_error', { 'x-should-retry': 'false' }],
+  ])('calls %i %s a failure that stays', async (status, type, headers) => {
+    const { outcome } = await play([refusal(status, type, headers)]);
+    expect(outcome).toMatchObject({ outcome: 'failed', source: 'api', code: type, retry: 'never' });
+  });
+
+  it('lets the client repeat a request as it was told to', async () => {
+    const wait = { 'retry-after-ms': '20' };
+    const { outcome, sent } = await play([limited(wait), refusal(529, 'overloaded_error', wait), DONE], {
+      maxRetries: 2,
+    });
+    expect(outcome).toMatchObject({ outcome: 'answered', usage: { requests: 1 } });
+    expect(sent).toHaveLength(3);
+  });
+
+  it('ends the client’s long pause at the deadline', async () => {
+    const { outcome, elapsed, sent } = await play([limited({ 'retry-after': '600' })], {
+      maxRetries: 5,
+      signal: AbortSignal.timeout(200),
+    });
+    expect(outcome).toMatchObject({ outcome: 'interrupted', by: 'deadline' });
+    expect(elapsed).toBeLessThan(3000);
+    expect(sent).toHaveLength(1);
+  });
+
+  it('calls an API that cannot be reached a failure that passes', async () => {
+    const claude = await playClaude([]);
+    const client = claude.client();
+    await claude[Symbol.asyncDispose]();
+    const outcome = await runTurn({ client, memory, model: 'a-model', messages: MESSAGES });
+    expect(outcome).toMatchObject({ outcome: 'failed', code: 'connection', retry: 'later' });
+  });
+});
+
+describe('runTurn, when a reply is cut,', () => {
+  it.each([
+    ['breaks before the first event', 'break', 0],
+    ['breaks within a call', 'break', 2],
+    ['breaks before its end', 'break', 5],
+    ['ends before the first event', 'end', 0],
+    ['ends within a call', 'end', 2],
+    ['ends behind the call', 'end', 4],
+    ['ends before its last event', 'end', 5],
+  ] as const)('asks for it again if it %s, and runs its calls once', async (_, fault, afterEvents) => {
+    let writes = 0;
+    await memory.execute({ command: 'create', path: '/memories/warm', file_text: '' });
+    around = (call, proceed) => {
+      if (call.verb === 'put') writes += 1;
+      return proceed();
+    };
+    const { outcome, sent } = await play([{ fault, afterEvents, part: CREATE }, CREATE, DONE]);
+    expect(outcome).toMatchObject({ outcome: 'answered', usage: { requests: 3 } });
+    expect(sent[1]?.body).toEqual(sent[0]?.body);
+    expect(writes).toBe(1);
+    expect(await isThere('/memories/f')).toBe(true);
+  });
+
+  it('asks again from where the turn was', async () => {
+    const { outcome, sent } = await play([VIEW, { fault: 'break', afterEvents: 3, part: DONE }, DONE]);
+    expect(outcome).toMatchObject({ outcome: 'answered', text: 'Done.' });
+    expect(sent.map(({ body }) => body.messages.length)).toEqual([1, 3, 3]);
+    expect(outcome.messages).toHaveLength(4);
+  });
+
+  it('gives up after the third time', async () => {
+    const cut = { fault: 'break', afterEvents: 2, part: DONE } as const;
+    const { outcome, sent } = await play([cut, cut, cut, DONE]);
+    expect(outcome).toMatchObject({ outcome: 'failed', code: 'reply_cut', retry: 'later' });
+    expect(sent).toHaveLength(3);
+  });
+
+  it('takes the API’s own word within a stream as a failure that passes, without asking again', async () => {
+    const { outcome, sent } = await play([{ fault: 'overloaded', afterEvents: 2, part: CREATE }]);
+    expect(outcome).toMatchObject({ outcome: 'failed', code: 'overloaded_error', retry: 'later' });
+    expect(sent).toHaveLength(1);
+    expect(await isThere('/memories/f')).toBe(false);
+  });
+});
