@@ -1,0 +1,45 @@
+import { App, type AppProps, CfnOutput, Stack, Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { WORKER_BUNDLE } from './bundle.ts';
+import { SealedMemory } from './sealed-memory.ts';
+import { readSettings } from './settings.ts';
+
+/**
+ * One stack with one memory, for the account and region it is deployed to. Synthesis looks nothing up and fails on
+ * a finding of cdk-nag that has no reason in findings.ts.
+ *
+ * @param options.bundle The folder that holds the bundle.
+ * @param options.checks `false` leaves cdk-nag out, which takes most of the time.
+ * @throws RangeError for malformed settings.
+ */
+export function createApp({
+  bundle,
+  checks = true,
+  ...props
+}: AppProps & { readonly bundle: string; readonly checks?: boolean }): App {
+  const app = new App({ analyticsReporting: false, ...props });
+  if (checks) Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  const stack = new Stack(app, 'SealedMemory', {
+    description: "Claude's memory tool on S3, encrypted on the client with per-tenant keys",
+  });
+  const memory = new SealedMemory(stack, 'Memory', { bundle, ...readSettings(stack) });
+  const outputs = {
+    BucketName: memory.bucket.bucketName,
+    StoreUrl: memory.storeUrl,
+    RootKeyArn: memory.rootKey.keyArn,
+    TenantRoleArn: memory.tenantRole.roleArn,
+    TurnQueueUrl: memory.queues.turns.queueUrl,
+    DeadLetterQueueUrl: memory.queues.deadLetters.queueUrl,
+    ReplyQueueUrl: memory.queues.replies.queueUrl,
+    ApiKeySecretArn: memory.apiKey.secretArn,
+    WorkerName: memory.worker.run.functionName,
+    SweeperName: memory.sweeper.run.functionName,
+    DashboardName: memory.dashboard.dashboardName,
+  };
+  for (const [id, value] of Object.entries(outputs)) new CfnOutput(stack, id, { value });
+  return app;
+}
+
+if (import.meta.main) {
+  createApp({ bundle: WORKER_BUNDLE }).synth();
+}

@@ -1,0 +1,55 @@
+import { Duration } from 'aws-cdk-lib';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, type Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+
+/** A role that only Lambda takes and that may do nothing yet. */
+export function createFunctionRole(scope: Construct, id: string, description: string): Role {
+  return new Role(scope, id, { description, assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+}
+
+export interface BundledFunction {
+  readonly run: LambdaFunction;
+  readonly logs: LogGroup;
+}
+
+/**
+ * A function of the bundle, on arm64 and Node 24. The role may write to the function's own log group and gets nothing
+ * else here: the managed policies of AWS would let it write to every log group.
+ */
+export function createBundledFunction(
+  scope: Construct,
+  id: string,
+  options: {
+    readonly code: Code;
+    /** An export of the bundle. */
+    readonly entry: 'handler' | 'invoke' | 'sweep';
+    readonly description: string;
+    readonly role: Role;
+    readonly environment: Record<string, string>;
+    readonly timeout: Duration;
+    readonly memorySize: number;
+  },
+): BundledFunction {
+  const { entry, role, ...rest } = options;
+  const logs = new LogGroup(scope, `${id}Logs`, { retention: RetentionDays.THREE_MONTHS });
+  role.addToPrincipalPolicy(
+    new PolicyStatement({
+      sid: `Write${id}Log`,
+      actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+      resources: [logs.logGroupArn],
+    }),
+  );
+  const run = new LambdaFunction(scope, id, {
+    ...rest,
+    role,
+    handler: `index.${entry}`,
+    runtime: Runtime.NODEJS_24_X,
+    architecture: Architecture.ARM_64,
+    logGroup: logs,
+    // An event that nobody waits for is not worth a day of attempts.
+    maxEventAge: Duration.hours(1),
+  });
+  return { run, logs };
+}

@@ -1,0 +1,74 @@
+import { Duration } from 'aws-cdk-lib';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import type { SealedMemoryProps } from './sealed-memory.ts';
+
+type Settings = Omit<SealedMemoryProps, 'bundle'>;
+type Reader = (text: string, scope: Construct) => Settings;
+
+const NAMESPACE = 'sealed-memory:';
+
+/** Names as in docs/deployment.md, "Settings"; lists are comma separated. */
+const READERS: Readonly<Record<string, Reader>> = {
+  prefix: (text) => ({ prefix: text }),
+  model: (text) => ({ model: text }),
+  maxTokens: (text) => ({ maxTokens: count(text) }),
+  reply: (text) => ({ reply: choice(text, ['pointer', 'inline']) }),
+  timeoutSeconds: (text) => ({ timeout: Duration.seconds(count(text)) }),
+  memorySize: (text) => ({ memorySize: count(text) }),
+  maxConcurrency: (text) => ({ maxConcurrency: count(text) }),
+  fifo: (text) => ({ fifo: flag(text) }),
+  direct: (text) => ({ direct: flag(text) }),
+  noncurrentDays: (text) => ({ noncurrentDays: count(text) }),
+  oldestMessageMinutes: (text) => ({ oldestMessage: Duration.minutes(count(text)) }),
+  expireAfterDays: (text) => ({ expireAfterDays: count(text) }),
+  expireDryRun: (text) => ({ expireDryRun: flag(text) }),
+  alarmTopicArn: (text, scope) => ({
+    alarmAction: new SnsAction(Topic.fromTopicArn(scope, 'AlarmTopic', text)),
+  }),
+  operatorRoleArns: (text) => ({ operatorRoleArns: list(text) }),
+  rootKeyGeneration: (text) => ({ rootKeyGeneration: count(text) }),
+  formerRootKeyArns: (text) => ({ formerRootKeyArns: list(text) }),
+};
+
+/**
+ * The settings of a deployment, from the context: `cdk deploy -c sealed-memory:fifo=true`.
+ *
+ * @throws RangeError for a name under `sealed-memory:` that is no setting, and for a malformed value.
+ */
+export function readSettings(scope: Construct): Settings {
+  const context: Readonly<Record<string, unknown>> = scope.node.getAllContext();
+  const given = Object.entries(context).filter(([name]) => name.startsWith(NAMESPACE));
+  const settings = given.map(([name, value]) => {
+    const read = READERS[name.slice(NAMESPACE.length)];
+    if (read === undefined) {
+      throw new RangeError(`${name} is not a setting. The settings are ${Object.keys(READERS).join(', ')}.`);
+    }
+    try {
+      return read(String(value), scope);
+    } catch (error) {
+      throw new RangeError(`${name}: ${error instanceof Error ? error.message : error}`);
+    }
+  });
+  return Object.assign({}, ...settings) as Settings;
+}
+
+function count(text: string): number {
+  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new RangeError('must be a whole number above 0');
+  return Number(text);
+}
+
+function flag(text: string): boolean {
+  return choice(text, ['true', 'false']) === 'true';
+}
+
+function choice<const T extends string>(text: string, choices: readonly T[]): T {
+  const found = choices.find((each) => each === text);
+  if (found === undefined) throw new RangeError(`must be one of ${choices.join(', ')}`);
+  return found;
+}
+
+function list(text: string): readonly string[] {
+  return text.split(',').map((each) => each.trim());
+}

@@ -1,0 +1,60 @@
+/** What a team decides about its workers; each has a default in `SealedMemoryProps`. */
+export interface WorkerSettings {
+  readonly model: string;
+  /** Of one answer of Claude. */
+  readonly maxTokens: number;
+  /** A reply says where the answer lies, or carries it. */
+  readonly reply: 'pointer' | 'inline';
+  /** Days without a read or a write after which the sweeper deletes a file; absent: never. */
+  readonly expireAfterDays?: number;
+  /** The sweeper only says what it would delete. */
+  readonly expireDryRun: boolean;
+}
+
+/** What the stack makes, as the functions are told of it. */
+export interface WorkerPlaces {
+  readonly bucketName: string;
+  readonly prefix: string;
+  /** The first wraps, all unwrap. */
+  readonly rootKeyArns: readonly [string, ...string[]];
+  readonly tenantRoleArn: string;
+  readonly turnQueueUrl: string;
+  readonly replyQueueUrl: string;
+  readonly apiKeySecretArn: string;
+}
+
+type Environment = Record<string, string>;
+
+export function workerEnvironment(settings: WorkerSettings, places: WorkerPlaces): Environment {
+  return {
+    ...memoryEnvironment(settings, places),
+    SEALED_MEMORY_WORKER_QUEUE_URL: places.turnQueueUrl,
+    SEALED_MEMORY_WORKER_REPLY_QUEUE_URL: places.replyQueueUrl,
+    SEALED_MEMORY_WORKER_REPLY: settings.reply,
+    SEALED_MEMORY_WORKER_MODEL: settings.model,
+    SEALED_MEMORY_WORKER_MAX_TOKENS: String(settings.maxTokens),
+    SEALED_MEMORY_WORKER_API_KEY_SECRET_ARN: places.apiKeySecretArn,
+  };
+}
+
+/** The sweeper talks to no queue and not to Claude. */
+export function sweeperEnvironment(settings: WorkerSettings, places: WorkerPlaces): Environment {
+  return {
+    ...memoryEnvironment(settings, places),
+    SEALED_MEMORY_WORKER_EXPIRE_DRY_RUN: settings.expireDryRun ? '1' : '0',
+  };
+}
+
+/** Both know of the expiry: the worker records what is read. */
+function memoryEnvironment({ expireAfterDays }: WorkerSettings, places: WorkerPlaces): Environment {
+  return {
+    SEALED_MEMORY_STORE: storeUrl(places),
+    SEALED_MEMORY_ROOT_KEY: places.rootKeyArns.map((arn) => `aws-kms:${arn}`).join(','),
+    ...(expireAfterDays !== undefined && { SEALED_MEMORY_EXPIRE_AFTER_DAYS: String(expireAfterDays) }),
+    SEALED_MEMORY_WORKER_TENANT_ROLE_ARN: places.tenantRoleArn,
+  };
+}
+
+export function storeUrl({ bucketName, prefix }: Pick<WorkerPlaces, 'bucketName' | 'prefix'>): string {
+  return prefix === '' ? `s3://${bucketName}` : `s3://${bucketName}/${prefix}`;
+}

@@ -1,0 +1,84 @@
+import type { Duration } from 'aws-cdk-lib';
+import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import { type Code, EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
+import { type BundledFunction, createBundledFunction } from './bundled-function.ts';
+import type { Queues } from './queues.ts';
+
+/** What every function that runs turns has in common. */
+export interface TurnRunner {
+  readonly code: Code;
+  readonly role: Role;
+  readonly environment: Record<string, string>;
+  readonly timeout: Duration;
+  readonly memorySize: number;
+}
+
+/** The function that runs the one turn it is invoked with, by a step function or another function. */
+export function createDirectWorker(scope: Construct, runner: TurnRunner): BundledFunction {
+  return createBundledFunction(scope, 'DirectWorker', {
+    ...runner,
+    entry: 'invoke',
+    description: 'sealed-memory: runs the turn it is invoked with',
+  });
+}
+
+/**
+ * The function that runs turns, one message at a time. A failed message goes back to the queue alone, and after three
+ * attempts to the dead letters.
+ *
+ * @param source.maxConcurrency 2–1,000 turns at once, which bounds what is spent on Claude.
+ */
+export function createWorker(
+  scope: Construct,
+  runner: TurnRunner,
+  source: { readonly turns: Queues['turns']; readonly maxConcurrency: number },
+): BundledFunction {
+  const { turns, maxConcurrency } = source;
+  const worker = createBundledFunction(scope, 'Worker', {
+    ...runner,
+    entry: 'handler',
+    description: 'sealed-memory: runs the turns of the queue',
+  });
+  new EventSourceMapping(scope, 'TurnsToWorker', {
+    target: worker.run,
+    eventSourceArn: turns.queueArn,
+    batchSize: 1,
+    reportBatchItemFailures: true,
+    maxConcurrency,
+  });
+  return worker;
+}
+
+/** All that the worker's own role may do, besides becoming a tenant and writing its log. */
+export function workerStatements({
+  queues,
+  apiKey,
+}: {
+  readonly queues: Queues;
+  readonly apiKey: ISecret;
+}): readonly PolicyStatement[] {
+  return [
+    new PolicyStatement({
+      sid: 'ReadTurns',
+      actions: [
+        'sqs:ChangeMessageVisibility',
+        'sqs:DeleteMessage',
+        'sqs:GetQueueAttributes',
+        'sqs:ReceiveMessage',
+      ],
+      resources: [queues.turns.queueArn],
+    }),
+    new PolicyStatement({
+      sid: 'SendReplies',
+      actions: ['sqs:SendMessage'],
+      resources: [queues.replies.queueArn],
+    }),
+    new PolicyStatement({
+      sid: 'ReadApiKey',
+      actions: ['secretsmanager:GetSecretValue'],
+      resources: [apiKey.secretArn],
+    }),
+  ];
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { findCfnLint } from '../support/cfn-lint.ts';
+import { synthesizeText } from '../support/synthesized.ts';
+
+const linter = await findCfnLint(process.env);
+const missing = 'reason' in linter ? linter.reason : undefined;
+const inCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
+if (missing !== undefined) console.log(`cfn-lint did not run: ${missing}`);
+
+const EVERYTHING = {
+  prefix: 'memories',
+  fifo: 'true',
+  direct: 'true',
+  expireAfterDays: '90',
+  alarmTopicArn: 'arn:aws:sns:eu-central-1:111122223333:alarms',
+  operatorRoleArns: 'arn:aws:iam::111122223333:role/operator',
+  formerRootKeyArns: 'arn:aws:kms:eu-central-1:111122223333:key/11111111-2222-3333-4444-555555555555',
+};
+
+describe.skipIf(missing !== undefined && !inCi)('cfn-lint', { timeout: 60_000 }, () => {
+  async function lint(template: string): Promise<readonly string[]> {
+    if ('reason' in linter) throw new Error(linter.reason);
+    return linter.lint(template);
+  }
+
+  it.each([{}, EVERYTHING])('finds nothing in the template with the settings %j', async (settings) => {
+    expect(await lint(synthesizeText(settings))).toEqual([]);
+  });
+
+  it('finds what is wrong', async () => {
+    const template = synthesizeText().replace('"nodejs24.x"', '"nodejs2.x"');
+    expect(await lint(template)).toEqual([expect.stringMatching(/E3030|W2531|nodejs2\.x/)]);
+  });
+});

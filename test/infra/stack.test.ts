@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { readSweeperConfig, readWorkerConfig } from '../../src/config/worker-config.ts';
+import { onlyResource, type Template } from '../support/iam/template.ts';
+import { synthesize } from '../support/synthesized.ts';
+
+type Properties = Readonly<Record<string, unknown>>;
+
+const template = synthesize({ prefix: 'memories', expireAfterDays: '90' });
+const propertiesOf = (type: string, name: string, of: Template = template): Properties =>
+  onlyResource(of, type, `Memory${name}`).properties;
+
+/** The variables of a function, with a key id as KMS makes them. */
+function environmentOf(name: string, of: Template = template): Readonly<Record<string, string>> {
+  const { Environment } = propertiesOf('AWS::Lambda::Function', name, of);
+  const { Variables } = Environment as { readonly Variables: Readonly<Record<string, string>> };
+  const text = JSON.stringify(Variables).replace(
+    /key\/Memory\w+/,
+    'key/11111111-2222-3333-4444-555555555555',
+  );
+  return JSON.parse(text) as Readonly<Record<string, string>>;
+}
+
+describe('the bucket', () => {
+  const properties = propertiesOf('AWS::S3::Bucket', 'Bucket');
+
+  it('keeps old versions for a while and shuts out the public', () => {
+    expect(properties['VersioningConfiguration']).toEqual({ Status: 'Enabled' });
+    expect(properties['PublicAccessBlockConfiguration']).toEqual({
+      BlockPublicAcls: true,
+      BlockPublicPolicy: true,
+      IgnorePublicAcls: true,
+      RestrictPublicBuckets: true,
+    });
+    expect(properties['OwnershipControls']).toEqual({ Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] });
+  });
+
+  it('drops old versions, their delete markers and aborted uploads', () => {
+    expect(properties['LifecycleConfiguration']).toEqual({
+      Rules: [
+        { Id: 'OldVersions', Status: 'Enabled', NoncurrentVersionExpiration: { NoncurrentDays: 30 } },
+        { Id: 'DeleteMarkers', Status: 'Enabled', ExpiredObjectDeleteMarker: true },
+        {
+          Id: 'AbortedUploads',
+          Status: 'Enabled',
+          AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+        },
+      ],
+    });
+  });
+
+  it('outlives the stack, as does the root key', () => {
+    for (const type of ['AWS::S3::Bucket', 'AWS::KMS::Key']) {
+      expect(template.Resources[onlyResource(template, type).id]).toMatchObject({
+        DeletionPolicy: 'Retain',
+        UpdateReplacePolicy: 'Retain',
+      });
+    }
+  });
+});
+
+describe('the root key', () => {
+  it('is rotated every year and waits 30 days to be deleted', () => {
+    expect(propertiesOf('AWS::KMS::Key', 'RootKey')).toMatchObject({
+      EnableKeyRotation: true,
+      RotationPeriodInDays: 365,
+      PendingWindowInDays: 30,
+    });
+  });
+});
+
+describe('a root key of the next generation', () => {
+  it('is another key, which takes the place of the first', () => {
+    const next = synthesize({ rootKeyGeneration: '2' });
+    const [first, second] = [template, next].map((each) => onlyResource(each, 'AWS::KMS::Key').id);
+    expect(second).toMatch(/^MemoryRootKey2/);
+    expect(second).not.toBe(first);
+    expect(environmentOf('Worker', next)['SEALED_MEMORY_ROOT_KEY']).toMatch(/^aws-kms:[^,]+$/);
+  });
+});
+
+describe.each([{ fifo: 'false' }, { fifo: 'true' }])('the queues, with fifo=$fifo', ({ fifo }) => {
+  const of = synthesize({ fifo, timeoutSeconds: '600' });
+  const queue = (name: string) => propertiesOf('AWS::SQS::Queue', name, of);
+
+  it('hide a message six times as long as its turn may take, and give up after three', () => {
+    expect(queue('Turns')).toMatchObject({ VisibilityTimeout: 3_600, SqsManagedSseEnabled: true });
+    expect(queue('Turns')['RedrivePolicy']).toEqual({
+      deadLetterTargetArn: `arn:aws:sqs:eu-central-1:111122223333:${onlyResource(of, 'AWS::SQS::Queue', 'MemoryDeadLetters').id}`,
+      maxReceiveCount: 3,
+    });
+    expect(queue('DeadLetters')).toMatchObject({
+      MessageRetentionPeriod: 1_209_600,
+      SqsManagedSseEnabled: true,
+    });
+  });
+
+  it('are all of the kind asked for, but the one of the replies', () => {
+    const kind = fifo === 'true' ? true : undefined;
+    expect(queue('Turns')['FifoQueue']).toBe(kind);
+    expect(queue('DeadLetters')['FifoQueue']).toBe(kind);
+    expect(queue('Replies')['FifoQueue']).toBeUndefined();
+  });
+
+  it('give the worker one message at a time, and take back what failed', () => {
+    const mapping = propertiesOf('AWS::Lambda::EventSourceMapping', 'TurnsToWorker', of);
+    expect(mapping).toEqual({
+      BatchSize: 1,
+      EventSourceArn: expect.stringMatching(/:MemoryTurns\w+$/),
+      FunctionName: onlyResource(of, 'AWS::Lambda::Function', 'MemoryWorker').id,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: 10 },
+    });
+  });
+});
+
+describe('the functions', () => {
+  it.each([
+    ['Worker', 'index.handler', 300],
+    ['Sweeper', 'index.sweep', 900],
+  ])('run the bundle on arm64 and Node 24: %s', (name, handler, timeout) => {
+    expect(propertiesOf('AWS::Lambda::Function', name)).toMatchObject({
+      Architectures: ['arm64'],
+      Runtime: 'nodejs24.x',
+      Handler: handler,
+      Timeout: timeout,
+      MemorySize: 512,
+    });
+  });
+
+  it('are configured as the worker and the sweeper read it', () => {
+    const worker = environmentOf('Worker');
+    expect(readConfig(worker, {}, ['tenant'])).toMatchObject({
+      store: { kind: 's3', prefix: 'memories' },
+      rootKeys: ['aws-kms:arn:aws:kms:eu-central-1:111122223333:key/11111111-2222-3333-4444-555555555555'],
+    });
+    expect(readWorkerConfig(worker)).toMatchObject({
+      tenantRoleArn: expect.stringMatching(/role\/MemoryTenantRole/),
+      queueUrl: expect.stringMatching(/MemoryTurns/),
+      replyQueueUrl: expect.stringMatching(/MemoryReplies/),
+      apiKeySecretArn: expect.stringMatching(/secret:MemoryApiKey/),
+      reply: 'pointer',
+      maxTokens: 4_096,
+    });
+    const sweeper = environmentOf('Sweeper');
+    expect(readConfig(sweeper, {}, ['tenant'])).toMatchObject({ store: { kind: 's3', prefix: 'memories' } });
+    expect(readSweeperConfig(sweeper)).toMatchObject({ expireDryRun: true });
+    for (const env of [worker, sweeper]) {
+      expect(readConfig(env, {}, ['tenant'])).toMatchObject({ expireAfterDays: 90 });
+    }
+    expect(Object.keys(sweeper).filter((name) => /API_KEY|QUEUE/.test(name))).toEqual([]);
+  });
+
+  it('unwrap with former root keys too, and wrap with the new one', () => {
+    const former = 'arn:aws:kms:eu-central-1:111122223333:key/99999999-2222-3333-4444-555555555555';
+    const { SEALED_MEMORY_ROOT_KEY: keys } = environmentOf(
+      'Worker',
+      synthesize({ formerRootKeyArns: former }),
+    );
+    expect(keys?.split(',')).toEqual([expect.stringMatching(/^aws-kms:.*key\/1{8}-/), `aws-kms:${former}`]);
+  });
+
+  it('include one for direct invocation where it is asked for', () => {
+    const of = synthesize({ direct: 'true' });
+    expect(propertiesOf('AWS::Lambda::Function', 'DirectWorker', of)).toMatchObject({
+      Handler: 'index.invoke',
+    });
+    expect(environmentOf('DirectWorker', of)).toEqual(environmentOf('Worker', of));
+  });
+
+  it('sweep once a day', () => {
+    expect(propertiesOf('AWS::Events::Rule', 'SweeperSchedule')).toMatchObject({
+      ScheduleExpression: 'cron(17 3 * * ? *)',
+      State: 'ENABLED',
+    });
+  });
+});
+
+describe('the alarms', () => {
+  const topic = 'arn:aws:sns:eu-central-1:111122223333:alarms';
+  const of = synthesize({ alarmTopicArn: topic, direct: 'true' });
+  const alarm = (name: string) => propertiesOf('AWS::CloudWatch::Alarm', `${name}Alarm`, of);
+
+  it('go off at the first dead letter, integrity error and failed sweep', () => {
+    expect(alarm('DeadLetters')).toMatchObject({
+      MetricName: 'ApproximateNumberOfMessagesVisible',
+      ...{ Threshold: 1, EvaluationPeriods: 1, TreatMissingData: 'notBreaching' },
+    });
+    expect(alarm('Integrity')).toMatchObject({
+      ...{ Namespace: 'SealedMemory/SealedMemory/Memory', MetricName: 'IntegrityErrors', Threshold: 1 },
+    });
+    expect(alarm('Sweeper')).toMatchObject({ MetricName: 'Errors', Threshold: 1 });
+  });
+
+  it('go off when workers are throttled for long, or turns wait for long', () => {
+    expect(alarm('Throttles')).toMatchObject({ MetricName: 'Throttles', DatapointsToAlarm: 3 });
+    expect(alarm('OldestTurn')).toMatchObject({
+      ...{ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 900 },
+    });
+  });
+
+  it('tell the topic, when they go off and when it is over', () => {
+    for (const name of ['DeadLetters', 'Integrity', 'Sweeper', 'Throttles', 'OldestTurn']) {
+      expect(alarm(name)).toMatchObject({ AlarmActions: [topic], OKActions: [topic] });
+    }
+  });
+
+  it('count the integrity errors of every log of a function', () => {
+    const filters = Object.values(of.Resources).filter(({ Type }) => Type === 'AWS::Logs::MetricFilter');
+    expect(filters).toHaveLength(3);
+    for (const { Properties } of filters) {
+      expect(Properties['FilterPattern']).toBe('{ $.code = "integrity" }');
+      expect(Properties['MetricTransformations']).toEqual([
+        expect.objectContaining({
+          MetricNamespace: 'SealedMemory/SealedMemory/Memory',
+          MetricName: 'IntegrityErrors',
+        }),
+      ]);
+    }
+  });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { deploy, encryptionContextOf, type Session, tenantSession } from '../support/iam/deployment.ts';
+import { synthesize } from '../support/synthesized.ts';
+
+const OPERATOR = 'arn:aws:iam::111122223333:role/operator';
+const STRANGER = 'arn:aws:iam::111122223333:role/stranger';
+const FORMER_KEY = 'arn:aws:kms:eu-central-1:111122223333:key/11111111-2222-3333-4444-555555555555';
+
+describe('the role of the tenants', { timeout: 60_000 }, () => {
+  const cloud = deploy(synthesize({ operatorRoleArns: OPERATOR }));
+  const worker = cloud.functionSession('WorkerRole');
+  const assume = (session: Session, tags: Readonly<Record<string, string>>) => {
+    const got = cloud.assume(session, cloud.tenantRoleArn, tags);
+    return typeof got === 'string' ? got : 'assumed';
+  };
+
+  it.each(['acme', '0', 'a-b-c', 'z9', 'a'.repeat(63)])('is assumed for the tenant %s', (tenant) => {
+    expect(assume(worker, { tenant })).toBe('assumed');
+  });
+
+  it('is assumed by the sweeper and by operators', () => {
+    expect(assume(cloud.functionSession('SweeperRole'), { tenant: 'acme' })).toBe('assumed');
+    expect(assume({ roleArn: OPERATOR, tags: {} }, { tenant: 'acme' })).toBe('assumed');
+  });
+
+  it('is assumed by nobody else', () => {
+    const others = [
+      STRANGER,
+      'arn:aws:iam::111122223333:role/WorkerRole',
+      'arn:aws:iam::999999999999:role/operator',
+    ];
+    for (const roleArn of others) {
+      expect(assume({ roleArn, tags: {} }, { tenant: 'acme' })).toBe('not allowed');
+      expect(assume({ roleArn, tags: { tenant: 'acme' } }, { tenant: 'acme' })).toBe('not allowed');
+    }
+  });
+
+  it.each<readonly [string, Readonly<Record<string, string>>]>([
+    ['without a tag', {}],
+    ['with another tag alone', { customer: 'acme' }],
+    ['with a tag more', { tenant: 'acme', customer: 'acme' }],
+    ['with the tag in another spelling', { Tenant: 'acme' }],
+    ['with an empty tenant', { tenant: '' }],
+    ['with a tenant inside another', { tenant: 'acme/data' }],
+    ['with a slash at the end', { tenant: 'acme/' }],
+    ['with dots', { tenant: '..' }],
+    ['with a capital letter', { tenant: 'Acme' }],
+    ['with a space', { tenant: 'ac me' }],
+    ['with an underscore', { tenant: 'ac_me' }],
+    ['with a colon', { tenant: 'ac:me' }],
+    ['with a hyphen at the beginning', { tenant: '-acme' }],
+    ['with 64 characters', { tenant: 'a'.repeat(64) }],
+  ])('is not assumed %s', (_, tags) => {
+    expect(assume(worker, tags)).toBe('not allowed');
+  });
+
+  it('is the only one the worker and the sweeper become', () => {
+    for (const role of ['WorkerRole', 'SweeperRole']) {
+      const session = cloud.functionSession(role);
+      expect(cloud.other(session, 'sts:AssumeRole', OPERATOR)).toBe('not allowed');
+      expect(cloud.other(session, 'sts:AssumeRole', cloud.tenantRoleArn)).toBe('allowed');
+    }
+  });
+});
+
+describe('an administrator of the account, who is allowed everything by IAM', { timeout: 60_000 }, () => {
+  const template = synthesize();
+  const administrator = {
+    Admin: { Type: 'AWS::IAM::Role', Properties: {} },
+    AdminPolicy: {
+      Type: 'AWS::IAM::Policy',
+      Properties: {
+        Roles: [{ Ref: 'Admin' }],
+        PolicyDocument: {
+          Version: '2012-10-17',
+          Statement: [{ Effect: 'Allow', Action: '*', Resource: '*' }],
+        },
+      },
+    },
+  };
+  const cloud = deploy({ ...template, Resources: { ...template.Resources, ...administrator } });
+  const session: Session = { roleArn: 'arn:aws:iam::111122223333:role/Admin', tags: { tenant: 'acme' } };
+
+  it('administers the root key', () => {
+    for (const action of ['PutKeyPolicy', 'DescribeKey', 'ScheduleKeyDeletion', 'RotateKeyOnDemand']) {
+      expect(cloud.kms(session, `kms:${action}`, {})).toBe('allowed');
+    }
+  });
+
+  it('does not use it, nor grants its use', () => {
+    for (const action of [
+      'Decrypt',
+      'GenerateDataKey',
+      'Encrypt',
+      'ReEncryptFrom',
+      'ReEncryptTo',
+      'CreateGrant',
+    ]) {
+      expect(cloud.kms(session, `kms:${action}`, encryptionContextOf('acme')), action).toBe('not allowed');
+    }
+  });
+
+  it('does not become a tenant', () => {
+    expect(cloud.assume(session, cloud.tenantRoleArn, { tenant: 'acme' })).toBe('not allowed');
+  });
+
+  it('reads sealed objects, but not without TLS', () => {
+    const key = `${cloud.bucketArn}/tenants/acme/data/x`;
+    expect(cloud.s3(session, 's3:GetObject', key)).toBe('allowed');
+    expect(cloud.s3(session, 's3:GetObject', key, { 'aws:SecureTransport': 'false' })).toBe('denied');
+  });
+});
+
+describe('the root key, to a session of one tenant', { timeout: 60_000 }, () => {
+  const cloud = deploy(synthesize({ formerRootKeyArns: FORMER_KEY }));
+  const acme = tenantSession(cloud, 'acme');
+
+  it('serves for keyrings of its own', () => {
+    for (const action of ['kms:GenerateDataKey', 'kms:Decrypt']) {
+      expect(cloud.kms(acme, action, encryptionContextOf('acme'))).toBe('allowed');
+    }
+  });
+
+  it.each<readonly [string, Readonly<Record<string, string>>]>([
+    ['of another tenant', encryptionContextOf('globex')],
+    ['of a tenant whose name begins the same', encryptionContextOf('acme-2')],
+    [
+      'of no tenant',
+      Object.fromEntries(Object.entries(encryptionContextOf('acme')).filter(([name]) => name !== 'tenant')),
+    ],
+    ['of two tenants', { ...encryptionContextOf('globex'), Tenant: 'acme' }],
+    ['of the tenant in another spelling', { ...encryptionContextOf('acme'), Tenant: 'globex' }],
+    ['of another app', { ...encryptionContextOf('acme'), app: 'another' }],
+    ['of another kind', { ...encryptionContextOf('acme'), kind: 'object' }],
+    ['of another version', { ...encryptionContextOf('acme'), version: '2' }],
+    [
+      'without a keyring id',
+      Object.fromEntries(Object.entries(encryptionContextOf('acme')).filter(([name]) => name !== 'keyring')),
+    ],
+    ['with a pair more', { ...encryptionContextOf('acme'), more: 'x' }],
+    ['without a context', {}],
+  ])('serves for no keyring %s', (_, pairs) => {
+    for (const action of ['kms:GenerateDataKey', 'kms:Decrypt']) {
+      expect(cloud.kms(acme, action, pairs), action).toBe('not allowed');
+    }
+  });
+
+  it('only opens, once it is a former one', () => {
+    expect(cloud.kms(acme, 'kms:Decrypt', encryptionContextOf('acme'), FORMER_KEY)).toBe('allowed');
+    expect(cloud.kms(acme, 'kms:GenerateDataKey', encryptionContextOf('acme'), FORMER_KEY)).toBe(
+      'not allowed',
+    );
+    expect(cloud.kms(acme, 'kms:Decrypt', encryptionContextOf('globex'), FORMER_KEY)).toBe('not allowed');
+  });
+
+  it.each(['Encrypt', 'ReEncryptFrom', 'ReEncryptTo', 'CreateGrant', 'PutKeyPolicy', 'ScheduleKeyDeletion'])(
+    'does not serve for kms:%s',
+    (action) => {
+      expect(cloud.kms(acme, `kms:${action}`, encryptionContextOf('acme'))).toBe('not allowed');
+    },
+  );
+});
