@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { launchMinio, randomCredentials } from '../infra/local/servers/binary.ts';
 import { openMemory } from '../src/open-memory.ts';
 import type { Memory } from '../src/tool/memory-tool.ts';
 import { compareWithFiles, type EditLoad, NO_DISCREPANCY, runEdits } from './support/edit-load.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';
-import { launchMinio, randomCredentials } from './support/servers/binary.ts';
 import { type SpoilableWay, startToxiproxy, type Toxic, type Toxiproxy } from './support/toxiproxy.ts';
 
 /** Each spoils every connection while it lasts. */

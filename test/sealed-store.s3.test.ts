@@ -24,7 +24,7 @@ describeOnS3('a bucket', ['minio'], (server) => {
     const s3 = { endpoint, region, forcePathStyle: true };
     const location = { kind: 's3', bucket: bucket.bucket, prefix: '' } as const;
     // One pool of connections serves all memories of the suite; everything above it is new for each.
-    const base = openBaseStore({ location, s3, credentials });
+    const base = await openBaseStore({ location, s3, credentials });
     const raw = rawStore(bucket);
     return {
       raw,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { S3Server } from '../../infra/local/servers/s3-server.ts';
 import { closingLines, type RunSummary } from './closing-lines.ts';
-import type { S3Server } from './servers/s3-server.ts';
 
 const minio: S3Server = {
   name: 'minio',

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule, Vitest } from 'vitest/node';
-import { type S3Outcome, type S3Server, serverTitle } from './servers/s3-server.ts';
+import { type S3Outcome, type S3Server, serverTitle } from '../../infra/local/servers/s3-server.ts';
 
 /** Counts of one run; `s3` are the tests that ran on a real server. */
 export interface RunSummary {

@@ -7,9 +7,9 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { describe, inject } from 'vitest';
-import { type S3Server, type S3ServerName, serverTitle } from './servers/s3-server.ts';
+import { type S3Server, type S3ServerName, serverTitle } from '../../infra/local/servers/s3-server.ts';
 
-export type { S3Server, S3ServerName } from './servers/s3-server.ts';
+export type { S3Server, S3ServerName } from '../../infra/local/servers/s3-server.ts';
 
 /** The server of that name, or undefined when this run has none. */
 export function findS3Server(name: S3ServerName): S3Server | undefined {

@@ -1,6 +1,19 @@
 import type { TestProject } from 'vitest/node';
-import { locateServers } from './locate.ts';
-import { serverTitle } from './s3-server.ts';
+import { locateServers } from '../../../infra/local/servers/locate.ts';
+import {
+  type FaultPrograms,
+  type S3Outcome,
+  type S3Server,
+  serverTitle,
+} from '../../../infra/local/servers/s3-server.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    faultPrograms: FaultPrograms;
+    s3Servers: readonly S3Server[];
+    s3Outcome: S3Outcome;
+  }
+}
 
 /** Gets the servers before the first s3 suite is collected; the function returned stops them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {

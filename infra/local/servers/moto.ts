@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheDirectory, type Environment, findCommand } from './find-program.ts';
 import { startGuarded } from './guarded-process.ts';
+import type { InstallOptions } from './install-options.ts';
 
 const MOTO_VERSION = '5.2.5';
 const INSTALL_WITHIN_MS = 5 * 60_000;
@@ -21,10 +22,10 @@ export interface MotoServer {
  */
 export async function startMoto(
   env: Environment,
-  say: (line: string) => void,
+  options: InstallOptions,
 ): Promise<MotoServer | { readonly reason: string }> {
   try {
-    const python = await motoPython(env, say);
+    const python = await motoPython(env, options);
     if (typeof python === 'object') return python;
     const { url, stop } = await startGuarded({
       program: python,
@@ -34,6 +35,7 @@ export async function startMoto(
       },
       env: {},
       healthPath: '/moto-api/',
+      signal: options.signal,
     });
     return { endpoint: url, version: MOTO_VERSION, stop };
   } catch (error) {
@@ -44,15 +46,15 @@ export async function startMoto(
 /** The interpreter of the virtual environment that holds moto. */
 async function motoPython(
   env: Environment,
-  say: (line: string) => void,
+  { mayInstall, say, signal }: InstallOptions,
 ): Promise<string | { readonly reason: string }> {
   const cache = cacheDirectory(env);
   const place = join(cache, `moto-${MOTO_VERSION}`);
   const interpreter = join('bin', 'python3');
   if (await exists(join(place, interpreter))) return join(place, interpreter);
-  // 300 MB are more than a newcomer expects of a first test run.
-  if (env['CI'] !== 'true')
-    return { reason: 'moto is not installed; CI=true installs it, once, 300 MB from PyPI' };
+  if (!mayInstall) {
+    return { reason: 'moto is not installed; `npm run cloud` installs it, once, 300 MB from PyPI' };
+  }
   const python = await findCommand(env, 'python3');
   if (python === undefined) return { reason: 'no python3 to run moto with' };
   const run = promisify(execFile);
@@ -64,7 +66,7 @@ async function motoPython(
   const scratch = await mkdtemp(join(cache, 'build-'));
   try {
     say(`installing moto ${MOTO_VERSION} from PyPI, once, about a minute; it is kept in ${place}`);
-    const options = { timeout: INSTALL_WITHIN_MS, maxBuffer: 2 ** 24 };
+    const options = { timeout: INSTALL_WITHIN_MS, maxBuffer: 2 ** 24, ...(signal && { signal }) };
     await run(python, ['-m', 'venv', scratch], options);
     const pip = [
       '-m',

@@ -6,7 +6,7 @@ const MINIO_RELEASE = 'RELEASE.2025-09-07T16-13-09Z';
 
 export const MINIO_IMAGE: string = `quay.io/minio/minio:${MINIO_RELEASE}`;
 
-/** A program for the tests, written in Go, at one version. */
+/** A program written in Go, at one version. */
 export interface GoProgram {
   readonly title: string;
   readonly command: string;

@@ -64,7 +64,11 @@ async function findFaultPrograms(
   return { programs, notes };
 }
 
-async function locateMinio(env: Environment, wanted: string, say: (line: string) => void): Promise<Attempt> {
+export async function locateMinio(
+  env: Environment,
+  wanted: string,
+  say: (line: string) => void,
+): Promise<Attempt> {
   if (/^https?:\/\//.test(wanted)) return useEndpoint(env, wanted);
   if (wanted === 'docker') return startMinioContainer(env, say);
   if (wanted === 'binary') return fromBinary(env, MINIO, { mayBuild: true, say });

@@ -25,11 +25,51 @@ kill "$watcher"
 rm -rf "$directory"
 `;
 
-export interface GuardedProcess {
-  readonly url: string;
+/** A program under the guard. */
+export interface GuardedChild {
+  /** Resolves when the program has ended and its folder is removed. */
+  readonly ended: Promise<void>;
+  /** Ends it, by SIGTERM and five seconds later by SIGKILL. */
   stop(): Promise<void>;
   /** Ends it at once, by SIGKILL. */
   kill(): Promise<void>;
+}
+
+/** Starts a program that ends with this process, whatever becomes of this process, and removes `directory` then. */
+export function spawnGuarded(options: {
+  readonly program: string;
+  readonly arguments: readonly string[];
+  readonly env: Environment;
+  readonly directory: string;
+  readonly onOutput: (chunk: Buffer) => void;
+}): GuardedChild {
+  const { directory, onOutput } = options;
+  const child = spawn('sh', ['-c', GUARD, 'sh', directory, options.program, ...options.arguments], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], HOME: directory, ...options.env },
+  });
+  child.stdout.on('data', onOutput);
+  child.stderr.on('data', onOutput);
+  child.stdin.on('error', () => {});
+  const ended = once(child, 'exit').then(() => {});
+  return {
+    ended,
+    async stop() {
+      child.stdin.end();
+      await ended;
+    },
+    async kill() {
+      // The whole group: the shell, its watcher and the program.
+      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+      await ended;
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface GuardedProcess extends Omit<GuardedChild, 'ended'> {
+  readonly url: string;
 }
 
 /**
@@ -42,39 +82,27 @@ export async function startGuarded(options: {
   readonly env: Environment;
   readonly healthPath: string;
   readonly address?: string;
+  /** Ends the waiting, and the server. */
+  readonly signal?: AbortSignal | undefined;
 }): Promise<GuardedProcess> {
   const directory = await mkdtemp(join(tmpdir(), 'sealed-memory-test-'));
   const address = options.address ?? `127.0.0.1:${await freePort()}`;
-  const child = spawn(
-    'sh',
-    ['-c', GUARD, 'sh', directory, options.program, ...options.arguments({ address, directory })],
-    {
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'], HOME: directory, ...options.env },
-    },
-  );
   let output = '';
-  const keep = (chunk: Buffer) => {
-    output = (output + chunk.toString()).slice(-2000);
-  };
-  child.stdout.on('data', keep);
-  child.stderr.on('data', keep);
-  child.stdin.on('error', () => {});
-  const ended = once(child, 'exit');
-  const stop = async () => {
-    child.stdin.end();
-    await ended;
-  };
-  const kill = async () => {
-    // The whole group: the shell, its watcher and the server.
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    await ended;
-    await rm(directory, { recursive: true, force: true });
-  };
+  let hasEnded = false;
+  const { ended, stop, kill } = spawnGuarded({
+    ...options,
+    arguments: options.arguments({ address, directory }),
+    directory,
+    onOutput(chunk) {
+      output = (output + chunk.toString()).slice(-2000);
+    },
+  });
+  void ended.then(() => {
+    hasEnded = true;
+  });
   const deadline = Date.now() + START_WITHIN_MS;
   while (!(await answers(`http://${address}${options.healthPath}`))) {
-    if (child.exitCode !== null || Date.now() > deadline) {
+    if (hasEnded || options.signal?.aborted || Date.now() > deadline) {
       await stop();
       throw new Error(`it did not start: ${output.trim().split('\n').slice(-3).join(' ')}`);
     }
@@ -93,7 +121,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -39,14 +39,6 @@ export interface FaultPrograms {
   readonly minio?: string;
 }
 
-declare module 'vitest' {
-  export interface ProvidedContext {
-    faultPrograms: FaultPrograms;
-    s3Servers: readonly S3Server[];
-    s3Outcome: S3Outcome;
-  }
-}
-
 export function serverTitle(name: S3ServerName): string {
   return name === 'minio' ? 'MinIO' : 'VersityGW';
 }

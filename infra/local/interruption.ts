@@ -1,0 +1,33 @@
+/** Aborted by Ctrl-C and SIGTERM, which set the exit code. A second one ends the process at once. */
+export function onInterruption(): AbortSignal {
+  const interruption = new AbortController();
+  for (const [name, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    process.once(name, () => {
+      process.exitCode = code;
+      interruption.abort();
+    });
+  }
+  return interruption.signal;
+}
+
+/** Runs to the end or the interruption; what went wrong is one sentence and exit code 1. */
+export async function runUntil(
+  signal: AbortSignal,
+  main: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  // An abort signal alone does not keep the process up.
+  const upright = setInterval(() => {}, 60_000);
+  try {
+    await main(signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    const sentence = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`cloud: ${sentence.replaceAll(/\s+/g, ' ')}\n`);
+    process.exitCode = 1;
+  } finally {
+    clearInterval(upright);
+  }
+}

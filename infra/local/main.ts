@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { quitQuietlyWithoutReader } from '../../examples/demo/process.ts';
+import { block } from '../../examples/demo/screen.ts';
+import { startScriptedClaude } from '../../examples/scripted-claude/server.ts';
+import { startCloud } from './cloud.ts';
+import { onInterruption, runUntil } from './interruption.ts';
+import { startLocalFunctions } from './local-function.ts';
+import { takeNotes } from './note-taker.ts';
+import { getMinio, getPieces } from './pieces.ts';
+import { giveTour } from './tour.ts';
+
+const HELP = `npm run cloud [-- --keep] [-- --log]
+
+Starts the deployment of infra/ on this machine: MinIO for S3, moto for SQS, KMS and Secrets Manager, and the worker's
+bundle under AWS's own runtime client. Sends turns of three tenants and shows the conversations, the receipts and
+what the bucket holds. Claude is a script; with ANTHROPIC_API_KEY set it is Claude itself.
+
+  --keep   goes on until Ctrl-C, for turns of your own
+  --log    shows what the worker logs
+  --help   shows this
+
+What is missing is installed once into a cache folder: moto with Python's venv, the runtime client with npm, cmake,
+g++, make, autoconf, automake and libtool, MinIO with Docker or Go.
+`;
+
+async function main(signal: AbortSignal): Promise<void> {
+  const { values } = parseArgs({
+    options: { keep: { type: 'boolean' }, log: { type: 'boolean' }, help: { type: 'boolean' } },
+  });
+  if (values.help) return print(HELP);
+  const say = (line: string): void => print(`${line}\n`);
+  const install = { mayInstall: true, say, signal };
+  await using stack = new AsyncDisposableStack();
+  const found = await getMinio(process.env, install);
+  if ('reason' in found) throw new Error(found.reason);
+  stack.defer(found.stop);
+  signal.throwIfAborted();
+  const pieces = await getPieces(process.env, found.minio, install);
+  if ('reasons' in pieces) throw new Error(pieces.reasons.join('; '));
+  stack.use(pieces);
+  signal.throwIfAborted();
+
+  const { minio, moto } = pieces;
+  const apiKey = process.env['ANTHROPIC_API_KEY'];
+  const scripted = apiKey ? undefined : stack.use(await startScriptedClaude({ play: takeNotes }));
+  const url = scripted?.url ?? process.env['ANTHROPIC_BASE_URL'];
+  const lines: string[] = [];
+  const onLine = (line: string): void => {
+    lines.push(line);
+    if (values.log) process.stderr.write(`${line}\n`);
+  };
+  const times = { timeoutSeconds: 120, maxConcurrency: 4 } as const;
+  const cloud = stack.use(
+    await startCloud({
+      ...{ minio, moto, ...times },
+      claude: { apiKey: apiKey ?? 'scripted', ...(url !== undefined && { url }) },
+      startFunctions: (env) =>
+        startLocalFunctions({ ...pieces, ...times, env, region: minio.region, onLine }),
+      onError: (error) => onLine(`event source: ${error instanceof Error ? error.message : error}`),
+    }),
+  );
+  const claude = scripted ? 'a script, as ANTHROPIC_API_KEY is not set' : 'Claude itself';
+  print(
+    block([
+      { text: 'The deployment, on this machine.\n', style: 'bold' },
+      { text: `Claude   ${claude}`, hang: 9 },
+      { text: `S3, STS  MinIO ${minio.version} (${minio.how})`, hang: 9 },
+      { text: `SQS, KMS moto at ${moto}`, hang: 9 },
+      { text: 'Worker   the bundle of infra/worker, under aws-lambda-ric', hang: 9 },
+    ]),
+  );
+  const holds = await giveTour({
+    ...{ cloud, minio, moto, signal, print },
+    claudeRequests: () => claudeRequests(lines),
+  });
+  if (!holds) process.exitCode = 1;
+  if (!values.keep) return;
+  const { turns, replies, deadLetters, bucketName } = cloud.resources;
+  print(
+    block([
+      {
+        text: '\nGoing on until Ctrl-C. Credentials of both servers: any for moto, these for MinIO.',
+        style: 'bold',
+      },
+      { text: `turns    ${turns.url}`, hang: 9 },
+      { text: `replies  ${replies.url}`, hang: 9 },
+      { text: `dead     ${deadLetters.url}`, hang: 9 },
+      { text: `bucket   ${bucketName} at ${minio.endpoint}`, hang: 9 },
+      {
+        text: `         AWS_ACCESS_KEY_ID=${minio.accessKeyId} AWS_SECRET_ACCESS_KEY=${minio.secretAccessKey}`,
+      },
+      {
+        text: `A turn: aws sqs send-message --endpoint-url ${moto} --queue-url ${turns.url} --message-body`,
+        hang: 8,
+      },
+      { text: `'{"tenant":"acme","turn":"my-first","prompt":"What have I asked you to keep?"}'`, indent: 8 },
+    ]),
+  );
+  if (!signal.aborted) await once(signal, 'abort');
+}
+
+/** By the worker's own log. */
+function claudeRequests(lines: readonly string[]): number {
+  return lines
+    .map((line) => /"claudeRequests":(\d+)/.exec(line)?.[1])
+    .reduce((sum, count) => sum + Number(count ?? 0), 0);
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}
+
+quitQuietlyWithoutReader();
+await runUntil(onInterruption(), main);

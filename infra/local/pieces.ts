@@ -1,0 +1,60 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundle, WORKER_ENTRY } from '../bundle.ts';
+import type { Environment } from './servers/find-program.ts';
+import type { InstallOptions } from './servers/install-options.ts';
+import { locateMinio } from './servers/locate.ts';
+import { startMoto } from './servers/moto.ts';
+import { findRuntimeClient } from './servers/runtime-client.ts';
+import type { S3Server } from './servers/s3-server.ts';
+
+/** What the cloud on one machine is put together from. */
+export interface Pieces extends AsyncDisposable {
+  readonly minio: S3Server;
+  /** Endpoint of moto. */
+  readonly moto: string;
+  readonly runtimeClient: string;
+  /** The folder of a bundle made just now. */
+  readonly bundle: string;
+}
+
+/**
+ * Everything but MinIO, or one sentence for each piece that is not to be had here.
+ *
+ * @throws the signal's reason when it is aborted meanwhile.
+ */
+export async function getPieces(
+  env: Environment,
+  minio: S3Server,
+  options: InstallOptions,
+): Promise<Pieces | { readonly reasons: readonly string[] }> {
+  const stack = new AsyncDisposableStack();
+  // One after the other: both installations want the whole machine.
+  const client = await findRuntimeClient(env, options);
+  options.signal?.throwIfAborted();
+  const moto = await startMoto(env, options);
+  if ('stop' in moto) stack.defer(moto.stop);
+  if ('reason' in client || 'reason' in moto) {
+    await stack.disposeAsync();
+    return { reasons: [client, moto].flatMap((piece) => ('reason' in piece ? [piece.reason] : [])) };
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'sealed-memory-bundle-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  await bundle({ entry: WORKER_ENTRY, folder });
+  return {
+    ...{ minio, moto: moto.endpoint, runtimeClient: client.script, bundle: folder },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** MinIO as the tests find it; an endpoint that somebody else runs is not asked for session policies. */
+export async function getMinio(
+  env: Environment,
+  { say }: InstallOptions,
+): Promise<{ readonly minio: S3Server; stop(): Promise<void> } | { readonly reason: string }> {
+  const wanted = env['TEST_S3'] === 'docker' || env['TEST_S3'] === 'binary' ? env['TEST_S3'] : '';
+  const attempt = await locateMinio(env, wanted, say);
+  if ('reason' in attempt) return { reason: `MinIO: ${attempt.reason}` };
+  return { minio: attempt.running.server, stop: attempt.running.stop };
+}

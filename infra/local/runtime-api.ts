@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+
+/** What a function answered instead of a result, or what became of its process. */
+export class FunctionError extends Error {
+  override readonly name = 'FunctionError';
+  /** The name of the error that the handler threw; `Runtime.*` where the runtime itself failed. */
+  readonly type: string;
+
+  constructor(type: string, message: string) {
+    super(`${type}: ${message}`);
+    this.type = type;
+  }
+}
+
+/** Lambda's side of the interface between it and a runtime, for one process that works on one event at a time. */
+export interface RuntimeApi extends AsyncDisposable {
+  /** As `AWS_LAMBDA_RUNTIME_API` takes it. */
+  readonly address: string;
+  /** Resolves when the process has loaded the function. @throws FunctionError when it could not. */
+  readonly ready: Promise<void>;
+  /**
+   * Hands an event to the process when it asks for the next one. The time until `deadline`, in milliseconds since the
+   * epoch, is what the handler is told. @throws FunctionError.
+   */
+  invoke(event: unknown, deadline: number): Promise<unknown>;
+  /** The process is no more: what it was working on has failed. */
+  fail(error: FunctionError): void;
+}
+
+interface Invocation {
+  readonly id: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: FunctionError) => void;
+}
+
+const VERSION = '/2018-06-01/runtime';
+
+export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> {
+  let waiting: Invocation | undefined;
+  let working: Invocation | undefined;
+  let asking: ServerResponse | undefined;
+  let broken: FunctionError | undefined;
+  const ready = Promise.withResolvers<void>();
+  ready.promise.catch(() => {});
+
+  const handOver = (): void => {
+    if (waiting === undefined || asking === undefined) return;
+    working = waiting;
+    asking.writeHead(200, { 'content-type': 'application/json', ...working.headers });
+    asking.end(working.body);
+    waiting = asking = undefined;
+  };
+  const fail = (error: FunctionError): void => {
+    broken = error;
+    ready.reject(error);
+    for (const invocation of [waiting, working]) invocation?.reject(error);
+    waiting = working = undefined;
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readText(request);
+    const what = `${request.method} ${request.url?.replace(`/${working?.id}/`, '/{id}/')}`;
+    switch (what) {
+      case `GET ${VERSION}/invocation/next`:
+        ready.resolve();
+        asking = response;
+        response.once('close', () => {
+          if (asking === response) asking = undefined;
+        });
+        handOver();
+        return;
+      case `POST ${VERSION}/invocation/{id}/response`:
+        working?.resolve(body === '' ? undefined : JSON.parse(body));
+        break;
+      case `POST ${VERSION}/invocation/{id}/error`:
+        working?.reject(readError(body));
+        break;
+      case `POST ${VERSION}/init/error`:
+        fail(readError(body));
+        break;
+      default:
+        response.writeHead(404, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ errorType: 'InvalidRequest', errorMessage: `nothing at ${what}` }));
+        return;
+    }
+    working = undefined;
+    response.writeHead(202, { 'content-type': 'application/json' });
+    response.end('{"status":"OK"}');
+  };
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ready: ready.promise,
+    fail,
+    invoke(event, deadline) {
+      return new Promise((resolve, reject) => {
+        if (broken !== undefined) return reject(broken);
+        const id = randomUUID();
+        const headers = {
+          'lambda-runtime-aws-request-id': id,
+          'lambda-runtime-deadline-ms': String(deadline),
+          'lambda-runtime-invoked-function-arn': functionArn,
+        };
+        waiting = { id, headers, body: JSON.stringify(event), resolve, reject };
+        handOver();
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function readError(body: string): FunctionError {
+  try {
+    const { errorType, errorMessage } = JSON.parse(body) as Readonly<Record<string, unknown>>;
+    return new FunctionError(String(errorType ?? 'Error'), String(errorMessage ?? ''));
+  } catch {
+    return new FunctionError('Runtime.UnreadableError', 'the runtime reported an error that is no JSON');
+  }
+}

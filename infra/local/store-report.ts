@@ -1,0 +1,84 @@
+import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
+import { openTenant } from '../../src/open-memory.ts';
+import { parseClassKey } from '../../src/sealing/object-keys.ts';
+import type { OpenVault } from '../../src/vault/context.ts';
+import { listRecords } from '../../src/vault/list-records.ts';
+import { decodeFields, readRecord } from '../../src/vault/sealed-record.ts';
+import type { Cloud } from './cloud.ts';
+import { MOTO_CREDENTIALS, openMinio } from './resources.ts';
+import type { S3Server } from './servers/s3-server.ts';
+
+/** Where a store is looked into, with all rights on it. */
+export interface StorePlace {
+  readonly cloud: Pick<Cloud, 'resources' | 'storeUrl'>;
+  readonly minio: S3Server;
+  /** Endpoint of moto, which holds the root key. */
+  readonly moto: string;
+}
+
+/** An object as anybody sees it who may read the bucket and has no key. */
+export interface RawObject {
+  readonly key: string;
+  readonly body: Uint8Array;
+}
+
+const RECEIPT_BYTES = 1_024;
+
+/** Every object of the bucket, in the store's order. */
+export async function readBucket({ cloud, minio }: StorePlace): Promise<readonly RawObject[]> {
+  const client = openMinio(minio);
+  const Bucket = cloud.resources.bucketName;
+  try {
+    const keys: string[] = [];
+    for (let from: string | undefined; ; ) {
+      const page = await client.send(new ListObjectsV2Command({ Bucket, ContinuationToken: from }));
+      keys.push(...(page.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [Key])));
+      from = page.NextContinuationToken;
+      if (from === undefined) break;
+    }
+    const objects: RawObject[] = [];
+    for (const Key of keys) {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket, Key }));
+      objects.push({ key: Key, body: (await Body?.transformToByteArray()) ?? new Uint8Array() });
+    }
+    return objects;
+  } finally {
+    client.destroy();
+  }
+}
+
+/** The states of one tenant's receipts, and how many answers lie beside them. */
+export async function readReceipts(
+  { cloud, minio, moto }: StorePlace,
+  tenant: string,
+): Promise<{ readonly states: readonly string[]; readonly answers: number }> {
+  const { endpoint, region, accessKeyId, secretAccessKey } = minio;
+  const { parts, close } = await openTenant({
+    store: cloud.storeUrl,
+    tenant,
+    rootKey: kmsRootKey({
+      keyArn: cloud.resources.rootKeyArn,
+      endpoint: moto,
+      credentials: MOTO_CREDENTIALS,
+    }),
+    s3: { endpoint, region, forcePathStyle: true },
+    credentials: { accessKeyId, secretAccessKey },
+  });
+  try {
+    const keyring = await parts.keyrings.load();
+    if (keyring === undefined) return { states: [], answers: 0 };
+    const vault: OpenVault = { ...parts.context, keyring, signal: undefined };
+    const { records } = await listRecords(vault);
+    const states: string[] = [];
+    for (const { cls, object } of records) {
+      const id = cls === 'receipts' ? parseClassKey(vault.layout, object.key)?.id : undefined;
+      if (id === undefined) continue;
+      const record = await readRecord(vault, { cls: 'receipts', id, maxBytes: RECEIPT_BYTES });
+      states.push(String((record && decodeFields(record.content))?.['state']));
+    }
+    return { states, answers: records.filter(({ cls }) => cls === 'answers').length };
+  } finally {
+    await close();
+  }
+}

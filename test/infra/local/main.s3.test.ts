@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { localPieces } from '../../support/local-pieces.ts';
+
+const MAIN = fileURLToPath(new URL('../../../infra/local/main.ts', import.meta.url));
+
+// Asked for once here, so that a run without them says so, and CI fails.
+const pieces = await localPieces();
+await pieces?.[Symbol.asyncDispose]();
+
+/** Processes that were started with the folder in their environment. */
+function processesIn(folder: string): readonly string[] {
+  return readdirSync('/proc').filter((id) => {
+    if (!/^\d+$/.test(id)) return false;
+    try {
+      return readFileSync(`/proc/${id}/environ`, 'latin1').includes(folder);
+    } catch {
+      return false;
+    }
+  });
+}
+
+function runCloud(arguments_: readonly string[], folder: string) {
+  const { ANTHROPIC_API_KEY: _, ...env } = process.env;
+  return spawn(process.execPath, [MAIN, ...arguments_], { env: { ...env, TMPDIR: folder } });
+}
+
+/** A container's guard may end a moment after the program. */
+async function expectNothingLeft(folder: string): Promise<void> {
+  await expect.poll(() => processesIn(folder), { timeout: 5_000 }).toEqual([]);
+  const names = await readdir(folder);
+  expect(names.filter((name) => name.startsWith('sealed-memory'))).toEqual([]);
+}
+
+describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'cloud-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('shows conversations, receipts and ciphertext of three tenants, and ends', async () => {
+    const child = runCloud([], folder);
+    const output = text(child.stdout);
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    const shown = await output;
+    for (const tenant of ['acme', 'globex', 'initech']) {
+      expect(shown).toContain(`── Tenant ${tenant} `);
+      expect(shown).toMatch(new RegExp(`^ +\\d+ {2}…[0-9a-f]{8} {2}local/keyrings/${tenant}$`, 'm'));
+    }
+    expect(shown.match(/^receipts: done, done; sealed answers: 2$/gm)).toHaveLength(3);
+    expect(shown.match(/^checked: /gm)).toHaveLength(3);
+    expect(shown).not.toContain('NOT TRUE');
+    await expectNothingLeft(folder);
+  });
+
+  it.each([0, 3_000])(
+    'stops all it started when it is interrupted while it starts, %d ms in',
+    async (milliseconds) => {
+      const child = runCloud(['--keep'], folder);
+      await expect.poll(() => processesIn(folder).length, { timeout: 30_000 }).toBeGreaterThan(1);
+      await sleep(milliseconds);
+      child.kill('SIGINT');
+      expect(await once(child, 'exit')).toEqual([130, null]);
+      await expectNothingLeft(folder);
+    },
+  );
+
+  it('goes on with --keep, until Ctrl-C', async () => {
+    const child = runCloud(['--keep'], folder);
+    let shown = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString();
+    });
+    await expect.poll(() => shown, { timeout: 120_000 }).toContain('Going on until Ctrl-C');
+    expect(child.exitCode).toBeNull();
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([130, null]);
+    await expectNothingLeft(folder);
+  });
+});
+
+it('says what it does when asked for help', async () => {
+  const child = spawn(process.execPath, [MAIN, '--help']);
+  expect(await text(child.stdout)).toContain('--keep');
+  expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
+});
