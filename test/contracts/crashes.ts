@@ -9,6 +9,7 @@ import {
   boundariesOf,
   type CrashChild,
   describeBoundary,
+  type Fate,
   startCrashChild,
 } from '../support/crash-child.ts';
 
@@ -176,11 +177,6 @@ export function describeCrashes(title: string, newSite: (tenant: string) => Cras
       expect(await treeOf(site)).toEqual({ ...BESIDE, ...filesIn(TO), ...filesIn(loser) });
     });
   });
-}
-
-interface Fate {
-  readonly signal: 'SIGKILL' | 'SIGSTOP';
-  readonly at: Boundary;
 }
 
 interface Halted {

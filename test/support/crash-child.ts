@@ -2,8 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { LifecycleTask } from './lifecycle-task.ts';
 
-const PROCESS = fileURLToPath(new URL('crash-process.ts', import.meta.url));
+const COMMAND_PROCESS = fileURLToPath(new URL('crash-process.ts', import.meta.url));
+const LIFECYCLE_PROCESS = fileURLToPath(new URL('lifecycle-process.ts', import.meta.url));
 
 /** A place between two requests of a process. */
 export interface Boundary {
@@ -14,12 +16,25 @@ export interface Boundary {
   readonly name: string;
 }
 
-export interface ChildTask {
+/** What a process does to itself, and where. */
+export interface Fate {
+  readonly signal: 'SIGKILL' | 'SIGSTOP';
+  readonly at: Boundary;
+}
+
+interface ChildLife {
   readonly env: Readonly<Record<string, string>>;
+  /** It lives to its end unless given. */
+  readonly fate?: Fate | undefined;
+}
+
+export interface ChildTask extends ChildLife {
   /** A command of the memory tool. */
   readonly command: unknown;
-  /** What the process does to itself, and where; nothing unless given. */
-  readonly fate?: { readonly signal: 'SIGKILL' | 'SIGSTOP'; readonly at: Boundary };
+}
+
+export interface LifecycleChildTask extends ChildLife {
+  readonly task: LifecycleTask;
 }
 
 export interface ChildEnd {
@@ -44,10 +59,19 @@ export interface CrashChild {
 }
 
 /** Starts a process of its own that executes one command. */
-export function startCrashChild({ env, command, fate }: ChildTask): CrashChild {
+export function startCrashChild({ command, ...life }: ChildTask): CrashChild {
+  return start([COMMAND_PROCESS, JSON.stringify(command)], life);
+}
+
+/** Starts a process of its own that runs one verb of a tenant's lifecycle. */
+export function startLifecycleChild({ task, ...life }: LifecycleChildTask): CrashChild {
+  return start([LIFECYCLE_PROCESS, JSON.stringify(task)], life);
+}
+
+function start(program: readonly string[], { env, fate }: ChildLife): CrashChild {
   const { signal, at } = fate ?? {};
   const fateArguments = at === undefined ? [] : [String(signal), String(at.request), at.side];
-  const child = spawn(process.execPath, [PROCESS, JSON.stringify(command), ...fateArguments], {
+  const child = spawn(process.execPath, [...program, ...fateArguments], {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -69,8 +93,7 @@ export function startCrashChild({ env, command, fate }: ChildTask): CrashChild {
 async function endOf(child: ChildProcess, lines: readonly string[]): Promise<ChildEnd> {
   const [, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   const last = lines.findLast((line) => line.startsWith('{'));
-  if (signal === null && last === undefined)
-    throw new Error('the process failed before it executed its command');
+  if (signal === null && last === undefined) throw new Error('the process failed before it was done');
   return { signal, report: last === undefined ? undefined : JSON.parse(last) };
 }
 
@@ -79,14 +102,15 @@ async function endOf(child: ChildProcess, lines: readonly string[]): Promise<Chi
  * dies after the change before it.
  */
 export function boundariesOf(requests: readonly string[]): readonly Boundary[] {
-  return requests.flatMap((name, i) => {
-    if (!/^(put|delete) /.test(name)) return [];
-    const request = i + 1;
-    return [
-      { request, side: 'before', name },
-      { request, side: 'after', name },
-    ];
-  });
+  return everyBoundaryOf(requests).filter(({ name }) => /^(put|delete) /.test(name));
+}
+
+/** Both sides of every request. */
+export function everyBoundaryOf(requests: readonly string[]): readonly Boundary[] {
+  return requests.flatMap((name, i) => [
+    { request: i + 1, side: 'before', name },
+    { request: i + 1, side: 'after', name },
+  ]);
 }
 
 export function describeBoundary({ request, side, name }: Boundary): string {

@@ -1,0 +1,27 @@
+import { MemoryError } from '../../src/errors.ts';
+import type { Around } from './intercepted-store.ts';
+
+/** Where a process dies: after so many requests, with the next one neither sent nor answered, or sent only. */
+export interface Death {
+  readonly after: number;
+  readonly reaches: boolean;
+}
+
+/** Every place up to `requests` where a process can die between its requests and their answers. */
+export function everyDeath(requests: number): readonly Death[] {
+  return Array.from({ length: requests }, (_, after) => [
+    { after, reaches: false },
+    { after, reaches: true },
+  ]).flat();
+}
+
+/** The requests of a process that dies there: none after that one gets through, and none gets an answer. */
+export function dieAt({ after, reaches }: Death): Around {
+  let sent = 0;
+  return async (_, proceed) => {
+    sent += 1;
+    if (sent <= after) return proceed();
+    if (sent === after + 1 && reaches) await proceed();
+    throw new MemoryError('aborted', 'the process is dead');
+  };
+}

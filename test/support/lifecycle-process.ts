@@ -1,0 +1,67 @@
+import { writeSync } from 'node:fs';
+import { MemoryError } from '../../src/errors.ts';
+import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
+import { restoreTree } from '../../src/lifecycle/restore.ts';
+import { rewrapRoot } from '../../src/lifecycle/rewrap-root.ts';
+import { rotateKey } from '../../src/lifecycle/rotate.ts';
+import { shredTenant } from '../../src/lifecycle/shred.ts';
+import { sweepKeys } from '../../src/lifecycle/sweep.ts';
+import { readSettings } from '../../src/memory-options.ts';
+import { wireTenant } from '../../src/open-memory.ts';
+import { openFatedStore } from './fated-store.ts';
+import type { Around } from './intercepted-store.ts';
+import type { LifecycleTask } from './lifecycle-task.ts';
+
+// node lifecycle-process.ts TASK [ACTION REQUEST SIDE]: runs one verb on the tenant of the environment, as
+// crash-process.ts a command. Prints at the end, as JSON, its requests and the verb's report, or its failure's code.
+
+const [text = '', ...fate] = process.argv.slice(2);
+const task: LifecycleTask = JSON.parse(text);
+const settings = readSettings({});
+const { tenant } = settings.config;
+if (tenant === undefined) throw new Error('SEALED_MEMORY_TENANT is not set');
+const { base, requests } = openFatedStore({ settings, fate, around: agedBy(task.aheadMs ?? 0) });
+const { context, rootKeys, versions, verify } = await wireTenant({ options: {}, settings, base, tenant });
+const { store, layout, clock, random, pause } = context;
+const editor = createKeyringEditor({ store, layout, rootKeys, clock, random });
+
+let [content, code]: [unknown, string | undefined] = [undefined, undefined];
+try {
+  content = await run();
+} catch (error) {
+  if (!(error instanceof MemoryError)) throw error;
+  code = error.code;
+}
+writeSync(1, `${JSON.stringify({ requests, content, code })}\n`);
+process.exit(0);
+
+async function run(): Promise<unknown> {
+  switch (task.verb) {
+    case 'rotate':
+      return rotateKey({ editor, clock, random }, task);
+    case 'sweep':
+      return sweepKeys(context, { editor, ...task });
+    case 'rewrap-root':
+      return rewrapRoot({ editor, rootKeys });
+    case 'shred':
+      return shredTenant({ store, layout, versions, clock, pause }, task);
+    case 'verify':
+      return verify(task);
+    case 'restore':
+      return restoreTree(context, task);
+  }
+}
+
+/** Everything in the store is older by so much than it is. */
+function agedBy(ms: number): Around {
+  return async (_, proceed) => aged(await proceed(), ms);
+}
+
+function aged<T>(answer: T, ms: number): T {
+  if (typeof answer !== 'object' || answer === null) return answer;
+  if ('value' in answer) return { ...answer, value: aged(answer.value, ms) };
+  if ('servedAt' in answer && typeof answer.servedAt === 'number') {
+    return { ...answer, servedAt: answer.servedAt + ms };
+  }
+  return answer;
+}

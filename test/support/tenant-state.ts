@@ -1,0 +1,97 @@
+import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
+import { type KeyStatus, readKeyStatus } from '../../src/lifecycle/key-status.ts';
+import type { MemoryOptions } from '../../src/memory-options.ts';
+import { openTenant, type TenantParts } from '../../src/open-memory.ts';
+import { toBase64url } from '../../src/sealing/base64.ts';
+import { readHeader } from '../../src/sealing/header.ts';
+import { open } from '../../src/sealing/sealed-object.ts';
+import type { OpenVault } from '../../src/vault/context.ts';
+import { listRecords } from '../../src/vault/list-records.ts';
+import type { Finding } from '../../src/vault/verify.ts';
+
+/** One object that a tenant has sealed, whatever its class. */
+export interface SealedRecord {
+  readonly keyVersion: number | undefined;
+  readonly text: string;
+  readonly mtime: number;
+  readonly origin: string;
+  readonly contentId: string;
+}
+
+/** What a process that knows nothing finds of a tenant. */
+export interface TenantState {
+  readonly epoch: number;
+  /** Of the root key that wraps the keyring. */
+  readonly rootId: string;
+  /** Versions, the active one last. */
+  readonly keys: readonly number[];
+  /** By logical name. */
+  readonly records: Readonly<Record<string, SealedRecord>>;
+  /** The files with their texts, as commands read them. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly findings: readonly Finding[];
+}
+
+/** Opens the tenant for this alone. */
+export async function withTenant<T>(
+  options: MemoryOptions,
+  work: (parts: TenantParts) => Promise<T>,
+): Promise<T> {
+  const { parts, close } = await openTenant(options);
+  try {
+    return await work(parts);
+  } finally {
+    await close();
+  }
+}
+
+/** Reads all that a tenant has, and the keyring past every cache. */
+export async function stateOf(options: MemoryOptions): Promise<TenantState> {
+  return withTenant(options, async (parts) => {
+    const status = await keyStatusOf(parts);
+    if (status.state !== 'open') throw new Error(`the keyring is ${status.state}`);
+    const vault = await vaultOf(parts);
+    const records: Record<string, SealedRecord> = {};
+    const files: Record<string, string> = {};
+    const listed = await listRecords(vault);
+    for (const record of listed.records) {
+      const { name, object } = record;
+      const stored = await vault.store.get(object.key);
+      if (typeof stored !== 'object') throw new Error(`${name} is gone`);
+      records[name] = read(vault, name, stored.body);
+      if (record.cls !== 'data') continue;
+      files[name] = new TextDecoder().decode(await parts.vault.read(record.path));
+    }
+    const { findings } = await parts.verify();
+    const { epoch, rootId, keys } = status;
+    return { epoch, rootId, keys: keys.map(({ version }) => version), records, files, findings };
+  });
+}
+
+export async function keyStatusOf({ context, rootKeys }: TenantParts): Promise<KeyStatus> {
+  const { store, layout, clock, random } = context;
+  const editor = createKeyringEditor({ store, layout, rootKeys, clock, random });
+  return readKeyStatus({ store, layout, rootKeys, editor });
+}
+
+export async function vaultOf({ context }: TenantParts): Promise<OpenVault> {
+  const keyring = await context.keyrings.load();
+  if (keyring === undefined) throw new Error('there is no keyring');
+  return { ...context, keyring, signal: undefined };
+}
+
+function read(
+  { keyring: { keys } }: OpenVault,
+  name: Parameters<typeof open>[0]['name'],
+  object: Uint8Array,
+) {
+  const { content, mtime, origin, contentId } = open({ keys, name, object });
+  const header = readHeader(object);
+  return {
+    keyVersion: header && keys.find(header.keyId)?.version,
+    text: new TextDecoder().decode(content),
+    mtime,
+    origin: toBase64url(origin),
+    contentId: toBase64url(contentId),
+  };
+}
