@@ -1,7 +1,8 @@
 import { commands } from './commands.ts';
 import { crypto } from './crypto.ts';
+import { start } from './start.ts';
 
-const SUITES = { crypto, commands } as const;
+const SUITES = { crypto, commands, start } as const;
 type SuiteName = keyof typeof SUITES;
 
 const wanted = process.argv.slice(2);

@@ -2,7 +2,11 @@
 import type * as library from './index.ts' with { 'resolution-mode': 'import' };
 
 export type {
+  AdminSweepOptions,
   ExecuteOptions,
+  KeyStatus,
+  KeyVersion,
+  KeyVersionUse,
   Logger,
   Memory,
   MemoryErrorCode,
@@ -11,13 +15,32 @@ export type {
   MemoryResult,
   ObjectStore,
   PoolOpenOptions,
+  PoolOptions,
+  RestoreFinding,
+  RestoreReport,
+  RestoreRequest,
   RetryAdvice,
+  RewrapOptions,
+  Rewrapping,
   RootKey,
   RootKeyInput,
+  RotateOptions,
+  Rotation,
+  ShredOptions,
+  ShredProgress,
+  ShredReport,
+  SweepProblem,
+  SweepProgress,
+  SweepReport,
+  TenantAdmin,
+  VerbOptions,
+  Verification,
+  VerifyOptions,
 } from './index.ts' with { 'resolution-mode': 'import' };
 export type MemoryError = library.MemoryError;
 export declare const MemoryError: typeof library.MemoryError;
 export declare const openMemory: typeof library.openMemory;
+export declare const openAdmin: typeof library.openAdmin;
 export declare const createMemoryPool: typeof library.createMemoryPool;
 
 const esm = require('./index.js') as typeof library;
@@ -26,6 +49,6 @@ const { ToolError: toolError } =
   require('@anthropic-ai/sdk/lib/tools/ToolError') as typeof import('@anthropic-ai/sdk/lib/tools/ToolError');
 
 exports.MemoryError = esm.MemoryError;
+exports.openAdmin = esm.openAdmin;
 exports.openMemory = (options?: library.MemoryOptions) => esm.openMemory({ toolError, ...options });
-exports.createMemoryPool = (options?: Omit<library.MemoryOptions, 'tenant'>) =>
-  esm.createMemoryPool({ toolError, ...options });
+exports.createMemoryPool = (options?: library.PoolOptions) => esm.createMemoryPool({ toolError, ...options });

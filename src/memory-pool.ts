@@ -1,13 +1,30 @@
+import type { AwsCredentials, BaseStore } from './base-store.ts';
 import { MemoryError } from './errors.ts';
+import type { ExpiryOptions, TenantExpiry } from './lifecycle/expire.ts';
+import { listTenants } from './list-tenants.ts';
 import { type MemoryOptions, readSettings } from './memory-options.ts';
 import { openStoreOf, type TenantParts, wireTenant } from './open-memory.ts';
-import type { AwsCredentials, BaseStore } from './open-object-store.ts';
 import { parseTenantId, type TenantId } from './sealing/object-keys.ts';
 import type { Memory } from './tool/memory-tool.ts';
+import type { VaultContext } from './vault/context.ts';
+import { createVersionHistory, type VersionHistory } from './vault/version-history.ts';
 
 export interface PoolOpenOptions {
   /** Credentials that reach this tenant's objects, and the root key in KMS for this tenant, and nobody else's. */
   readonly credentials?: AwsCredentials | undefined;
+  /**
+   * The least epoch this tenant's keyring must have, from 1; of two calls the higher one counts. Unless given, the
+   * pool's own.
+   */
+  readonly minimumEpoch?: number | undefined;
+}
+
+export interface PoolOptions extends Omit<MemoryOptions, 'tenant'> {
+  /**
+   * How many tenants stay warm, 1–100,000; default 1,000. Of more, those are cooled down that nobody has open, the
+   * least recently used one first: their keys are wiped, and opened again they are as in a new process.
+   */
+  readonly maxTenants?: number | undefined;
 }
 
 /** Many tenants in one warm process: connections are shared; credentials, keyring and memory are per tenant. */
@@ -21,35 +38,113 @@ export interface MemoryPool extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** One tenant's memory, and what entry points need besides the six commands. */
+export interface OpenTenant {
+  readonly memory: Memory;
+  /** What the verbs stand on. */
+  readonly context: VaultContext;
+  /** Deletes what expired, past the order of commands. */
+  expire(options?: ExpiryOptions): Promise<TenantExpiry>;
+}
+
+/** A pool as entry points use it. */
+export interface TenantPool extends AsyncDisposable {
+  open(tenant: string, options?: PoolOpenOptions): Promise<OpenTenant>;
+  /** Who has a keyring, as far as the credentials of the process can list them. One LIST per 1,000. */
+  tenants(): Promise<readonly TenantId[]>;
+  close(): Promise<void>;
+}
+
 interface WarmTenant {
+  readonly tenant: TenantId;
   readonly credentials: AwsCredentials | undefined;
+  readonly minimumEpoch: number | undefined;
+  /** Outlives credentials: what was seen with the old ones is known with the new ones. */
+  readonly history: VersionHistory;
   readonly parts: Promise<TenantParts>;
   readonly memories: Set<Memory>;
   /** Calls of `open` that still wait for the parts. */
   opening: number;
 }
 
+const DEFAULT_TENANTS = 1_000;
+const MOST_TENANTS = 100_000;
+
 /** @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed. */
-export function createMemoryPool(options: Omit<MemoryOptions, 'tenant'> = {}): MemoryPool {
+export function createMemoryPool(options: PoolOptions = {}): MemoryPool {
+  const pool = createTenantPool(options);
+  return {
+    open: async (tenant, request) => (await pool.open(tenant, request)).memory,
+    close: pool.close,
+    [Symbol.asyncDispose]: pool.close,
+  };
+}
+
+/** @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed. */
+export function createTenantPool(options: PoolOptions = {}): TenantPool {
   const settings = readSettings(options, ['tenant']);
+  const maxTenants = readMaxTenants(options.maxTenants);
+  /** The least recently used one first. */
   const warm = new Map<TenantId, WarmTenant>();
   const replaced = new Set<WarmTenant>();
-  let base: BaseStore | undefined;
+  /** Of tenants that cooled down. */
+  const pins = new Map<TenantId, number>();
+  let base: Promise<BaseStore> | undefined;
   let closing: Promise<void> | undefined;
 
-  const warmUp = (tenant: TenantId, credentials: AwsCredentials | undefined): WarmTenant => {
+  const openBase = (): Promise<BaseStore> => {
+    base ??= openStoreOf(options, settings).catch((error: unknown) => {
+      base = undefined;
+      throw error;
+    });
+    return base;
+  };
+
+  const wire = async (entry: Omit<WarmTenant, 'parts' | 'memories' | 'opening'>): Promise<TenantParts> => {
+    const { tenant, credentials, minimumEpoch, history } = entry;
+    const shared = await openBase();
+    const reached = credentials === undefined ? shared : shared.withCredentials(credentials);
+    return wireTenant({ options, settings, base: reached, tenant, credentials, minimumEpoch, history });
+  };
+
+  const warmUp = (tenant: TenantId, { credentials, minimumEpoch: asked }: PoolOpenOptions): WarmTenant => {
     const known = warm.get(tenant);
-    if (known !== undefined && known.credentials === credentials) return known;
-    base ??= openStoreOf(options, settings);
-    const reached = credentials === undefined ? base : base.withCredentials(credentials);
-    const parts = wireTenant({ options, settings, base: reached, tenant, credentials });
-    const entry: WarmTenant = { credentials, parts, memories: new Set(), opening: 0 };
-    parts.catch(() => {
+    const pinned = known === undefined ? pins.get(tenant) : known.minimumEpoch;
+    const isPinned = asked === undefined || asked <= (pinned ?? 0);
+    if (known !== undefined && known.credentials === credentials && isPinned) {
+      touch(known);
+      return known;
+    }
+    const wired = {
+      tenant,
+      credentials,
+      minimumEpoch: isPinned ? pinned : asked,
+      history: known?.history ?? createVersionHistory(),
+    };
+    const entry: WarmTenant = { ...wired, parts: wire(wired), memories: new Set(), opening: 0 };
+    entry.parts.catch(() => {
       if (warm.get(tenant) === entry) warm.delete(tenant);
     });
+    warm.delete(tenant);
     warm.set(tenant, entry);
     if (known !== undefined) void replace(known);
     return entry;
+  };
+
+  const touch = (entry: WarmTenant): void => {
+    if (warm.get(entry.tenant) !== entry) return;
+    warm.delete(entry.tenant);
+    warm.set(entry.tenant, entry);
+  };
+
+  /** Keeps within `maxTenants` as far as tenants are idle. */
+  const coolSurplus = async (): Promise<void> => {
+    const surplus = [...warm.values()].filter(isIdle).slice(0, Math.max(0, warm.size - maxTenants));
+    for (const entry of surplus) {
+      warm.delete(entry.tenant);
+      if (entry.minimumEpoch !== undefined) pins.set(entry.tenant, entry.minimumEpoch);
+    }
+    await Promise.all(surplus.map(coolDown));
   };
 
   /** New credentials take over at once; what the old ones opened ends with its last memory. */
@@ -68,7 +163,8 @@ export function createMemoryPool(options: Omit<MemoryOptions, 'tenant'> = {}): M
     const entries = [...warm.values(), ...replaced];
     await Promise.all(entries.flatMap(({ memories }) => [...memories].map((memory) => memory.close())));
     await Promise.all(entries.map(coolDown));
-    await base?.[Symbol.asyncDispose]();
+    const [opened] = await Promise.allSettled([base]);
+    if (opened.status === 'fulfilled') await opened.value?.[Symbol.asyncDispose]();
   };
 
   const close = (): Promise<void> => {
@@ -81,22 +177,40 @@ export function createMemoryPool(options: Omit<MemoryOptions, 'tenant'> = {}): M
   };
 
   return {
-    async open(tenant, { credentials } = {}) {
+    async open(tenant, options = {}) {
       refuseWhenClosed();
-      const entry = warmUp(parseTenantId(tenant), credentials);
+      const entry = warmUp(parseTenantId(tenant), options);
       entry.opening++;
-      const parts = await entry.parts.finally(() => entry.opening--);
+      try {
+        await coolSurplus();
+        const parts = await entry.parts;
+        refuseWhenClosed();
+        const memory = parts.memory(async () => {
+          entry.memories.delete(memory);
+          touch(entry);
+          if (replaced.has(entry) && isIdle(entry)) await coolDown(entry);
+          await coolSurplus();
+        });
+        entry.memories.add(memory);
+        return { memory, context: parts.context, expire: parts.expire };
+      } finally {
+        entry.opening--;
+      }
+    },
+    async tenants() {
       refuseWhenClosed();
-      const memory = parts.memory(async () => {
-        entry.memories.delete(memory);
-        if (replaced.has(entry) && isIdle(entry)) await coolDown(entry);
-      });
-      entry.memories.add(memory);
-      return memory;
+      const { plain } = await openBase();
+      return listTenants(plain, settings.config.store);
     },
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function readMaxTenants(given: number | undefined): number {
+  if (given === undefined) return DEFAULT_TENANTS;
+  if (Number.isInteger(given) && given >= 1 && given <= MOST_TENANTS) return given;
+  throw new MemoryError('misconfigured', `maxTenants must be a whole number from 1 to ${MOST_TENANTS}.`);
 }
 
 function isIdle({ memories, opening }: WarmTenant): boolean {

@@ -1,18 +1,24 @@
 import { randomBytes } from 'node:crypto';
+import { type AwsCredentials, type BaseStore, shared } from './base-store.ts';
 import { MemoryError } from './errors.ts';
 import { createKeyringStore, type KeyringStore } from './keys/keyring-store.ts';
+import type { RootKey } from './keys/root-key.ts';
+import { type ExpiryOptions, expireTree, type TenantExpiry } from './lifecycle/expire.ts';
 import { silentLogger } from './logger.ts';
 import { type MemoryOptions, readSettings, type Settings } from './memory-options.ts';
 import type { ObjectStore } from './objects/object-store.ts';
-import { type AwsCredentials, type BaseStore, openBaseStore, shared } from './open-object-store.ts';
+import type { ObjectVersions } from './objects/object-versions.ts';
+import { openBaseStore } from './open-object-store.ts';
 import { pause } from './pause.ts';
 import { createLayout, type Layout, type TenantId } from './sealing/object-keys.ts';
 import { loadSodium } from './sealing/sodium.ts';
 import { createCommandOrder } from './tool/command-order.ts';
 import { createMemory, type Memory } from './tool/memory-tool.ts';
+import { createAccessRecords } from './vault/access-records.ts';
 import type { VaultContext } from './vault/context.ts';
 import { createVault, type Vault } from './vault/vault.ts';
 import { type Verification, type VerifyOptions, verifyTree } from './vault/verify.ts';
+import { createVersionHistory, type VersionHistory } from './vault/version-history.ts';
 
 const DEFAULT_CONCURRENCY = 32;
 const MAX_CONCURRENCY = 256;
@@ -23,8 +29,16 @@ export interface TenantParts {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringStore;
+  /** What the verbs stand on. */
+  readonly context: VaultContext;
+  /** The first wraps, all unwrap. */
+  readonly rootKeys: readonly RootKey[];
+  /** What the bucket keeps beside the current versions. */
+  readonly versions: ObjectVersions | undefined;
   /** Reads and opens everything that is stored, past the order of commands. */
   verify(options?: VerifyOptions): Promise<Verification>;
+  /** Deletes what expired, past the order of commands; files by the configured days unless others are given. */
+  expire(options?: ExpiryOptions): Promise<TenantExpiry>;
   /** A memory over these parts; all of them share one order of commands. */
   memory(onClose: () => Promise<void>): Memory;
 }
@@ -46,7 +60,7 @@ export async function openTenant(
   const settings = readSettings(options);
   const { tenant } = settings.config;
   if (tenant === undefined) throw new MemoryError('misconfigured', 'tenant is not set.');
-  const base = openStoreOf(options, settings);
+  const base = await openStoreOf(options, settings);
   const parts = await wireTenant({ options, settings, base, tenant });
   return {
     parts,
@@ -59,7 +73,7 @@ export async function openTenant(
 }
 
 /** The configured store, or the caller's own, which stays open. */
-export function openStoreOf(options: MemoryOptions, { config }: Settings): BaseStore {
+export async function openStoreOf(options: MemoryOptions, { config }: Settings): Promise<BaseStore> {
   if (typeof options.store === 'object') {
     return { ...shared(options.store), [Symbol.asyncDispose]: async () => {} };
   }
@@ -79,18 +93,25 @@ export async function wireTenant(wiring: {
   readonly tenant: TenantId;
   /** For root keys in KMS, instead of the ones in `options`. */
   readonly credentials?: AwsCredentials | undefined;
+  /** Instead of the one in `options`. */
+  readonly minimumEpoch?: number | undefined;
+  /** What the process knows of the tenant's objects already. */
+  readonly history?: VersionHistory | undefined;
 }): Promise<TenantParts> {
-  const { options, settings, base, tenant, credentials } = wiring;
+  const { options, settings, base, tenant, credentials, minimumEpoch } = wiring;
   const { config, rootKeys } = settings;
   await loadSodium();
   const prefix = config.store?.kind === 's3' ? config.store.prefix : '';
   const layout = createLayout({ prefix, tenant });
   const store = base.forTenant(layout);
   const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
+  const wrapping = credentials === undefined ? rootKeys.keys : rootKeys.withCredentials(credentials);
   const keyrings = createKeyringStore({
     store,
     layout,
-    rootKeys: credentials === undefined ? rootKeys.keys : rootKeys.withCredentials(credentials),
+    rootKeys: wrapping,
+    ...config.keyring,
+    ...(minimumEpoch !== undefined && { minimumEpoch }),
     random,
     ...(config.names !== undefined && { nameMode: config.names }),
   });
@@ -99,6 +120,7 @@ export async function wireTenant(wiring: {
     store,
     layout,
     keyrings,
+    history: wiring.history ?? createVersionHistory(),
     hidesBelowFiles: base.hidesBelowObjects,
     maxFileBytes: config.maxFileBytes,
     clock: Date.now,
@@ -106,6 +128,7 @@ export async function wireTenant(wiring: {
     random,
     pause,
     logger,
+    ...(config.expireAfterDays !== undefined && { accessRecords: createAccessRecords() }),
     sideBySide: readConcurrency(options.concurrency),
   };
   const vault = createVault(context);
@@ -117,7 +140,16 @@ export async function wireTenant(wiring: {
     store,
     layout,
     keyrings,
+    context,
+    rootKeys: wrapping,
+    versions: base.versions,
     verify: (request) => verifyTree(context, request),
+    async expire(request = {}) {
+      const report = await expireTree(context, { afterDays: config.expireAfterDays, ...request });
+      const { dryRun = false, signal } = request;
+      const tombstones = dryRun ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
+      return { ...report, tombstones };
+    },
     memory: (onClose) => createMemory({ vault, order, profile, onExists, logger, toolError, onClose }),
   };
 }

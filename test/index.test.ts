@@ -32,12 +32,12 @@ afterAll(() => rmSync(project, { recursive: true }));
 const IMPORTS = `
 import Anthropic from '@anthropic-ai/sdk';
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
-import { createMemoryPool, MemoryError, openMemory } from 'sealed-memory';
+import { createMemoryPool, MemoryError, openAdmin, openMemory } from 'sealed-memory';
 `;
 const REQUIRES = `
 const Anthropic = require('@anthropic-ai/sdk');
 const { betaMemoryTool } = require('@anthropic-ai/sdk/helpers/beta/memory');
-const { createMemoryPool, MemoryError, openMemory } = require('sealed-memory');
+const { createMemoryPool, MemoryError, openAdmin, openMemory } = require('sealed-memory');
 `;
 
 /** Lets the SDK's tool runner talk to each of the servers, with both kinds of tool of a memory and of a pool. */
@@ -54,6 +54,9 @@ async function main() {
     const runner = client.beta.messages.toolRunner({ model: 'scripted', max_tokens: 9, messages, tools: [tools[i]] });
     await runner.runUntilDone();
   }
+  const admin = await openAdmin({ ...options, tenant: 'acme' });
+  if ((await admin.keyStatus()).state !== 'absent') throw new Error('another store was opened');
+  await admin.close();
   const { error } = await memory.execute({ command: 'view', path: '/elsewhere' });
   await memory.close();
   await pool.close();

@@ -24,7 +24,7 @@ const LAYERS: readonly Group[] = [
   {
     name: 'ports',
     layer: 2,
-    files: /^(objects\/object-store|keys\/root-key|pause|network-fault)\.ts$/,
+    files: /^(objects\/object-store|objects\/object-versions|keys\/root-key|pause|network-fault)\.ts$/,
     packages: NOTHING,
   },
   {
@@ -34,6 +34,8 @@ const LAYERS: readonly Group[] = [
     packages: new RegExp(`${NODE.source}|${AWS.source}`),
   },
   { name: 'sqlite store', layer: 3, files: /^objects\/sqlite-/, packages: NODE },
+  { name: 'folder store', layer: 3, files: /^objects\/folder-/, packages: NODE },
+  { name: 'read-only store', layer: 3, files: /^objects\/read-only-store\.ts$/, packages: NOTHING },
   { name: 'guarded delete', layer: 3, files: /^objects\/guarded-delete/, packages: NODE },
   { name: 'condition check', layer: 3, files: /^objects\/condition-check/, packages: NODE },
   { name: 'environment root key', layer: 3, files: /^keys\/env-root-key/, packages: NODE },
@@ -45,16 +47,24 @@ const LAYERS: readonly Group[] = [
   },
   { name: 'keyring', layer: 4, files: /^keys\/keyring/, packages: NODE },
   { name: 'vault', layer: 4, files: /^vault\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
+  { name: 'lifecycle', layer: 5, files: /^lifecycle\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
+  { name: 'turns', layer: 5, files: /^turns\//, packages: NOTHING },
   { name: 'tool', layer: 5, files: /^tool\//, packages: new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`) },
   {
     name: 'composition',
     layer: 6,
     files:
-      /^(config\/.*|memory-options\.ts|open-object-store\.ts|open-root-keys\.ts|open-memory\.ts|memory-pool\.ts)$/,
+      /^(config\/.*|memory-options\.ts|open-object-store\.ts|open-s3-store\.ts|base-store\.ts|list-tenants\.ts|open-root-keys\.ts|open-memory\.ts|open-admin\.ts|memory-pool\.ts)$/,
     packages: NODE,
   },
   { name: 'agent', layer: 7, files: /^agent\//, packages: /^/ },
   { name: 'command line', layer: 8, files: /^cli\//, packages: /^(node:.*|commander|p-limit)$/ },
+  {
+    name: 'worker',
+    layer: 8,
+    files: /^worker\//,
+    packages: /^(node:crypto|@aws-sdk\/client-(sqs|sts)|@anthropic-ai\/sdk|@opentelemetry\/api|aws-lambda)$/,
+  },
   { name: 'index', layer: 8, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
 ];
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createMemoryPool, type MemoryPool } from '../src/memory-pool.ts';
+import { createMemoryPool, createTenantPool, type MemoryPool } from '../src/memory-pool.ts';
 import type { ListedObject, ObjectStore } from '../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../src/objects/sqlite-object-store.ts';
 import { openMemory } from '../src/open-memory.ts';
@@ -156,6 +156,74 @@ describe('a tenant opened twice', () => {
     calls.length = 0;
     expect(await textOf(await pool.open('a'))).toBe(shown('x'));
     expect(keyringReads()).toBe(0);
+  });
+});
+
+describe('a pool with room for few tenants', () => {
+  const small = (maxTenants: number): MemoryPool =>
+    createMemoryPool({
+      store: interceptStore(store, (call, proceed) => around(call, proceed)),
+      rootKey,
+      maxTenants,
+    });
+
+  /** Opens, writes and closes, tenant by tenant. */
+  async function use(from: MemoryPool, tenants: readonly string[]): Promise<void> {
+    for (const tenant of tenants) {
+      const memory = await from.open(tenant);
+      await memory.execute({ command: 'view', path });
+      await memory.close();
+    }
+  }
+
+  it('cools down the one that was used least recently, and warms it up again when it is asked for', async () => {
+    for (const tenant of ['a', 'b', 'c']) await create(await pool.open(tenant), `of ${tenant}`);
+    await using few = small(2);
+    await use(few, ['a', 'b', 'a', 'c']);
+    calls.length = 0;
+    await use(few, ['a', 'c']);
+    expect(keyringReads()).toBe(0);
+    const b = await few.open('b');
+    expect(await textOf(b)).toBe(shown('of b'));
+    expect(keyringReads()).toBe(1);
+  });
+
+  it('wipes the keys of a tenant that cooled down', async () => {
+    for (const tenant of ['a', 'b']) await create(await pool.open(tenant), 'x');
+    await using few = createTenantPool({ store, rootKey, maxTenants: 1 });
+    const a = await few.open('a');
+    const wrapKey = (await a.context.keyrings.load())?.keys.active.wrapKey ?? new Uint8Array();
+    expect(wrapKey.some((byte) => byte !== 0)).toBe(true);
+    await a.memory.close();
+    await (await few.open('b')).memory.close();
+    expect(wrapKey).toEqual(new Uint8Array(32));
+  });
+
+  it('never cools down a tenant that somebody has open, however many those are', async () => {
+    await using few = small(1);
+    const tenants = Array.from({ length: 8 }, (_, i) => `tenant-${i}`);
+    const memories = await Promise.all(tenants.map((tenant) => few.open(tenant)));
+    await Promise.all(memories.map((memory, i) => create(memory, `text of ${i}`)));
+    calls.length = 0;
+    expect(await Promise.all(memories.map((memory) => textOf(memory)))).toEqual(
+      tenants.map((_, i) => shown(`text of ${i}`)),
+    );
+    expect(keyringReads()).toBe(0);
+  });
+
+  it('keeps the higher minimum epoch of a tenant that cooled down', async () => {
+    await create(await pool.open('a'), 'x');
+    await using few = small(1);
+    await (await few.open('a', { minimumEpoch: 9 })).close();
+    await use(few, ['b']);
+    const again = await few.open('a', { minimumEpoch: 1 });
+    expect(await again.execute({ command: 'view', path })).toMatchObject({ isError: true });
+  });
+
+  it.each([0, -1, 1.5, 100_001, Number.NaN])('refuses room for %s tenants', (maxTenants) => {
+    expect(() => createMemoryPool({ store, rootKey, maxTenants })).toThrow(
+      expect.objectContaining({ code: 'misconfigured' }),
+    );
   });
 });
 

@@ -1,0 +1,177 @@
+import { MemoryError } from '../errors.ts';
+import { joinPath, MEMORY_ROOT } from '../memory/path.ts';
+import type { ListedObject } from '../objects/object-store.ts';
+import { classKey } from '../sealing/object-keys.ts';
+import { contentLength } from '../sealing/size.ts';
+import { accessHash, accessRecordId, dayOf } from '../vault/access-records.ts';
+import { eachSideBySide } from '../vault/check-files.ts';
+import type { OpenVault, VaultContext, VerbOptions } from '../vault/context.ts';
+import { deleteObjects } from '../vault/delete-objects.ts';
+import { listObjects } from '../vault/list-objects.ts';
+import { readRegister } from '../vault/register.ts';
+import { type ExpiryMark, MOST_MARKS, readMarks, writeMarks } from './expiry-marks.ts';
+import { DAY_MS, type ListedRecords, listRecords, outdatedAccess, outdatedTurns } from './old-records.ts';
+
+export interface ExpiryOptions extends VerbOptions {
+  /** Files that nobody read or wrote for so many days go; 1–3,650. Absent: no file goes. */
+  readonly afterDays?: number | undefined;
+  /** Receipts and answers go after so many days, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
+  readonly recordDays?: number | undefined;
+  /** Change nothing, and tell what a run would do. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface ExpiryReport {
+  /** Files that were looked at. */
+  readonly files: number;
+  /** Files this run deleted; of a dry run: would delete. */
+  readonly deleted: number;
+  /** Unused files that a later run deletes, if they are still unused then. */
+  readonly marked: number;
+  /** Access records, receipts and answers that this run deleted; of a dry run: would delete. */
+  readonly records: number;
+  /** A directory was being renamed, so no file was looked at. */
+  readonly busy: boolean;
+}
+
+/** What one run did for a tenant, the store's own remains included. */
+export interface TenantExpiry extends ExpiryReport {
+  /** Tombstones that deletes had left when their process died, and this run removed. */
+  readonly tombstones: number;
+}
+
+/** How long a file stays marked before it may go. */
+const MARKED_FOR_MS = 3_600_000;
+const BATCH_FILES = 100;
+const MOST_DAYS = 3_650;
+
+/**
+ * Deletes the files that nobody read or wrote for `afterDays`, in two runs: the first one marks them, a later one, an
+ * hour after it or more, deletes exactly the versions that were marked and are unused still. Then it deletes old access
+ * records, receipts and answers. A tenant that was never written to has nothing to expire.
+ *
+ * @throws MemoryError `misconfigured` for numbers out of range; `unavailable` when another run is at work; what the
+ * store and the keyring throw.
+ */
+export async function expireTree(context: VaultContext, options: ExpiryOptions): Promise<ExpiryReport> {
+  const { afterDays, recordDays = 30, dryRun = false, signal, onProgress } = options;
+  if (afterDays !== undefined) refuseOutOfRange('afterDays', afterDays, 1);
+  refuseOutOfRange('recordDays', recordDays, 15);
+  const keyring = await context.keyrings.load({ signal });
+  if (keyring === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, busy: false };
+  const vault: OpenVault = { ...context, keyring, signal, onProgress };
+
+  const busy = (await readRegister(vault)).entry !== undefined;
+  const records = await listRecords(vault);
+  const files =
+    busy || afterDays === undefined
+      ? { files: 0, deleted: 0, marked: 0 }
+      : await expireFiles(vault, records, { limitMs: afterDays * DAY_MS, dryRun });
+  const turns = outdatedTurns(records, recordDays);
+  // In this order, so that no receipt ever stands without its answer.
+  const old = [outdatedAccess(records, afterDays), turns.receipts, turns.answers];
+  const deleted = dryRun ? old.flat().length : await deleteRecords(vault, old);
+  return { ...files, records: deleted, busy };
+}
+
+interface Unused {
+  readonly file: string;
+  readonly object: ListedObject;
+}
+
+async function expireFiles(
+  vault: OpenVault,
+  records: ListedRecords,
+  { limitMs, dryRun }: { readonly limitMs: number; readonly dryRun: boolean },
+): Promise<Pick<ExpiryReport, 'files' | 'deleted' | 'marked'>> {
+  const { now, lastRead } = records;
+  const { marks, etag } = await readMarks(vault);
+  const listed = await listFiles(vault);
+  const unused = listed.filter(
+    ({ file, object }) => now - Math.max(object.lastModified, lastRead.get(file) ?? 0) > limitMs,
+  );
+  const due = unused.filter(({ file, object }) => {
+    const mark = marks.get(file);
+    return mark?.etag === object.etag && now - mark.since >= MARKED_FOR_MS;
+  });
+  const gone = dryRun ? new Set(due.map(({ file }) => file)) : await deleteUnused(vault, due);
+  const waiting = unused.filter(({ file }) => !gone.has(file)).slice(0, MOST_MARKS);
+  if (!dryRun) await writeMarks(vault, new Map(waiting.map((each) => remark(each, marks, now))), etag);
+  return { files: listed.length, deleted: gone.size, marked: waiting.length };
+}
+
+/** A version that was marked before keeps its time. */
+function remark(
+  { file, object }: Unused,
+  marks: ReadonlyMap<string, ExpiryMark>,
+  now: number,
+): readonly [string, ExpiryMark] {
+  const mark = marks.get(file);
+  return [file, mark?.etag === object.etag ? mark : { etag: object.etag, since: now }];
+}
+
+async function listFiles(vault: OpenVault): Promise<readonly Unused[]> {
+  const prefix = vault.layout.data;
+  const request = { prefix, maxObjects: Number.POSITIVE_INFINITY, sideBySide: true };
+  const { objects } = await listObjects(vault, request);
+  return objects.flatMap((object) => {
+    const segments = vault.keyring.names.decodeRelative([], object.key.slice(prefix.length));
+    // What nobody of this tenant wrote, or what was cut short, is for the operator to judge.
+    if (segments === undefined || contentLength(object.size) === undefined) return [];
+    return [{ file: accessHash(vault, joinPath(MEMORY_ROOT, ...segments)), object }];
+  });
+}
+
+/** Deletes exactly the versions that were seen, and answers which files went. */
+async function deleteUnused(vault: OpenVault, due: readonly Unused[]): Promise<ReadonlySet<string>> {
+  const gone = new Set<string>();
+  for (let start = 0; start < due.length; start += BATCH_FILES) {
+    const batch = due.slice(start, start + BATCH_FILES);
+    if ((await readRegister(vault)).entry !== undefined) break;
+    const unread: Unused[] = [];
+    await eachSideBySide(vault, batch, async (each) => {
+      if (!(await wasReadLately(vault, each))) unread.push(each);
+    });
+    const targets = unread.map(({ object: { key, etag } }) => ({ key, ifMatch: etag }));
+    const failures =
+      targets.length === 0 ? [] : await deleteObjects(vault, targets, { signal: vault.signal });
+    const failed = new Set(failures.map(({ key }) => key));
+    for (const { file, object } of unread) if (!failed.has(object.key)) gone.add(file);
+    vault.onProgress?.({ done: Math.min(start + BATCH_FILES, due.length), total: due.length });
+  }
+  return gone;
+}
+
+/** A read since the listing. Readers and this process may disagree about the day. */
+async function wasReadLately(vault: OpenVault, { file }: Unused): Promise<boolean> {
+  const now = vault.clock();
+  const days = [now - DAY_MS, now, now + DAY_MS].map(dayOf);
+  const found = await Promise.all(
+    days.map((day) =>
+      vault.store.head(classKey(vault.layout, 'access', accessRecordId({ day, file })), {
+        signal: vault.signal,
+      }),
+    ),
+  );
+  return found.some((meta) => meta !== undefined);
+}
+
+/** One group after the other; what has changed since it was listed stays, and with it the groups behind. */
+async function deleteRecords(
+  vault: OpenVault,
+  groups: readonly (readonly ListedObject[])[],
+): Promise<number> {
+  let deleted = 0;
+  for (const group of groups.filter(({ length }) => length > 0)) {
+    const targets = group.map(({ key, etag }) => ({ key, ifMatch: etag }));
+    const failures = await deleteObjects(vault, targets, { signal: vault.signal });
+    deleted += group.length - failures.length;
+    if (failures.length > 0) break;
+  }
+  return deleted;
+}
+
+function refuseOutOfRange(name: string, days: number, least: number): void {
+  if (Number.isInteger(days) && days >= least && days <= MOST_DAYS) return;
+  throw new MemoryError('misconfigured', `${name} must be a whole number from ${least} to ${MOST_DAYS}.`);
+}

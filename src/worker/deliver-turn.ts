@@ -1,0 +1,132 @@
+import { runTurn, type TurnRequest } from '../agent/run-turn.ts';
+import type { TurnOutcome } from '../agent/turn-outcome.ts';
+import { isForTheOperator, MemoryError } from '../errors.ts';
+import type { Memory } from '../tool/memory-tool.ts';
+import type { Receipts, TurnLease } from '../turns/receipts.ts';
+import type { JsonLog } from './json-log.ts';
+import { answerOf, decodeAnswer, encodeAnswer, isFinal, type TurnAnswer } from './turn-answer.ts';
+import type { TurnMessage } from './turn-message.ts';
+
+/**
+ * What came of one delivery. `later`: the same message may succeed, after so many seconds. `failed`: it will not until
+ * somebody changes something. `code` is fit for a log.
+ */
+export type Delivery =
+  | { readonly state: 'answered'; readonly answer: TurnAnswer; readonly isFresh: boolean }
+  | { readonly state: 'later'; readonly code: string; readonly afterSeconds: number }
+  | { readonly state: 'failed'; readonly code: string };
+
+/** What one tenant's turn works with. */
+export interface TurnPlace {
+  readonly memory: Pick<Memory, 'execute'>;
+  readonly receipts: Receipts;
+}
+
+export interface DeliveryRequest {
+  readonly message: TurnMessage;
+  readonly place: TurnPlace;
+  /** What a turn needs besides the message: the client, the model and its limits. */
+  readonly turn: Omit<TurnRequest, 'memory' | 'messages' | 'system' | 'signal'>;
+  /** Ends the turn, in time to leave it to the next delivery. */
+  readonly signal: AbortSignal;
+  /** How long this process may hold the turn, in milliseconds: until its end, and a margin. */
+  readonly leaseMs: number;
+  readonly log: JsonLog;
+}
+
+/** A turn that could not go on waits so long, in seconds. */
+const SHORTEST_PAUSE = 5;
+const LONGEST_PAUSE = 60;
+/**
+ * Stores tell ages in whole seconds, so a lease is over up to two seconds later than it seems. A message that came back
+ * too early would use up one of its attempts.
+ */
+const CLOCK_STEPS = 2;
+/** For giving a turn back after the signal has ended everything else. */
+const RELEASE_WITHIN_MS = 5_000;
+
+/**
+ * Runs a turn unless it was answered before or somebody else is at it, and stores the answer with its receipt. Never
+ * rejects.
+ */
+export async function deliverTurn(request: DeliveryRequest): Promise<Delivery> {
+  const { message, place, signal, leaseMs } = request;
+  try {
+    const claim = await place.receipts.claim(message.turn, { leaseMs, signal });
+    switch (claim.state) {
+      case 'answered':
+        return { state: 'answered', answer: decodeAnswer(claim.answer), isFresh: false };
+      case 'running':
+        return {
+          state: 'later',
+          code: 'running',
+          afterSeconds: Math.ceil(claim.freeInMs / 1_000) + CLOCK_STEPS,
+        };
+      case 'ours':
+        return await runClaimed(request, claim.lease);
+    }
+  } catch (error) {
+    return failureOf(error, signal);
+  }
+}
+
+async function runClaimed(request: DeliveryRequest, lease: TurnLease): Promise<Delivery> {
+  const { message, place, turn, signal } = request;
+  const outcome = await runTurn({
+    ...turn,
+    memory: place.memory,
+    messages: message.messages,
+    signal,
+    ...(message.system !== undefined && { system: message.system }),
+    ...(message.model !== undefined && { model: message.model }),
+    ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),
+  }).catch((error: unknown) => failureOf(error, signal));
+  if ('state' in outcome) {
+    await giveBack(request, lease);
+    return outcome;
+  }
+  if (!isFinal(outcome)) {
+    await giveBack(request, lease);
+    return unfinished(outcome);
+  }
+  // What Claude has said is kept even when the time is up meanwhile.
+  const stored = await lease.finish(encodeAnswer(answerOf(outcome)));
+  if (stored === undefined) return { state: 'later', code: 'taken_over', afterSeconds: SHORTEST_PAUSE };
+  return { state: 'answered', answer: decodeAnswer(stored), isFresh: true };
+}
+
+/** A lease that cannot be given back runs out by itself. */
+async function giveBack({ log }: DeliveryRequest, lease: TurnLease): Promise<void> {
+  await lease.release({ signal: AbortSignal.timeout(RELEASE_WITHIN_MS) }).catch((error: unknown) => {
+    log.warn('the turn could not be given back before its lease ends', { code: codeOf(error) });
+  });
+}
+
+function unfinished(outcome: Extract<TurnOutcome, { readonly outcome: 'interrupted' | 'failed' }>): Delivery {
+  if (outcome.outcome === 'interrupted') {
+    return { state: 'later', code: outcome.by, afterSeconds: SHORTEST_PAUSE };
+  }
+  const { code, retry, retryAfterMs = 0 } = outcome;
+  if (retry === 'never') return { state: 'failed', code };
+  return { state: 'later', code, afterSeconds: clampPause(retryAfterMs / 1_000) };
+}
+
+/** Of anything that went wrong before or after Claude's part. */
+export function failureOf(error: unknown, signal: AbortSignal | undefined): Delivery {
+  const code = codeOf(error);
+  if (signal?.aborted) return { state: 'later', code: 'deadline', afterSeconds: SHORTEST_PAUSE };
+  const mayPass =
+    !(error instanceof MemoryError) || error.retry !== 'never' || error.code === 'outcome_unknown';
+  return mayPass ? { state: 'later', code, afterSeconds: SHORTEST_PAUSE } : { state: 'failed', code };
+}
+
+export function codeOf(error: unknown): string {
+  if (!(error instanceof MemoryError)) return 'unexpected';
+  // A store's failure may stand behind what the library made of it.
+  const { cause } = error;
+  return cause instanceof MemoryError && isForTheOperator(cause) ? cause.code : error.code;
+}
+
+function clampPause(seconds: number): number {
+  return Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, Math.ceil(seconds)));
+}

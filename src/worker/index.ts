@@ -1,0 +1,8 @@
+export { readSweeperConfig, readWorkerConfig } from '../config/worker-config.ts';
+export { createJsonLog, type JsonLog } from './json-log.ts';
+export { createReplies, type Replies } from './replies.ts';
+export type { LambdaTime } from './sqs-handler.ts';
+export { createSweep, type Sweep, type SweepSummary } from './sweep-tenants.ts';
+export { createTenantCredentials, type TenantCredentialProvider } from './tenant-credentials.ts';
+export type { TurnAnswer } from './turn-answer.ts';
+export { createWorker, type Worker, type WorkerOptions } from './worker.ts';

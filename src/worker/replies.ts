@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { MemoryError } from '../errors.ts';
+import type { TurnAnswer } from './turn-answer.ts';
+import type { TurnMessage } from './turn-message.ts';
+
+/** Says on a queue that a turn was answered. */
+export interface Replies {
+  /** May be sent again when the message of the turn is delivered again: receivers know the turn by its id. */
+  send(message: TurnMessage, answer: TurnAnswer): Promise<void>;
+}
+
+export interface RepliesOptions {
+  readonly sqs: Pick<SQSClient, 'send'>;
+  readonly queueUrl: string;
+  /** `pointer`: the reply names the turn, whose answer lies sealed in the store. `inline`: it carries the text. */
+  readonly mode: 'pointer' | 'inline';
+}
+
+/** A message of SQS holds 256 KiB; a longer text stays in the store. */
+const MAX_INLINE_BYTES = 240_000;
+
+export function createReplies({ sqs, queueUrl, mode }: RepliesOptions): Replies {
+  const isFifo = queueUrl.endsWith('.fifo');
+  return {
+    async send({ tenant, turn }, { outcome, text, reason }) {
+      const pointer = { tenant, turn, outcome, ...(reason !== undefined && { reason }) };
+      const full = JSON.stringify({ ...pointer, text });
+      const fits = mode === 'inline' && new TextEncoder().encode(full).length <= MAX_INLINE_BYTES;
+      const command = new SendMessageCommand({
+        QueueUrl: queueUrl,
+        MessageBody: fits ? full : JSON.stringify(pointer),
+        ...(isFifo && { MessageGroupId: tenant, MessageDeduplicationId: fingerprint(tenant, turn) }),
+      });
+      await sqs.send(command).catch((cause: unknown) => {
+        throw new MemoryError('unavailable', 'the reply could not be sent', { cause });
+      });
+    },
+  };
+}
+
+/** A queue's own ids take fewer characters, and of fewer kinds, than a turn's. */
+function fingerprint(tenant: string, turn: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([tenant, turn]))
+    .digest('hex');
+}

@@ -1,0 +1,79 @@
+import { ChangeMessageVisibilityCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Delivery } from './deliver-turn.ts';
+import type { JsonLog } from './json-log.ts';
+
+export interface SqsHandlerOptions {
+  readonly sqs: Pick<SQSClient, 'send'>;
+  /** Of the queue whose messages arrive. */
+  readonly queueUrl: string;
+  /** Delivers the text of one message. Never rejects. */
+  readonly deliver: (text: string, context: LambdaTime) => Promise<Delivery>;
+  readonly log: JsonLog;
+}
+
+/** What Lambda tells about the time that is left. */
+export type LambdaTime = Pick<Context, 'getRemainingTimeInMillis'>;
+
+/** A message that will never succeed goes through its attempts, and so to the dead letters, without delay. */
+const FAILED_PAUSE_SECONDS = 1;
+const LONGEST_VISIBILITY_SECONDS = 43_200;
+
+/**
+ * Answers which messages go back to the queue; the others are done and deleted. A message that goes back becomes
+ * visible when it makes sense to try it again. Messages of one FIFO group keep their order: behind one that goes
+ * back, the others of its group go back too.
+ */
+export function createSqsHandler(
+  options: SqsHandlerOptions,
+): (event: SQSEvent, context: LambdaTime) => Promise<SQSBatchResponse> {
+  return async ({ Records }, context) => {
+    const groups = [...groupsOf(Records)];
+    const returned = await Promise.all(groups.map((group) => deliverInOrder(options, group, context)));
+    return { batchItemFailures: returned.flat().map((itemIdentifier) => ({ itemIdentifier })) };
+  };
+}
+
+/** Ids of the messages that go back. */
+async function deliverInOrder(
+  options: SqsHandlerOptions,
+  group: readonly SQSRecord[],
+  context: LambdaTime,
+): Promise<readonly string[]> {
+  for (const [index, record] of group.entries()) {
+    const delivery = await options.deliver(record.body, context);
+    if (delivery.state === 'answered') continue;
+    const seconds = delivery.state === 'later' ? delivery.afterSeconds : FAILED_PAUSE_SECONDS;
+    await makeVisible(options, record, seconds);
+    return group.slice(index).map(({ messageId }) => messageId);
+  }
+  return [];
+}
+
+/** When this fails the message becomes visible at the end of the queue's own timeout. */
+async function makeVisible(
+  { sqs, queueUrl, log }: SqsHandlerOptions,
+  { receiptHandle }: SQSRecord,
+  seconds: number,
+): Promise<void> {
+  const command = new ChangeMessageVisibilityCommand({
+    QueueUrl: queueUrl,
+    ReceiptHandle: receiptHandle,
+    VisibilityTimeout: Math.min(LONGEST_VISIBILITY_SECONDS, Math.max(0, Math.ceil(seconds))),
+  });
+  await sqs.send(command).catch((error: unknown) => {
+    const code = error instanceof Error ? error.name : 'unexpected';
+    log.warn('the visibility of a message could not be changed', { code });
+  });
+}
+
+/** Messages without a group stand alone. */
+function groupsOf(records: readonly SQSRecord[]): Iterable<readonly SQSRecord[]> {
+  const groups = new Map<string, SQSRecord[]>();
+  for (const record of records) {
+    const group = record.attributes.MessageGroupId;
+    const name = group === undefined ? `message ${record.messageId}` : `group ${group}`;
+    groups.set(name, [...(groups.get(name) ?? []), record]);
+  }
+  return groups.values();
+}

@@ -1,0 +1,92 @@
+import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
+import { MemoryError } from '../errors.ts';
+import type { TenantId } from '../sealing/object-keys.ts';
+
+/** Temporary credentials that reach one tenant's objects and keys, and nobody else's. */
+export interface TenantCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string;
+  readonly expiration: Date;
+}
+
+/** Gives valid credentials at every call; usable wherever the AWS SDK takes a provider. */
+export type TenantCredentialProvider = () => Promise<TenantCredentials>;
+
+export interface CredentialsOptions {
+  readonly sts: Pick<STSClient, 'send'>;
+  /** The role whose permissions are bound to the session tag `tenant`. */
+  readonly roleArn: string;
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number;
+}
+
+const SESSION_SECONDS = 3_600;
+/** Credentials are renewed so long before they end. */
+const MARGIN_MS = 300_000;
+const REFUSALS: ReadonlySet<string> = new Set(['AccessDenied', 'AccessDeniedException']);
+
+/** One provider per tenant, always the same one, each with a cache and a flight of its own. */
+export function createTenantCredentials(
+  options: CredentialsOptions,
+): (tenant: TenantId) => TenantCredentialProvider {
+  const providers = new Map<TenantId, TenantCredentialProvider>();
+  return (tenant) => {
+    const provider = providers.get(tenant) ?? createProvider(options, tenant);
+    providers.set(tenant, provider);
+    return provider;
+  };
+}
+
+function createProvider(options: CredentialsOptions, tenant: TenantId): TenantCredentialProvider {
+  const { clock = Date.now } = options;
+  let current: TenantCredentials | undefined;
+  let flight: Promise<TenantCredentials> | undefined;
+
+  const assume = async (): Promise<TenantCredentials> => {
+    try {
+      current = await assumeRole(options, tenant);
+      return current;
+    } finally {
+      flight = undefined;
+    }
+  };
+
+  return async () => {
+    if (current !== undefined && current.expiration.getTime() - clock() > MARGIN_MS) return current;
+    flight ??= assume();
+    return flight;
+  };
+}
+
+/** @throws MemoryError `access_denied` when the role may not be assumed for the tenant, else `unavailable`. */
+async function assumeRole(
+  { sts, roleArn }: CredentialsOptions,
+  tenant: TenantId,
+): Promise<TenantCredentials> {
+  const { Credentials } = await sts
+    .send(
+      new AssumeRoleCommand({
+        RoleArn: roleArn,
+        RoleSessionName: `sealed-memory-${tenant}`.slice(0, 64),
+        DurationSeconds: SESSION_SECONDS,
+        Tags: [{ Key: 'tenant', Value: tenant }],
+      }),
+    )
+    .catch((cause: unknown) => {
+      const name = cause instanceof Error ? cause.name : '';
+      throw REFUSALS.has(name)
+        ? new MemoryError('access_denied', 'the tenant role may not be assumed', { cause })
+        : new MemoryError('unavailable', 'no credentials for the tenant could be had', { cause });
+    });
+  const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = Credentials ?? {};
+  if (!AccessKeyId || !SecretAccessKey || !SessionToken || !Expiration) {
+    throw new MemoryError('unavailable', 'the token service gave incomplete credentials');
+  }
+  return {
+    accessKeyId: AccessKeyId,
+    secretAccessKey: SecretAccessKey,
+    sessionToken: SessionToken,
+    expiration: Expiration,
+  };
+}

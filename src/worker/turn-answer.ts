@@ -1,0 +1,55 @@
+import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import type { TurnOutcome } from '../agent/turn-outcome.ts';
+import type { TurnUsage } from '../agent/turn-usage.ts';
+import { MemoryError } from '../errors.ts';
+import { decodeFields, encodeFields } from '../vault/sealed-record.ts';
+
+/** How a turn ended for good, as it is stored with its receipt. */
+export interface TurnAnswer {
+  readonly outcome: 'answered' | 'refused' | 'truncated';
+  /** Claude's words since its last tool call; empty when it refused. */
+  readonly text: string;
+  /** Which limit cut the answer short, or what kind of refusal it was. */
+  readonly reason?: string;
+  readonly model: string;
+  /** The conversation as a next turn can build on it. */
+  readonly messages: readonly BetaMessageParam[];
+  readonly usage: TurnUsage;
+}
+
+/** Ends that are final: the same turn run again would end no better. */
+export type FinalOutcome = Extract<TurnOutcome, { readonly outcome: 'answered' | 'refused' | 'truncated' }>;
+
+export function isFinal(outcome: TurnOutcome): outcome is FinalOutcome {
+  return outcome.outcome !== 'interrupted' && outcome.outcome !== 'failed';
+}
+
+export function answerOf(outcome: FinalOutcome): TurnAnswer {
+  const { messages, usage, reply } = outcome;
+  const common = { messages, usage, model: reply.model };
+  switch (outcome.outcome) {
+    case 'answered':
+      return { ...common, outcome: 'answered', text: outcome.text };
+    case 'refused': {
+      const { category } = outcome;
+      return { ...common, outcome: 'refused', text: '', ...(category !== undefined && { reason: category }) };
+    }
+    case 'truncated':
+      return { ...common, outcome: 'truncated', text: outcome.text, reason: outcome.by };
+  }
+}
+
+export function encodeAnswer(answer: TurnAnswer): Uint8Array {
+  return encodeFields({ ...answer });
+}
+
+/** @throws MemoryError `unsupported_format` for an answer that a later version of the library stored. */
+export function decodeAnswer(content: Uint8Array): TurnAnswer {
+  const fields = decodeFields(content) as Partial<TurnAnswer> | undefined;
+  const isKnown =
+    (fields?.outcome === 'answered' || fields?.outcome === 'refused' || fields?.outcome === 'truncated') &&
+    typeof fields.text === 'string' &&
+    Array.isArray(fields.messages);
+  if (isKnown) return fields as TurnAnswer;
+  throw new MemoryError('unsupported_format', 'the answer of a turn is of a later version');
+}

@@ -1,0 +1,102 @@
+import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { MemoryError } from '../errors.ts';
+import { parseTenantId, type TenantId } from '../sealing/object-keys.ts';
+
+/** One message for one tenant, as a queue or a caller delivers it. */
+export interface TurnMessage {
+  readonly tenant: TenantId;
+  /** The caller's unique id of the turn, 1–256 characters: the same id is the same turn. */
+  readonly turn: string;
+  readonly messages: readonly BetaMessageParam[];
+  readonly system?: string;
+  readonly model?: string;
+  readonly maxTokens?: number;
+}
+
+const FIELDS: readonly string[] = ['tenant', 'turn', 'messages', 'prompt', 'system', 'model', 'maxTokens'];
+const MAX_TURN_CHARACTERS = 256;
+const MAX_MODEL_CHARACTERS = 200;
+const MOST_TOKENS = 1_000_000;
+
+/** @throws MemoryError `invalid_command` when it is not the JSON text of a turn. */
+export function parseTurnText(text: string): TurnMessage {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refused('the message is not JSON');
+  }
+  return parseTurnMessage(value);
+}
+
+/**
+ * Either `messages` or `prompt` is given. What stands inside a message is for Claude's API to judge.
+ *
+ * @throws MemoryError `invalid_command`; its message names the field and what was expected, never the value.
+ */
+export function parseTurnMessage(value: unknown): TurnMessage {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refused('the message is not a JSON object');
+  }
+  const fields: Readonly<Record<string, unknown>> = { ...value };
+  if (Object.keys(fields).some((name) => !FIELDS.includes(name))) {
+    throw refused(`the message has other fields than ${FIELDS.join(', ')}`);
+  }
+  const { system, model, maxTokens } = fields;
+  return {
+    tenant: readTenant(fields['tenant']),
+    turn: readText('turn', fields['turn'], MAX_TURN_CHARACTERS),
+    messages: readConversation(fields),
+    ...(system !== undefined && { system: readText('system', system, Number.POSITIVE_INFINITY) }),
+    ...(model !== undefined && { model: readText('model', model, MAX_MODEL_CHARACTERS) }),
+    ...(maxTokens !== undefined && { maxTokens: readTokens(maxTokens) }),
+  };
+}
+
+function readTenant(value: unknown): TenantId {
+  try {
+    return parseTenantId(value as string);
+  } catch {
+    throw refused('tenant must match [a-z0-9][a-z0-9-]{0,62}');
+  }
+}
+
+function readText(name: string, value: unknown, longest: number): string {
+  if (typeof value === 'string' && value.length > 0 && value.length <= longest) return value;
+  const limit = Number.isFinite(longest) ? ` of at most ${longest} characters` : '';
+  throw refused(`${name} must be a text${limit}, and not empty`);
+}
+
+function readTokens(value: unknown): number {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_TOKENS) {
+    return value as number;
+  }
+  throw refused(`maxTokens must be a whole number from 1 to ${MOST_TOKENS}`);
+}
+
+function readConversation({
+  messages,
+  prompt,
+}: Readonly<Record<string, unknown>>): readonly BetaMessageParam[] {
+  if ((messages === undefined) === (prompt === undefined)) {
+    throw refused('either messages or prompt must be given');
+  }
+  if (prompt !== undefined) {
+    return [{ role: 'user', content: readText('prompt', prompt, Number.POSITIVE_INFINITY) }];
+  }
+  if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isMessage)) {
+    throw refused('messages must be a list of messages, each with a role and a content');
+  }
+  if (messages.at(-1)?.role !== 'user') throw refused("the last message must be the user's");
+  return messages;
+}
+
+function isMessage(value: unknown): value is BetaMessageParam {
+  if (typeof value !== 'object' || value === null) return false;
+  const { role, content } = value as { readonly role?: unknown; readonly content?: unknown };
+  return (role === 'user' || role === 'assistant') && (typeof content === 'string' || Array.isArray(content));
+}
+
+function refused(message: string): MemoryError {
+  return new MemoryError('invalid_command', message);
+}

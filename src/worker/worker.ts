@@ -1,0 +1,143 @@
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { MessagesClient } from '../agent/messages-client.ts';
+import type { TurnRequest } from '../agent/run-turn.ts';
+import type { MemoryOptions } from '../memory-options.ts';
+import { createTenantPool, type TenantPool } from '../memory-pool.ts';
+import type { TenantId } from '../sealing/object-keys.ts';
+import { createReceipts } from '../turns/receipts.ts';
+import { type Delivery, deliverTurn, failureOf } from './deliver-turn.ts';
+import { createDirectHandler } from './direct-handler.ts';
+import type { JsonLog } from './json-log.ts';
+import type { Replies } from './replies.ts';
+import { createSqsHandler, type LambdaTime } from './sqs-handler.ts';
+import type { TenantCredentialProvider } from './tenant-credentials.ts';
+import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn-message.ts';
+import { inTurnSpan } from './turn-span.ts';
+
+export interface WorkerOptions {
+  /** Of the store and the root keys; the tenant comes with each message. */
+  readonly memory: Omit<MemoryOptions, 'tenant' | 'credentials' | 'logger'>;
+  /** Credentials of one tenant. Absent: all tenants are reached with the credentials of the process. */
+  readonly credentials?: ((tenant: TenantId) => TenantCredentialProvider) | undefined;
+  readonly client: () => Promise<MessagesClient>;
+  readonly model: string;
+  readonly maxTokens?: number | undefined;
+  /** What every turn is run with besides. */
+  readonly turn?: Pick<TurnRequest, 'contextManagement' | 'prime' | 'prompts' | 'tools' | 'extras'>;
+  readonly queue: { readonly sqs: Pick<SQSClient, 'send'>; readonly url: string };
+  readonly replies?: Replies | undefined;
+  readonly log: JsonLog;
+}
+
+/** Handlers for Lambda that run turns of many tenants in one process. */
+export interface Worker extends AsyncDisposable {
+  /** Of an SQS event source with `ReportBatchItemFailures`. */
+  readonly handler: (event: SQSEvent, context: LambdaTime) => Promise<SQSBatchResponse>;
+  /** Of a function URL guarded by IAM, of Step Functions, or of `Invoke`: the caller waits for the answer. */
+  readonly invoke: ReturnType<typeof createDirectHandler>;
+}
+
+/** What stays of a function's time for giving the turn back, in milliseconds. */
+const RESERVE_MS = 10_000;
+/** A turn is free again so long after the function that held it must have ended. */
+const LEASE_MARGIN_MS = 30_000;
+
+/** @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed. */
+export function createWorker(options: WorkerOptions): Worker {
+  const { queue, log } = options;
+  const pool = createTenantPool({ ...options.memory, logger: log });
+  const deliver = async (given: unknown, context: LambdaTime): Promise<Delivery> => {
+    let message: TurnMessage;
+    try {
+      message = typeof given === 'string' ? parseTurnText(given) : parseTurnMessage(given);
+    } catch (error) {
+      log.error('a message is no turn', { code: 'invalid_command' });
+      return failureOf(error, undefined);
+    }
+    return deliverLogged({ options, pool, message, context });
+  };
+  return {
+    handler: createSqsHandler({ sqs: queue.sqs, queueUrl: queue.url, deliver, log }),
+    invoke: createDirectHandler({ deliver }),
+    [Symbol.asyncDispose]: () => pool.close(),
+  };
+}
+
+interface MessageDelivery {
+  readonly options: WorkerOptions;
+  readonly pool: TenantPool;
+  readonly message: TurnMessage;
+  readonly context: LambdaTime;
+}
+
+async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
+  const { tenant } = delivery.message;
+  const log = delivery.options.log.with({ tenant });
+  const started = performance.now();
+  const ended = await inTurnSpan(tenant, (span) =>
+    deliverOne(delivery, {
+      log,
+      onCommand(report) {
+        span.command(report);
+        const { command, durationMs, code = 'ok' } = report;
+        log.info('memory command', {
+          command: command ?? 'invalid',
+          code,
+          durationMs: Math.round(durationMs),
+        });
+      },
+    }),
+  );
+  const durationMs = Math.round(performance.now() - started);
+  if (ended.state === 'answered') {
+    const { outcome, usage } = ended.answer;
+    const { requests, inputTokens, outputTokens } = usage;
+    const counts = ended.isFresh
+      ? { claudeRequests: requests, inputTokens, outputTokens }
+      : { claudeRequests: 0 };
+    log.info('turn answered', { code: outcome, durationMs, ...counts });
+  } else if (ended.state === 'later') {
+    log.warn('turn goes back', { code: ended.code, afterSeconds: ended.afterSeconds, durationMs });
+  } else {
+    log.error('turn failed', { code: ended.code, durationMs });
+  }
+  return ended;
+}
+
+async function deliverOne(
+  { options, pool, message, context }: MessageDelivery,
+  watch: { readonly log: JsonLog; readonly onCommand: NonNullable<TurnRequest['onCommand']> },
+): Promise<Delivery> {
+  const { tenant } = message;
+  const remainingMs = context.getRemainingTimeInMillis();
+  const signal = AbortSignal.timeout(Math.max(0, Math.floor(remainingMs - RESERVE_MS)));
+  try {
+    const credentials = options.credentials?.(tenant);
+    // Asked for here, so that a refusal is told as what it is.
+    await credentials?.();
+    const { memory, context: place } = await pool.open(tenant, { credentials });
+    try {
+      const delivery = await deliverTurn({
+        message,
+        place: { memory, receipts: createReceipts(place) },
+        turn: {
+          ...options.turn,
+          client: await options.client(),
+          model: options.model,
+          ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
+          onCommand: watch.onCommand,
+        },
+        signal,
+        leaseMs: remainingMs + LEASE_MARGIN_MS,
+        log: watch.log,
+      });
+      if (delivery.state === 'answered') await options.replies?.send(message, delivery.answer);
+      return delivery;
+    } finally {
+      await memory.close();
+    }
+  } catch (error) {
+    return failureOf(error, signal);
+  }
+}

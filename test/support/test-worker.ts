@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import Anthropic from '@anthropic-ai/sdk';
+import { ChangeMessageVisibilityCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSBatchResponse, SQSRecord } from 'aws-lambda';
+import type { Part } from '../../examples/scripted-claude/reply.ts';
+import { type Fault, type Scene, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { createJsonLog } from '../../src/worker/json-log.ts';
+import { createReplies } from '../../src/worker/replies.ts';
+import { createWorker, type Worker, type WorkerOptions } from '../../src/worker/worker.ts';
+
+/** What Claude does, request by request; by default it says the user's last words back. */
+export type Play = (scene: Scene) => Part | Fault | Promise<Part | Fault>;
+
+export interface TestWorker extends AsyncDisposable {
+  readonly worker: Worker;
+  /** One more process on the same store, with the same Claude and queues. */
+  another(options?: Partial<WorkerOptions>): Worker;
+  /** Delivers messages in one batch. */
+  deliver(messages: readonly unknown[], request?: DeliverRequest): Promise<SQSBatchResponse>;
+  /** What Claude was shown, request by request. */
+  readonly scenes: readonly Scene[];
+  readonly replies: readonly unknown[];
+  /** Seconds after which messages that went back are visible again. */
+  readonly visibility: readonly (number | undefined)[];
+  readonly lines: readonly string[];
+  /** What the queue does with a request instead of taking it. */
+  failSending(error: Error | undefined): void;
+}
+
+export interface DeliverRequest {
+  readonly worker?: Worker;
+  readonly remainingMs?: number;
+}
+
+/** A worker on a store of its own, the scripted Claude, and a queue that takes what the worker sends. */
+export async function startTestWorker(
+  store: ObjectStore,
+  play: Play = echo,
+  options: Partial<WorkerOptions> = {},
+): Promise<TestWorker> {
+  const scenes: Scene[] = [];
+  const replies: unknown[] = [];
+  const visibility: (number | undefined)[] = [];
+  const lines: string[] = [];
+  let failure: Error | undefined;
+  const claude = await startScriptedClaude({
+    play(scene) {
+      scenes.push(scene);
+      return play(scene);
+    },
+  });
+  const sqs = {
+    async send(command: unknown) {
+      if (command instanceof ChangeMessageVisibilityCommand) visibility.push(command.input.VisibilityTimeout);
+      else if (!(command instanceof SendMessageCommand)) throw new Error('unexpected command');
+      else if (failure !== undefined) throw failure;
+      else replies.push(JSON.parse(command.input.MessageBody ?? ''));
+    },
+  } as unknown as Pick<SQSClient, 'send'>;
+  const client = new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 });
+  const rootKey = randomBytes(32).toString('base64');
+  const workers: Worker[] = [];
+  const another = (more: Partial<WorkerOptions> = {}): Worker => {
+    const worker = createWorker({
+      memory: { store, rootKey },
+      client: async () => client,
+      model: 'claude-sonnet-5-5',
+      queue: { sqs, url: 'https://queue.example/turns' },
+      replies: createReplies({ sqs, queueUrl: 'https://queue.example/replies', mode: 'inline' }),
+      log: createJsonLog({ write: (line) => lines.push(line), level: 'debug' }),
+      ...options,
+      ...more,
+    });
+    workers.push(worker);
+    return worker;
+  };
+  const worker = another();
+  return {
+    worker,
+    another,
+    scenes,
+    replies,
+    visibility,
+    lines,
+    deliver: (messages, { worker: other = worker, remainingMs = 60_000 } = {}) =>
+      other.handler({ Records: messages.map(recordOf) }, timeOf(remainingMs)),
+    failSending(error) {
+      failure = error;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const each of workers) await each[Symbol.asyncDispose]();
+      await claude[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function timeOf(remainingMs: number): { getRemainingTimeInMillis(): number } {
+  const end = performance.now() + remainingMs;
+  return { getRemainingTimeInMillis: () => Math.max(0, end - performance.now()) };
+}
+
+/** The text of the last message that is the user's own words. */
+export function wordsOf({ messages }: Scene): string {
+  const texts = messages.flatMap(({ role, content }) =>
+    role === 'user' ? content.flatMap((block) => (block.type === 'text' ? [block.text] : [])) : [],
+  );
+  return texts.at(-1) ?? '';
+}
+
+function echo(scene: Scene): Part {
+  return { say: `You said: ${wordsOf(scene)}` };
+}
+
+function recordOf(message: unknown, index: number): SQSRecord {
+  const body = typeof message === 'string' ? message : JSON.stringify(message);
+  return { messageId: `m${index}`, body, receiptHandle: `h${index}`, attributes: {} } as unknown as SQSRecord;
+}

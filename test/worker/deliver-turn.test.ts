@@ -1,0 +1,187 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
+import { MemoryError } from '../../src/errors.ts';
+import { classKey } from '../../src/sealing/object-keys.ts';
+import { createReceipts, type Receipts } from '../../src/turns/receipts.ts';
+import { codeOf, type Delivery, deliverTurn, failureOf } from '../../src/worker/deliver-turn.ts';
+import { createJsonLog } from '../../src/worker/json-log.ts';
+import { parseTurnMessage } from '../../src/worker/turn-message.ts';
+import { bytes, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
+
+const MESSAGE = parseTurnMessage({ tenant: 'acme', turn: 'turn-1', prompt: 'hello' });
+const LEASE_MS = 90_000;
+const memory = {
+  execute: () => Promise.reject(new Error('no command is expected')),
+};
+
+describe('deliverTurn', () => {
+  let claude: ScriptedClaude;
+  let asked = 0;
+  let beforeAnswer: () => Promise<void> = async () => {};
+  beforeAll(async () => {
+    claude = await startScriptedClaude({
+      async play() {
+        asked++;
+        await beforeAnswer();
+        return { say: `answer ${asked}` };
+      },
+    });
+  });
+  afterAll(() => claude[Symbol.asyncDispose]());
+  const lines: string[] = [];
+  afterEach(() => {
+    asked = 0;
+    beforeAnswer = async () => {};
+    lines.length = 0;
+  });
+
+  /** One worker of the tenant. */
+  async function worker(site: TestSite): Promise<{
+    readonly client: TestClient;
+    readonly receipts: Receipts;
+    deliver(signal?: AbortSignal): Promise<Delivery>;
+  }> {
+    const client = await site.client();
+    const receipts = createReceipts(await client.open());
+    return {
+      client,
+      receipts,
+      deliver: (signal = new AbortController().signal) =>
+        deliverTurn({
+          message: MESSAGE,
+          place: { memory, receipts },
+          turn: {
+            client: new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 }),
+            model: 'claude-sonnet-5-5',
+          },
+          signal,
+          leaseMs: LEASE_MS,
+          log: createJsonLog({ write: (line) => lines.push(line) }),
+        }),
+    };
+  }
+
+  it('says of a turn that somebody runs when that must have ended, in whole seconds', async () => {
+    const site = await createSite();
+    const [first, second] = [await worker(site), await worker(site)];
+    await first.receipts.claim('turn-1', { leaseMs: LEASE_MS });
+    await site.time.pause(1_500);
+    // Two seconds more than what is left: the clocks of a server and a queue go in whole ones.
+    expect(await second.deliver()).toEqual({ state: 'later', code: 'running', afterSeconds: 91 });
+    expect(asked).toBe(0);
+  });
+
+  it('takes a turn over after its lease, and lets the answer that was stored first count', async () => {
+    const site = await createSite();
+    const [slow, next] = [await worker(site), await worker(site)];
+    beforeAnswer = async () => {
+      beforeAnswer = async () => {};
+      await site.time.pause(LEASE_MS + 1_000);
+      expect(await next.deliver()).toMatchObject({ state: 'answered', isFresh: true });
+    };
+    expect(await slow.deliver()).toEqual({ state: 'later', code: 'taken_over', afterSeconds: 5 });
+    expect(asked).toBe(2);
+    const again = await slow.deliver();
+    expect(again).toMatchObject({ state: 'answered', isFresh: false, answer: { text: 'answer 2' } });
+    expect(asked).toBe(2);
+  });
+
+  it('asks Claude nothing when its time is up already, and leaves the turn to the next delivery', async () => {
+    const site = await createSite();
+    const first = await worker(site);
+    const late = AbortSignal.abort(new DOMException('late', 'TimeoutError'));
+    expect(await first.deliver(late)).toEqual({ state: 'later', code: 'deadline', afterSeconds: 5 });
+    expect(asked).toBe(0);
+    expect(await (await worker(site)).deliver()).toMatchObject({ state: 'answered', isFresh: true });
+  });
+
+  it('stores what Claude has said even when the time is up meanwhile', async () => {
+    const site = await createSite();
+    const first = await worker(site);
+    const ending = new AbortController();
+    first.client.intercept(async (call, proceed) => {
+      if (call.verb === 'put' && call.key.includes('/answers/')) ending.abort();
+      return proceed();
+    });
+    expect(await first.deliver(ending.signal)).toMatchObject({ state: 'answered', isFresh: true });
+    expect(await (await worker(site)).deliver()).toMatchObject({ state: 'answered', isFresh: false });
+    expect(asked).toBe(1);
+  });
+
+  it('warns, and lets the lease run out, when a turn cannot be given back', async () => {
+    const site = await createSite();
+    const first = await worker(site);
+    const ending = new AbortController();
+    beforeAnswer = async () => {
+      first.client.intercept((call, proceed) =>
+        call.verb === 'put' ? Promise.reject(new MemoryError('unavailable', 'gone')) : proceed(),
+      );
+      ending.abort();
+    };
+    expect(await first.deliver(ending.signal)).toMatchObject({ state: 'later', afterSeconds: 5 });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', code: 'unavailable' }]);
+    expect(await (await worker(site)).deliver()).toMatchObject({ state: 'later', code: 'running' });
+    await site.time.pause(LEASE_MS + 1_000);
+    expect(await (await worker(site)).deliver()).toMatchObject({ state: 'answered' });
+  });
+
+  it('fails for good on an answer that a later version stored', async () => {
+    const site = await createSite();
+    const first = await worker(site);
+    const claim = await first.receipts.claim('turn-1', { leaseMs: LEASE_MS });
+    if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
+    await claim.lease.finish(bytes('{"outcome":"dreamt"}'));
+    expect(await first.deliver()).toEqual({ state: 'failed', code: 'unsupported_format' });
+    expect(asked).toBe(0);
+  });
+
+  it('fails for good on a receipt that somebody changed', async () => {
+    const site = await createSite();
+    const first = await worker(site);
+    await first.deliver();
+    const { layout, keyring } = await first.client.open();
+    const key = classKey(layout, 'receipts', keyring.names.keyedHash('receipts', 'turn-1'));
+    await site.base.put(key, new Uint8Array(300), { mode: 'overwrite' });
+    expect(await (await worker(site)).deliver()).toEqual({ state: 'failed', code: 'integrity' });
+  });
+});
+
+describe('failureOf', () => {
+  const going = new AbortController().signal;
+
+  it.each([
+    ['unavailable', 'later'],
+    ['timeout', 'later'],
+    ['version_conflict', 'later'],
+    ['outcome_unknown', 'later'],
+    ['access_denied', 'failed'],
+    ['key_unavailable', 'failed'],
+    ['integrity', 'failed'],
+    ['misconfigured', 'failed'],
+    ['invalid_command', 'failed'],
+  ] as const)('takes %s for one that ends %s', (code, state) => {
+    expect(failureOf(new MemoryError(code, 'x'), going)).toMatchObject({ state, code });
+  });
+
+  it('takes whatever it does not know for one that may pass, and everything after the deadline', () => {
+    expect(failureOf(new TypeError('canary'), going)).toEqual({
+      state: 'later',
+      code: 'unexpected',
+      afterSeconds: 5,
+    });
+    expect(failureOf(new MemoryError('integrity', 'x'), AbortSignal.abort())).toMatchObject({
+      state: 'later',
+      code: 'deadline',
+    });
+  });
+});
+
+describe('codeOf', () => {
+  it('names the failure of the store behind what the library made of it', () => {
+    const cause = new MemoryError('access_denied', 'x');
+    expect(codeOf(new MemoryError('unavailable', 'y', { cause }))).toBe('access_denied');
+    expect(codeOf(new MemoryError('unavailable', 'y', { cause: new Error('z') }))).toBe('unavailable');
+    expect(codeOf('z')).toBe('unexpected');
+  });
+});

@@ -1,0 +1,78 @@
+import { ChangeMessageVisibilityCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSRecord } from 'aws-lambda';
+import { describe, expect, it } from 'vitest';
+import type { Delivery } from '../../src/worker/deliver-turn.ts';
+import { createJsonLog } from '../../src/worker/json-log.ts';
+import { createSqsHandler } from '../../src/worker/sqs-handler.ts';
+
+const QUEUE = 'https://sqs.example/queue';
+const TIME = { getRemainingTimeInMillis: () => 60_000 };
+const ANSWERED = { state: 'answered' } as Delivery;
+const LATER: Delivery = { state: 'later', code: 'unavailable', afterSeconds: 17.2 };
+const FAILED: Delivery = { state: 'failed', code: 'access_denied' };
+
+function record(messageId: string, group?: string): SQSRecord {
+  const attributes = { ...(group !== undefined && { MessageGroupId: group }) };
+  return { messageId, body: messageId, receiptHandle: `handle of ${messageId}`, attributes } as SQSRecord;
+}
+
+/** A handler whose messages end as `ends` says, by their id. */
+function handlerOf(ends: Readonly<Record<string, Delivery>>, queueFails = false) {
+  const visibility: unknown[] = [];
+  const lines: string[] = [];
+  const delivered: string[] = [];
+  const send = async (command: unknown) => {
+    if (queueFails) throw new Error('the queue is gone');
+    if (!(command instanceof ChangeMessageVisibilityCommand)) throw new Error('unexpected command');
+    visibility.push(command.input);
+  };
+  const handler = createSqsHandler({
+    sqs: { send } as unknown as Pick<SQSClient, 'send'>,
+    queueUrl: QUEUE,
+    deliver: async (text) => {
+      delivered.push(text);
+      return ends[text] ?? ANSWERED;
+    },
+    log: createJsonLog({ write: (line) => lines.push(line) }),
+  });
+  return { handler, visibility, lines, delivered };
+}
+
+describe('the SQS handler', () => {
+  it('keeps nothing in the queue of what was answered', async () => {
+    const { handler, visibility } = handlerOf({});
+    expect(await handler({ Records: [record('a'), record('b')] }, TIME)).toEqual({ batchItemFailures: [] });
+    expect(visibility).toEqual([]);
+  });
+
+  it('gives back what did not succeed, to be tried when that makes sense', async () => {
+    const { handler, visibility } = handlerOf({ b: LATER, c: FAILED });
+    const answer = await handler({ Records: [record('a'), record('b'), record('c')] }, TIME);
+    expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: 'b' }, { itemIdentifier: 'c' }] });
+    expect(visibility).toEqual([
+      { QueueUrl: QUEUE, ReceiptHandle: 'handle of b', VisibilityTimeout: 18 },
+      { QueueUrl: QUEUE, ReceiptHandle: 'handle of c', VisibilityTimeout: 1 },
+    ]);
+  });
+
+  it('keeps the order within a FIFO group, and runs the groups side by side', async () => {
+    const { handler, delivered } = handlerOf({ a1: LATER });
+    const Records = [record('a1', 'a'), record('b1', 'b'), record('a2', 'a'), record('b2', 'b')];
+    const { batchItemFailures } = await handler({ Records }, TIME);
+    expect(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier)).toEqual(['a1', 'a2']);
+    expect(delivered).toEqual(['a1', 'b1', 'b2']);
+  });
+
+  it('gives a message back even when its visibility cannot be changed, and says so', async () => {
+    const { handler, lines } = handlerOf({ a: LATER }, true);
+    const { batchItemFailures } = await handler({ Records: [record('a')] }, TIME);
+    expect(batchItemFailures).toEqual([{ itemIdentifier: 'a' }]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', code: 'Error' }]);
+  });
+
+  it('never asks for more than the longest visibility of SQS', async () => {
+    const { handler, visibility } = handlerOf({ a: { ...LATER, afterSeconds: 1e9 } as Delivery });
+    await handler({ Records: [record('a')] }, TIME);
+    expect(visibility).toMatchObject([{ VisibilityTimeout: 43_200 }]);
+  });
+});

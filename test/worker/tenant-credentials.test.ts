@@ -1,0 +1,93 @@
+import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
+import { describe, expect, it } from 'vitest';
+import { parseTenantId } from '../../src/sealing/object-keys.ts';
+import { createTenantCredentials } from '../../src/worker/tenant-credentials.ts';
+
+const ROLE = 'arn:aws:iam::111122223333:role/tenant';
+const HOUR = 3_600_000;
+const [ACME, OTHER] = [parseTenantId('acme'), parseTenantId('other')];
+
+/** A token service that counts, and answers with credentials named after the tag and the number of the request. */
+function tokenService(clock: () => number) {
+  const requests: AssumeRoleCommand['input'][] = [];
+  const sts = {
+    async send(command: unknown) {
+      if (!(command instanceof AssumeRoleCommand)) throw new Error('only AssumeRole is known');
+      requests.push(command.input);
+      const name = `${command.input.Tags?.[0]?.Value}-${requests.length}`;
+      return {
+        Credentials: {
+          AccessKeyId: name,
+          SecretAccessKey: name,
+          SessionToken: name,
+          Expiration: new Date(clock() + HOUR),
+        },
+      };
+    },
+  } as unknown as Pick<STSClient, 'send'>;
+  return { sts, requests };
+}
+
+describe('tenant credentials', () => {
+  it('come from the tenant role, with the tenant as the only session tag', async () => {
+    const { sts, requests } = tokenService(Date.now);
+    const credentials = await createTenantCredentials({ sts, roleArn: ROLE })(ACME)();
+    expect(credentials).toMatchObject({ accessKeyId: 'acme-1', sessionToken: 'acme-1' });
+    expect(requests).toEqual([
+      {
+        RoleArn: ROLE,
+        RoleSessionName: 'sealed-memory-acme',
+        DurationSeconds: 3_600,
+        Tags: [{ Key: 'tenant', Value: 'acme' }],
+      },
+    ]);
+  });
+
+  it('are cached per tenant until five minutes before they end', async () => {
+    let now = Date.now();
+    const clock = (): number => now;
+    const { sts, requests } = tokenService(clock);
+    const of = createTenantCredentials({ sts, roleArn: ROLE, clock });
+    expect(of(ACME)).toBe(of(ACME));
+    const ids = async () => [(await of(ACME)()).accessKeyId, (await of(OTHER)()).accessKeyId];
+    expect(await ids()).toEqual(['acme-1', 'other-2']);
+    now += HOUR - 300_001;
+    expect(await ids()).toEqual(['acme-1', 'other-2']);
+    now += 2;
+    expect(await ids()).toEqual(['acme-3', 'other-4']);
+    expect(requests).toHaveLength(4);
+  });
+
+  it('are asked for once by callers that wait together, and again after a failure', async () => {
+    const { sts, requests } = tokenService(Date.now);
+    let failures = 1;
+    const send = (async (command: AssumeRoleCommand) => {
+      if (failures-- > 0) throw new Error('no route');
+      return sts.send(command);
+    }) as unknown as STSClient['send'];
+    const provider = createTenantCredentials({ sts: { send }, roleArn: ROLE })(ACME);
+    const lost = await Promise.allSettled([provider(), provider()]);
+    expect(lost.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await Promise.all([provider(), provider(), provider()]);
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['AccessDenied', 'access_denied'],
+    ['ThrottlingException', 'unavailable'],
+  ])('turn the answer %s into %s', async (name, code) => {
+    const send = async () => {
+      throw Object.assign(new Error('refused for arn:aws:iam::111122223333:role/tenant'), { name });
+    };
+    const provider = createTenantCredentials({ sts: { send } as never, roleArn: ROLE })(ACME);
+    const error = await provider().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ name: 'MemoryError', code });
+    expect((error as Error).message).not.toContain('arn:');
+  });
+
+  it('refuse an answer that lacks a part', async () => {
+    const send = async () => ({ Credentials: { AccessKeyId: 'a', SecretAccessKey: 'b' } });
+    const provider = createTenantCredentials({ sts: { send } as never, roleArn: ROLE })(ACME);
+    await expect(provider()).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});
