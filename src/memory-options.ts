@@ -43,6 +43,8 @@ export interface MemoryOptions {
   /** Of an S3 store and of root keys in KMS; default the SDK's own search. */
   readonly credentials?: AwsCredentials | undefined;
   readonly logger?: Logger | undefined;
+  /** Called for every HTTP request that is sent to an S3 store, repeated ones included; names the operation. */
+  readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
   /**
    * The `ToolError` of the host's own copy of `@anthropic-ai/sdk`. Needed only where that is another copy than the
    * one this package resolves; `require('sealed-memory')` sets it by itself.

@@ -82,6 +82,7 @@ export async function openStoreOf(options: MemoryOptions, { config }: Settings):
     location: config.store,
     s3: { ...config.s3, ...options.s3 },
     credentials: options.credentials,
+    onRequest: options.onRequest,
   });
 }
 

@@ -7,6 +7,7 @@ export interface ObjectStoreRequest {
   readonly location: StoreLocation;
   readonly s3: S3Config;
   readonly credentials?: AwsCredentials | undefined;
+  readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
 }
 
 /**
@@ -15,11 +16,11 @@ export interface ObjectStoreRequest {
  * loaded for an S3 store only.
  */
 export async function openBaseStore(request: ObjectStoreRequest): Promise<BaseStore> {
-  const { location, s3, credentials } = request;
+  const { location, s3, credentials, onRequest } = request;
   if (location.kind !== 's3') {
     const path = location.kind === 'memory' ? ':memory:' : location.path;
     return shared(openSqliteObjectStore({ path }));
   }
   const { openS3BaseStore } = await import('./open-s3-store.ts');
-  return openS3BaseStore({ ...s3, bucket: location.bucket, credentials });
+  return openS3BaseStore({ ...s3, bucket: location.bucket, credentials, onRequest });
 }

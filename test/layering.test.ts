@@ -63,7 +63,8 @@ const LAYERS: readonly Group[] = [
     name: 'worker',
     layer: 8,
     files: /^worker\//,
-    packages: /^(node:crypto|@aws-sdk\/client-(sqs|sts)|@anthropic-ai\/sdk|@opentelemetry\/api|aws-lambda)$/,
+    packages:
+      /^(node:(async_hooks|crypto)|@aws-sdk\/client-(sqs|sts)|@anthropic-ai\/sdk|@opentelemetry\/api|aws-lambda)$/,
   },
   { name: 'index', layer: 8, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
 ];

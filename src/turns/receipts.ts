@@ -37,6 +37,8 @@ export interface Receipts {
    * @throws MemoryError `misconfigured` for a name that is none; what the store and the keyring throw.
    */
   claim(turn: string, request: TurnRequest & { readonly leaseMs: number }): Promise<TurnClaim>;
+  /** The answer of a finished turn; undefined before it is finished. Writes nothing. Two GETs. */
+  answer(turn: string, request?: TurnRequest): Promise<Uint8Array | undefined>;
 }
 
 type Receipt =
@@ -62,12 +64,8 @@ export function createReceipts(context: VaultContext): Receipts {
   return {
     async claim(turn, { leaseMs: exactMs, signal }) {
       const leaseMs = Math.ceil(exactMs);
-      if (turn.length < 1 || turn.length > 256) {
-        throw new MemoryError('misconfigured', 'the name of a turn has 1 to 256 characters');
-      }
       const vault = await openVault(context, signal);
-      // A plain hash of a turn's name could be guessed.
-      const id = vault.keyring.names.keyedHash('receipts', turn);
+      const id = receiptId(vault, turn);
       const running: Running = { state: 'running', owner: toBase64url(vault.random(OWNER_BYTES)), leaseMs };
       for (let look = 0; look < LOOKS; look++) {
         const stored = look === 0 ? undefined : await readReceipt(vault, id);
@@ -83,7 +81,23 @@ export function createReceipts(context: VaultContext): Receipts {
       }
       throw new MemoryError('unavailable', 'the receipt of the turn was changed by others at every look');
     },
+    async answer(turn, { signal } = {}) {
+      const keyring = await context.keyrings.load({ signal });
+      if (keyring === undefined) return undefined;
+      const vault = { ...context, keyring, signal };
+      const id = receiptId(vault, turn);
+      const stored = await readReceipt(vault, id);
+      return stored?.receipt.state === 'done' ? readAnswer(vault, id) : undefined;
+    },
   };
+}
+
+/** A plain hash of a turn's name could be guessed. */
+function receiptId({ keyring }: OpenVault, turn: string): string {
+  if (turn.length < 1 || turn.length > 256) {
+    throw new MemoryError('misconfigured', 'the name of a turn has 1 to 256 characters');
+  }
+  return keyring.names.keyedHash('receipts', turn);
 }
 
 /** Undefined: the turn may be taken over. */

@@ -1,4 +1,5 @@
 export { readSweeperConfig, readWorkerConfig } from '../config/worker-config.ts';
+export { type Answers, openAnswers } from './answers.ts';
 export { createJsonLog, type JsonLog } from './json-log.ts';
 export { createReplies, type Replies } from './replies.ts';
 export type { LambdaTime } from './sqs-handler.ts';

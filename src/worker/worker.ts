@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { MessagesClient } from '../agent/messages-client.ts';
@@ -13,7 +14,7 @@ import type { Replies } from './replies.ts';
 import { createSqsHandler, type LambdaTime } from './sqs-handler.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn-message.ts';
-import { inTurnSpan } from './turn-span.ts';
+import { inTurnSpan, type TurnSpan } from './turn-span.ts';
 
 export interface WorkerOptions {
   /** Of the store and the root keys; the tenant comes with each message. */
@@ -43,10 +44,18 @@ const RESERVE_MS = 10_000;
 /** A turn is free again so long after the function that held it must have ended. */
 const LEASE_MARGIN_MS = 30_000;
 
+/** Counts what is sent to the store while a turn runs; what turns share is counted for the one that began it. */
+const requestsOfTurn = new AsyncLocalStorage<{ count: number }>();
+
 /** @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed. */
 export function createWorker(options: WorkerOptions): Worker {
   const { queue, log } = options;
-  const pool = createTenantPool({ ...options.memory, logger: log });
+  const onRequest: MemoryOptions['onRequest'] = (request) => {
+    options.memory.onRequest?.(request);
+    const sent = requestsOfTurn.getStore();
+    if (sent !== undefined) sent.count += 1;
+  };
+  const pool = createTenantPool({ ...options.memory, logger: log, onRequest });
   const deliver = async (given: unknown, context: LambdaTime): Promise<Delivery> => {
     let message: TurnMessage;
     try {
@@ -75,7 +84,8 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
   const { tenant } = delivery.message;
   const log = delivery.options.log.with({ tenant });
   const started = performance.now();
-  const ended = await inTurnSpan(tenant, (span) =>
+  const sent = { count: 0 };
+  const run = (span: TurnSpan): Promise<Delivery> =>
     deliverOne(delivery, {
       log,
       onCommand(report) {
@@ -87,20 +97,21 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
           durationMs: Math.round(durationMs),
         });
       },
-    }),
-  );
+    });
+  const ended = await requestsOfTurn.run(sent, () => inTurnSpan(tenant, run));
   const durationMs = Math.round(performance.now() - started);
+  const cost = { durationMs, storeRequests: sent.count };
   if (ended.state === 'answered') {
     const { outcome, usage } = ended.answer;
     const { requests, inputTokens, outputTokens } = usage;
     const counts = ended.isFresh
       ? { claudeRequests: requests, inputTokens, outputTokens }
       : { claudeRequests: 0 };
-    log.info('turn answered', { code: outcome, durationMs, ...counts });
+    log.info('turn answered', { code: outcome, ...cost, ...counts });
   } else if (ended.state === 'later') {
-    log.warn('turn goes back', { code: ended.code, afterSeconds: ended.afterSeconds, durationMs });
+    log.warn('turn goes back', { code: ended.code, afterSeconds: ended.afterSeconds, ...cost });
   } else {
-    log.error('turn failed', { code: ended.code, durationMs });
+    log.error('turn failed', { code: ended.code, ...cost });
   }
   return ended;
 }

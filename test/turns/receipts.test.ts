@@ -43,6 +43,17 @@ describeOnBothKinds('receipts', (newSite) => {
     }
   });
 
+  it('show the answer of a finished turn to whoever asks, and nothing before', async () => {
+    const site = await newSite();
+    const [first, second] = [await worker(site), await worker(site)];
+    expect(await second.answer('turn-1')).toBeUndefined();
+    const lease = leaseOf(await first.claim('turn-1', LEASE));
+    expect(await second.answer('turn-1')).toBeUndefined();
+    await lease.finish(bytes('forty-two'));
+    expect(await second.answer('turn-1')).toEqual(bytes('forty-two'));
+    expect(second.requests()).toBe(4);
+  });
+
   it('let exactly one of many deliveries at once run the turn', async () => {
     const site = await newSite();
     const workers = await Promise.all(Array.from({ length: 8 }, () => worker(site)));
