@@ -1,11 +1,17 @@
+/** npm passes on to its script what the terminal has sent to both of them. */
+const SAME_KEYSTROKE_MS = 1_000;
+
 /** Aborted by Ctrl-C and SIGTERM, which set the exit code. A second one ends the process at once. */
 export function onInterruption(): AbortSignal {
   const interruption = new AbortController();
+  let first: number | undefined;
   for (const [name, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const) {
-    process.once(name, () => {
+    process.on(name, () => {
+      first ??= performance.now();
+      if (performance.now() - first > SAME_KEYSTROKE_MS) process.exit(code);
       process.exitCode = code;
       interruption.abort();
     });

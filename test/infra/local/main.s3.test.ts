@@ -70,6 +70,9 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
       await expect.poll(() => processesIn(folder).length, { timeout: 30_000 }).toBeGreaterThan(1);
       await sleep(milliseconds);
       child.kill('SIGINT');
+      // As npm does, which passes on what the terminal has sent already.
+      await sleep(50);
+      child.kill('SIGINT');
       expect(await once(child, 'exit')).toEqual([130, null]);
       await expectNothingLeft(folder);
     },
