@@ -33,7 +33,10 @@ export interface KeyringStore {
    * configured one; what the store and the root key throw.
    */
   load(request?: LoadRequest): Promise<LoadedKeyring | undefined>;
-  /** For an object under an unknown key: reads the keyring anew, at most once per 30 s; otherwise as `load`. */
+  /**
+   * For an object under an unknown key: reads the keyring anew, at most once per 30 s, or per time to live where that
+   * is shorter; otherwise as `load`.
+   */
   reload(request?: KeyringRequest): Promise<LoadedKeyring | undefined>;
   /** Overwrites the keys; what was given out and every later call throws `aborted`. */
   close(): void;
@@ -193,7 +196,7 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
       refuseClosed();
       const before = current();
       if (before?.anew) return before.flight.join(signal);
-      if (reloaded !== undefined && isWithin(reloaded, RELOAD_MS)) return load({ signal });
+      if (reloaded !== undefined && isWithin(reloaded, Math.min(RELOAD_MS, ttlMs))) return load({ signal });
       reloaded = now();
       const { flight } = start({ create: false, anew: true });
       try {

@@ -637,6 +637,22 @@ describe('KeyringStore.reload', () => {
     expect(requests).toHaveLength(before + 2);
   });
 
+  it('reads once per time to live where that is shorter, so that two rotations in a row are met', async () => {
+    const clocks = handClocks();
+    const store = keyrings({ ...clocks, ttlMs: 400 });
+    await store.load({ create: true });
+    await rotateInStore();
+    expect((await store.reload())?.epoch).toBe(2);
+    clocks.advance(399);
+    await store.load();
+    await rotateInStore();
+    expect((await store.reload())?.epoch).toBe(2);
+    clocks.advance(1);
+    await store.load();
+    await rotateInStore();
+    expect((await store.reload())?.epoch).toBe(4);
+  });
+
   it('gives all who ask at once what it reads', async () => {
     const store = keyrings();
     await store.load({ create: true });
