@@ -154,3 +154,45 @@ describe('the types of the built package', () => {
     SLOW,
   );
 });
+
+describe('the subpaths of the built package', () => {
+  const program = `
+    import Anthropic from '@anthropic-ai/sdk';
+    import { openMemory } from 'sealed-memory';
+    import { runTurn } from 'sealed-memory/agent';
+    import { createJsonLog, createWorker } from 'sealed-memory/worker';
+    const rootKey = Buffer.alloc(32, 1).toString('base64');
+    const client = new Anthropic({ apiKey: 'none', baseURL: process.argv[2], maxRetries: 0 });
+    const memory = await openMemory({ store: 'memory:', rootKey, tenant: 'acme' });
+    const messages = [{ role: 'user' as const, content: 'Go on.' }];
+    const turn = await runTurn({ client, memory, model: 'scripted', messages });
+    console.log(turn.outcome);
+    await memory.close();
+    await using worker = createWorker({
+      memory: { store: 'memory:', rootKey },
+      client: async () => client,
+      model: 'scripted',
+      queue: { sqs: { send: () => Promise.reject(new Error('nothing goes back')) }, url: 'https://queue.example' },
+      log: createJsonLog({ write: () => {} }),
+    });
+    const time = { getRemainingTimeInMillis: () => 60_000 };
+    const answer = await worker.invoke({ tenant: 'acme', turn: 'one', prompt: 'Go on.' }, time);
+    console.log('outcome' in Object(answer) ? (answer as { outcome: string }).outcome : answer);
+  `;
+
+  it(
+    'run a turn, and have types',
+    async () => {
+      writeFileSync(join(project, 'subpaths.mts'), program);
+      const options = ['--strict', '--target', 'esnext', '--module', 'nodenext', '--types', 'node'];
+      const compiled = await run(process.execPath, [TSC, ...options, '--skipLibCheck', 'subpaths.mts'], {
+        cwd: project,
+      }).catch((error: { readonly stdout: string }) => error);
+      expect(compiled.stdout).toBe('');
+      await using server = await startScriptedMessages([]);
+      const { stdout } = await run(process.execPath, [join(project, 'subpaths.mjs'), server.url]);
+      expect(stdout).toBe('answered\nanswered\n');
+    },
+    SLOW,
+  );
+});
