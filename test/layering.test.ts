@@ -24,7 +24,8 @@ const LAYERS: readonly Group[] = [
   {
     name: 'ports',
     layer: 2,
-    files: /^(objects\/object-store|objects\/object-versions|keys\/root-key|pause|network-fault)\.ts$/,
+    files:
+      /^(objects\/object-store|objects\/object-versions|keys\/root-key|pause|network-fault|sdk-failure)\.ts$/,
     packages: NOTHING,
   },
   {

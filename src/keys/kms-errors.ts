@@ -1,5 +1,6 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { networkFaultOf } from '../network-fault.ts';
+import { readSdkFailure, type SdkFailure, tellableCause } from '../sdk-failure.ts';
 
 type Failure = readonly [MemoryErrorCode, string];
 
@@ -75,21 +76,18 @@ export function kmsRefusal(): MemoryError {
 /** An error of the SDK in the operator's words: no ARN, region, account or endpoint is named. */
 export function kmsFailure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
-  const fields = describe(error);
-  const [code, message] = classify(fields);
+  const failure = readSdkFailure(error);
+  const [code, message] = classify(failure);
   // Refusals are uniform, and an unreadable answer may have been quoted with the key that stands in it.
-  const isTold = code !== 'integrity' && !fields.quotesAnswer;
-  return new MemoryError(code, message, isTold ? { cause: error } : {});
+  const isTold = code !== 'integrity' && !quotesAnswer(error, failure);
+  return new MemoryError(code, message, isTold ? { cause: tellableCause(error, 'KMS') } : {});
 }
 
-interface SdkError {
-  readonly name: string;
-  readonly code: string;
-  readonly status: number | undefined;
-  readonly quotesAnswer: boolean;
+function quotesAnswer(error: unknown, { status }: SdkFailure): boolean {
+  return error instanceof SyntaxError || (status !== undefined && status < 300);
 }
 
-function classify({ name, code, status }: SdkError): Failure {
+function classify({ name, code = '', status }: SdkFailure): Failure {
   const known = Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : undefined;
   if (known !== undefined) return known;
   return status === undefined ? byNetwork(name, code) : byStatus(status);
@@ -111,20 +109,4 @@ function byNetwork(name: string, code: string): Failure {
     return ['misconfigured', 'The certificate of KMS is not trusted, or its endpoint does not speak TLS.'];
   }
   return ['misconfigured', 'No request could be made to KMS: check its endpoint and region.'];
-}
-
-function describe(error: unknown): SdkError {
-  const { name, code, $metadata, $response } = (typeof error === 'object' && error !== null ? error : {}) as {
-    readonly name?: unknown;
-    readonly code?: unknown;
-    readonly $metadata?: { readonly httpStatusCode?: number };
-    readonly $response?: { readonly statusCode?: number };
-  };
-  const status = $metadata?.httpStatusCode ?? $response?.statusCode;
-  return {
-    name: typeof name === 'string' ? name : '',
-    code: typeof code === 'string' ? code : '',
-    status,
-    quotesAnswer: error instanceof SyntaxError || (status !== undefined && status < 300),
-  };
 }

@@ -1,16 +1,8 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { networkFaultOf } from '../network-fault.ts';
+import { readSdkFailure, type SdkFailure, tellableCause } from '../sdk-failure.ts';
 
-/** What an error of the SDK says about itself; every field may be missing. */
-interface SdkError {
-  readonly name: string;
-  readonly message: string;
-  readonly code: string | undefined;
-  readonly status: number | undefined;
-  /** For whoever asks the provider about it. */
-  readonly requestId: string | undefined;
-  readonly attempts: number | undefined;
-}
+const SERVICE = 'The object store';
 
 type Failure = readonly [MemoryErrorCode, string];
 
@@ -80,8 +72,8 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
 /** An error of the SDK in the operator's words: no bucket, key, region or endpoint is named. */
 export function s3Failure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
-  const [code, message] = classify(describe(error));
-  return new MemoryError(code, message, { cause: tellable(error) });
+  const [code, message] = classify(readSdkFailure(error));
+  return new MemoryError(code, message, { cause: tellableCause(error, SERVICE) });
 }
 
 /** The failure of one key inside an answered batch, by its error code. */
@@ -94,42 +86,29 @@ export function s3KeyFailure(code: string): MemoryError {
 /** A write without a clear answer that may have been executed. */
 export function s3OutcomeUnknown(cause: unknown): MemoryError {
   return new MemoryError('outcome_unknown', 'The object store did not confirm a write.', {
-    cause: tellable(cause),
+    cause: tellableCause(cause, SERVICE),
   });
 }
 
 /** The HTTP status of the answer behind an error. */
 export function statusOf(error: unknown): number | undefined {
-  return describe(error).status;
+  return readSdkFailure(error).status;
 }
 
 /** S3's error code, or the name of the SDK's error. */
 export function s3CodeOf(error: unknown): string {
-  return describe(error).name;
+  return readSdkFailure(error).name;
 }
 
 /** Whether an attempt failed before any byte of the request can have reached the server. */
 export function wasNeverSent(error: unknown): boolean {
   if (error instanceof MemoryError) return true;
-  const { code, message } = describe(error);
+  const { code, message } = readSdkFailure(error);
   if (code !== undefined) return networkFaultOf(code) === 'unreached' || networkFaultOf(code) === 'untrusted';
   return message.includes('did not establish a connection');
 }
 
-/**
- * An error of the SDK without the words and fields of the server, which name bucket, key, tenant and credentials:
- * whoever prints a cause prints all of it.
- */
-function tellable(error: unknown): Error {
-  if (error instanceof MemoryError) return error;
-  const { name, message, code, status, requestId, attempts } = describe(error);
-  const said = status === undefined ? message : `The object store answered ${status}.`;
-  const told = Object.assign(new Error(said), { code, status, requestId, attempts });
-  if (name !== '') told.name = name;
-  return told;
-}
-
-function classify(error: SdkError): Failure {
+function classify(error: SdkFailure): Failure {
   const known = byName(error.name) ?? byName(error.code ?? '');
   if (known !== undefined) return known;
   if (error.name === 'AbortError') return ['aborted', 'The caller gave up.'];
@@ -152,7 +131,7 @@ function byStatus(status: number): Failure {
   ];
 }
 
-function byNetwork(error: SdkError): Failure {
+function byNetwork(error: SdkFailure): Failure {
   const code = error.code ?? '';
   if (networkFaultOf(code) === 'unreached') return ['unavailable', 'The object store cannot be reached.'];
   if (networkFaultOf(code) === 'broken_off')
@@ -167,28 +146,4 @@ function byNetwork(error: SdkError): Failure {
     return ['unavailable', 'An answer of the object store arrived damaged.'];
   }
   return ['misconfigured', 'No request could be made to the object store: check its endpoint and region.'];
-}
-
-function describe(error: unknown): SdkError {
-  const fields = (typeof error === 'object' && error !== null ? error : {}) as {
-    readonly name?: unknown;
-    readonly message?: unknown;
-    readonly code?: unknown;
-    readonly Code?: unknown;
-    readonly $metadata?: {
-      readonly httpStatusCode?: number;
-      readonly requestId?: string;
-      readonly attempts?: number;
-    };
-    readonly $response?: { readonly statusCode?: number };
-  };
-  const name = typeof fields.Code === 'string' ? fields.Code : fields.name;
-  return {
-    name: typeof name === 'string' ? name : '',
-    message: typeof fields.message === 'string' ? fields.message : '',
-    code: typeof fields.code === 'string' ? fields.code : undefined,
-    status: fields.$metadata?.httpStatusCode ?? fields.$response?.statusCode,
-    requestId: fields.$metadata?.requestId,
-    attempts: fields.$metadata?.attempts,
-  };
 }
