@@ -4,6 +4,7 @@ import type { Rotation } from '../lifecycle/rotate.ts';
 import type { ShredProgress, ShredReport } from '../lifecycle/shred.ts';
 import type { SweepProblem } from '../lifecycle/sweep-pass.ts';
 import type { SweepProgress, SweepReport } from '../lifecycle/sweep-report.ts';
+import { counted } from './counted.ts';
 
 const SWEEP_AGAIN = 'run "sealed-memory keys sweep" again';
 
@@ -136,10 +137,6 @@ function shredLine(progress: ShredProgress): string {
     case 'versions':
       return `${counted(progress.removed, 'older version')} removed`;
   }
-}
-
-function counted(count: number, what: string, several = `${what}s`): string {
-  return `${count} ${count === 1 ? what : several}`;
 }
 
 function dateOf(ms: number): string {

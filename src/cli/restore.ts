@@ -7,11 +7,10 @@ import type { RestoreFinding, RestoreReport } from '../lifecycle/restore.ts';
 import { openFolderObjectStore } from '../objects/folder-object-store.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { openSqliteObjectStore } from '../objects/sqlite-object-store.ts';
-import { openAdmin } from '../open-admin.ts';
 import type { Progress } from '../vault/context.ts';
-import { createEventLines } from './event-lines.ts';
+import { type AdminRun, runOnAdmin } from './admin-command.ts';
+import { counted } from './counted.ts';
 import type { Invocation } from './invocation.ts';
-import { createOperatorLogger } from './operator-log.ts';
 import { EXIT_FAILED } from './terminal.ts';
 
 export interface RestoreCommand {
@@ -24,29 +23,23 @@ export interface RestoreCommand {
 
 /** Restores the tenant of the environment as plaintext. Resolves to 0 when every file is in the new folder. */
 export async function runRestore(command: RestoreCommand, invocation: Invocation): Promise<number> {
-  const { terminal, signal } = invocation;
   const { from, to, json } = command;
   const store = openSource(from);
-  refuseWithin(from, to);
-  const events = createEventLines(terminal, { json });
-  await using admin = await openAdmin({ store, logger: createOperatorLogger(terminal.complain) });
-  const onProgress = ({ done, total }: Progress): void =>
-    events.progress({ done, total }, { line: `${done} of ${total} files`, stage: 'files' });
+  const interrupted = 'nothing was left in the new folder; run it again';
   try {
-    const report = await admin.restore({ to, signal, onProgress });
-    await events.done({ ...report }, linesOf(report, to));
-    return report.findings.length > 0 ? EXIT_FAILED : 0;
-  } catch (error) {
-    if (signal.aborted) {
-      await events.cutOff('interrupted', {});
-      terminal.complain('interrupted: nothing was left in the new folder; run it again');
-    } else {
-      await events.cutOff('failed', error instanceof MemoryError ? { code: error.code } : {});
-    }
-    throw error;
+    refuseWithin(from, to);
+    return await runOnAdmin((run) => restoreTo(to, run), { json, invocation, store, interrupted });
   } finally {
     if (typeof store === 'object') await store[Symbol.asyncDispose]();
   }
+}
+
+async function restoreTo(to: string, { admin, events, signal }: AdminRun): Promise<number> {
+  const onProgress = ({ done, total }: Progress): void =>
+    events.progress({ done, total }, { line: `${done} of ${total} files`, stage: 'files' });
+  const report = await admin.restore({ to, signal, onProgress });
+  await events.done({ ...report }, linesOf(report, to));
+  return report.findings.length > 0 ? EXIT_FAILED : 0;
 }
 
 /** Everything but a bucket is opened in a way that cannot change it. */
@@ -111,8 +104,4 @@ function lineOf(finding: RestoreFinding): string {
     case 'foreign':
       return `FAIL  ${counted(finding.objects, 'object')} among the files, made by no writer of this tenant, not restored`;
   }
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,7 @@
 import { openTenant } from '../open-memory.ts';
 import type { KeyVersionCount } from '../vault/check-files.ts';
 import { type Finding, isLeft, type RenameFinding, type Verification } from '../vault/verify.ts';
+import { counted } from './counted.ts';
 import type { Invocation } from './invocation.ts';
 import { createOperatorLogger } from './operator-log.ts';
 import { EXIT_FAILED } from './terminal.ts';
@@ -45,10 +46,6 @@ export function linesOf(verification: Verification): readonly string[] {
 
 function keyWords({ version, objects, active }: KeyVersionCount): string {
   return `version ${version}${active ? ', active' : ''}: ${counted(objects, 'object')}`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function toJson({ files, bytes, findings, keyVersions, listsBelowFiles }: Verification): string {
