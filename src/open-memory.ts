@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { type AwsCredentials, type BaseStore, shared } from './base-store.ts';
 import { MemoryError } from './errors.ts';
 import { createKeyringStore, type KeyringStore } from './keys/keyring-store.ts';
@@ -9,6 +8,7 @@ import { type MemoryOptions, readSettings, type Settings } from './memory-option
 import type { ObjectStore } from './objects/object-store.ts';
 import type { ObjectVersions } from './objects/object-versions.ts';
 import { openBaseStore } from './open-object-store.ts';
+import { osRandom } from './os-random.ts';
 import { pause } from './pause.ts';
 import { createLayout, type Layout, type TenantId } from './sealing/object-keys.ts';
 import { loadSodium } from './sealing/sodium.ts';
@@ -105,7 +105,6 @@ export async function wireTenant(wiring: {
   const prefix = config.store?.kind === 's3' ? config.store.prefix : '';
   const layout = createLayout({ prefix, tenant });
   const store = base.forTenant(layout);
-  const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
   const wrapping = credentials === undefined ? rootKeys.keys : rootKeys.withCredentials(credentials);
   const keyrings = createKeyringStore({
     store,
@@ -113,7 +112,7 @@ export async function wireTenant(wiring: {
     rootKeys: wrapping,
     ...config.keyring,
     ...(minimumEpoch !== undefined && { minimumEpoch }),
-    random,
+    random: osRandom,
     ...(config.names !== undefined && { nameMode: config.names }),
   });
   const logger = options.logger ?? silentLogger;
@@ -126,7 +125,7 @@ export async function wireTenant(wiring: {
     maxFileBytes: config.maxFileBytes,
     clock: Date.now,
     monotonic: () => performance.now(),
-    random,
+    random: osRandom,
     pause,
     logger,
     ...(config.expireAfterDays !== undefined && { accessRecords: createAccessRecords() }),

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { BaseStore } from './base-store.ts';
 import { checkConditions } from './objects/condition-check.ts';
 import { guardDeletes } from './objects/guarded-delete.ts';
@@ -6,11 +5,10 @@ import { buryOldTombstones } from './objects/guarded-delete-burial.ts';
 import { openS3Connections } from './objects/s3-client.ts';
 import { openS3ObjectStore, type S3StoreOptions } from './objects/s3-object-store.ts';
 import { openS3Versions } from './objects/s3-versions.ts';
-import type { RandomBytes } from './sealing/random.ts';
+import { osRandom } from './os-random.ts';
 
 /** Deletes end within seconds; what is older than an hour has no process any more. */
 const TOMBSTONE_AGE_MS = 3_600_000;
-const random: RandomBytes = (length) => new Uint8Array(randomBytes(length));
 
 /** A bucket over connections of its own, with what its server lacks. */
 export function openS3BaseStore(options: Omit<S3StoreOptions, 'connections'>): BaseStore {
@@ -31,7 +29,13 @@ function s3BaseStore(options: S3StoreOptions, dispose: () => Promise<void>): Bas
     withCredentials: (credentials) => s3BaseStore({ ...options, credentials }, dispose),
     async buryTombstones(prefix, { signal } = {}) {
       if (guarded) return 0;
-      return buryOldTombstones({ store: plain, prefix, olderThanMs: TOMBSTONE_AGE_MS, random, signal });
+      return buryOldTombstones({
+        store: plain,
+        prefix,
+        olderThanMs: TOMBSTONE_AGE_MS,
+        random: osRandom,
+        signal,
+      });
     },
     versions: openS3Versions(options),
     hidesBelowObjects: custom,

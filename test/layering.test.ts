@@ -28,6 +28,7 @@ const LAYERS: readonly Group[] = [
       /^(objects\/object-store|objects\/object-versions|keys\/root-key|pause|network-fault|sdk-failure)\.ts$/,
     packages: NOTHING,
   },
+  { name: 'randomness', layer: 2, files: /^os-random\.ts$/, packages: /^node:crypto$/ },
   {
     name: 's3 store',
     layer: 3,

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { MemoryError } from '../errors.ts';
+import { osRandom } from '../os-random.ts';
 import { fromBase64, toBase64url } from '../sealing/base64.ts';
 import { concat, domain, lengthPrefixed, u32, utf8 } from '../sealing/encoding.ts';
 import type { RandomBytes } from '../sealing/random.ts';
@@ -18,8 +18,6 @@ import type { KeyringContext, RootKey } from './root-key.ts';
 const ROOT = domain('root');
 const ROOT_ID = domain('root-id');
 const WRAPPED_BYTES = NONCE_BYTES + KEY_BYTES + TAG_BYTES;
-
-const osRandom: RandomBytes = (length) => new Uint8Array(randomBytes(length));
 
 interface Derived {
   readonly id: string;

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
+import { osRandom } from '../os-random.ts';
 import type { NameMode } from '../sealing/names.ts';
 import type { Layout } from '../sealing/object-keys.ts';
 import type { RandomBytes } from '../sealing/random.ts';
@@ -66,7 +66,6 @@ interface Load {
   readonly anew: boolean;
 }
 
-const osRandom: RandomBytes = (length) => new Uint8Array(randomBytes(length));
 const DEFAULT_TTL_MS = 300_000;
 const MAX_TTL_MS = 900_000;
 const FAILURE_MS = 10_000;

@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto';
-
 import { MemoryError } from '../errors.ts';
+import { osRandom } from '../os-random.ts';
 import { type Pause, pause, throwIfAborted } from '../pause.ts';
 import type { RandomBytes } from '../sealing/random.ts';
 import { TOMBSTONE_BYTES } from '../sealing/size.ts';
@@ -43,7 +42,7 @@ type GuardedTarget = DeleteTarget & { readonly ifMatch: ETag };
  * tell whether only tombstones lie below, and a page of tombstones is an empty page.
  */
 export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions = {}): ObjectStore {
-  const random = options.random ?? ((length: number): Uint8Array => new Uint8Array(randomBytes(length)));
+  const random = options.random ?? osRandom;
   const wall = options.wallClock ?? Date.now;
   const patience = {
     pause: options.pause ?? pause,
