@@ -1,4 +1,5 @@
 import type { LambdaFunctionURLEvent, LambdaFunctionURLResult } from 'aws-lambda';
+import { fromBase64 } from '../sealing/base64.ts';
 import type { Delivery } from './deliver-turn.ts';
 import type { LambdaTime } from './sqs-handler.ts';
 import type { TurnAnswer } from './turn-answer.ts';
@@ -43,9 +44,7 @@ function isUrlEvent(event: unknown): event is LambdaFunctionURLEvent {
 }
 
 function bodyOf({ body = '', isBase64Encoded }: LambdaFunctionURLEvent): string {
-  return isBase64Encoded
-    ? new TextDecoder().decode(Uint8Array.from(atob(body), (c) => c.charCodeAt(0)))
-    : body;
+  return isBase64Encoded ? new TextDecoder().decode(fromBase64(body)) : body;
 }
 
 const STATUS: Readonly<Record<string, number>> = {

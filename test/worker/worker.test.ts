@@ -242,6 +242,7 @@ describe('the worker', () => {
       expect(JSON.parse(body)).toMatchObject({ outcome: 'answered' });
     }
     expect(await ask(event('no'))).toMatchObject({ statusCode: 400, body: '{"code":"invalid_command"}' });
+    expect(await ask(event('no base64', true))).toMatchObject({ statusCode: 400 });
   });
 });
 
