@@ -8,6 +8,7 @@ import { parseTenantId, type TenantId } from './sealing/object-keys.ts';
 import type { Memory } from './tool/memory-tool.ts';
 import type { VaultContext } from './vault/context.ts';
 import { createVersionHistory, type VersionHistory } from './vault/version-history.ts';
+import { checkWholeNumber } from './whole-number.ts';
 
 export interface PoolOpenOptions {
   /** Credentials that reach this tenant's objects, and the root key in KMS for this tenant, and nobody else's. */
@@ -207,10 +208,9 @@ export function createTenantPool(options: PoolOptions = {}): TenantPool {
   };
 }
 
-function readMaxTenants(given: number | undefined): number {
-  if (given === undefined) return DEFAULT_TENANTS;
-  if (Number.isInteger(given) && given >= 1 && given <= MOST_TENANTS) return given;
-  throw new MemoryError('misconfigured', `maxTenants must be a whole number from 1 to ${MOST_TENANTS}.`);
+function readMaxTenants(given = DEFAULT_TENANTS): number {
+  checkWholeNumber('maxTenants', given, { least: 1, most: MOST_TENANTS });
+  return given;
 }
 
 function isIdle({ memories, opening }: WarmTenant): boolean {

@@ -16,6 +16,7 @@ import { openTenant } from './open-memory.ts';
 import { fileKey } from './sealing/object-keys.ts';
 import { loadSodium } from './sealing/sodium.ts';
 import type { Verification, VerifyOptions } from './vault/verify.ts';
+import { checkWholeNumber } from './whole-number.ts';
 
 /**
  * What an operator does with one tenant's keys and objects; docs/keys.md is the guide. Every verb may run while
@@ -128,6 +129,5 @@ export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmi
 }
 
 function checkTtl(ttlMs: number | undefined, least: number): void {
-  if (ttlMs === undefined || (Number.isInteger(ttlMs) && ttlMs >= least && ttlMs <= MAX_TTL_MS)) return;
-  throw new MemoryError('misconfigured', `ttlMs must be a whole number from ${least} to ${MAX_TTL_MS}.`);
+  if (ttlMs !== undefined) checkWholeNumber('ttlMs', ttlMs, { least, most: MAX_TTL_MS });
 }

@@ -19,6 +19,7 @@ import type { VaultContext } from './vault/context.ts';
 import { createVault, type Vault } from './vault/vault.ts';
 import { type Verification, type VerifyOptions, verifyTree } from './vault/verify.ts';
 import { createVersionHistory, type VersionHistory } from './vault/version-history.ts';
+import { checkWholeNumber } from './whole-number.ts';
 
 const DEFAULT_CONCURRENCY = 32;
 const MAX_CONCURRENCY = 256;
@@ -154,8 +155,7 @@ export async function wireTenant(wiring: {
   };
 }
 
-function readConcurrency(given: number | undefined): number {
-  if (given === undefined) return DEFAULT_CONCURRENCY;
-  if (Number.isInteger(given) && given >= 1 && given <= MAX_CONCURRENCY) return given;
-  throw new MemoryError('misconfigured', `concurrency must be a whole number from 1 to ${MAX_CONCURRENCY}.`);
+function readConcurrency(given = DEFAULT_CONCURRENCY): number {
+  checkWholeNumber('concurrency', given, { least: 1, most: MAX_CONCURRENCY });
+  return given;
 }

@@ -4,6 +4,7 @@ import { osRandom } from '../os-random.ts';
 import type { NameMode } from '../sealing/names.ts';
 import type { Layout } from '../sealing/object-keys.ts';
 import type { RandomBytes } from '../sealing/random.ts';
+import { checkWholeNumber } from '../whole-number.ts';
 import { createAges, type Instant } from './keyring-age.ts';
 import { type SharedFlight, startFlight } from './keyring-flight.ts';
 import { type OpenedKeyring, sameBytes } from './keyring-history.ts';
@@ -88,8 +89,8 @@ const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([
 export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
   const { layout, ttlMs = DEFAULT_TTL_MS, clock = Date.now, random = osRandom } = options;
   const { monotonic = () => performance.now(), minimumEpoch = 1 } = options;
-  checkRange('the time to live of a keyring, in ms,', ttlMs, [0, MAX_TTL_MS]);
-  checkRange('the minimum epoch', minimumEpoch, [1, MAX_EPOCH]);
+  checkWholeNumber('the time to live of a keyring, in ms,', ttlMs, { least: 0, most: MAX_TTL_MS });
+  checkWholeNumber('the minimum epoch', minimumEpoch, { least: 1, most: MAX_EPOCH });
   const sealingMs = Math.max(LEAST_SEALING_MS, ttlMs * SEALING_TTLS);
   const { now, isWithin } = createAges({ clock, monotonic });
   const source = createKeyringSource({ ...options, clock, random });
@@ -214,9 +215,4 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
 
 function closure(): MemoryError {
   return new MemoryError('aborted', 'the keyring was closed');
-}
-
-function checkRange(what: string, value: number, [least, most]: readonly [number, number]): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return;
-  throw new MemoryError('misconfigured', `${what} must be a whole number from ${least} to ${most}`);
 }

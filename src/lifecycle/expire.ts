@@ -1,16 +1,21 @@
-import { MemoryError } from '../errors.ts';
-import { joinPath, MEMORY_ROOT } from '../memory/path.ts';
+import { MEMORY_ROOT } from '../memory/path.ts';
 import type { ListedObject } from '../objects/object-store.ts';
 import { classKey } from '../sealing/object-keys.ts';
-import { contentLength } from '../sealing/size.ts';
 import { accessHash, accessRecordId, dayOf } from '../vault/access-records.ts';
 import { eachSideBySide } from '../vault/check-files.ts';
 import type { OpenVault, VaultContext, VerbOptions } from '../vault/context.ts';
 import { deleteObjects } from '../vault/delete-objects.ts';
-import { listObjects } from '../vault/list-objects.ts';
+import { type ListedEntry, listDirectory } from '../vault/list-directory.ts';
 import { readRegister } from '../vault/register.ts';
+import { checkWholeNumber } from '../whole-number.ts';
 import { type ExpiryMark, MOST_MARKS, readMarks, writeMarks } from './expiry-marks.ts';
-import { DAY_MS, type ListedRecords, listRecords, outdatedAccess, outdatedTurns } from './old-records.ts';
+import {
+  DAY_MS,
+  listReadsAndTurns,
+  outdatedAccess,
+  outdatedTurns,
+  type ReadsAndTurns,
+} from './old-records.ts';
 
 export interface ExpiryOptions extends VerbOptions {
   /** Files that nobody read or wrote for so many days go; 1–3,650. Absent: no file goes. */
@@ -55,14 +60,14 @@ const MOST_DAYS = 3_650;
  */
 export async function expireTree(context: VaultContext, options: ExpiryOptions): Promise<ExpiryReport> {
   const { afterDays, recordDays = 30, dryRun = false, signal, onProgress } = options;
-  if (afterDays !== undefined) refuseOutOfRange('afterDays', afterDays, 1);
-  refuseOutOfRange('recordDays', recordDays, 15);
+  if (afterDays !== undefined) checkWholeNumber('afterDays', afterDays, { least: 1, most: MOST_DAYS });
+  checkWholeNumber('recordDays', recordDays, { least: 15, most: MOST_DAYS });
   const keyring = await context.keyrings.load({ signal });
   if (keyring === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, busy: false };
   const vault: OpenVault = { ...context, keyring, signal, onProgress };
 
   const busy = (await readRegister(vault)).entry !== undefined;
-  const records = await listRecords(vault);
+  const records = await listReadsAndTurns(vault);
   const files =
     busy || afterDays === undefined
       ? { files: 0, deleted: 0, marked: 0 }
@@ -76,12 +81,12 @@ export async function expireTree(context: VaultContext, options: ExpiryOptions):
 
 interface Unused {
   readonly file: string;
-  readonly object: ListedObject;
+  readonly object: ListedEntry;
 }
 
 async function expireFiles(
   vault: OpenVault,
-  records: ListedRecords,
+  records: ReadsAndTurns,
   { limitMs, dryRun }: { readonly limitMs: number; readonly dryRun: boolean },
 ): Promise<Pick<ExpiryReport, 'files' | 'deleted' | 'marked'>> {
   const { now, lastRead } = records;
@@ -110,16 +115,10 @@ function remark(
   return [file, mark?.etag === object.etag ? mark : { etag: object.etag, since: now }];
 }
 
+/** What nobody of this tenant wrote, or what was cut short, is for the operator to judge. */
 async function listFiles(vault: OpenVault): Promise<readonly Unused[]> {
-  const prefix = vault.layout.data;
-  const request = { prefix, maxObjects: Number.POSITIVE_INFINITY, sideBySide: true };
-  const { objects } = await listObjects(vault, request);
-  return objects.flatMap((object) => {
-    const segments = vault.keyring.names.decodeRelative([], object.key.slice(prefix.length));
-    // What nobody of this tenant wrote, or what was cut short, is for the operator to judge.
-    if (segments === undefined || contentLength(object.size) === undefined) return [];
-    return [{ file: accessHash(vault, joinPath(MEMORY_ROOT, ...segments)), object }];
-  });
+  const { files } = await listDirectory(vault, MEMORY_ROOT, { sideBySide: true });
+  return files.map((object) => ({ file: accessHash(vault, object.path), object }));
 }
 
 /** Deletes exactly the versions that were seen, and answers which files went. */
@@ -169,9 +168,4 @@ async function deleteRecords(
     if (failures.length > 0) break;
   }
   return deleted;
-}
-
-function refuseOutOfRange(name: string, days: number, least: number): void {
-  if (Number.isInteger(days) && days >= least && days <= MOST_DAYS) return;
-  throw new MemoryError('misconfigured', `${name} must be a whole number from ${least} to ${MOST_DAYS}.`);
 }

@@ -6,7 +6,7 @@ import type { OpenVault } from '../vault/context.ts';
 export const DAY_MS = 86_400_000;
 
 /** What lies beside a tenant's tree, as far as expiry looks at it. */
-export interface ListedRecords {
+export interface ReadsAndTurns {
   /** The server's clock, milliseconds since the epoch. */
   readonly now: number;
   /** The end of the last day on which a file was read, by what stands for the file. */
@@ -25,7 +25,7 @@ interface AccessRecord {
 }
 
 /** One LIST per 1,000 records of each class. */
-export async function listRecords(vault: OpenVault): Promise<ListedRecords> {
+export async function listReadsAndTurns(vault: OpenVault): Promise<ReadsAndTurns> {
   const [access, receipts, answers] = await Promise.all([
     listClass(vault, 'access'),
     listClass(vault, 'receipts'),
@@ -52,7 +52,7 @@ export async function listRecords(vault: OpenVault): Promise<ListedRecords> {
  * expire only the former.
  */
 export function outdatedAccess(
-  { access, lastRead, now }: ListedRecords,
+  { access, lastRead, now }: ReadsAndTurns,
   afterDays: number = Number.POSITIVE_INFINITY,
 ): readonly ListedObject[] {
   return access
@@ -64,7 +64,7 @@ export function outdatedAccess(
 
 /** Receipts and answers of turns that no queue can deliver again. An answer stays as long as its receipt does. */
 export function outdatedTurns(
-  { receipts, answers, now }: ListedRecords,
+  { receipts, answers, now }: ReadsAndTurns,
   afterDays: number,
 ): { readonly receipts: readonly ListedObject[]; readonly answers: readonly ListedObject[] } {
   const isOld = ({ lastModified }: ListedObject): boolean => now - lastModified > afterDays * DAY_MS;

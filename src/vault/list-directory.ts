@@ -12,6 +12,8 @@ export interface ListedEntry {
   readonly size: number;
   readonly key: ObjectKey;
   readonly etag: ETag;
+  /** The server's clock, milliseconds since the epoch. */
+  readonly lastModified: number;
 }
 
 export interface DirectoryListing {
@@ -70,7 +72,7 @@ export async function listPath(vault: OpenVault, path: MemoryPath): Promise<Path
 }
 
 function fileEntry(path: MemoryPath, object: ListedObject): ListedEntry {
-  return { path, size: contentLength(object.size) ?? 0, key: object.key, etag: object.etag };
+  return { ...object, path, size: contentLength(object.size) ?? 0 };
 }
 
 function decodeEntry(
@@ -82,5 +84,5 @@ function decodeEntry(
   const base = segmentsOf(directory);
   const below = vault.keyring.names.decodeRelative(base, object.key.slice(prefix.length));
   if (size === undefined || below === undefined) return undefined;
-  return { path: joinPath(MEMORY_ROOT, ...base, ...below), size, key: object.key, etag: object.etag };
+  return { ...object, path: joinPath(MEMORY_ROOT, ...base, ...below), size };
 }
