@@ -1,60 +1,19 @@
-import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
-import { runTurn, type TurnOutcome, type TurnRequest } from '../../src/agent/index.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import { openMemory } from '../../src/open-memory.ts';
-import type { Memory } from '../../src/tool/memory-tool.ts';
-import { type Around, interceptStore } from '../support/intercepted-store.ts';
-import { commands, type Played, playClaude, type Sent } from '../support/played-claude.ts';
+import { runTurn } from '../../src/agent/index.ts';
+import { commands, playClaude } from '../support/played-claude.ts';
+import { MESSAGES, useTurnSite } from '../support/turn-site.ts';
 
-const MESSAGES: readonly BetaMessageParam[] = [{ role: 'user', content: 'Go on.' }];
 const CREATE = commands({ command: 'create', path: '/memories/f', file_text: 'x' });
 const VIEW = commands({ command: 'view', path: '/memories' });
 const DONE = { say: 'Done.' };
 
-let store: ObjectStore;
-let around: Around;
-let memory: Memory;
-
-beforeEach(async () => {
-  store = await openSqliteObjectStore({ path: ':memory:' });
-  around = (_, proceed) => proceed();
-  memory = await openMemory({
-    store: interceptStore(store, (call, proceed) => around(call, proceed)),
-    tenant: 'acme',
-    rootKey: new Uint8Array(32).fill(1),
-  });
-});
-
-afterEach(async () => {
-  await memory.close();
-  await store[Symbol.asyncDispose]();
-});
-
-interface Turn extends Partial<Omit<TurnRequest, 'client'>> {
-  readonly maxRetries?: number;
-}
-
-async function play(
-  parts: readonly Played[],
-  { maxRetries = 0, ...options }: Turn = {},
-): Promise<{ readonly outcome: TurnOutcome; readonly sent: readonly Sent[]; readonly elapsed: number }> {
-  await using claude = await playClaude(parts);
-  const client = claude.client({ maxRetries });
-  const started = performance.now();
-  const outcome = await runTurn({ client, memory, model: 'a-model', messages: MESSAGES, ...options });
-  return { outcome, sent: claude.sent, elapsed: performance.now() - started };
-}
+const site = useTurnSite();
+const { play, isThere } = site;
 
 const refusal = (status: number, type: string, headers: Readonly<Record<string, string>> = {}) =>
   new ApiRefusal('No.', { status, type, headers });
 const limited = (headers: Readonly<Record<string, string>>) => refusal(429, 'rate_limit_error', headers);
-
-async function isThere(path: string): Promise<boolean> {
-  return !(await memory.execute({ command: 'view', path })).isError;
-}
 
 describe('runTurn, when the API does not answer,', () => {
   it.each([
@@ -115,7 +74,7 @@ describe('runTurn, when the API does not answer,', () => {
     const claude = await playClaude([]);
     const client = claude.client();
     await claude[Symbol.asyncDispose]();
-    const outcome = await runTurn({ client, memory, model: 'a-model', messages: MESSAGES });
+    const outcome = await runTurn({ client, memory: site.memory, model: 'a-model', messages: MESSAGES });
     expect(outcome).toMatchObject({ outcome: 'failed', code: 'connection', retry: 'later' });
   });
 });
@@ -131,8 +90,8 @@ describe('runTurn, when a reply is cut,', () => {
     ['ends before its last event', 'end', 5],
   ] as const)('asks for it again if it %s, and runs its calls once', async (_, fault, afterEvents) => {
     let writes = 0;
-    await memory.execute({ command: 'create', path: '/memories/warm', file_text: '' });
-    around = (call, proceed) => {
+    await site.memory.execute({ command: 'create', path: '/memories/warm', file_text: '' });
+    site.around = (call, proceed) => {
       if (call.verb === 'put') writes += 1;
       return proceed();
     };
