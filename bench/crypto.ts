@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { parseMemoryPath } from '../src/memory/path.ts';
+import { osRandom } from '../src/os-random.ts';
 import { logicalName } from '../src/sealing/logical-name.ts';
 import { open, seal } from '../src/sealing/sealed-object.ts';
 import { deriveTenantKey, type SealingKeys } from '../src/sealing/sealing-keys.ts';
@@ -24,7 +25,7 @@ export async function crypto(): Promise<void> {
   await loadSodium();
   const contestants = [aesGcm(), sealedObject(), unsignedSdk(), defaultSdk()];
   for (const size of SIZES) {
-    const content = new Uint8Array(randomBytes(size));
+    const content = osRandom(size);
     const title = size < 1024 * 1024 ? `${size / 1024} KiB` : `${size / 1024 / 1024} MiB`;
     const messages = await Promise.all(contestants.map(({ encrypt }) => encrypt(content)));
     const pairs = contestants.map((one, index) => ({ one, message: messages[index] ?? content }));
@@ -53,10 +54,9 @@ function sealedObject(): Contestant {
   const active = { version: 1, created: Date.now(), ...deriveTenantKey(randomBytes(32)) };
   const keys: SealingKeys = { tenant: 'bench', keyringId: randomBytes(16), active, find: () => active };
   const name = logicalName(parseMemoryPath('/memories/notes/today.md'));
-  const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
   return {
     label: 'sealed object',
-    encrypt: (content) => seal({ keys, name, content, mtime: Date.now(), random }),
+    encrypt: (content) => seal({ keys, name, content, mtime: Date.now(), random: osRandom }),
     decrypt: (object) => open({ keys, name, object }).content,
   };
 }

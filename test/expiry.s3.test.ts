@@ -7,6 +7,7 @@ import { buryOldTombstones } from '../src/objects/guarded-delete-burial.ts';
 import type { ObjectKey, ObjectStore } from '../src/objects/object-store.ts';
 import { openS3ObjectStore } from '../src/objects/s3-object-store.ts';
 import { openMemory } from '../src/open-memory.ts';
+import { osRandom as random } from '../src/os-random.ts';
 import type { Memory } from '../src/tool/memory-tool.ts';
 import { createReceipts } from '../src/turns/receipts.ts';
 import { createJsonLog } from '../src/worker/json-log.ts';
@@ -21,7 +22,6 @@ const HOUR = 3_600_000;
 const OLD = '/memories/old.md';
 const USED = '/memories/d/used.md';
 const rootKey = randomBytes(32).toString('base64');
-const random = (length: number) => new Uint8Array(randomBytes(length));
 
 describeOnS3('expiry', ['minio'], (server) => {
   let bucket: TestBucket;

@@ -10,6 +10,7 @@ import { parseMemoryPath } from '../src/memory/path.ts';
 import type { ObjectKey } from '../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../src/objects/sqlite-object-store.ts';
 import { openTenant } from '../src/open-memory.ts';
+import { osRandom as random } from '../src/os-random.ts';
 import { logicalName } from '../src/sealing/logical-name.ts';
 import { createNames, type NameMode } from '../src/sealing/names.ts';
 import { createLayout, fileKey, parseTenantId } from '../src/sealing/object-keys.ts';
@@ -34,7 +35,6 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const MODES: readonly NameMode[] = ['encrypted', 'plain'];
 const TENANT = 'acme';
-const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
 const sizes = [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073];
 const FILES: ReadonlyMap<string, Uint8Array> = new Map([
   ...sizes.map((size) => [`/memories/sizes/${size}`, random(size)] as const),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { parseMemoryPath } from '../../src/memory/path.ts';
 import { encodeText } from '../../src/memory/text.ts';
+import { osRandom } from '../../src/os-random.ts';
 import { toBase64url } from '../../src/sealing/base64.ts';
 import { classLogicalName, logicalName } from '../../src/sealing/logical-name.ts';
 import type { NameMode } from '../../src/sealing/names.ts';
@@ -8,7 +9,6 @@ import { classKey, fileKey } from '../../src/sealing/object-keys.ts';
 import { open, seal } from '../../src/sealing/sealed-object.ts';
 import { describeOnS3 } from '../support/s3.ts';
 import { type AttackSite, type Lane, laneOf, openAttackSite } from './attack-site.ts';
-import { osRandom } from './os-random.ts';
 import { executeAnew, succeed, view } from './outcome.ts';
 import { fileOf } from './party.ts';
 

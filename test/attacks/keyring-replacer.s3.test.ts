@@ -3,11 +3,11 @@ import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, type Keyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { parseMemoryPath } from '../../src/memory/path.ts';
 import { openMemory } from '../../src/open-memory.ts';
+import { osRandom } from '../../src/os-random.ts';
 import type { NameMode } from '../../src/sealing/names.ts';
 import { fileKey } from '../../src/sealing/object-keys.ts';
 import { describeOnS3 } from '../support/s3.ts';
 import { type AttackSite, type Lane, laneOf, openAttackSite } from './attack-site.ts';
-import { osRandom } from './os-random.ts';
 import { executeAnew, type Outcome, succeed, view } from './outcome.ts';
 
 for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[]) {

@@ -7,6 +7,7 @@ import { parseMemoryPath } from '../../src/memory/path.ts';
 import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
 import { openMemory } from '../../src/open-memory.ts';
+import { osRandom } from '../../src/os-random.ts';
 import { utf8 } from '../../src/sealing/encoding.ts';
 import { logicalName } from '../../src/sealing/logical-name.ts';
 import type { NameMode } from '../../src/sealing/names.ts';
@@ -14,7 +15,6 @@ import { createLayout, fileKey, parseTenantId } from '../../src/sealing/object-k
 import { seal } from '../../src/sealing/sealed-object.ts';
 import { loadSodium } from '../../src/sealing/sodium.ts';
 import { type FakeKms, startFakeKms } from '../support/fake-kms.ts';
-import { osRandom } from './os-random.ts';
 import { call, executeAnew, type Outcome } from './outcome.ts';
 
 const PATH = '/memories/plan.md';

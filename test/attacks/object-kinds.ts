@@ -1,6 +1,7 @@
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../src/keys/keyring.ts';
 import { parseMemoryPath } from '../../src/memory/path.ts';
+import { osRandom } from '../../src/os-random.ts';
 import { concat, utf8 } from '../../src/sealing/encoding.ts';
 import { HEADER_BYTES, readHeader } from '../../src/sealing/header.ts';
 import { logicalName } from '../../src/sealing/logical-name.ts';
@@ -9,7 +10,6 @@ import type { SealingKeys } from '../../src/sealing/sealing-keys.ts';
 import type { Chance } from '../simulation/chance.ts';
 import type { AttackKind, Attempt } from './attack-kind.ts';
 import type { AttackSite } from './attack-site.ts';
-import { osRandom } from './os-random.ts';
 import { call, execute, type Outcome, view } from './outcome.ts';
 import { fileOf, type SealedFile } from './party.ts';
 

@@ -7,12 +7,12 @@ import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { watchRequests } from '../../src/objects/s3-middleware.ts';
 import { openMemory } from '../../src/open-memory.ts';
 import { openBaseStore } from '../../src/open-object-store.ts';
+import { osRandom } from '../../src/os-random.ts';
 import type { NameMode } from '../../src/sealing/names.ts';
 import { createLayout, fileKey, type Layout, parseTenantId } from '../../src/sealing/object-keys.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import type { S3Server, TestBucket } from '../support/s3.ts';
 import { restrictedCredentials, tenantStatements } from '../support/session-credentials.ts';
-import { osRandom } from './os-random.ts';
 import { succeed } from './outcome.ts';
 import type { RawBucket } from './raw-bucket.ts';
 

@@ -1,9 +1,9 @@
+import { osRandom } from '../../src/os-random.ts';
 import { concat } from '../../src/sealing/encoding.ts';
 import { createTombstone } from '../../src/sealing/tombstone.ts';
 import type { AttackKind } from './attack-kind.ts';
 import type { AttackSite } from './attack-site.ts';
 import { equal } from './object-kinds.ts';
-import { osRandom } from './os-random.ts';
 import { execute, executeAnew, view } from './outcome.ts';
 import { fileOf } from './party.ts';
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { type Keyring, rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
@@ -8,12 +7,12 @@ import { createKeyringStore } from '../../src/keys/keyring-store.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import { osRandom as random } from '../../src/os-random.ts';
 import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
 import { loadSodium } from '../../src/sealing/sodium.ts';
 import { type Around, atFirst, interceptStore, loseAnswer, noAnswer } from '../support/intercepted-store.ts';
 
 const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
-const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
 const oldRoot = envRootKey(new Uint8Array(32).fill(1));
 const newRoot = envRootKey(new Uint8Array(32).fill(2));
 const refusal = (code: string) => expect.objectContaining({ name: 'MemoryError', code });

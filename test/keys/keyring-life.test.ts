@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, type Keyring, rotateKeyring } from '../../src/keys/keyring.ts';
@@ -13,6 +12,7 @@ import {
 } from '../../src/keys/keyring-store.ts';
 import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import { osRandom as random } from '../../src/os-random.ts';
 import type { LogicalName } from '../../src/sealing/logical-name.ts';
 import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
 import { open, seal } from '../../src/sealing/sealed-object.ts';
@@ -21,7 +21,6 @@ import { loadSodium } from '../../src/sealing/sodium.ts';
 import { interceptStore, noAnswer } from '../support/intercepted-store.ts';
 
 const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
-const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
 const rootKeys = [envRootKey(new Uint8Array(32).fill(1))];
 const name = '/memories/a' as LogicalName;
 const refusal = (code: string) => expect.objectContaining({ name: 'MemoryError', code });

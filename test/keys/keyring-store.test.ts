@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
@@ -13,6 +12,7 @@ import {
 import type { RootKey } from '../../src/keys/root-key.ts';
 import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import { osRandom as random } from '../../src/os-random.ts';
 import type { LogicalName } from '../../src/sealing/logical-name.ts';
 import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
 import { open, seal } from '../../src/sealing/sealed-object.ts';
@@ -23,7 +23,6 @@ import { vectorBytes } from '../support/vector-parts.ts';
 const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
 const file = `${layout.data}file` as ObjectKey;
 const name = '/memories/a' as LogicalName;
-const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
 const root = (): RootKey => envRootKey(input('root'));
 
 let base: ObjectStore;

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
@@ -12,6 +11,7 @@ import {
 import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { startKeyringHistory } from '../../src/keys/keyring-history.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
+import { osRandom as random } from '../../src/os-random.ts';
 import { loadSodium } from '../../src/sealing/sodium.ts';
 import { forgeKeyring } from '../support/forge.ts';
 import {
@@ -29,7 +29,6 @@ import { keyringFields, tenantKeysOf, vectorBytes } from '../support/vector-part
 
 beforeAll(loadSodium);
 
-const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
 const created = 1_700_000_000_000;
 
 function expectBytes(bytes: Uint8Array, { size, hex, blake2b256 }: Expected): void {

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { osRandom as random } from '../../src/os-random.ts';
 import { concat, domain, lengthPrefixed, u64, utf8 } from '../../src/sealing/encoding.ts';
 import { readHeader, sameHeader } from '../../src/sealing/header.ts';
 import { classLogicalName, type LogicalName } from '../../src/sealing/logical-name.ts';
@@ -24,7 +24,6 @@ import { keyringFields, objectFields, sealCase, sealingKeys, vectorBytes } from 
 
 beforeAll(loadSodium);
 
-const random = (length: number): Uint8Array => new Uint8Array(randomBytes(length));
 const keys = () => sealingKeys('two');
 const name = format1.objects.defaults.name as LogicalName;
 const other = '/memories/b.txt' as LogicalName;
