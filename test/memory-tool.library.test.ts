@@ -9,18 +9,19 @@ const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-tool-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 const sqlite = (name: string): string => `sqlite:${join(directory, name)}`;
 
+// The only setting that shows every case; the others show those that may come out otherwise there.
 describeMemoryTool(
   'openMemory on memory:',
   libraryDriver(() => ({ store: 'memory:' })),
-  { manyFiles: 1_200 },
+  { shows: ['language', 'store', 'names', 'entry'], manyFiles: 1_200 },
 );
 describeMemoryTool(
   'openMemory on SQLite',
   libraryDriver(() => ({ store: sqlite('library.db') })),
-  { shared: true, manyFiles: 1_200 },
+  { shows: ['store', 'names'], shared: true, manyFiles: 1_200 },
 );
 describeMemoryTool(
   'openMemory on memory: with plain names',
   libraryDriver(() => ({ store: 'memory:' })),
-  { names: 'plain', manyFiles: 1_200 },
+  { shows: ['store', 'names'], names: 'plain', manyFiles: 1_200 },
 );

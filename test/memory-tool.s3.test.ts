@@ -34,12 +34,12 @@ describeOnS3('the memory tool', ['minio'], (server) => {
   describeMemoryTool(
     'openMemory',
     libraryDriver(() => storeSettings('library')),
-    { shared: true, manyFiles: 300 },
+    { shows: ['store', 'names'], shared: true, manyFiles: 300 },
   );
   describeMemoryTool(
     'exec --jsonl with plain names',
     execDriver(() => environment('exec')),
-    { names: 'plain', shared: true, manyFiles: 300 },
+    { shows: ['store', 'names', 'entry'], names: 'plain', shared: true, manyFiles: 300 },
   );
 
   describe('what the model reads when the store fails', () => {

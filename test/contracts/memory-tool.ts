@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { describeBytes } from './memory-tool/bytes.ts';
 import { describeConcurrency } from './memory-tool/concurrency.ts';
+import { type Contract, casesAbout, type Part } from './memory-tool/contract.ts';
 import { describeCreate } from './memory-tool/create.ts';
 import { describeDelete } from './memory-tool/delete.ts';
 import { describeDirectoryViews } from './memory-tool/directory-views.ts';
@@ -17,6 +18,8 @@ import { describeSdkProfile } from './memory-tool/sdk-profile.ts';
 import { describeStrReplace } from './memory-tool/str-replace.ts';
 
 export interface MemoryToolSuite {
+  /** What this setting shows of the contract; one setting at least shows `language`. */
+  readonly shows: readonly Part[];
   /** How names are stored. Default `encrypted`. */
   readonly names?: 'encrypted' | 'plain';
   /** Two drivers of one tenant work on the same files. */
@@ -29,21 +32,27 @@ export interface MemoryToolSuite {
 export function describeMemoryTool(name: string, openDriver: OpenDriver, suite: MemoryToolSuite): void {
   describe(`the memory tool through ${name}`, () => {
     const open: OpenDriver = (options) => openDriver({ names: suite.names ?? 'encrypted', ...options });
-    const memory = useMemory(open);
-    describeDirectoryViews(memory, open);
-    describeFileViews(memory);
-    describePaging(memory);
-    describeCreate(memory, open);
-    describeStrReplace(memory);
-    describeInsert(memory);
-    describeDelete(memory, open);
-    describeRename(memory);
-    describePaths(memory);
-    describeInputs(memory);
-    describeBytes(memory);
-    describeLimits(open);
-    describeConcurrency(memory, suite.shared === true ? open : undefined);
-    describeManyFiles(memory, suite.manyFiles);
-    describeSdkProfile(open);
+    const contract: Contract = {
+      memory: useMemory(open),
+      open,
+      about: casesAbout(suite.shows),
+      shared: suite.shared === true,
+      manyFiles: suite.manyFiles,
+    };
+    describeDirectoryViews(contract);
+    describeFileViews(contract);
+    describePaging(contract);
+    describeCreate(contract);
+    describeStrReplace(contract);
+    describeInsert(contract);
+    describeDelete(contract);
+    describeRename(contract);
+    describePaths(contract);
+    describeInputs(contract);
+    describeBytes(contract);
+    describeLimits(contract);
+    describeConcurrency(contract);
+    describeManyFiles(contract);
+    describeSdkProfile(contract);
   });
 }

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
 
 const path = '/memories/f';
 
@@ -20,13 +20,15 @@ const TEXTS: readonly (readonly [name: string, text: string])[] = [
   ['trailing blanks', '  a\t \n\t\n'],
 ];
 
-export function describeBytes(memory: CheckedMemory): void {
-  describe('a stored text', () => {
+export function describeBytes({ memory, about }: Contract): void {
+  about('store', 'entry')('a stored text', () => {
     it.each(TEXTS)('is what was created, byte for byte: %s', async (_, file_text) => {
       await memory.does({ command: 'create', path, file_text });
       expect(await memory.dump()).toEqual({ [path]: file_text });
     });
+  });
 
+  about('language')('a stored text that is shown and edited', () => {
     it.each(TEXTS)('is shown as it is, and stays so around a replacement: %s', async (_, text) => {
       await memory.files({ [path]: `${text}MARK${text}` });
       const [header, ...lines] = (await memory.does({ command: 'view', path })).split('\n');

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory, MemoryDriver, OpenDriver, Outcome } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
+import type { MemoryDriver, Outcome } from './driver.ts';
 import { freshTenant } from './library-driver.ts';
 
 const path = '/memories/f';
@@ -9,9 +10,8 @@ const oks = (outcomes: readonly Outcome[]): number => outcomes.filter(({ ok }) =
 const create = (i: number) => ({ command: 'create', path, file_text: `${i}` });
 const insert = (i: number) => ({ command: 'insert', path, insert_line: 0, insert_text: `line ${i}` });
 
-/** `open` is given where two drivers of one tenant share its files. */
-export function describeConcurrency(memory: CheckedMemory, open: OpenDriver | undefined): void {
-  describe('the commands of one turn', () => {
+export function describeConcurrency({ memory, open, about, shared }: Contract): void {
+  about('store', 'entry')('the commands of one turn', () => {
     it('keep every one of 50 parallel inserts', async () => {
       await memory.files({ [path]: '' });
       const outcomes = await memory.runAll(numbers(50).map(insert));
@@ -85,9 +85,9 @@ export function describeConcurrency(memory: CheckedMemory, open: OpenDriver | un
     });
   });
 
-  if (open === undefined) return;
+  if (!shared) return;
 
-  describe('two processes on one tenant', () => {
+  about('store')('two processes on one tenant', () => {
     const withTwo = async (body: (one: MemoryDriver, two: MemoryDriver) => Promise<void>): Promise<void> => {
       const tenant = freshTenant();
       const [one, two] = await Promise.all([open({ tenant }), open({ tenant })]);

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
-import { type CheckedMemory, type OpenDriver, useMemory } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
+import { useMemory } from './driver.ts';
 
-export function describeCreate(memory: CheckedMemory, open: OpenDriver): void {
+export function describeCreate({ memory, open, about }: Contract): void {
   const create = (path: string, file_text = 'text') => ({ command: 'create', path, file_text });
 
-  describe('create', () => {
+  about('store')('create', () => {
     it('creates a file and the directories above it', async () => {
       await memory.says(
         create('/memories/a/b/c/notes.txt', 'x\n'),
@@ -18,21 +19,11 @@ export function describeCreate(memory: CheckedMemory, open: OpenDriver): void {
       expect(await memory.dump()).toEqual({ '/memories/e': '' });
     });
 
-    it('repeats the path as it was given and stores the canonical one', async () => {
-      await memory.says(create('/memories//a//f/'), 'File created successfully at: /memories//a//f/');
-      expect(await memory.dump()).toEqual({ '/memories/a/f': 'text' });
-    });
-
     it('refuses an existing file', async () => {
       await memory.files({ '/memories/f': 'first' });
       const refusal = 'Error: File /memories/f already exists';
       await memory.refuses(create('/memories/f', 'second'), 'already_exists', refusal);
       await memory.refuses(create('/memories/f', 'first'), 'already_exists', refusal);
-    });
-
-    it.each(['/memories', '/memories/', '/memories///'])('refuses the root as %s', async (path) => {
-      await memory.files({ '/memories/f': 'x' });
-      await memory.refuses(create(path), 'invalid_command', /^Error: .*\/memories itself/);
     });
 
     it('refuses the place of a directory', async () => {
@@ -56,7 +47,9 @@ export function describeCreate(memory: CheckedMemory, open: OpenDriver): void {
       }
       expect(await memory.dump()).toEqual({ '/memories/d/f': 'x' });
     });
+  });
 
+  about('store', 'names')('names that are nearly alike', () => {
     it('tells names apart that differ in case, in a separator, or are each other’s beginning', async () => {
       const files = {
         '/memories/A': '1',
@@ -72,7 +65,19 @@ export function describeCreate(memory: CheckedMemory, open: OpenDriver): void {
     });
   });
 
-  describe('create that may overwrite', () => {
+  about('language')('create with a path as the model gives it', () => {
+    it('repeats the path as it was given and stores the canonical one', async () => {
+      await memory.says(create('/memories//a//f/'), 'File created successfully at: /memories//a//f/');
+      expect(await memory.dump()).toEqual({ '/memories/a/f': 'text' });
+    });
+
+    it.each(['/memories', '/memories/', '/memories///'])('refuses the root as %s', async (path) => {
+      await memory.files({ '/memories/f': 'x' });
+      await memory.refuses(create(path), 'invalid_command', /^Error: .*\/memories itself/);
+    });
+  });
+
+  about('store', 'entry')('create that may overwrite', () => {
     const overwriting = useMemory(open, { onExists: 'overwrite' });
 
     it('replaces what an existing file holds', async () => {

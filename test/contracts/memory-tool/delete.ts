@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory, OpenDriver } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
 
-export function describeDelete(memory: CheckedMemory, open: OpenDriver): void {
+export function describeDelete({ memory, open, about }: Contract): void {
   const remove = (path: string) => ({ command: 'delete', path });
 
-  describe('delete', () => {
+  about('store')('delete', () => {
     it('deletes a file and nothing beside it', async () => {
       await memory.files({ '/memories/d/f': '1', '/memories/d/f.txt': '2', '/memories/d/g': '3' });
       await memory.says(remove('/memories/d/f'), 'Successfully deleted /memories/d/f');
@@ -39,18 +39,6 @@ export function describeDelete(memory: CheckedMemory, open: OpenDriver): void {
       }
     });
 
-    it.each(['/memories', '/memories/', '/memories//', '/memories/.', '/memories/./', '/memories/d/..'])(
-      'never deletes the root, spelled %s',
-      async (path) => {
-        await memory.files({ '/memories/d/f': 'x', '/memories/f': 'x' });
-        await memory.refuses(
-          remove(path),
-          path.includes('.') ? 'invalid_path' : 'invalid_command',
-          'Error: Cannot delete the /memories directory itself',
-        );
-      },
-    );
-
     it('changes nothing for a tenant that has never written', async () => {
       const fresh = await open();
       const inputs = [
@@ -63,5 +51,19 @@ export function describeDelete(memory: CheckedMemory, open: OpenDriver): void {
       const missing = { ok: false, code: 'not_found', content: 'Error: The path /memories/f does not exist' };
       expect(outcomes).toEqual([missing, missing, missing]);
     });
+  });
+
+  about('language')('delete of the root', () => {
+    it.each(['/memories', '/memories/', '/memories//', '/memories/.', '/memories/./', '/memories/d/..'])(
+      'never deletes the root, spelled %s',
+      async (path) => {
+        await memory.files({ '/memories/d/f': 'x', '/memories/f': 'x' });
+        await memory.refuses(
+          remove(path),
+          path.includes('.') ? 'invalid_path' : 'invalid_command',
+          'Error: Cannot delete the /memories directory itself',
+        );
+      },
+    );
   });
 }

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory, OpenDriver } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
 
 const header = (path: string): string =>
   `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:`;
@@ -7,14 +7,14 @@ const header = (path: string): string =>
 const listing = (path: string, ...rows: readonly (readonly [string, string])[]): string =>
   [header(path), ...rows.map(([size, entry]) => `${size}\t${entry}`)].join('\n');
 
-export function describeDirectoryViews(memory: CheckedMemory, open: OpenDriver): void {
+export function describeDirectoryViews({ memory, open, about }: Contract): void {
   const view = (path: string, view_range?: readonly number[]) => ({
     command: 'view',
     path,
     ...(view_range && { view_range }),
   });
 
-  describe('view of a directory', () => {
+  about('store')('view of a directory', () => {
     it('shows an empty memory, also of a tenant that has never written', async () => {
       await memory.says(view('/memories'), listing('/memories', ['0B', '/memories']));
       const fresh = await open();
@@ -52,19 +52,21 @@ export function describeDirectoryViews(memory: CheckedMemory, open: OpenDriver):
       );
     });
 
-    it('repeats the path as it was given in the header and prints canonical rows', async () => {
-      await memory.files({ '/memories/d/f': 'x' });
-      const rows = [
-        ['1B', '/memories/d'],
-        ['1B', '/memories/d/f'],
-      ] as const;
-      await memory.says(view('/memories//d/'), listing('/memories//d/', ...rows));
-      await memory.says(
-        view('/memories/'),
-        listing('/memories/', ['1B', '/memories'], ['1B', '/memories/d/'], ['1B', '/memories/d/f']),
-      );
+    it('counts bytes of UTF-8, not characters', async () => {
+      await memory.files({ '/memories/f': 'é😀' });
+      await memory.says(view('/memories'), listing('/memories', ['6B', '/memories'], ['6B', '/memories/f']));
     });
 
+    it('says that a missing path does not exist, and a directory whose last file is gone', async () => {
+      const missing = 'The path /memories/d does not exist. Please provide a valid path.';
+      await memory.refuses(view('/memories/d'), 'not_found', missing);
+      await memory.files({ '/memories/d/f': 'x', '/memories/other': 'x' });
+      await memory.does({ command: 'delete', path: '/memories/d/f' });
+      await memory.refuses(view('/memories/d'), 'not_found', missing);
+    });
+  });
+
+  about('store', 'names')('the order of a directory', () => {
     it('sorts siblings by UTF-16 code units, files and directories mixed', async () => {
       const names = ['a', 'B', 'a.txt', 'a-b', 'ab', '10', '9', '😀', '～', 'é', 'z'];
       for (const name of names.filter((each) => each !== 'a'))
@@ -79,6 +81,21 @@ export function describeDirectoryViews(memory: CheckedMemory, open: OpenDriver):
             (name) => ['0B', `/memories/${name}`] as const,
           ),
         ),
+      );
+    });
+  });
+
+  about('language')('a view of a directory as the model asks for it', () => {
+    it('repeats the path as it was given in the header and prints canonical rows', async () => {
+      await memory.files({ '/memories/d/f': 'x' });
+      const rows = [
+        ['1B', '/memories/d'],
+        ['1B', '/memories/d/f'],
+      ] as const;
+      await memory.says(view('/memories//d/'), listing('/memories//d/', ...rows));
+      await memory.says(
+        view('/memories/'),
+        listing('/memories/', ['1B', '/memories'], ['1B', '/memories/d/'], ['1B', '/memories/d/f']),
       );
     });
 
@@ -99,11 +116,6 @@ export function describeDirectoryViews(memory: CheckedMemory, open: OpenDriver):
         view('/memories'),
         listing('/memories', [size, '/memories'], [size, '/memories/file']),
       );
-    });
-
-    it('counts bytes of UTF-8, not characters', async () => {
-      await memory.files({ '/memories/f': 'é😀' });
-      await memory.says(view('/memories'), listing('/memories', ['6B', '/memories'], ['6B', '/memories/f']));
     });
 
     it('leaves hidden entries and node_modules out at every level, but not of the sums', async () => {
@@ -138,14 +150,6 @@ export function describeDirectoryViews(memory: CheckedMemory, open: OpenDriver):
         view('/memories/.cfg'),
         listing('/memories/.cfg', ['5B', '/memories/.cfg'], ['2B', '/memories/.cfg/x']),
       );
-    });
-
-    it('says that a missing path does not exist, and a directory whose last file is gone', async () => {
-      const missing = 'The path /memories/d does not exist. Please provide a valid path.';
-      await memory.refuses(view('/memories/d'), 'not_found', missing);
-      await memory.files({ '/memories/d/f': 'x', '/memories/other': 'x' });
-      await memory.does({ command: 'delete', path: '/memories/d/f' });
-      await memory.refuses(view('/memories/d'), 'not_found', missing);
     });
 
     it('pages its rows with view_range', async () => {

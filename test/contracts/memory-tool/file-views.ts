@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
 
 const PNG = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0xff]);
 const JPEG = Uint8Array.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3]);
@@ -11,8 +11,8 @@ const view = (view_range?: unknown) => ({ command: 'view', path: FILE, view_rang
 const shown = (...lines: readonly string[]): string =>
   [`Here's the content of ${FILE} with line numbers:`, ...lines].join('\n');
 
-export function describeFileViews(memory: CheckedMemory): void {
-  describe('view of a file', () => {
+export function describeFileViews({ memory, about }: Contract): void {
+  about('language')('view of a file', () => {
     it('numbers the lines six wide, and shows a final newline as one more empty line', async () => {
       await memory.files({ [FILE]: 'Hello World\n\tindented\n' });
       await memory.says(view(), shown('     1\tHello World', '     2\t\tindented', '     3\t'));
@@ -66,7 +66,7 @@ export function describeFileViews(memory: CheckedMemory): void {
     });
   });
 
-  describe('view_range', () => {
+  about('language')('view_range', () => {
     const all = ['     1\ta', '     2\tb', '     3\tc', '     4\t'];
 
     it.each<readonly [readonly number[], number, number]>([
@@ -112,7 +112,7 @@ export function describeFileViews(memory: CheckedMemory): void {
     });
   });
 
-  describe('view of bytes that are no text', () => {
+  about('language', 'entry')('view of bytes that are no text', () => {
     it.each([
       ['/memories/i.png', 'image/png', PNG],
       ['/memories/i.jpg', 'image/jpeg', JPEG],
@@ -157,7 +157,9 @@ export function describeFileViews(memory: CheckedMemory): void {
         );
       }
     });
+  });
 
+  about('store')('bytes that are no text', () => {
     it('renames and deletes binary files like all others', async () => {
       await memory.put('/memories/a.bin', PNG);
       await memory.does({ command: 'rename', old_path: '/memories/a.bin', new_path: '/memories/b.bin' });

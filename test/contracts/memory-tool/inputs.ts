@@ -1,15 +1,16 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory, Input } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
+import type { Input } from './driver.ts';
 
 const path = '/memories/f';
 
-export function describeInputs(memory: CheckedMemory): void {
+export function describeInputs({ memory, about }: Contract): void {
   const refuses = async (input: Input, content: RegExp): Promise<void> => {
     await memory.files({ [path]: 'x' });
     await memory.refuses(input, 'invalid_command', content);
   };
 
-  describe('a command that is none', () => {
+  about('language')('a command that is none', () => {
     it.each([
       ['missing', {}],
       ['empty', { command: '' }],
@@ -31,7 +32,7 @@ export function describeInputs(memory: CheckedMemory): void {
     });
   });
 
-  describe('a missing field', () => {
+  about('language')('a missing field', () => {
     it.each<readonly [field: string, input: Input]>([
       ['path', { command: 'view' }],
       ['path', { command: 'create', file_text: 'x' }],
@@ -49,7 +50,7 @@ export function describeInputs(memory: CheckedMemory): void {
     );
   });
 
-  describe('a field of another type', () => {
+  about('language')('a field of another type', () => {
     it.each<readonly [field: string, input: Input]>([
       ['path', { command: 'view', path: 7 }],
       ['path', { command: 'view', path: [path] }],
@@ -69,7 +70,7 @@ export function describeInputs(memory: CheckedMemory): void {
     );
   });
 
-  describe('a field that does not belong to the command', () => {
+  about('language')('a field that does not belong to the command', () => {
     it.each<readonly [field: string, input: Input]>([
       ['recursive', { command: 'delete', path, recursive: true }],
       ['file_text', { command: 'view', path, file_text: 'x' }],
@@ -84,7 +85,7 @@ export function describeInputs(memory: CheckedMemory): void {
     );
   });
 
-  describe('text that is no Unicode', () => {
+  about('language', 'entry')('text that is no Unicode', () => {
     it.each<readonly [field: string, input: Input]>([
       ['file_text', { command: 'create', path: '/memories/new', file_text: 'a\ud800' }],
       ['old_str', { command: 'str_replace', path, old_str: '\udfff', new_str: 'y' }],
@@ -95,12 +96,14 @@ export function describeInputs(memory: CheckedMemory): void {
     );
   });
 
-  it('insert takes new_str for insert_text', async () => {
-    await memory.files({ [path]: 'a\n' });
-    await memory.says(
-      { command: 'insert', path, insert_line: 1, new_str: 'b' },
-      `The file ${path} has been edited.`,
-    );
-    expect(await memory.dump()).toEqual({ [path]: 'a\nb\n' });
+  about('language')('another name of a field', () => {
+    it('insert takes new_str for insert_text', async () => {
+      await memory.files({ [path]: 'a\n' });
+      await memory.says(
+        { command: 'insert', path, insert_line: 1, new_str: 'b' },
+        `The file ${path} has been edited.`,
+      );
+      expect(await memory.dump()).toEqual({ [path]: 'a\nb\n' });
+    });
   });
 }

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
 
 const FILE = '/memories/f.txt';
 const insert = (insert_line: number, insert_text: string) => ({
@@ -9,8 +9,8 @@ const insert = (insert_line: number, insert_text: string) => ({
   insert_text,
 });
 
-export function describeInsert(memory: CheckedMemory): void {
-  describe('insert', () => {
+export function describeInsert({ memory, about }: Contract): void {
+  about('language')('insert', () => {
     it.each<readonly [text: string, line: number, inserted: string, result: string]>([
       ['a\nb\n', 0, 'x', 'x\na\nb\n'],
       ['a\nb\n', 1, 'x', 'a\nx\nb\n'],

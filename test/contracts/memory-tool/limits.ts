@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
-import { type OpenDriver, useMemory } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
+import { useMemory } from './driver.ts';
 
 const path = '/memories/f';
 
-export function describeLimits(open: OpenDriver): void {
-  describe('a limit of 100 bytes a file', () => {
+export function describeLimits({ open, about }: Contract): void {
+  about('language', 'entry')('a limit of 100 bytes a file', () => {
     const memory = useMemory(open, { maxFileBytes: 100 });
 
     it('lets a file have exactly 100 bytes', async () => {

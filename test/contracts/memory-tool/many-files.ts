@@ -1,15 +1,15 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
 
 const SLOW = 180_000;
 
-export function describeManyFiles(memory: CheckedMemory, count: number): void {
+export function describeManyFiles({ memory, about, manyFiles: count }: Contract): void {
   const name = (i: number): string => `${i % 7}/file-${i}.txt`;
   const numbers = Array.from({ length: count }, (_, i) => i);
   const filesIn = (directory: string): Readonly<Record<string, string>> =>
     Object.fromEntries(numbers.map((i) => [`${directory}/${name(i)}`, `content ${i}`]));
 
-  describe(`a directory of ${count} files`, () => {
+  about('store')(`a directory of ${count} files`, () => {
     it(
       'is listed, renamed and deleted as a whole, and nothing beside it',
       async () => {

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
 
 const FILE = '/memories/long.txt';
 const PAGE = 16_000;
@@ -11,7 +11,7 @@ interface Page {
   readonly next: readonly [number, number] | undefined;
 }
 
-export function describePaging(memory: CheckedMemory): void {
+export function describePaging({ memory, about }: Contract): void {
   const view = (path: string, view_range?: readonly number[]): Promise<string> =>
     memory.does({ command: 'view', path, view_range });
 
@@ -24,7 +24,7 @@ export function describePaging(memory: CheckedMemory): void {
     }
   };
 
-  describe('views over 16,000 characters', () => {
+  about('language')('views over 16,000 characters', () => {
     it.each([
       ['one line', 'x'.repeat(PAGE)],
       ['lines', `${'x'.repeat(99)}\n`.repeat(160)],
@@ -93,7 +93,7 @@ export function describePaging(memory: CheckedMemory): void {
     });
   });
 
-  describe('listings over 16,000 characters', () => {
+  about('language')('listings over 16,000 characters', () => {
     it('page through every row', async () => {
       const names = Array.from({ length: 150 }, (_, i) => `${String(i).padStart(3, '0')}-${'n'.repeat(120)}`);
       await memory.runAll(

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory, Input } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
+import type { Input } from './driver.ts';
 
 /** The path in every place where a command takes one. */
 const commandsOn = (path: string): readonly Input[] => [
@@ -12,7 +13,7 @@ const commandsOn = (path: string): readonly Input[] => [
   { command: 'rename', old_path: '/memories/kept', new_path: path },
 ];
 
-export function describePaths(memory: CheckedMemory): void {
+export function describePaths({ memory, about }: Contract): void {
   const refusesEverywhere = async (path: string, content: RegExp): Promise<void> => {
     await memory.files({ '/memories/kept': 'kept' });
     for (const input of commandsOn(path)) await memory.refuses(input, 'invalid_path', content);
@@ -26,7 +27,7 @@ export function describePaths(memory: CheckedMemory): void {
     expect(await memory.dump()).toEqual({ [stored]: 'x' });
   };
 
-  describe('a path outside of /memories', () => {
+  about('language')('a path outside of /memories', () => {
     it.each([
       '',
       '/',
@@ -46,7 +47,7 @@ export function describePaths(memory: CheckedMemory): void {
     ])('is refused: %j', (path) => refusesEverywhere(path, /^Error: .*Path must start with \/memories/));
   });
 
-  describe('a path that climbs', () => {
+  about('language')('a path that climbs', () => {
     it.each([
       '/memories/..',
       '/memories/../etc/passwd',
@@ -72,7 +73,7 @@ export function describePaths(memory: CheckedMemory): void {
     );
   });
 
-  describe('a percent-encoded path', () => {
+  about('language')('a percent-encoded path', () => {
     it.each([
       '%2e%2e%2fetc',
       '%2e%2e',
@@ -91,14 +92,16 @@ export function describePaths(memory: CheckedMemory): void {
     ])('is refused: %s', (segment) =>
       refusesEverywhere(`/memories/${segment}`, /^Error: .*would escape \/memories directory/),
     );
+  });
 
+  about('store', 'names')('a name with percent signs', () => {
     it.each(['100%', '100%25', '%20', 'a%20b', '%', '%%', '%zz', '%2', '%41', '%c3%a9'])(
       'is an ordinary name without dots, slashes, backslashes or NULs: %s',
       (name) => accepts(`/memories/${name}`),
     );
   });
 
-  describe('a path with characters that no name may hold', () => {
+  about('language')('a path with characters that no name may hold', () => {
     it.each([
       ['a backslash', 'a\\b'],
       ['NUL', 'a\0b'],
@@ -117,7 +120,7 @@ export function describePaths(memory: CheckedMemory): void {
     ])('is refused: %s', (_, name) => refusesEverywhere(`/memories/${name}`, /^Error: /));
   });
 
-  describe('a path with any other characters', () => {
+  about('store', 'names')('a path with any other characters', () => {
     it.each([
       'with space',
       ' leading and trailing ',
@@ -160,14 +163,16 @@ export function describePaths(memory: CheckedMemory): void {
     });
   });
 
-  describe('the length of a path', () => {
+  about('store', 'names')('the length of a path', () => {
     it.each([
       ['a segment of 159 bytes', ['x'.repeat(159)]],
       ['a segment of 159 bytes of UTF-8', [`${'é'.repeat(79)}x`]],
       ['20 segments of 15 bytes', Array.from({ length: 20 }, (_, i) => `${i}`.padEnd(15, 's'))],
       ['600 bytes in four segments', Array.from({ length: 4 }, (_, i) => `${i}`.padEnd(149, 's'))],
     ])('may be %s', (_, segments) => accepts(['/memories', ...segments].join('/')));
+  });
 
+  about('names')('a path that is too long', () => {
     it('is at most 159 bytes of UTF-8 in a segment', async () => {
       await refusesEverywhere(`/memories/${'x'.repeat(160)}`, /^Error: .*160 bytes.*159 bytes/);
       await memory.reset();

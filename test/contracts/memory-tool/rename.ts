@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
 
-export function describeRename(memory: CheckedMemory): void {
+export function describeRename({ memory, about }: Contract): void {
   const rename = (old_path: string, new_path: string) => ({ command: 'rename', old_path, new_path });
 
-  describe('rename', () => {
+  about('store')('rename', () => {
     it('renames a file', async () => {
       await memory.files({ '/memories/draft.txt': 'x', '/memories/other': 'y' });
       await memory.says(
@@ -72,23 +72,6 @@ export function describeRename(memory: CheckedMemory): void {
       );
     });
 
-    it('reports a missing source first, whatever is wrong with the destination', async () => {
-      await memory.files({ '/memories/f': 'x' });
-      for (const target of [
-        '/memories/new',
-        '/memories/f',
-        '/memories/f/below',
-        '/memories/none',
-        '/memories',
-      ]) {
-        await memory.refuses(
-          rename('/memories/none', target),
-          'not_found',
-          'Error: The path /memories/none does not exist',
-        );
-      }
-    });
-
     it('refuses an existing destination, be it a file or a directory', async () => {
       await memory.files({
         '/memories/f': '1',
@@ -109,32 +92,6 @@ export function describeRename(memory: CheckedMemory): void {
         await memory.refuses(rename(source, target), code, outcome);
       }
     });
-
-    it('refuses a file or directory onto itself, however spelled', async () => {
-      await memory.files({ '/memories/f': '1', '/memories/d/x': '2' });
-      for (const [source, target] of [
-        ['/memories/f', '/memories/f'],
-        ['/memories/d', '/memories//d/'],
-      ] as const) {
-        await memory.refuses(
-          rename(source, target),
-          'already_exists',
-          `Error: The destination ${target} already exists`,
-        );
-      }
-    });
-
-    it.each(['/memories', '/memories//', '/memories/.'])(
-      'refuses the root as the source, spelled %s',
-      async (root) => {
-        await memory.files({ '/memories/f': 'x' });
-        await memory.refuses(
-          rename(root, '/memories/new'),
-          root.endsWith('.') ? 'invalid_path' : 'invalid_command',
-          'Error: Cannot rename the /memories directory itself',
-        );
-      },
-    );
 
     it('refuses to move a directory into itself', async () => {
       await memory.files({ '/memories/d/f': 'x' });
@@ -168,6 +125,51 @@ export function describeRename(memory: CheckedMemory): void {
       }
       expect(await memory.dump()).toEqual({ '/memories/f': '1', '/memories/a': '2', '/memories/d/x': '3' });
     });
+  });
+
+  about('language')('rename of paths as the model gives them', () => {
+    it('reports a missing source first, whatever is wrong with the destination', async () => {
+      await memory.files({ '/memories/f': 'x' });
+      for (const target of [
+        '/memories/new',
+        '/memories/f',
+        '/memories/f/below',
+        '/memories/none',
+        '/memories',
+      ]) {
+        await memory.refuses(
+          rename('/memories/none', target),
+          'not_found',
+          'Error: The path /memories/none does not exist',
+        );
+      }
+    });
+
+    it('refuses a file or directory onto itself, however spelled', async () => {
+      await memory.files({ '/memories/f': '1', '/memories/d/x': '2' });
+      for (const [source, target] of [
+        ['/memories/f', '/memories/f'],
+        ['/memories/d', '/memories//d/'],
+      ] as const) {
+        await memory.refuses(
+          rename(source, target),
+          'already_exists',
+          `Error: The destination ${target} already exists`,
+        );
+      }
+    });
+
+    it.each(['/memories', '/memories//', '/memories/.'])(
+      'refuses the root as the source, spelled %s',
+      async (root) => {
+        await memory.files({ '/memories/f': 'x' });
+        await memory.refuses(
+          rename(root, '/memories/new'),
+          root.endsWith('.') ? 'invalid_path' : 'invalid_command',
+          'Error: Cannot rename the /memories directory itself',
+        );
+      },
+    );
 
     it('takes path for old_path', async () => {
       await memory.files({ '/memories/a': 'x' });

@@ -1,11 +1,12 @@
-import { describe, expect, it } from 'vitest';
-import { type OpenDriver, useMemory } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
+import { useMemory } from './driver.ts';
 
 const path = '/memories/f';
 
 /** What the model reads from the filesystem tool of the TypeScript SDK, where the documentation words it otherwise. */
-export function describeSdkProfile(open: OpenDriver): void {
-  describe('the sdk profile', () => {
+export function describeSdkProfile({ open, about }: Contract): void {
+  about('language', 'entry')('the sdk profile', () => {
     const memory = useMemory(open, { profile: 'sdk' });
 
     it('puts Error: before the failures that the documentation leaves bare', async () => {

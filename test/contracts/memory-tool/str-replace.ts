@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import type { CheckedMemory } from './driver.ts';
+import { expect, it } from 'vitest';
+import type { Contract } from './contract.ts';
 
 const FILE = '/memories/f.txt';
 const EDITED =
@@ -15,18 +15,26 @@ const replace = (old_str: string, new_str?: string) => ({
   new_str,
 });
 
-export function describeStrReplace(memory: CheckedMemory): void {
+export function describeStrReplace({ memory, about }: Contract): void {
   const expectText = async (text: string): Promise<void> => {
     expect(await memory.dump()).toEqual({ [FILE]: text });
   };
 
-  describe('str_replace', () => {
+  about('store')('str_replace of a stored text', () => {
     it('replaces the one occurrence and shows two lines around it', async () => {
       await memory.files({ [FILE]: '1\n2\n3\n4 blue\n5\n6\n7\n' });
       await memory.says(replace('blue', 'green'), snippet(2, '2', '3', '4 green', '5', '6'));
       await expectText('1\n2\n3\n4 green\n5\n6\n7\n');
     });
 
+    it('replaces a text of several lines', async () => {
+      await memory.files({ [FILE]: '1\n2\n3\n4\n5\n6' });
+      await memory.says(replace('2\n3\n4', 'two to four'), snippet(1, '1', 'two to four', '5', '6'));
+      await expectText('1\ntwo to four\n5\n6');
+    });
+  });
+
+  about('language')('str_replace', () => {
     it('clamps the snippet to the file', async () => {
       await memory.files({ [FILE]: 'a\nb\n' });
       await memory.says(replace('a', 'A'), snippet(1, 'A', 'b', ''));
@@ -37,12 +45,6 @@ export function describeStrReplace(memory: CheckedMemory): void {
       await memory.files({ [FILE]: '1\n2\n3\n4\n5\n6\n7' });
       await memory.says(replace('4', 'x\ny\nz'), snippet(2, '2', '3', 'x', 'y', 'z', '5', '6'));
       await expectText('1\n2\n3\nx\ny\nz\n5\n6\n7');
-    });
-
-    it('replaces a text of several lines', async () => {
-      await memory.files({ [FILE]: '1\n2\n3\n4\n5\n6' });
-      await memory.says(replace('2\n3\n4', 'two to four'), snippet(1, '1', 'two to four', '5', '6'));
-      await expectText('1\ntwo to four\n5\n6');
     });
 
     it('names the line where a match begins, not where it ends', async () => {
