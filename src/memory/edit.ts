@@ -38,16 +38,16 @@ export function replaceOnce(text: string, oldStr: string, newStr: string): Repla
 /**
  * Inserts `insertText` as lines of their own after line `insertLine`, 0 being the start. One final newline of it is
  * dropped, its line endings become those that prevail in `text`, and `text` ends with a newline afterwards only if
- * it did before.
+ * it did before. An empty text counts as one that does, but has no line after its last.
  *
  * @throws MemoryError `line_out_of_range` with `lines`, the number of lines of `text`: a final newline ends the last
  * line and begins none. The number after that one is taken as well when the text ends with a newline.
  */
 export function insertAfterLine(text: string, insertLine: number, insertText: string): string {
-  const terminated = text.endsWith('\n');
+  const terminated = text === '' || text.endsWith('\n');
   const breaks = countLineBreaks(text);
-  const lines = terminated || text === '' ? breaks : breaks + 1;
-  const last = terminated ? lines + 1 : lines;
+  const lines = terminated ? breaks : breaks + 1;
+  const last = terminated && text !== '' ? lines + 1 : lines;
   if (!Number.isInteger(insertLine) || insertLine < 0 || insertLine > last) {
     throw new MemoryError('line_out_of_range', 'the line to insert after is outside the file', {
       details: { lines },
@@ -56,7 +56,6 @@ export function insertAfterLine(text: string, insertLine: number, insertText: st
   const lineBreak = prevailingBreak(text) ?? prevailingBreak(insertText) ?? '\n';
   const inserted = insertText.replace(/\r?\n$/, '');
   const body = breaks === 0 ? inserted : inserted.replace(/\r?\n/g, lineBreak);
-  if (text === '') return body;
   if (insertLine >= lines && !terminated) return text + lineBreak + body;
   const at = startOfLine(text, Math.min(insertLine, lines) + 1);
   return text.slice(0, at) + body + lineBreak + text.slice(at);

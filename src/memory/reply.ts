@@ -62,6 +62,9 @@ function sdkSentence(error: MemoryError, echo: Echo): string | undefined {
     if (echo.command === 'create') return `File ${path} already exists`;
     if (echo.command === 'str_replace' || echo.command === 'insert') return `The path ${path} is not a file.`;
   }
+  if (code === 'not_found' && echo.command === 'insert') {
+    return `The path ${path} does not exist. Please provide a valid path.`;
+  }
   if (code === 'limit_exceeded' && details['limit'] === 'lines') {
     return `File ${path} has too many lines (${amountOf(details, 'value')}). Maximum is 999,999 lines.`;
   }

@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ErrorDetails, MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { parseCommand } from '../../src/memory/command.ts';
@@ -55,7 +56,9 @@ describe('the sdk profile', () => {
       { lines: [2, 3] },
     ],
     [{ command: 'str_replace', path: '/memories/dir', old_str: 'a', new_str: '' }, 'is_directory'],
+    [{ command: 'str_replace', path: '/memories/none', old_str: 'a', new_str: '' }, 'not_found'],
     [{ command: 'insert', path: '/memories/dir', insert_line: 0, insert_text: '' }, 'is_directory'],
+    [{ command: 'insert', path: '/memories/none', insert_line: 0, insert_text: '' }, 'not_found'],
     [
       { command: 'insert', path: '/memories/a.txt', insert_line: 9, insert_text: '' },
       'line_out_of_range',
@@ -106,6 +109,28 @@ describe('the sdk profile', () => {
     await sdkReply(tool, insert);
     const inserted = insertAfterLine(replacement.text, 1, 'new\n');
     expect(viewFile({ given, text: inserted })).toBe(await sdkReply(tool, { command: 'view', path: given }));
+  });
+
+  it('inserts where and what the SDK does, into an empty file as well', async () => {
+    const path = '/memories/insert.txt';
+    const text = fc
+      .array(fc.constantFrom('a', 'é', '$&', '\n'), { maxLength: 8 })
+      .map((parts) => parts.join(''));
+    await fc.assert(
+      fc.asyncProperty(text, text, fc.nat(), async (before, inserted, seed) => {
+        const line = seed % (before.split('\n').length + (before === '' || before.endsWith('\n') ? 0 : 1));
+        await writeFile(join(base, path), before);
+        await sdkReply(tool, { command: 'insert', path, insert_line: line, insert_text: inserted });
+        expect(insertAfterLine(before, line, inserted)).toBe(await readFile(join(base, path), 'utf8'));
+      }),
+      {
+        numRuns: 200,
+        examples: [
+          ['', 'c\n', 0],
+          ['', 'l0', 0],
+        ],
+      },
+    );
   });
 
   it('lists files as the SDK does, sizes of directories aside', async () => {

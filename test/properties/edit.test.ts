@@ -16,13 +16,12 @@ describe('insertAfterLine', () => {
   it('is undone by taking the inserted lines out again', () => {
     fc.assert(
       fc.property(text, text, fc.nat({ max: 30 }), (before, inserted, seed) => {
-        if (before === '') return;
         const line = seed % (realLines(before) + 1);
         const lines = insertAfterLine(before, line, inserted).split('\n');
         const count = inserted.replace(/\r?\n$/, '').split('\n').length;
         const body = lines.splice(line, count);
         // Behind a last line without a newline, its line ending came with the inserted lines.
-        const unterminated = line === realLines(before) && !before.endsWith('\n');
+        const unterminated = line === realLines(before) && before !== '' && !before.endsWith('\n');
         const after = lines.join('\n');
         expect(unterminated ? after.replace(/\r$/, '') : after).toBe(
           unterminated ? before.replace(/\r$/, '') : before,
@@ -35,11 +34,11 @@ describe('insertAfterLine', () => {
     );
   });
 
-  it('leaves a final newline, or its absence, as it was', () => {
+  it('leaves a final newline, or its absence, as it was, and ends an empty file with one', () => {
     fc.assert(
       fc.property(text, fc.stringMatching(/^[a-z]{1,5}$/), fc.nat({ max: 30 }), (before, inserted, seed) => {
         const after = insertAfterLine(before, seed % (realLines(before) + 1), inserted);
-        expect(after.endsWith('\n')).toBe(before.endsWith('\n'));
+        expect(after.endsWith('\n')).toBe(before === '' || before.endsWith('\n'));
         expect(realLines(after)).toBe(realLines(before) + 1);
       }),
       { numRuns: 1_000 },

@@ -7,6 +7,12 @@ const path = '/memories/f';
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 const oks = (outcomes: readonly Outcome[]): number => outcomes.filter(({ ok }) => ok).length;
 
+/** Without the line break that the last one ends with, as every line does. */
+const linesOf = (text: unknown): readonly string[] => {
+  expect(String(text)).toMatch(/\n$/);
+  return String(text).slice(0, -1).split('\n').sort();
+};
+
 const create = (i: number) => ({ command: 'create', path, file_text: `${i}` });
 const insert = (i: number) => ({ command: 'insert', path, insert_line: 0, insert_text: `line ${i}` });
 
@@ -17,7 +23,7 @@ export function describeConcurrency({ memory, open, about, shared }: Contract): 
       const outcomes = await memory.runAll(numbers(50).map(insert));
       expect(oks(outcomes)).toBe(50);
       const { [path]: text } = await memory.dump();
-      expect(String(text).split('\n').sort()).toEqual(
+      expect(linesOf(text)).toEqual(
         numbers(50)
           .map((i) => `line ${i}`)
           .sort(),
@@ -120,7 +126,7 @@ export function describeConcurrency({ memory, open, about, shared }: Contract): 
         const acknowledged = [...left, ...right].flatMap(({ ok }, i) => (ok ? [`line ${i}`] : []));
         expect(acknowledged).toHaveLength(50);
         const { [path]: text } = await two.dump();
-        expect(String(text).split('\n').sort()).toEqual(acknowledged.sort());
+        expect(linesOf(text)).toEqual(acknowledged.sort());
       }));
 
     it('have one winner among creates of one file', () =>

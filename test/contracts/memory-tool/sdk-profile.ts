@@ -59,7 +59,7 @@ export function describeSdkProfile({ open, about }: Contract): void {
       await memory.refuses(
         { command: 'insert', path: '/memories/none', insert_line: 0, insert_text: 'y' },
         'not_found',
-        'Error: The path /memories/none does not exist',
+        'Error: The path /memories/none does not exist. Please provide a valid path.',
       );
     });
 
