@@ -71,18 +71,31 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       await succeed(memory, { command: 'str_replace', path, old_str: text, new_str: WORDS });
       await succeed(memory, { command: 'str_replace', path, old_str: WORDS, new_str: text });
       const after = await site.raw.get(key);
-      expect(after).toHaveLength(before.length);
+      const twins = [];
+      for (const path of ['/memories/twin-1', '/memories/twin-2']) {
+        const known = await site.raw.keys();
+        await succeed(memory, { command: 'create', path, file_text: text });
+        const [added = ''] = (await site.raw.keys()).filter((each) => !known.includes(each));
+        twins.push(await site.raw.get(added));
+        await succeed(memory, { command: 'delete', path });
+      }
       const runs = (bytes: Uint8Array, length: number): readonly string[] =>
         Array.from({ length: bytes.length - length + 1 }, (_, at) =>
           Buffer.from(bytes.subarray(at, at + length)).toString('hex'),
         );
-      const shared = (length: number): readonly string[] => {
-        const known = new Set(runs(before, length));
-        return runs(after, length).filter((run) => known.has(run));
+      const shared = (one: Uint8Array, other: Uint8Array, length: number): readonly string[] => {
+        const known = new Set(runs(one, length));
+        return runs(other, length).filter((run) => known.has(run));
       };
-      // Contents, commitments, nonces and tags: nothing but the version and the key id is shared.
-      expect(shared(16)).toContain(Buffer.from(readHeader(before)?.keyId ?? []).toString('hex'));
-      expect(shared(24)).toEqual([]);
+      const same = [before, after, ...twins];
+      const pairs = same.flatMap((one, i) => same.slice(i + 1).map((other) => [one, other] as const));
+      expect(pairs).toHaveLength(6);
+      for (const [one, other] of pairs) {
+        expect(other).toHaveLength(one.length);
+        // Contents, commitments, nonces and tags: nothing but the version and the key id is shared.
+        expect(shared(one, other, 16)).toContain(Buffer.from(readHeader(one)?.keyId ?? []).toString('hex'));
+        expect(shared(one, other, 24)).toEqual([]);
+      }
     });
 
     it('sees, as documented, how many files there are, how they lie, and their exact sizes', async () => {

@@ -10,6 +10,7 @@ import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
 import type { ObjectVersion, ObjectVersions } from '../../src/objects/object-versions.ts';
 import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
 import { openMemory } from '../../src/open-memory.ts';
+import type { Pause } from '../../src/pause.ts';
 import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
 import { type Around, atFirst, interceptStore, loseAnswer, noAnswer } from '../support/intercepted-store.ts';
 import { editorOf } from '../support/key-operator.ts';
@@ -23,12 +24,13 @@ const refusal = (code: string) => expect.objectContaining({ name: 'MemoryError',
 interface RunOptions extends ShredOptions {
   readonly around?: Around;
   readonly versions?: ObjectVersions;
+  readonly pause?: Pause;
 }
 
 function shred({ time, base }: Pick<TestSite, 'time' | 'base'>, options: RunOptions = {}) {
-  const { around = (_, proceed) => proceed(), versions, ...rest } = options;
+  const { around = (_, proceed) => proceed(), versions, pause = time.pause, ...rest } = options;
   const store = interceptStore(base, around);
-  return shredTenant({ store, layout, versions, clock: time.clock, pause: time.pause }, rest);
+  return shredTenant({ store, layout, versions, clock: time.clock, pause }, rest);
 }
 
 async function stored(base: ObjectStore): Promise<Uint8Array | undefined> {
@@ -209,23 +211,28 @@ describeOnBothKinds('shredTenant', (newSite) => {
     expect(await stored(site.base)).toEqual(SHRED_MARKER);
   });
 
-  it('puts the marker back when a keyring is restored while it waits', async () => {
+  it('puts the marker back when a keyring is restored while it waits, and waits for all of the time once more', async () => {
     const site = await newSite();
     await (await site.client()).create('/memories/a', 'secret');
     const keyring = await stored(site.base);
-    let restored = false;
+    if (keyring === undefined) throw new Error('no keyring is stored');
+    const phases: string[] = [];
+    let restoredAt: number | undefined;
     await shred(site, {
       ttlMs: MINUTE,
-      around: async (call, proceed) => {
-        if (call.verb === 'head' && !restored && (await stored(site.base))?.length === 12) {
-          restored = true;
-          if (keyring !== undefined) await site.base.put(layout.keyring, keyring, { mode: 'overwrite' });
-        }
-        return proceed();
+      onProgress: ({ phase }) => phases.push(phase),
+      pause: async (ms, signal) => {
+        await site.time.pause(ms, signal);
+        if (restoredAt !== undefined || phases.filter((phase) => phase === 'waiting').length < 3) return;
+        expect(await stored(site.base)).toEqual(SHRED_MARKER);
+        await site.base.put(layout.keyring, keyring, { mode: 'overwrite' });
+        restoredAt = site.time.clock();
       },
     });
-    expect(restored).toBe(true);
+    const until = phases.lastIndexOf('marked');
+    expect(phases.slice(0, until)).toEqual(['marked', 'waiting', 'waiting', 'waiting']);
     expect(await stored(site.base)).toEqual(SHRED_MARKER);
+    expect(site.time.clock() - (restoredAt ?? Number.NaN)).toBeGreaterThanOrEqual(MINUTE);
   });
 
   it('destroys the keys of one tenant only', async () => {

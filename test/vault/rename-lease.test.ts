@@ -68,7 +68,7 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     expect(await readRegister(vault)).toMatchObject({ entry: { phase: 'moving' } });
   });
 
-  it('is looked at again between the batches of a delete and between the pages of a listing', async () => {
+  it('is looked at again between the batches of a delete', async () => {
     const { client, vault, lease } = await take();
     const targets = Array.from({ length: 1_001 }, (_, i) => ({ key: `${KEY}${i}` as ObjectKey }));
     client.intercept(async (call, proceed) => {
@@ -78,6 +78,28 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     });
     await expect(lease.vault.store.delete(targets)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(countCalls(client.calls)['delete']).toBe(1);
+  });
+
+  it('is looked at again between the pages of a listing', async () => {
+    const { client, vault, lease } = await take();
+    for (const name of ['a', 'b', 'c']) {
+      await vault.store.put(`${KEY}${name}` as ObjectKey, new Uint8Array(200), { mode: 'create' });
+    }
+    client.calls.length = 0;
+    client.intercept(async (call, proceed) => {
+      const answer = await proceed();
+      if (call.verb === 'list') await seize(vault);
+      return answer;
+    });
+    const seen: string[] = [];
+    const listing = (async () => {
+      for await (const { objects } of lease.vault.store.list({ prefix: KEY, maxKeys: 1 })) {
+        seen.push(...objects.map(({ key }) => key));
+      }
+    })();
+    await expect(listing).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(seen).toEqual([`${KEY}a`]);
+    expect(countCalls(client.calls)['list']).toBe(1);
   });
 
   it('notices a freeze by the wall clock when the monotonic one stood still', async () => {

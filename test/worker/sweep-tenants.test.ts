@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { createMemoryPool } from '../../src/memory-pool.ts';
 import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createSweep, type SweeperOptions, type SweepSummary } from '../../src/worker/sweep-tenants.ts';
+import { listingServer } from '../support/listing-server.ts';
 import { timeOf } from '../support/test-worker.ts';
 
 const DAY = 86_400_000;
@@ -21,7 +22,10 @@ beforeEach(() => {
   store = openSqliteObjectStore({ path: ':memory:', clock: () => now });
   lines = [];
 });
-afterEach(() => store[Symbol.asyncDispose]());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  return store[Symbol.asyncDispose]();
+});
 
 /** Tenants with a file that was written 40 days ago, and one of today. */
 async function fill(...tenants: readonly string[]): Promise<void> {
@@ -94,7 +98,7 @@ describe('the sweeper', () => {
     ]);
   });
 
-  it('reaches each tenant with its own credentials, and passes over one that it may not become', async () => {
+  it('passes over a tenant that it may not become', async () => {
     await fill('acme', 'bolt');
     const asked: string[] = [];
     const summary = await sweep({
@@ -107,6 +111,32 @@ describe('the sweeper', () => {
     expect(new Set(asked)).toEqual(new Set(['acme', 'bolt']));
     expect(summary).toMatchObject({ tenants: 2, failed: 1, marked: 1 });
     expect(logged()).toContainEqual(expect.objectContaining({ tenant: 'bolt', code: 'access_denied' }));
+  });
+
+  it('reaches each tenant with its own credentials, and finds the tenants with those of the process', async () => {
+    await using server = await listingServer(['keyrings/acme', 'keyrings/bolt']);
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'process');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 's');
+    const summary = await sweep({
+      memory: {
+        store: 's3://bucket',
+        s3: { endpoint: server.endpoint, region: 'us-east-1', forcePathStyle: true },
+        rootKey,
+        expireAfterDays: 30,
+      },
+      credentials: (tenant) => async () => ({
+        accessKeyId: tenant,
+        secretAccessKey: 's',
+        sessionToken: 't',
+        expiration: new Date(2e12),
+      }),
+    });
+    expect(summary).toMatchObject({ tenants: 2, failed: 2 });
+    const [first, ...others] = server.requests;
+    expect(first).toMatchObject({ accessKeyId: 'process' });
+    expect(first?.url).toContain('prefix=keyrings%2F');
+    expect(new Set(others.map(({ accessKeyId }) => accessKeyId))).toEqual(new Set(['acme', 'bolt']));
+    for (const { url, accessKeyId } of others) expect(url).toContain(accessKeyId);
   });
 
   it('begins no tenant for whom there is no time', async () => {
