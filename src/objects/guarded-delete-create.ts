@@ -1,13 +1,14 @@
 import { MemoryError } from '../errors.ts';
 import type { Pause } from '../pause.ts';
 import { TOMBSTONE_BYTES } from '../sealing/size.ts';
-import type { ObjectKey, ObjectStore, WriteResult } from './object-store.ts';
+import type { ObjectKey, ObjectStore, SendBound, WriteResult } from './object-store.ts';
 
 export interface CreateRequest {
   readonly store: ObjectStore;
   readonly key: ObjectKey;
   readonly body: Uint8Array;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly sendBy?: SendBound | undefined;
   readonly pause: Pause;
   readonly clock: () => number;
   readonly fraction: () => number;
@@ -25,10 +26,10 @@ const MAX_PAUSE_MS = 500;
  * crash left behind, and throws `unavailable` when neither happens in time.
  */
 export async function createPastTombstones(request: CreateRequest): Promise<WriteResult> {
-  const { store, key, body, signal } = request;
+  const { store, key, body, signal, sendBy } = request;
   const deadline = request.clock() + PATIENCE_MS;
   for (let round = 0; ; round++) {
-    const created = await store.put(key, body, { mode: 'create', signal });
+    const created = await store.put(key, body, { mode: 'create', signal, sendBy });
     if ('etag' in created || created.conflict !== 'exists') return created;
 
     // Our own lost attempt may be what was deleted meanwhile: creating it again would undo that delete.
@@ -37,7 +38,7 @@ export async function createPastTombstones(request: CreateRequest): Promise<Writ
     if (found !== undefined && found.size !== TOMBSTONE_BYTES) return created;
 
     if (found !== undefined && found.servedAt - found.lastModified > TAKEOVER_AGE_MS) {
-      const taken = await store.put(key, body, { mode: { ifMatch: found.etag }, signal });
+      const taken = await store.put(key, body, { mode: { ifMatch: found.etag }, signal, sendBy });
       if ('etag' in taken) return taken;
       if (taken.retried) return settleLost(request);
     }

@@ -61,7 +61,7 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
     },
     put: (key, body, request) =>
       request.mode === 'create'
-        ? createPastTombstones({ store, key, body, signal: request.signal, ...patience })
+        ? createPastTombstones({ store, key, body, ...request, ...patience })
         : store.put(key, body, request),
     delete: deleteTargets,
     list,

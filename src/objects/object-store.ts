@@ -33,8 +33,20 @@ export interface GetOptions extends RequestOptions {
 
 export type PutMode = 'create' | 'overwrite' | { readonly ifMatch: ETag };
 
+/** Until when a request may be put on the wire. Whoever made it holds the clocks. */
+export interface SendBound {
+  /** Whether that instant has passed; once it has, it stays so. */
+  isPast(): boolean;
+}
+
 export interface PutOptions extends RequestOptions {
   readonly mode: PutMode;
+  /**
+   * Asked directly before every attempt is put on the wire, between the parts of a large body too, and directly before
+   * the statement of an embedded store. Past it nothing more is sent: `put` throws what `isTooLate` knows where nothing
+   * may have been executed, otherwise `outcome_unknown`. Unlimited unless given.
+   */
+  readonly sendBy?: SendBound | undefined;
 }
 
 /**

@@ -7,8 +7,11 @@ import type {
 } from '@aws-sdk/client-s3';
 
 import { throwIfAborted } from '../pause.ts';
+import type { SendBound } from './object-store.ts';
 import { wasNeverSent } from './s3-errors.ts';
 import type { HttpAnswer } from './s3-middleware.ts';
+import { holdUntilConnected } from './s3-wire.ts';
+import { lateness } from './send-bound.ts';
 
 /** What became of the attempts of one operation on the wire. */
 export interface Trace {
@@ -37,6 +40,8 @@ export function servedAt(trace: Trace, fallback: number): number {
 export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
   readonly trace?: Trace | undefined;
+  /** Judged before each attempt of the SDK, once it has its connection. */
+  readonly sendBy?: SendBound | undefined;
 }
 
 /** Sends a command; the trace follows its attempts, also across several sends. */
@@ -46,8 +51,9 @@ export async function send<I extends ServiceInputTypes, O extends ServiceOutputT
   options: SendOptions,
 ): Promise<O> {
   throwIfAborted(options.signal);
-  const { trace } = options;
+  const { trace, sendBy } = options;
   if (trace !== undefined) follow(command, trace);
+  if (sendBy !== undefined) holdUntilConnected(command, () => lateness(sendBy));
   return client.send(command, options.signal === undefined ? {} : { abortSignal: options.signal });
 }
 

@@ -10,6 +10,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 
+import type { SendBound } from './object-store.ts';
 import { send, type Trace } from './s3-send.ts';
 
 export interface UploadRequest {
@@ -23,6 +24,8 @@ export interface UploadRequest {
   readonly body: Uint8Array;
   readonly partBytes: number;
   readonly signal?: AbortSignal | undefined;
+  /** Judged before every part and before the request that completes the upload. */
+  readonly sendBy?: SendBound | undefined;
   /** Follows the request that completes the upload: only that one makes the object appear. */
   readonly trace: Trace;
 }
@@ -48,12 +51,12 @@ export async function uploadInParts(request: UploadRequest): Promise<string | un
  * What `Upload` needs of a client. The first and the clearing-up requests are not aborted, so that no upload is
  * left behind whose name nobody knows.
  */
-function followingClient({ client, signal, trace }: UploadRequest): S3Client {
+function followingClient({ client, signal, sendBy, trace }: UploadRequest): S3Client {
   const view = {
     config: client.config,
     send: (command: S3Command): Promise<unknown> => {
       if (isUninterrupted(command)) return client.send(command);
-      return send(client, command, { signal, trace: isCompleting(command) ? trace : undefined });
+      return send(client, command, { signal, sendBy, trace: isCompleting(command) ? trace : undefined });
     },
   };
   return view as unknown as S3Client;

@@ -26,15 +26,16 @@ export async function putToS3(
   body: Uint8Array,
   options: PutOptions,
 ): Promise<WriteResult> {
-  const { mode, signal } = options;
+  const { mode, signal, sendBy } = options;
   const target = { Bucket: context.bucket, Key: key, ...conditionOf(mode) };
   const client = context.clients.retrying;
   const trace = newTrace();
   const attempt = async (): Promise<WriteResult> => {
     const etag =
       body.length > context.partBytes
-        ? await uploadInParts({ client, target, body, partBytes: context.partBytes, signal, trace })
-        : (await send(client, new PutObjectCommand({ ...target, Body: body }), { signal, trace })).ETag;
+        ? await uploadInParts({ client, target, body, partBytes: context.partBytes, signal, sendBy, trace })
+        : (await send(client, new PutObjectCommand({ ...target, Body: body }), { signal, sendBy, trace }))
+            .ETag;
     return { etag: parseETag(etag) };
   };
   try {

@@ -17,6 +17,7 @@ import type {
   StoredObject,
   WriteResult,
 } from './object-store.ts';
+import { lateness } from './send-bound.ts';
 import { createSqliteConnection } from './sqlite-connection.ts';
 import { keyBytes, listingStart, readPage } from './sqlite-listing.ts';
 
@@ -144,6 +145,8 @@ function putObject(
   } else if (request.mode !== 'overwrite' && current !== request.mode.ifMatch) {
     return { conflict: current === undefined ? 'missing' : 'changed', retried: false };
   }
+  const late = lateness(request.sendBy);
+  if (late !== undefined) throw late;
   const etag = `"${randomBytes(16).toString('hex')}"` as ETag;
   database
     .prepare('INSERT OR REPLACE INTO objects (key, etag, last_modified, body) VALUES (?, ?, ?, ?)')
