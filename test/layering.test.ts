@@ -19,7 +19,7 @@ const AWS = /^@aws-sdk\/|^@smithy\//;
 const LAYERS: readonly Group[] = [
   { name: 'ground', layer: 0, files: /^(errors|logger|whole-number)\.ts$/, packages: NOTHING },
   { name: 'memory', layer: 1, files: /^memory\//, packages: NOTHING },
-  { name: 'sodium', layer: 1, files: /^sealing\/sodium\.ts$/, packages: /^libsodium-wrappers$/ },
+  { name: 'sodium', layer: 1, files: /^sealing\/sodium(-scratch)?\.ts$/, packages: /^libsodium-wrappers$/ },
   { name: 'sealing', layer: 1, files: /^sealing\//, packages: NOTHING },
   {
     name: 'ports',

@@ -1,62 +1,43 @@
-import libsodium from 'libsodium-wrappers';
-
-/**
- * The functions used here, typed by hand: the package's own declarations promise functions that are missing at run
- * time and admit strings where only bytes may go.
- */
-interface Sodium {
-  readonly ready: Promise<void>;
-  crypto_generichash(length: number, message: Uint8Array, key: Uint8Array): Uint8Array;
-  crypto_kdf_derive_from_key(length: number, index: number, context: string, key: Uint8Array): Uint8Array;
-  crypto_aead_xchacha20poly1305_ietf_encrypt(
-    message: Uint8Array,
-    additional: Uint8Array,
-    secretNonce: null,
-    nonce: Uint8Array,
-    key: Uint8Array,
-  ): Uint8Array;
-  crypto_aead_xchacha20poly1305_ietf_decrypt(
-    secretNonce: null,
-    box: Uint8Array,
-    additional: Uint8Array,
-    nonce: Uint8Array,
-    key: Uint8Array,
-  ): Uint8Array;
-  memcmp(left: Uint8Array, right: Uint8Array): boolean;
-}
-
-const sodium: Sodium = libsodium;
-const USED: readonly (keyof Sodium)[] = [
-  'crypto_generichash',
-  'crypto_kdf_derive_from_key',
-  'crypto_aead_xchacha20poly1305_ietf_encrypt',
-  'crypto_aead_xchacha20poly1305_ietf_decrypt',
-  'memcmp',
-];
+import { createScratch, type Room, type Scratch } from './sodium-scratch.ts';
 
 export const KEY_BYTES = 32;
 export const NONCE_BYTES = 24;
 export const TAG_BYTES = 16;
+const KDF_CONTEXT_BYTES = 8;
+/** The largest secret box of the format holds one chunk, its tag aside. */
+const SCRATCH_BYTES = 65_536 + 32_768;
 
 let loading: Promise<void> | undefined;
+let scratch: Scratch | undefined;
 
 /** Makes the functions of this module usable. Idempotent; rejects when the installed package lacks one of them. */
 export function loadSodium(): Promise<void> {
-  loading ??= sodium.ready.then(() => {
-    const missing = USED.filter((name) => typeof sodium[name] !== 'function');
-    if (missing.length > 0) throw new Error(`libsodium-wrappers lacks ${missing.join(', ')}`);
+  loading ??= createScratch(SCRATCH_BYTES).then((created) => {
+    scratch = created;
   });
   return loading;
 }
 
 /** H(n, k, m) of the format: BLAKE2b of `message` under `key`, `length` bytes. */
 export function hash(length: number, key: Uint8Array, message: Uint8Array): Uint8Array {
-  return sodium.crypto_generichash(length, message, key);
+  return within(length + key.length + message.length, (room) => {
+    const [digest, secret, input] = [room.take(length), room.put(key), room.put(message)];
+    const { _crypto_generichash: digestOf } = room.sodium;
+    // A length of 64 bits is handed over in two halves, here and below.
+    const status = digestOf(digest, length, input, message.length, 0, secret, key.length);
+    return status === 0 ? room.copy(digest, length) : refuse('BLAKE2b');
+  });
 }
 
 /** kdf(k, i, c) of the format; `context` is 8 ASCII characters. */
 export function deriveKey(key: Uint8Array, index: number, context: string): Uint8Array {
-  return sodium.crypto_kdf_derive_from_key(KEY_BYTES, index, context, key);
+  const label = new TextEncoder().encode(context);
+  if (label.length !== KDF_CONTEXT_BYTES || key.length !== KEY_BYTES) refuse('The derivation of a key');
+  return within(2 * KEY_BYTES + label.length, (room) => {
+    const [derived, secret, name] = [room.take(KEY_BYTES), room.put(key), room.put(label)];
+    const status = room.sodium._crypto_kdf_derive_from_key(derived, KEY_BYTES, index, 0, name, secret);
+    return status === 0 ? room.copy(derived, KEY_BYTES) : refuse('The derivation of a key');
+  });
 }
 
 export interface BoxParameters {
@@ -67,25 +48,61 @@ export interface BoxParameters {
 
 /** AE(k, N, A, m) of the format: ciphertext, then the tag. */
 export function sealBox(message: Uint8Array, { key, nonce, additional }: BoxParameters): Uint8Array {
-  return sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(message, additional, null, nonce, key);
+  if (!areSizes(key, nonce)) refuse('XChaCha20-Poly1305');
+  const length = message.length + TAG_BYTES;
+  return within(length + key.length + nonce.length + additional.length, (room) => {
+    const [text, secret, start, bound] = [
+      room.take(length),
+      room.put(key),
+      room.put(nonce),
+      room.put(additional),
+    ];
+    room.write(text, message);
+    const { _crypto_aead_xchacha20poly1305_ietf_encrypt: encrypt } = room.sodium;
+    // In place: the ciphertext overwrites the message.
+    const status = encrypt(text, 0, text, message.length, 0, bound, additional.length, 0, 0, start, secret);
+    return status === 0 ? room.copy(text, length) : refuse('XChaCha20-Poly1305');
+  });
 }
 
 /** The message of an authentic box, otherwise undefined. */
 export function openBox(box: Uint8Array, { key, nonce, additional }: BoxParameters): Uint8Array | undefined {
-  if (box.length < TAG_BYTES) return undefined;
-  try {
-    return sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(null, box, additional, nonce, key);
-  } catch {
-    return undefined;
-  }
+  if (box.length < TAG_BYTES || !areSizes(key, nonce)) return undefined;
+  return within(box.length + key.length + nonce.length + additional.length, (room) => {
+    const [text, secret, start, bound] = [
+      room.put(box),
+      room.put(key),
+      room.put(nonce),
+      room.put(additional),
+    ];
+    const { _crypto_aead_xchacha20poly1305_ietf_decrypt: decrypt } = room.sodium;
+    const status = decrypt(text, 0, 0, text, box.length, 0, bound, additional.length, 0, start, secret);
+    return status === 0 ? room.copy(text, box.length - TAG_BYTES) : undefined;
+  });
 }
 
 /** Compares in a time that depends on the lengths alone. */
 export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && sodium.memcmp(left, right);
+  if (left.length !== right.length) return false;
+  let difference = 0;
+  for (let index = 0; index < left.length; index++) difference |= (left[index] ?? 0) ^ (right[index] ?? 0);
+  return difference === 0;
 }
 
 /** Overwrites key material that is no longer needed. */
 export function wipe(...secrets: readonly Uint8Array[]): void {
   for (const secret of secrets) secret.fill(0);
+}
+
+function within<T>(bytes: number, work: (room: Room) => T): T {
+  if (scratch === undefined) throw new Error('libsodium is not loaded yet');
+  return scratch.within(bytes, work);
+}
+
+function areSizes(key: Uint8Array, nonce: Uint8Array): boolean {
+  return key.length === KEY_BYTES && nonce.length === NONCE_BYTES;
+}
+
+function refuse(what: string): never {
+  throw new Error(`${what} does not take input of that size.`);
 }
