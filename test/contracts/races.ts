@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Memory } from '../../src/tool/memory-tool.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 
 /** A place for memories of one tenant that knows nothing yet. */
 export interface RaceTrack {
@@ -66,7 +67,7 @@ export function describeRaces(title: string, newTrack: () => RaceTrack, options:
       const told = await Promise.all(
         shares.map(async ([first, last]) => {
           const arguments_ = [INSERT_LINES, PATH, String(first), String(last)];
-          const env = { PATH: process.env['PATH'], ...track.env };
+          const env = { ...PROGRAM_ENV, ...track.env };
           const { stdout } = await promisify(execFile)(process.execPath, arguments_, { env });
           return JSON.parse(stdout) as readonly unknown[];
         }),

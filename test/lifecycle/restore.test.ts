@@ -27,6 +27,7 @@ import { createTombstone } from '../../src/sealing/tombstone.ts';
 import type { VerbOptions } from '../../src/vault/context.ts';
 import { interceptStore } from '../support/intercepted-store.ts';
 import { copyToFolder, digestOf, textsIn } from '../support/object-folder.ts';
+import { PROGRAM_ENV } from '../support/program-env.ts';
 import { at, bytes } from '../support/test-vault.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
@@ -247,7 +248,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     { timeout: 60_000 },
     async (gets) => {
       const env = {
-        PATH: process.env['PATH'],
+        ...PROGRAM_ENV,
         SEALED_MEMORY_TENANT: 'acme',
         SEALED_MEMORY_ROOT_KEY: ROOT_KEY,
       };

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { PROGRAM_ENV } from './program-env.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
@@ -31,7 +32,7 @@ export const CLI_MEMORY_ENV: Readonly<Record<string, string>> = {
 export function startCli(args: readonly string[], options: CliOptions = {}): ChildProcessWithoutNullStreams {
   return spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN, ...args], {
     cwd: options.cwd,
-    env: { PATH: process.env['PATH'], ...options.env },
+    env: { ...PROGRAM_ENV, ...options.env },
   });
 }
 

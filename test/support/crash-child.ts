@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { LifecycleTask } from './lifecycle-task.ts';
+import { PROGRAM_ENV } from './program-env.ts';
 
 const COMMAND_PROCESS = fileURLToPath(new URL('crash-process.ts', import.meta.url));
 const LIFECYCLE_PROCESS = fileURLToPath(new URL('lifecycle-process.ts', import.meta.url));
@@ -72,7 +73,7 @@ function start(program: readonly string[], { env, fate }: ChildLife): CrashChild
   const { signal, at } = fate ?? {};
   const fateArguments = at === undefined ? [] : [String(signal), String(at.request), at.side];
   const child = spawn(process.execPath, [...program, ...fateArguments], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...PROGRAM_ENV, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];

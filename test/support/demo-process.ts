@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { PROGRAM_ENV } from './program-env.ts';
 
 export interface DemoRun {
   readonly code: number | null;
@@ -23,7 +24,7 @@ export function startDemo(
 ): RunningDemo {
   const path = fileURLToPath(new URL(`../../examples/demo/${script}`, import.meta.url));
   const child = spawn(process.execPath, [path, ...(options.args ?? [])], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...options.env },
+    env: { ...PROGRAM_ENV, HOME: process.env['HOME'], ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

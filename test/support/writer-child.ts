@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Deed, deedOf } from './deeds.ts';
+import { PROGRAM_ENV } from './program-env.ts';
 
 const PROCESS = fileURLToPath(new URL('writer-process.ts', import.meta.url));
 
@@ -30,7 +31,7 @@ export function startWriter(given: {
 }): WriterChild {
   const { env, name, ttlMs } = given;
   const child = spawn(process.execPath, [PROCESS, name, String(ttlMs)], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { ...PROGRAM_ENV, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   child.stdin.on('error', () => {});

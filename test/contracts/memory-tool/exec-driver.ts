@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { PROGRAM_ENV } from '../../support/program-env.ts';
 import type { Dump, MemoryDriver, OpenDriver, Outcome } from './driver.ts';
 import { freshTenant } from './library-driver.ts';
 
@@ -25,7 +26,7 @@ export function execDriver(environment: () => Readonly<Record<string, string>>):
     };
     return driveProcess(
       spawn(process.execPath, [MAIN, 'exec', '--jsonl'], {
-        env: { PATH: process.env['PATH'], ...environment(), ...settings },
+        env: { ...PROGRAM_ENV, ...environment(), ...settings },
       }),
     );
   };

@@ -12,6 +12,7 @@ import { type InvokedFunction, startLocalFunctions } from '../../../infra/local/
 import type { FunctionError } from '../../../infra/local/runtime-api.ts';
 import { freePort } from '../../../infra/local/servers/guarded-process.ts';
 import { localPieces } from '../../support/local-pieces.ts';
+import { PROGRAM_ENV } from '../../support/program-env.ts';
 
 const LOCAL = new URL('../../../infra/local/', import.meta.url);
 const pieces = await localPieces();
@@ -65,7 +66,7 @@ describe.skipIf(pieces === undefined)('the cloud of compose.yaml', { timeout: 18
     ];
     const child = spawn(process.execPath, [fileURLToPath(new URL('compose.ts', LOCAL))], {
       env: {
-        PATH: process.env['PATH'],
+        ...PROGRAM_ENV,
         CLOUD_HOST: '127.0.0.1',
         CLOUD_TOKEN_PORT: String(tokens),
         CLOUD_CLAUDE_PORT: String(claude),
