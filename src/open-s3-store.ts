@@ -6,6 +6,7 @@ import { openS3Connections } from './objects/s3-client.ts';
 import { openS3ObjectStore, type S3StoreOptions } from './objects/s3-object-store.ts';
 import { openS3Versions } from './objects/s3-versions.ts';
 import { osRandom } from './os-random.ts';
+import { pause } from './pause.ts';
 
 /** Deletes end within seconds; what is older than an hour has no process any more. */
 const TOMBSTONE_AGE_MS = 3_600_000;
@@ -34,6 +35,7 @@ function s3BaseStore(options: S3StoreOptions, dispose: () => Promise<void>): Bas
         prefix,
         olderThanMs: TOMBSTONE_AGE_MS,
         random: osRandom,
+        time: { clock: () => performance.now(), wallClock: Date.now, pause },
         signal,
       });
     },

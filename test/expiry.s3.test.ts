@@ -8,6 +8,7 @@ import type { ObjectKey, ObjectStore } from '../src/objects/object-store.ts';
 import { openS3ObjectStore } from '../src/objects/s3-object-store.ts';
 import { openMemory } from '../src/open-memory.ts';
 import { osRandom as random } from '../src/os-random.ts';
+import { pause } from '../src/pause.ts';
 import type { Memory } from '../src/tool/memory-tool.ts';
 import { createReceipts } from '../src/turns/receipts.ts';
 import { createJsonLog } from '../src/worker/json-log.ts';
@@ -153,6 +154,7 @@ describeOnS3('expiry', ['minio'], (server) => {
         prefix: `tenants/${tenant}/`,
         olderThanMs: HOUR,
         random,
+        time: { clock: () => performance.now(), wallClock: Date.now, pause },
       });
     expect(await bury(0)).toBe(0);
     expect(await bury(2 * HOUR)).toBe(1);

@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { untilAborted } from '../pause.ts';
-import type { DeleteTarget, ObjectKey, ObjectStore, PutOptions, RequestOptions } from './object-store.ts';
+import type { DeleteOptions, DeleteTarget, ObjectKey, ObjectStore, PutOptions } from './object-store.ts';
 
 /** Stores that were seen to honour a condition, whichever tenant's probe showed it. */
 const proven = new WeakSet<ObjectStore>();
@@ -32,7 +32,7 @@ export function checkConditions(store: ObjectStore, probe: ObjectKey): ObjectSto
       if (options.mode !== 'overwrite') await prove(options.signal);
       return store.put(key, body, options);
     },
-    delete: async (targets: readonly DeleteTarget[], options?: RequestOptions) => {
+    delete: async (targets: readonly DeleteTarget[], options?: DeleteOptions) => {
       if (targets.some((target) => target.ifMatch !== undefined)) await prove(options?.signal);
       return store.delete(targets, options);
     },

@@ -1,5 +1,6 @@
 import type { RandomBytes } from '../sealing/random.ts';
 import { TOMBSTONE_BYTES } from '../sealing/size.ts';
+import { beginRemoval, type RemovalTime } from './guarded-delete-removal.ts';
 import { placeTombstone } from './guarded-delete-tombstone.ts';
 import type { ObjectStore } from './object-store.ts';
 
@@ -7,9 +8,10 @@ export interface OldTombstones {
   /** The store itself, without the wrapper that hides tombstones. */
   readonly store: ObjectStore;
   readonly prefix: string;
-  /** Younger ones are somebody's at work. At least 60,000. */
+  /** Younger ones are somebody's at work. At least 180,000. */
   readonly olderThanMs: number;
   readonly random: RandomBytes;
+  readonly time: RemovalTime;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -20,14 +22,17 @@ export interface OldTombstones {
  * @throws MemoryError what the store throws.
  */
 export async function buryOldTombstones(request: OldTombstones): Promise<number> {
-  const { store, prefix, olderThanMs, random, signal } = request;
+  const { store, prefix, olderThanMs, random, time, signal } = request;
   let buried = 0;
   for await (const { objects, servedAt } of store.list({ prefix, signal })) {
     for (const { key, etag, size, lastModified } of objects) {
       if (size !== TOMBSTONE_BYTES || servedAt - lastModified <= olderThanMs) continue;
+      const removal = beginRemoval(store, time);
       const placed = await placeTombstone({ store, target: { key, ifMatch: etag }, random, signal });
       if (!('buried' in placed)) continue;
-      const [failure] = await store.delete([{ key }]);
+      const removed = await removal.remove([key]);
+      if (removed === 'left') continue;
+      const [failure] = removed;
       if (failure === undefined) buried++;
       else if ('error' in failure) throw failure.error;
     }

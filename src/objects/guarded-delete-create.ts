@@ -1,6 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import type { Pause } from '../pause.ts';
 import { TOMBSTONE_BYTES } from '../sealing/size.ts';
+import { TAKEOVER_AGE_MS } from './guarded-delete-removal.ts';
 import type { ObjectKey, ObjectStore, SendBound, WriteResult } from './object-store.ts';
 
 export interface CreateRequest {
@@ -16,8 +17,6 @@ export interface CreateRequest {
 
 /** How long a create waits for a tombstone to go, in milliseconds. */
 const PATIENCE_MS = 5000;
-/** A delete may still be on its way to a younger tombstone, and would remove what replaced it. */
-const TAKEOVER_AGE_MS = 60_000;
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 500;
 

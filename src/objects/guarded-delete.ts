@@ -1,20 +1,19 @@
-import { MemoryError } from '../errors.ts';
 import { osRandom } from '../os-random.ts';
 import { type Pause, pause, throwIfAborted } from '../pause.ts';
 import type { RandomBytes } from '../sealing/random.ts';
 import { TOMBSTONE_BYTES } from '../sealing/size.ts';
 import { isTombstone } from '../sealing/tombstone.ts';
 import { createPastTombstones } from './guarded-delete-create.ts';
+import { beginRemoval } from './guarded-delete-removal.ts';
 import { type Burial, placeTombstone } from './guarded-delete-tombstone.ts';
 import type {
   DeleteFailure,
+  DeleteOptions,
   DeleteTarget,
   ETag,
   ListOptions,
   ListPage,
-  ObjectKey,
   ObjectStore,
-  RequestOptions,
 } from './object-store.ts';
 
 export interface GuardedDeleteOptions {
@@ -30,8 +29,6 @@ export interface GuardedDeleteOptions {
 
 const TOMBSTONES_AT_ONCE = 32;
 const BATCH_TARGETS = 1_000;
-/** The DELETE of a tombstone is not sent later than this: 60 s after it was placed others may take its place over. */
-const BURIAL_MS = 30_000;
 
 type GuardedTarget = DeleteTarget & { readonly ifMatch: ETag };
 
@@ -43,10 +40,10 @@ type GuardedTarget = DeleteTarget & { readonly ifMatch: ETag };
  */
 export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions = {}): ObjectStore {
   const random = options.random ?? osRandom;
-  const wall = options.wallClock ?? Date.now;
-  const patience = {
+  const time = {
     pause: options.pause ?? pause,
     clock: options.clock ?? ((): number => performance.now()),
+    wallClock: options.wallClock ?? Date.now,
     fraction: options.fraction ?? Math.random,
   };
 
@@ -61,7 +58,7 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
     },
     put: (key, body, request) =>
       request.mode === 'create'
-        ? createPastTombstones({ store, key, body, ...request, ...patience })
+        ? createPastTombstones({ store, key, body, ...request, ...time })
         : store.put(key, body, request),
     delete: deleteTargets,
     list,
@@ -70,7 +67,7 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
 
   async function deleteTargets(
     targets: readonly DeleteTarget[],
-    request: RequestOptions = {},
+    request: DeleteOptions = {},
   ): Promise<readonly DeleteFailure[]> {
     const guarded = targets.flatMap(({ key, ifMatch }) => (ifMatch === undefined ? [] : [{ key, ifMatch }]));
     const plain = targets.filter((target) => target.ifMatch === undefined);
@@ -89,7 +86,7 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
   ): Promise<readonly DeleteFailure[]> {
     const { alone, signal } = request;
     throwIfAborted(signal);
-    const placedAt = moment();
+    const removal = beginRemoval(store, time);
     const burials = await sideBySide(targets, async (target) => {
       try {
         return await placeTombstone({ store, target, random, signal });
@@ -99,38 +96,9 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
       }
     });
     const buried = burials.flatMap((burial) => (isFailure(burial) ? [] : [burial.buried]));
-    return [...burials.filter(isFailure), ...(await bury(buried, placedAt))];
-  }
-
-  /** A frozen process may have stood still by one of its clocks. */
-  function moment(): readonly [number, number] {
-    return [patience.clock(), wall()];
-  }
-
-  function elapsedSince([monotonic, byWall]: readonly [number, number]): number {
-    return Math.max(patience.clock() - monotonic, wall() - byWall);
-  }
-
-  /**
-   * Not given up with the caller: what is begun here is cheaper to finish than to leave to others. A process that was
-   * frozen in between leaves it to them all the same, because they may have put a new object in a tombstone's place.
-   */
-  async function bury(
-    keys: readonly ObjectKey[],
-    placedAt: readonly [number, number],
-  ): Promise<readonly DeleteFailure[]> {
-    if (keys.length === 0 || elapsedSince(placedAt) > BURIAL_MS) return [];
-    try {
-      const failures = await store.delete(keys.map((key) => ({ key })));
-      return failures.flatMap((failure) =>
-        'error' in failure && isRefusal(failure.error)
-          ? [{ key: failure.key, error: refusedBurial(failure.error) }]
-          : [],
-      );
-    } catch (error) {
-      if (isRefusal(error)) throw refusedBurial(error);
-      return [];
-    }
+    // Not ended with the caller: what is begun here is cheaper to finish than to leave to others.
+    const removed = await removal.remove(buried);
+    return [...burials.filter(isFailure), ...(removed === 'left' ? [] : removed)];
   }
 
   async function* list(request: ListOptions): AsyncGenerator<ListPage, void, undefined> {
@@ -140,24 +108,8 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
   }
 }
 
-/** The object is gone for this library, and its tombstone stays: the operator must hear of it. */
-function refusedBurial(cause: unknown): MemoryError {
-  return new MemoryError(
-    'outcome_unknown',
-    'An object was deleted, but its tombstone could not be removed.',
-    {
-      cause,
-    },
-  );
-}
-
 function isFailure(burial: Burial | DeleteFailure): burial is DeleteFailure {
   return 'key' in burial;
-}
-
-/** A refusal that will not pass by itself; anything else leaves at most a tombstone that others take over. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof MemoryError && (error.code === 'access_denied' || error.code === 'misconfigured');
 }
 
 async function sideBySide<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<readonly R[]> {

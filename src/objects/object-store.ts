@@ -49,6 +49,11 @@ export interface PutOptions extends RequestOptions {
   readonly sendBy?: SendBound | undefined;
 }
 
+export interface DeleteOptions extends RequestOptions {
+  /** Asked like that of a put; past it nothing more is sent. */
+  readonly sendBy?: SendBound | undefined;
+}
+
 /**
  * `exists`: a create met an object. `changed`: another version is there. `missing`: nothing is there any more.
  * `retried`: an earlier attempt of ours got no clear answer, so its outcome may be what the condition met.
@@ -104,7 +109,7 @@ export interface ObjectStore extends AsyncDisposable {
    * One request per 1,000 targets, none ever resent after an unknown outcome. What goes wrong with one key of several
    * is a failure of that key; what goes wrong with a request throws, and the requests behind it are not sent.
    */
-  delete(targets: readonly DeleteTarget[], options?: RequestOptions): Promise<readonly DeleteFailure[]>;
+  delete(targets: readonly DeleteTarget[], options?: DeleteOptions): Promise<readonly DeleteFailure[]>;
   /** One request per page. A page may be empty though more follow. */
   list(options: ListOptions): AsyncIterable<ListPage>;
 }

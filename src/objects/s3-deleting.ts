@@ -1,7 +1,7 @@
 import { DeleteObjectCommand, DeleteObjectsCommand } from '@aws-sdk/client-s3';
 
 import { MemoryError } from '../errors.ts';
-import type { DeleteFailure, DeleteTarget, RequestOptions } from './object-store.ts';
+import type { DeleteFailure, DeleteOptions, DeleteTarget } from './object-store.ts';
 import type { S3Clients } from './s3-client.ts';
 import { s3CodeOf, s3KeyFailure, statusOf } from './s3-errors.ts';
 import { newTrace, send } from './s3-send.ts';
@@ -20,7 +20,7 @@ const BATCH_KEYS = 1000;
 export async function deleteFromS3(
   context: DeletingContext,
   targets: readonly DeleteTarget[],
-  options: RequestOptions = {},
+  options: DeleteOptions = {},
 ): Promise<readonly DeleteFailure[]> {
   if (!context.guarded && targets.some((target) => target.ifMatch !== undefined)) {
     throw new MemoryError('misconfigured', 'This server does not honour conditions on deletes.');
@@ -38,12 +38,13 @@ export async function deleteFromS3(
 async function deleteOne(
   { clients, bucket }: DeletingContext,
   { key, ifMatch }: DeleteTarget,
-  { signal }: RequestOptions,
+  { signal, sendBy }: DeleteOptions,
 ): Promise<readonly DeleteFailure[]> {
   const trace = newTrace();
   const attempt = (): Promise<unknown> =>
     send(clients.once, new DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: ifMatch }), {
       signal,
+      sendBy,
       trace,
     });
   try {
@@ -62,7 +63,7 @@ async function deleteOne(
 async function deleteBatch(
   { clients, bucket }: DeletingContext,
   targets: readonly DeleteTarget[],
-  { signal }: RequestOptions,
+  { signal, sendBy }: DeleteOptions,
 ): Promise<readonly DeleteFailure[]> {
   const trace = newTrace();
   const command = new DeleteObjectsCommand({
@@ -71,7 +72,7 @@ async function deleteBatch(
   });
   let errors: readonly { readonly Key?: string | undefined; readonly Code?: string | undefined }[];
   try {
-    errors = (await send(clients.once, command, { signal, trace })).Errors ?? [];
+    errors = (await send(clients.once, command, { signal, sendBy, trace })).Errors ?? [];
   } catch (error) {
     throw writeFailure(error, trace);
   }

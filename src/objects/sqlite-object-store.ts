@@ -5,6 +5,7 @@ import { MemoryError } from '../errors.ts';
 import type { Pause } from '../pause.ts';
 import type {
   DeleteFailure,
+  DeleteOptions,
   DeleteTarget,
   ETag,
   GetOptions,
@@ -13,7 +14,6 @@ import type {
   ObjectKey,
   ObjectStore,
   PutOptions,
-  RequestOptions,
   StoredObject,
   WriteResult,
 } from './object-store.ts';
@@ -68,13 +68,14 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
 
   async function deleteObjects(
     targets: readonly DeleteTarget[],
-    request?: RequestOptions,
+    request?: DeleteOptions,
   ): Promise<readonly DeleteFailure[]> {
     if (targets.length === 0) return [];
-    return connection.write(
-      (database) => targets.flatMap((target) => deleteObject(database, target)),
-      request?.signal,
-    );
+    return connection.write((database) => {
+      const late = lateness(request?.sendBy);
+      if (late !== undefined) throw late;
+      return targets.flatMap((target) => deleteObject(database, target));
+    }, request?.signal);
   }
 
   async function* list(request: ListOptions): AsyncGenerator<ListPage, void, undefined> {

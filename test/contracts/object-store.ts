@@ -9,8 +9,10 @@ import type {
   ObjectStore,
   WriteResult,
 } from '../../src/objects/object-store.ts';
+import { isTooLate } from '../../src/objects/send-bound.ts';
 
 const MIB = 1024 * 1024;
+const BODY: Uint8Array = Uint8Array.of(1, 2, 3);
 const RACERS = 20;
 const SLOW = 60_000;
 
@@ -442,6 +444,28 @@ export function describeObjectStore(
       expect(await store.delete([first])).toEqual([]);
       expect(await store.delete(rest)).toEqual([]);
       expect(await keysBelow({ prefix: under })).toEqual([]);
+    });
+
+    describeWriting('a write that is to be sent by a moment', () => {
+      it('is not sent once that is over, and says so', async () => {
+        const key = freshKey();
+        const late = { sendBy: { isPast: () => true } };
+        const put = store.put(key, BODY, { mode: 'create', ...late });
+        await expect(put).rejects.toSatisfy(isTooLate);
+        expect(await bodyOf(key)).toBeUndefined();
+        const ifMatch = await create(key, BODY);
+        await expect(store.put(key, BODY, { mode: { ifMatch }, ...late })).rejects.toSatisfy(isTooLate);
+        expect((await store.head(key))?.etag).toBe(ifMatch);
+      });
+
+      it('is sent before that', async () => {
+        const key = freshKey();
+        const soon = { sendBy: { isPast: () => false } };
+        const put = await store.put(key, BODY, { mode: 'create', ...soon });
+        expect(await bodyOf(key)).toEqual(BODY);
+        expect(await store.delete([{ key, ifMatch: etagOf(put) }], soon)).toEqual([]);
+        expect(await bodyOf(key)).toBeUndefined();
+      });
     });
 
     it('does nothing for a caller who has already given up', async () => {

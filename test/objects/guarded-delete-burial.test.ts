@@ -1,22 +1,26 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { guardDeletes } from '../../src/objects/guarded-delete.ts';
 import { buryOldTombstones } from '../../src/objects/guarded-delete-burial.ts';
-import type { ObjectKey } from '../../src/objects/object-store.ts';
+import type { RemovalTime } from '../../src/objects/guarded-delete-removal.ts';
+import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
 import { createTombstone } from '../../src/sealing/tombstone.ts';
 import { createSite, type TestSite } from '../support/test-vault.ts';
 
 const HOUR = 3_600_000;
+const MINUTE = 60_000;
 const KEY = 'tenants/acme/data/left' as ObjectKey;
 
 describe('the burial of old tombstones', () => {
   let site: TestSite;
   afterEach(() => site.base[Symbol.asyncDispose]());
 
-  const bury = (): Promise<number> =>
+  const bury = (store: ObjectStore = site.base): Promise<number> =>
     buryOldTombstones({
-      store: site.base,
+      store,
       prefix: 'tenants/acme/',
       olderThanMs: HOUR,
       random: site.time.randomBytes,
+      time: timeOf(site),
     });
   const leave = async (key: ObjectKey): Promise<void> => {
     await site.base.put(key, createTombstone(site.time.randomBytes), { mode: 'create' });
@@ -51,8 +55,30 @@ describe('the burial of old tombstones', () => {
         }
       },
     };
-    const request = { store, prefix: 'tenants/acme/', olderThanMs: HOUR, random: site.time.randomBytes };
-    expect(await buryOldTombstones(request)).toBe(0);
+    expect(await bury(store)).toBe(0);
+    expect((await base.head(KEY))?.size).toBe(200);
+  });
+
+  it('never deletes what took the place of its own tombstone while its DELETE was kept from the wire', async () => {
+    site = await createSite('unguarded');
+    await leave(KEY);
+    await site.time.pause(HOUR + 1_000);
+    const { base, time } = site;
+    const other = guardDeletes(base, { clock: time.clock, wallClock: time.clock, pause: time.pause });
+    const slow: ObjectStore = {
+      ...base,
+      async delete(targets, options) {
+        // Credentials, signing and a connection take their time; meanwhile somebody else takes the tombstone over.
+        await time.pause(4 * MINUTE);
+        await other.put(KEY, new Uint8Array(200), { mode: 'create' });
+        return base.delete(targets, options);
+      },
+    };
+    expect(await bury(slow)).toBe(0);
     expect((await base.head(KEY))?.size).toBe(200);
   });
 });
+
+function timeOf({ time }: TestSite): RemovalTime {
+  return { clock: time.clock, wallClock: time.clock, pause: time.pause };
+}

@@ -124,6 +124,69 @@ describe('guardDeletes', () => {
     expect(countCalls(calls)).toEqual({ put: 1, delete: 1 });
   });
 
+  describe('the DELETE of a tombstone', () => {
+    it('does not reach the store when it is kept from the wire for too long', async () => {
+      const { store, base, time } = openSite(async (call, proceed) => {
+        if (call.verb === 'delete') {
+          // Credentials, signing and a connection take their time; meanwhile another process takes over.
+          await time.pause(181_000);
+          await store.put(KEY, bytesOf('newer'), { mode: 'create' });
+        }
+        return proceed();
+      });
+      const ifMatch = await create(base, 'first');
+      expect(await store.delete([{ key: KEY, ifMatch }])).toEqual([]);
+      expect(await base.get(KEY)).toMatchObject({ body: bytesOf('newer') });
+    });
+
+    it('may reach it within 15 seconds of being decided, and not later', async () => {
+      for (const [waitMs, size] of [
+        [14_999, undefined],
+        [15_000, 40],
+      ] as const) {
+        const { store, base, time } = openSite(async (call, proceed) => {
+          if (call.verb === 'delete') await time.pause(waitMs);
+          return proceed();
+        });
+        const ifMatch = await create(base, 'first');
+        expect(await store.delete([{ key: KEY, ifMatch }])).toEqual([]);
+        expect((await base.head(KEY))?.size).toBe(size);
+      }
+    });
+
+    it('is not sent at all when placing the tombstones took 30 seconds', async () => {
+      for (const [waitMs, deletes] of [
+        [29_999, 1],
+        [30_000, undefined],
+      ] as const) {
+        const { store, base, time, calls } = openSite(async (call, proceed) => {
+          const answer = await proceed();
+          if (call.verb === 'put') await time.pause(waitMs);
+          return answer;
+        });
+        const ifMatch = await create(base, 'first');
+        expect(await store.delete([{ key: KEY, ifMatch }])).toEqual([]);
+        expect(countCalls(calls)['delete']).toBe(deletes);
+        expect(await store.head(KEY)).toBeUndefined();
+      }
+    });
+
+    it('is bound by both clocks, whichever of them ran on', async () => {
+      for (const frozen of ['clock', 'wallClock'] as const) {
+        const { base, time } = openSite();
+        const still = time.clock();
+        const slow = interceptStore(ignoreDeleteConditions(base), async (call, proceed) => {
+          if (call.verb === 'delete') await time.pause(15_000);
+          return proceed();
+        });
+        const clocks = { clock: time.clock, wallClock: time.clock, [frozen]: () => still };
+        const ifMatch = await create(base, 'first');
+        await guardDeletes(slow, { ...clocks, pause: time.pause }).delete([{ key: KEY, ifMatch }]);
+        expect(await base.head(KEY)).toMatchObject({ size: 40 });
+      }
+    });
+  });
+
   it('reports a DELETE that the operator must allow', async () => {
     const { store, base } = openSite(async (call, proceed) => {
       if (call.verb === 'delete') throw new MemoryError('access_denied', 'no');
@@ -225,10 +288,19 @@ describe('guardDeletes', () => {
       expect(await base.head(KEY)).toMatchObject({ size: 40 });
     });
 
-    it('takes over one of more than 60 seconds, by the clock of the server', async () => {
+    it('leaves one of three minutes in place', async () => {
+      const { store, base, time } = openSite();
+      await base.put(KEY, createTombstone(time.randomBytes), { mode: 'create' });
+      await time.pause(174_000);
+      const creating = store.put(KEY, bytesOf('new'), { mode: 'create' });
+      await expect(creating).rejects.toMatchObject({ code: 'unavailable' });
+      expect(await base.head(KEY)).toMatchObject({ size: 40 });
+    });
+
+    it('takes over one of more than three minutes, by the clock of the server', async () => {
       const { store, base, time, calls } = openSite();
       const left = created(await base.put(KEY, createTombstone(time.randomBytes), { mode: 'create' }));
-      await time.pause(60_001);
+      await time.pause(180_001);
       expect(await store.put(KEY, bytesOf('new'), { mode: 'create' })).toHaveProperty('etag');
       expect(calls.at(-1)).toMatchObject({ verb: 'put', mode: { ifMatch: left } });
       expect(await base.get(KEY)).toMatchObject({ body: bytesOf('new') });
@@ -237,7 +309,7 @@ describe('guardDeletes', () => {
     it('lets one of many take it over', async () => {
       const { store, base, time } = openSite();
       await base.put(KEY, createTombstone(time.randomBytes), { mode: 'create' });
-      await time.pause(61_000);
+      await time.pause(181_000);
       const results = await Promise.all(
         Array.from({ length: 20 }, (_, i) => store.put(KEY, bytesOf(`new ${i}`), { mode: 'create' })),
       );
@@ -289,7 +361,12 @@ function openSite(around: Around = (_, proceed) => proceed()): Site {
     record(call, () => around(call, proceed)),
   );
   const { clock, pause, fraction, randomBytes: random } = time;
-  return { time, base, calls, store: guardDeletes(wire, { clock, pause, fraction, random }) };
+  return {
+    time,
+    base,
+    calls,
+    store: guardDeletes(wire, { clock, wallClock: clock, pause, fraction, random }),
+  };
 }
 
 /** Stands around the first PUT only. */

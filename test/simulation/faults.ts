@@ -25,7 +25,7 @@ export interface Weather {
 
 /**
  * No request is executed later than this after it was sent, in milliseconds. Tombstones rely on such a bound: their
- * DELETE is sent within 30 s and has arrived when they are 60 s old.
+ * DELETE is sent within 45 s and has arrived when they are 180 s old.
  */
 export const LATEST_MS = 28_000;
 

@@ -2,6 +2,7 @@ import { MemoryError } from '../../src/errors.ts';
 import type {
   DatedMeta,
   DeleteFailure,
+  DeleteOptions,
   DeleteTarget,
   ListedObject,
   ListOptions,
@@ -12,6 +13,7 @@ import type {
   StoredObject,
   WriteResult,
 } from '../../src/objects/object-store.ts';
+import { lateness } from '../../src/objects/send-bound.ts';
 import { TOMBSTONE_BYTES } from '../../src/sealing/size.ts';
 import type { Chance } from './chance.ts';
 import type { Connection, Execution } from './connection.ts';
@@ -65,7 +67,12 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
     return 'etag' in answer ? answer : { ...answer, retried };
   }
 
-  async function remove(targets: readonly DeleteTarget[]): Promise<readonly DeleteFailure[]> {
+  async function remove(
+    targets: readonly DeleteTarget[],
+    { sendBy }: DeleteOptions = {},
+  ): Promise<readonly DeleteFailure[]> {
+    const late = lateness(sendBy);
+    if (late !== undefined) throw late;
     const named = targets.map(
       ({ key, ifMatch }) => `${nameOf(key)}${ifMatch ? ` if ${short(ifMatch)}` : ''}`,
     );
@@ -140,11 +147,11 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
       return answer;
     },
     put: (key, body, { mode }) => put(key, body, mode),
-    async delete(targets) {
+    async delete(targets, request) {
       if (storeClass === 'unguarded' && targets.some(({ ifMatch }) => ifMatch !== undefined)) {
         throw new MemoryError('misconfigured', 'This server does not honour conditions on deletes.');
       }
-      return targets.length === 0 ? [] : remove(targets);
+      return targets.length === 0 ? [] : remove(targets, request);
     },
     async *list(list) {
       let after = list.startAfter ?? '';

@@ -36,7 +36,7 @@ export interface Simulation {
 }
 
 /** After this nothing is on its way any more and every tombstone may be taken over, in milliseconds. */
-const CALM_MS = LATEST_MS + 60_000;
+const CALM_MS = LATEST_MS + 180_000;
 
 /**
  * One simulation: some files are made in peace, then processes work on them at once, in the weather of the seed,
