@@ -22,7 +22,7 @@ export interface MemoryOptions {
   readonly onExists?: 'error' | 'overwrite' | undefined;
   /** How names are stored, fixed when the tenant is created; default `encrypted`. */
   readonly names?: 'encrypted' | 'plain' | undefined;
-  /** How many objects of a directory are renamed or deleted side by side, 1–256; default 32. */
+  /** How many objects of a directory are renamed or read side by side, 1–256; default 32. At most 32 MiB together. */
   readonly concurrency?: number | undefined;
   readonly limits?: { readonly fileBytes?: number | undefined } | undefined;
   readonly keyring?:

@@ -23,6 +23,8 @@ import { checkWholeNumber } from './whole-number.ts';
 
 const DEFAULT_CONCURRENCY = 32;
 const MAX_CONCURRENCY = 256;
+/** Of a renamed or swept object up to four copies are in memory at once. */
+const BYTES_SIDE_BY_SIDE = 33_554_432;
 
 /** One tenant's memory with the parts it is made of, for entry points that need more than the six commands. */
 export interface TenantParts {
@@ -131,6 +133,7 @@ export async function wireTenant(wiring: {
     logger,
     ...(config.expireAfterDays !== undefined && { accessRecords: createAccessRecords() }),
     sideBySide: readConcurrency(options.concurrency),
+    bytesSideBySide: BYTES_SIDE_BY_SIDE,
   };
   const vault = createVault(context);
   const order = createCommandOrder();

@@ -24,6 +24,13 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+/** Lets timers, signals and answers that have arrived have their turn; promises alone would keep them waiting. */
+export function letOthersRun(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 /** The waiting function as a parameter: tests hand in a simulated one. */
 export type Pause = typeof pause;
 

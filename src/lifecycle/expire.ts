@@ -2,11 +2,11 @@ import { MEMORY_ROOT } from '../memory/path.ts';
 import type { ListedObject } from '../objects/object-store.ts';
 import { classKey } from '../sealing/object-keys.ts';
 import { accessHash, accessRecordId, dayOf } from '../vault/access-records.ts';
-import { eachSideBySide } from '../vault/check-files.ts';
 import type { OpenVault, VaultContext, VerbOptions } from '../vault/context.ts';
 import { deleteObjects } from '../vault/delete-objects.ts';
 import { type ListedEntry, listDirectory } from '../vault/list-directory.ts';
 import { readRegister } from '../vault/register.ts';
+import { eachSideBySide } from '../vault/side-by-side.ts';
 import { checkWholeNumber } from '../whole-number.ts';
 import { type ExpiryMark, MOST_MARKS, readMarks, writeMarks } from './expiry-marks.ts';
 import {

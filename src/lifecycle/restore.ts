@@ -8,10 +8,10 @@ import { logicalName } from '../sealing/logical-name.ts';
 import type { OpenedObject } from '../sealing/sealed-object.ts';
 import { sealedSize, TOMBSTONE_BYTES } from '../sealing/size.ts';
 import { isTombstone } from '../sealing/tombstone.ts';
-import { eachSideBySide } from '../vault/check-files.ts';
 import type { OpenVault, VaultContext, VerbOptions } from '../vault/context.ts';
 import { pagesBelow } from '../vault/list-objects.ts';
 import { readSealed } from '../vault/read-file.ts';
+import { eachSideBySide } from '../vault/side-by-side.ts';
 import { beginFolder, type NewFolder } from './new-folder.ts';
 
 export interface RestoreRequest extends VerbOptions {
@@ -106,7 +106,7 @@ async function fill(
   const directories = new Set(listed.flatMap(({ path }) => ancestorsOf(path)));
   const findings: RestoreFinding[] = [];
   let [files, bytes, done] = [0, 0, 0];
-  await eachSideBySide(vault, listed, async (file) => {
+  const restoreOne = async (file: ListedFile): Promise<void> => {
     const { path } = file;
     const opened = directories.has(path) ? 'clash' : await openOrFault(vault, file);
     if (typeof opened === 'string') findings.push({ kind: opened, path });
@@ -120,7 +120,8 @@ async function fill(
       } else findings.push({ kind: 'unwritable', path, code: refusal.refused });
     }
     vault.onProgress?.({ done: ++done, total: listed.length });
-  });
+  };
+  await eachSideBySide(vault, listed, restoreOne, ({ object }) => object.size);
   findings.sort(byKindAndPath);
   if (foreign > 0) findings.push({ kind: 'foreign', objects: foreign });
   return { files, bytes, findings };

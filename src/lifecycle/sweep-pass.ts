@@ -1,10 +1,11 @@
 import { MemoryError } from '../errors.ts';
 import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import type { ETag, ObjectKey } from '../objects/object-store.ts';
+import { throwIfAborted } from '../pause.ts';
 import type { LogicalName } from '../sealing/logical-name.ts';
-import { eachSideBySide } from '../vault/check-files.ts';
 import type { OpenVault, Progress, VaultContext } from '../vault/context.ts';
 import { type ListedRecord, listRecords } from '../vault/list-records.ts';
+import { eachSideBySide } from '../vault/side-by-side.ts';
 import { watchRenames } from './rename-watch.ts';
 import { type SweepWork, type SweptObject, sweepObject } from './sweep-object.ts';
 
@@ -44,8 +45,6 @@ export interface PassRequest extends Omit<SweepWork, 'renames'> {
   readonly onProgress: (progress: Progress) => void;
 }
 
-const YIELD_AFTER_MS = 20;
-
 /** Looks at every object once and brings under the active key what is not, side by side. */
 export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
   const { context, signal, settled, onProgress } = request;
@@ -58,14 +57,7 @@ export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
   const counts = { rebound: 0, newer: 0, busy: 0 };
   const problems: SweepProblem[] = [];
   let done = 0;
-  let yielded = context.monotonic();
 
-  /** Stores that answer at once leave no room for anything else in the process, an abort included. */
-  const yieldNow = async (): Promise<void> => {
-    if (context.monotonic() - yielded < YIELD_AFTER_MS) return;
-    yielded = context.monotonic();
-    await context.pause(0, signal);
-  };
   const note = (record: ListedRecord, swept: SweptObject): void => {
     const problem = problemOf(record.name, swept);
     if (problem !== undefined) problems.push(problem);
@@ -79,8 +71,8 @@ export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
     else settled.delete(record.object.key);
   };
 
-  await eachSideBySide(vault, records, async (record) => {
-    await yieldNow();
+  const sweepOne = async (record: ListedRecord): Promise<void> => {
+    throwIfAborted(signal);
     const { key, etag } = record.object;
     if (settled.get(key) === etag) {
       count(found, active.version);
@@ -91,7 +83,8 @@ export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
       if (swept !== undefined) note(record, swept);
     }
     onProgress({ done: ++done, total: records.length });
-  });
+  };
+  await eachSideBySide(vault, records, sweepOne, ({ object }) => object.size);
   problems.sort(byKindAndName);
   if (foreign > 0) problems.push({ kind: 'foreign', objects: foreign });
   if (orphans > 0) problems.push({ kind: 'orphan', objects: orphans });

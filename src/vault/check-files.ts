@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { ETag, ListedObject, ObjectKey } from '../objects/object-store.ts';
 import { toBase64url } from '../sealing/base64.ts';
@@ -8,6 +7,7 @@ import { type Inspection, inspectRecord } from './inspect-record.ts';
 import { type ListedRecord, listRecords } from './list-records.ts';
 import type { SealedVersion } from './read-file.ts';
 import { isRegister } from './register.ts';
+import { eachSideBySide } from './side-by-side.ts';
 
 /** What one look at everything that is stored finds without knowing of renames. */
 export type FileFinding =
@@ -39,6 +39,8 @@ export interface Place {
   readonly etag: ETag;
   /** The server's clock, as precise as the server tells it; milliseconds since the epoch. */
   readonly lastModified: number;
+  /** Bytes as stored. */
+  readonly size: number;
   readonly origin: Uint8Array;
 }
 
@@ -66,7 +68,7 @@ export async function checkFiles(vault: OpenVault): Promise<CheckedFiles> {
   const places = new Map<string, Place[]>();
   const counts = new Map([[active, 0]]);
   let [files, bytes, done] = [0, 0, 0];
-  await eachSideBySide(vault, records, async (record) => {
+  const checkOne = async (record: ListedRecord): Promise<void> => {
     const inspection = await inspectRecord(vault, record);
     if (inspection !== undefined) {
       const finding = findingOf(record, inspection);
@@ -82,7 +84,8 @@ export async function checkFiles(vault: OpenVault): Promise<CheckedFiles> {
       places.set(id, [...(places.get(id) ?? []), placeOf(record.path, record.object, version)]);
     }
     vault.onProgress?.({ done: ++done, total: records.length });
-  });
+  };
+  await eachSideBySide(vault, records, checkOne, ({ object }) => object.size);
   findings.push(...findClashes(records.flatMap((record) => (record.cls === 'data' ? [record.path] : []))));
   findings.sort(byKindAndName);
   if (foreign > 0) findings.push({ kind: 'foreign', objects: foreign });
@@ -92,22 +95,6 @@ export async function checkFiles(vault: OpenVault): Promise<CheckedFiles> {
     .map(([version, objects]) => ({ version, objects, active: version === active }))
     .sort((a, b) => a.version - b.version);
   return { files, bytes, findings, groups, keyVersions };
-}
-
-/** Runs `work` on every item; after a failure none is begun, and it is thrown when those under way have ended. */
-export async function eachSideBySide<T>(
-  vault: OpenVault,
-  items: readonly T[],
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const limit = pLimit(vault.sideBySide);
-  const failures: unknown[] = [];
-  const runOne = async (item: T): Promise<void> => {
-    if (failures.length > 0) return;
-    await work(item).catch((error: unknown) => failures.push(error));
-  };
-  await Promise.all(items.map((item) => limit(runOne, item)));
-  if (failures.length > 0) throw failures[0];
 }
 
 function findingOf(record: ListedRecord, { state }: Inspection): FileFinding | undefined {
@@ -120,7 +107,7 @@ function findingOf(record: ListedRecord, { state }: Inspection): FileFinding | u
 /** Listings often tell the time more precisely than the answer to a GET, which knows whole seconds. */
 function placeOf(path: MemoryPath, listed: ListedObject, { stored, origin }: SealedVersion): Place {
   const { etag, lastModified } = listed.etag === stored.etag ? listed : stored;
-  return { path, key: listed.key, etag, lastModified, origin };
+  return { path, key: listed.key, etag, lastModified, size: stored.size, origin };
 }
 
 function findClashes(paths: readonly MemoryPath[]): readonly FileFinding[] {

@@ -5,10 +5,11 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import type { Pause } from '../pause.ts';
 import type { Layout } from '../sealing/object-keys.ts';
 import type { RandomBytes } from '../sealing/random.ts';
+import type { SideBySideBounds } from './side-by-side.ts';
 import type { VersionHistory } from './version-history.ts';
 
 /** What every verb of the vault stands on. One tenant's; never shared between tenants. */
-export interface VaultContext {
+export interface VaultContext extends SideBySideBounds {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringStore;
@@ -27,8 +28,6 @@ export interface VaultContext {
   readonly logger: Logger;
   /** Where files expire that nobody reads: every read is recorded. */
   readonly accessRecords?: AccessRecords | undefined;
-  /** How many objects of a directory are handled at once. */
-  readonly sideBySide: number;
 }
 
 /** Remembers, in the store, on which days a file was read, so that expiry can tell what nobody uses. */

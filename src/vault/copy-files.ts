@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import { MemoryError } from '../errors.ts';
 import { type MemoryPath, rebase } from '../memory/path.ts';
 import type { ETag } from '../objects/object-store.ts';
@@ -8,9 +7,11 @@ import { fileKey } from '../sealing/object-keys.ts';
 import { rebind } from '../sealing/sealed-object.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
+import type { ListedEntry } from './list-directory.ts';
 import type { Move } from './move-file.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
 import { untilSettled } from './retry.ts';
+import { eachSideBySide } from './side-by-side.ts';
 import { undoPut, type Written } from './undo.ts';
 
 /** One rename of a directory; its id is the origin of every copy it makes. */
@@ -43,17 +44,19 @@ export interface CopyOptions {
   readonly phase: 'copying' | 'moving';
 }
 
+/** A file as a listing shows it. */
+export type FileToCopy = Pick<ListedEntry, 'path' | 'size'>;
+
 /** Copies the files side by side; a GET and a PUT each, a GET more where an earlier copy of this rename lies. */
 export async function copyFiles(
   vault: OpenVault,
   rename: DirectoryRename,
-  work: CopyOptions & { readonly files: readonly MemoryPath[] },
+  work: CopyOptions & { readonly files: readonly FileToCopy[] },
 ): Promise<CopyOutcome> {
-  const limit = pLimit(vault.sideBySide);
   const copied: CopiedFile[] = [];
   const taken: MemoryPath[] = [];
   let failure: unknown;
-  const copyOne = async (from: MemoryPath): Promise<void> => {
+  const copyOne = async ({ path: from }: FileToCopy): Promise<void> => {
     if (failure !== undefined || (work.phase === 'copying' && taken.length > 0)) return;
     try {
       const copy = await copyFile(vault, rename, { from, phase: work.phase });
@@ -64,7 +67,7 @@ export async function copyFiles(
       failure = failure === undefined || isUnknown(error) ? error : failure;
     }
   };
-  await Promise.all(work.files.map((file) => limit(copyOne, file)));
+  await eachSideBySide(vault, work.files, copyOne, ({ size }) => size);
   return { copied, taken, failure };
 }
 
@@ -117,11 +120,14 @@ export async function copyAgain(
  * @throws MemoryError `outcome_unknown` when one of them may still be there; the others are removed all the same.
  */
 export async function takeBack(vault: OpenVault, copied: readonly CopiedFile[]): Promise<boolean> {
-  const limit = pLimit(vault.sideBySide);
-  const undone = await Promise.allSettled(copied.map(({ target }) => limit(() => undoPut(vault, target))));
-  const failed = undone.find((each) => each.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
-  return undone.some((each) => each.status === 'fulfilled' && each.value === 'built_on');
+  const failures: unknown[] = [];
+  let others = false;
+  await eachSideBySide(vault, copied, async ({ target }) => {
+    const undone = await undoPut(vault, target).catch((error: unknown) => failures.push(error));
+    others ||= undone === 'built_on';
+  });
+  if (failures.length > 0) throw failures[0];
+  return others;
 }
 
 /** Undefined: the condition failed. */

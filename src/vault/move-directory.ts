@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
+import { ancestorsOf } from '../memory/path.ts';
 import { hasBytesAt } from '../sealing/encoding.ts';
 import { anyFileStays, clashError } from './clashes.ts';
 import type { OpenVault } from './context.ts';
@@ -43,7 +43,7 @@ export async function resumeRename(lease: RenameLease, phase: RenamePhase): Prom
   }
   const { files } = await listDirectory(vault, rename.from);
   if (phase === 'copying') return copyThenMove(lease, { files, resumed: true });
-  const outcome = await copyFiles(vault, rename, { files: pathsOf(files), phase: 'moving' });
+  const outcome = await copyFiles(vault, rename, { files, phase: 'moving' });
   return goForward(lease, outcome, { takenOver: true });
 }
 
@@ -52,7 +52,7 @@ async function copyThenMove(
   work: { readonly files: readonly ListedEntry[]; readonly resumed: boolean },
 ): Promise<void> {
   const { vault, rename } = lease;
-  const outcome = await copyFiles(vault, rename, { files: pathsOf(work.files), phase: 'copying' });
+  const outcome = await copyFiles(vault, rename, { files: work.files, phase: 'copying' });
   const refusal =
     outcome.failure ?? (await findRefusal(vault, rename, outcome).catch((error: unknown) => error));
   if (refusal !== undefined) {
@@ -139,7 +139,7 @@ async function goForward(
   for (let round = 0; round < LATE_ROUNDS; round++) {
     const late = await listDirectory(vault, rename.from).catch(rejectUnknown);
     if (late.files.length === 0) break;
-    const outcome = await copyFiles(vault, rename, { files: pathsOf(late.files), phase: 'moving' });
+    const outcome = await copyFiles(vault, rename, { files: late.files, phase: 'moving' });
     const isKept = await deleteCopied(vault, rename, { ...outcome, takenOver: false });
     keptBoth ||= isKept;
   }
@@ -166,8 +166,4 @@ async function deleteCopied(
 
 function rejectUnknown(error: unknown): never {
   throw notTakenBack(error);
-}
-
-function pathsOf(files: readonly ListedEntry[]): readonly MemoryPath[] {
-  return files.map(({ path }) => path);
 }

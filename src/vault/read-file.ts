@@ -1,12 +1,14 @@
 import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { ObjectKey, StoredObject } from '../objects/object-store.ts';
+import { letOthersRun } from '../pause.ts';
 import { type LogicalName, logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
 import { type OpenedObject, open } from '../sealing/sealed-object.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';
 import { sealedSize } from '../sealing/size.ts';
 import type { OpenVault } from './context.ts';
+import { BYTES_BETWEEN_TURNS } from './side-by-side.ts';
 import { identityOf } from './version-history.ts';
 
 /** One version of a sealed object: what it says, and the object as it is stored. */
@@ -44,6 +46,7 @@ export async function readSealed(
     return undefined;
   }
   const version = await openStored(vault, name, stored);
+  if (stored.size >= BYTES_BETWEEN_TURNS) await letOthersRun();
   history.saw({ key, since, version: identityOf(stored.body) });
   return version;
 }

@@ -4,11 +4,12 @@ import type { DatedMeta } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { rebind } from '../sealing/sealed-object.ts';
 import { NO_ORIGIN } from '../sealing/wrap.ts';
-import { eachSideBySide, type Place } from './check-files.ts';
+import type { Place } from './check-files.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
 import { deleteObjects } from './delete-objects.ts';
 import { readFile } from './read-file.ts';
+import { eachSideBySide } from './side-by-side.ts';
 
 /** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
 const SETTLED_MS = 60_000;
@@ -39,9 +40,11 @@ export interface TwinRequest {
 /** Looks at the places once more and tells, or with `repair` removes, the older ones. Sorted by path. */
 export async function settleTwins(vault: OpenVault, request: TwinRequest): Promise<readonly TwinFinding[]> {
   const findings: TwinFinding[] = [];
-  await eachSideBySide(vault, request.groups, async (group) => {
+  const settleOne = async (group: readonly Place[]): Promise<void> => {
     findings.push(...(await settleGroup(vault, request, group)));
-  });
+  };
+  // Of each group one file is read at most.
+  await eachSideBySide(vault, request.groups, settleOne, (group) => group.at(-1)?.size ?? 0);
   return findings.sort((a, b) => (a.older < b.older ? -1 : 1));
 }
 

@@ -117,6 +117,7 @@ export function createProcess(
     }),
     hidesBelowFiles: false,
     sideBySide: 32,
+    bytesSideBySide: 33_554_432,
     monotonic: life.monotonic,
     maxFileBytes: 100_000,
     clock,

@@ -125,6 +125,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     clock,
     monotonic: clock,
     sideBySide: 32,
+    bytesSideBySide: 33_554_432,
     random,
     pause,
     logger: { debug: log, info: log, warn: log, error: log },

@@ -20,8 +20,9 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     return { client, other };
   }
 
-  const all = (count: number) => ({ files: paths(count), phase: 'copying' as const });
-  const paths = (count: number) => Array.from({ length: count }, (_, i) => at(`/memories/from/${i}`));
+  const all = (count: number) => ({ files: files(count), phase: 'copying' as const });
+  const files = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ path: at(`/memories/from/${i}`), size: 6 }));
 
   it('marks each copy with the id of the rename and keeps its source', async () => {
     const { client } = await start(2);
@@ -57,7 +58,7 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     const vault = await client.open();
     const stopped = await copyFiles({ ...vault, sideBySide: 1 }, RENAME, all(3));
     expect(stopped).toMatchObject({ copied: [], taken: ['/memories/from/0'], failure: undefined });
-    const rest = await copyFiles(vault, RENAME, { files: paths(3), phase: 'moving' });
+    const rest = await copyFiles(vault, RENAME, { files: files(3), phase: 'moving' });
     expect(rest).toMatchObject({ taken: ['/memories/from/0'], failure: undefined });
     expect(rest.copied).toHaveLength(2);
     expect(await other.text('/memories/to/0')).toBe('theirs');

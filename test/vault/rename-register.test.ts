@@ -86,7 +86,7 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
   it('takes back the copies of one that was aborting, and nothing else', async () => {
     const { site, client } = await start();
     const lease = await abandon(site);
-    const files = [at(`${FROM}/a`), at(`${FROM}/b/c`)];
+    const files = [at(`${FROM}/a`), at(`${FROM}/b/c`)].map((path) => ({ path, size: 1 }));
     expect((await copyFiles(lease.vault, lease.rename, { files, phase: 'copying' })).copied).toHaveLength(2);
     await lease.enter('aborting');
     await client.append(`${TO}/a`, ', and built on');
