@@ -98,7 +98,7 @@ export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmi
       checkTtl(request?.ttlMs, 0);
       const report = await shredTenant({ store, layout, versions, clock, pause }, request);
       // It meets the marker, and the keys leave this process too.
-      await keyrings.reload().catch(() => undefined);
+      await keyrings.look().catch(() => undefined);
       return report;
     },
     encodeName: async (path, request = {}) => {

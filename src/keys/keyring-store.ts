@@ -1,14 +1,15 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
+import type { ObjectStore, SendBound } from '../objects/object-store.ts';
 import { osRandom } from '../os-random.ts';
 import type { NameMode } from '../sealing/names.ts';
 import type { Layout } from '../sealing/object-keys.ts';
 import type { RandomBytes } from '../sealing/random.ts';
 import { checkWholeNumber } from '../whole-number.ts';
-import { createAges, type Instant } from './keyring-age.ts';
+import { createAges, type Instant, sealingLimits } from './keyring-age.ts';
 import { type SharedFlight, startFlight } from './keyring-flight.ts';
 import { type OpenedKeyring, sameBytes } from './keyring-history.ts';
 import { bringToLife, forget, type KeyringLife, type LoadedKeyring } from './keyring-life.ts';
+import { createKeySearch, type KeySearch } from './keyring-search.ts';
 import { createKeyringSource } from './keyring-source.ts';
 import type { RootKey } from './root-key.ts';
 
@@ -34,11 +35,17 @@ export interface KeyringStore {
    * configured one; what the store and the root key throw.
    */
   load(request?: LoadRequest): Promise<LoadedKeyring | undefined>;
+  /** The keyring by a look that begins after this call, past the cache. It then takes the cache's place. */
+  look(request?: KeyringRequest): Promise<LoadedKeyring | undefined>;
   /**
-   * For an object under an unknown key: reads the keyring anew, at most once per 30 s, or per time to live where that
-   * is shorter; otherwise as `load`.
+   * For an object that names a key which the keyring lacks: the keyring by a look that began after somebody met an
+   * object of that key id. One look for each id is free, up to 256 ids that nobody knows; beyond them there is one
+   * look per 30 s, or per time to live where that is shorter. `'withheld'`: it was too early for another one, so
+   * nothing is known of that key.
    */
-  reload(request?: KeyringRequest): Promise<LoadedKeyring | undefined>;
+  readonly lookFor: KeySearch;
+  /** Until when what is sealed from now on may be sent: a quarter of the time to live, 15 s at least. */
+  sendBy(): SendBound;
   /** Overwrites the keys; what was given out and every later call throws `aborted`. */
   close(): void;
 }
@@ -64,16 +71,14 @@ export interface KeyringStoreOptions {
 interface Load {
   readonly flight: SharedFlight<LoadedKeyring | undefined>;
   readonly create: boolean;
-  readonly anew: boolean;
+  /** Whether its request may have been sent. */
+  begun: boolean;
 }
 
 const DEFAULT_TTL_MS = 300_000;
 const MAX_TTL_MS = 900_000;
 const FAILURE_MS = 10_000;
-const RELOAD_MS = 30_000;
-/** What is sealed has a third of the time left to be stored in before its key may be retired, after two TTLs. */
-const SEALING_TTLS = 5 / 3;
-const LEAST_SEALING_MS = 60_000;
+const LOOK_MS = 30_000;
 const MAX_EPOCH = 2 ** 32 - 1;
 
 /** Failures after which keys in the cache are no longer to be used; the others may pass. */
@@ -91,14 +96,14 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
   const { monotonic = () => performance.now(), minimumEpoch = 1 } = options;
   checkWholeNumber('the time to live of a keyring, in ms,', ttlMs, { least: 0, most: MAX_TTL_MS });
   checkWholeNumber('the minimum epoch', minimumEpoch, { least: 1, most: MAX_EPOCH });
-  const sealingMs = Math.max(LEAST_SEALING_MS, ttlMs * SEALING_TTLS);
-  const { now, isWithin } = createAges({ clock, monotonic });
+  const { sealingMs, sendingMs } = sealingLimits(ttlMs);
+  const ages = createAges({ clock, monotonic });
+  const { now, isWithin } = ages;
   const source = createKeyringSource({ ...options, clock, random });
   /** The keys of this process, and when the newest load that found them began. */
   let live: { readonly life: KeyringLife; readonly bytes: Uint8Array; since: Instant } | undefined;
   let failure: { readonly error: unknown; readonly since: Instant } | undefined;
   let running: Load | undefined;
-  let reloaded: Instant | undefined;
   let closed = false;
 
   function refuseClosed(): void {
@@ -109,11 +114,12 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
     return running?.flight.abandoned ? undefined : running;
   }
 
-  function start({ create, anew }: { readonly create: boolean; readonly anew: boolean }): Load {
+  function start({ create }: Pick<Load, 'create'>): Load {
     const since = now();
     const before = current();
     const flight = startFlight(async (signal) => {
       await before?.flight.settled;
+      load.begun = true;
       try {
         return keep(await source.fetch({ create, signal }), since, signal);
       } catch (error) {
@@ -123,7 +129,7 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
         if (running === load) running = undefined;
       }
     });
-    const load: Load = { flight, create, anew };
+    const load: Load = { flight, create, begun: false };
     running = load;
     return load;
   }
@@ -158,7 +164,7 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
    */
   function beforeSealing(): void {
     if (live === undefined || isWithin(live.since, ttlMs)) return;
-    if (!isWithin(live.since, RELOAD_MS)) void load().catch(() => {});
+    if (!isWithin(live.since, LOOK_MS)) void load().catch(() => {});
     if (isWithin(live.since, sealingMs)) return;
     throw new MemoryError('unavailable', 'the keyring in this process is too old to seal with; try again');
   }
@@ -181,7 +187,7 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
       if (live !== undefined && isWithin(live.since, ttlMs)) return live.life.loaded;
       if (failure !== undefined && isWithin(failure.since, FAILURE_MS)) throw failure.error;
       const earlier = current();
-      const joined = earlier ?? start({ create, anew: false });
+      const joined = earlier ?? start({ create });
       const loaded = await joined.flight.join(signal);
       if (loaded !== undefined || joined.create) return loaded;
       // A look that began before this call may have missed a keyring that was created before it.
@@ -190,21 +196,18 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
     }
   }
 
+  async function look({ signal }: KeyringRequest = {}): Promise<LoadedKeyring | undefined> {
+    refuseClosed();
+    const waiting = current();
+    const { flight } = waiting?.begun === false ? waiting : start({ create: false });
+    return flight.join(signal);
+  }
+
   return {
     load,
-    async reload({ signal } = {}) {
-      refuseClosed();
-      const before = current();
-      if (before?.anew) return before.flight.join(signal);
-      if (reloaded !== undefined && isWithin(reloaded, Math.min(RELOAD_MS, ttlMs))) return load({ signal });
-      reloaded = now();
-      const { flight } = start({ create: false, anew: true });
-      try {
-        return await flight.join(signal);
-      } finally {
-        if (flight.abandoned) reloaded = undefined;
-      }
-    },
+    look,
+    lookFor: createKeySearch({ ages, everyMs: Math.min(LOOK_MS, ttlMs), look, load }),
+    sendBy: () => ages.boundIn(sendingMs),
     close() {
       closed = true;
       running?.flight.abandon();

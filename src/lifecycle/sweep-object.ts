@@ -2,7 +2,8 @@ import { MemoryError } from '../errors.ts';
 import type { ETag } from '../objects/object-store.ts';
 import { toBase64url } from '../sealing/base64.ts';
 import { readHeader } from '../sealing/header.ts';
-import { rebind, seal } from '../sealing/sealed-object.ts';
+import { seal } from '../sealing/sealed-object.ts';
+import { bindVersion } from '../vault/bind-version.ts';
 import { confirmedPut } from '../vault/confirmed-put.ts';
 import type { OpenVault } from '../vault/context.ts';
 import { type Inspection, inspectRecord } from '../vault/inspect-record.ts';
@@ -80,15 +81,17 @@ async function write(
 ): Promise<ETag | undefined> {
   const { keys, content, mtime, origin, stored } = version;
   const { random } = vault;
-  const sealed = work.reencrypt
-    ? seal({ keys, name, content, mtime, origin, random })
-    : rebind({ keys, object: stored.body, from: name, to: name, random });
-  try {
-    const outcome = await confirmedPut(vault, { key, sealed, mode: { ifMatch: stored.etag } });
-    if (!('etag' in outcome)) return undefined;
-    const header = readHeader(sealed);
+  const sealed = (): Uint8Array => {
+    const object = work.reencrypt
+      ? seal({ keys, name, content, mtime, origin, random })
+      : bindVersion(vault, version, { from: name, to: name });
+    const header = readHeader(object);
     if (header !== undefined) work.sealed.add(toBase64url(header.contentId));
-    return outcome.etag;
+    return object;
+  };
+  try {
+    const outcome = await confirmedPut(vault, { key, seal: sealed, mode: { ifMatch: stored.etag } });
+    return 'etag' in outcome ? outcome.etag : undefined;
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'outcome_unknown' && !vault.signal?.aborted) {
       return undefined;

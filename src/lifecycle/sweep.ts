@@ -110,7 +110,7 @@ async function finishRename(vault: OpenVault): Promise<void> {
   }
 }
 
-/** The process's own keyring once it is not older than `epoch`: it is cached, and read anew only so often. */
+/** The process's own keyring once it is not older than `epoch`, past its cache where that is behind. */
 async function catchUp(
   context: VaultContext,
   epoch: number,
@@ -119,7 +119,7 @@ async function catchUp(
   let loaded = await context.keyrings.load({ signal });
   for (let looks = 0; loaded === undefined || loaded.epoch < epoch; looks++) {
     if (looks > 0) await context.pause(CATCH_UP_MS, signal);
-    loaded = await context.keyrings.reload({ signal });
+    loaded = await context.keyrings.look({ signal });
   }
   return loaded;
 }

@@ -4,7 +4,7 @@ import type { ETag } from '../objects/object-store.ts';
 import { hasBytesAt } from '../sealing/encoding.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
-import { rebind } from '../sealing/sealed-object.ts';
+import { bindVersion } from './bind-version.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
 import type { ListedEntry } from './list-directory.ts';
@@ -142,16 +142,10 @@ async function writeCopy(
 ): Promise<CopiedFile | undefined> {
   const { from, source, mode } = copy;
   const to = rebase(from, rename.from, rename.to);
-  const sealed = rebind({
-    keys: source.keys,
-    object: source.stored.body,
-    from: logicalName(from),
-    to: logicalName(to),
-    origin: rename.id,
-    random: vault.random,
-  });
+  const names = { from: logicalName(from), to: logicalName(to) };
+  const seal = (): Uint8Array => bindVersion(vault, source, { ...names, origin: rename.id });
   const key = fileKey(vault.layout, vault.keyring.names, to);
-  const outcome = await confirmedPut(vault, { key, sealed, mode });
+  const outcome = await confirmedPut(vault, { key, seal, mode });
   return 'etag' in outcome ? copiedFile(vault, rename, { from, source, target: outcome.etag }) : undefined;
 }
 

@@ -18,9 +18,12 @@ import { orTakeBack, undoPut, type Written } from './undo.ts';
  */
 export async function createFile(vault: OpenVault, path: MemoryPath, content: Uint8Array): Promise<void> {
   const key = fileKey(vault.layout, vault.keyring.names, path);
-  const sealed = sealFor(vault, path, content);
   if (await findHiddenDirectory(vault, path)) throw clashError('directory_at_path');
-  const outcome = await confirmedPut(vault, { key, sealed, mode: 'create' });
+  const outcome = await confirmedPut(vault, {
+    key,
+    seal: () => sealFor(vault, path, content),
+    mode: 'create',
+  });
   if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
   await refuseClash(vault, { path, key, etag: outcome.etag });
 }
@@ -34,7 +37,7 @@ export async function overwriteFile(vault: OpenVault, path: MemoryPath, content:
       throw clashError('directory_at_path');
     }
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
-    const outcome = await confirmedPut(vault, { key, sealed: sealFor(vault, path, content), mode });
+    const outcome = await confirmedPut(vault, { key, seal: () => sealFor(vault, path, content), mode });
     if ('conflict' in outcome) return 'again';
     if (current === undefined) await refuseClash(vault, { path, key, etag: outcome.etag });
     return undefined;

@@ -129,8 +129,8 @@ async function editTogether(
       changes ||= judged.changes;
     }
     if (changes) {
-      const sealed = sealFor(vault, path, content);
-      const outcome = await confirmedPut(vault, { key, sealed, mode: { ifMatch: current.stored.etag } });
+      const mode = { ifMatch: current.stored.etag };
+      const outcome = await confirmedPut(vault, { key, seal: () => sealFor(vault, path, content), mode });
       if ('conflict' in outcome && outcome.conflict === 'missing') throw missingFile();
       if ('conflict' in outcome) return 'again';
     }

@@ -3,9 +3,9 @@ import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { DeleteFailure, ObjectKey } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
-import { rebind } from '../sealing/sealed-object.ts';
 import { equalBytes } from '../sealing/sodium.ts';
 import { NO_ORIGIN } from '../sealing/wrap.ts';
+import { bindVersion } from './bind-version.ts';
 import { clashError, findClash, findHiddenDirectory } from './clashes.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
@@ -29,7 +29,11 @@ export interface Move {
 export async function moveFile(vault: OpenVault, move: Move, source: SealedVersion): Promise<void> {
   const key = fileKey(vault.layout, vault.keyring.names, move.to);
   if (await findHiddenDirectory(vault, move.to)) throw targetExists();
-  const written = await confirmedPut(vault, { key, sealed: copyFor(vault, move, source), mode: 'create' });
+  const written = await confirmedPut(vault, {
+    key,
+    seal: () => copyFor(vault, move, source),
+    mode: 'create',
+  });
   if ('conflict' in written) throw targetExists();
   const target = { key, etag: written.etag };
   const clash = await orTakeBack(vault, target, () => findClash(vault, move.to, ancestorsOf(move.from)));
@@ -73,9 +77,12 @@ async function copyNewer(vault: OpenVault, move: Move, copied: Copied): Promise<
   const { key } = copied.target;
   const source = await readFile(vault, move.from);
   if (source === undefined) return undefined;
-  const sealed = copyFor(vault, move, source);
   for (let { etag } = copied.target, round = 1; round <= COPY_ROUNDS; round++) {
-    const written = await confirmedPut(vault, { key, sealed, mode: { ifMatch: etag } });
+    const written = await confirmedPut(vault, {
+      key,
+      seal: () => copyFor(vault, move, source),
+      mode: { ifMatch: etag },
+    });
     if ('etag' in written) return { source, target: { key, etag: written.etag } };
     const found = await readFile(vault, move.to);
     if (found === undefined || !isSameText(found, copied.source)) break;
@@ -126,14 +133,8 @@ function refuseUnknown(failure: DeleteFailure): void {
 
 /** The object of `version`, bound to the target path. */
 function copyFor(vault: OpenVault, move: Move, version: SealedVersion): Uint8Array {
-  return rebind({
-    keys: version.keys,
-    object: version.stored.body,
-    from: logicalName(move.from),
-    to: logicalName(move.to),
-    origin: NO_ORIGIN,
-    random: vault.random,
-  });
+  const [from, to] = [logicalName(move.from), logicalName(move.to)];
+  return bindVersion(vault, version, { from, to, origin: NO_ORIGIN });
 }
 
 export function targetExists(): MemoryError {

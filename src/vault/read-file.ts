@@ -2,6 +2,7 @@ import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { ObjectKey, StoredObject } from '../objects/object-store.ts';
 import { letOthersRun } from '../pause.ts';
+import { readHeader } from '../sealing/header.ts';
 import { type LogicalName, logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
 import { type OpenedObject, open } from '../sealing/sealed-object.ts';
@@ -51,15 +52,27 @@ export async function readSealed(
   return version;
 }
 
-/** A key id that the cached keyring lacks may belong to a rotation of another process: the keyring is read once more. */
+/**
+ * A key id that the cached keyring lacks may belong to a rotation of another process: the keyring is read once more.
+ *
+ * @throws MemoryError `unavailable` when it was too early for that, so that the object may well be whole.
+ */
 async function openStored(vault: OpenVault, name: LogicalName, stored: StoredObject): Promise<SealedVersion> {
   const { keys } = vault.keyring;
   try {
     return { ...open({ keys, name, object: stored.body }), stored, keys };
   } catch (error) {
     if (!(error instanceof MemoryError) || error.details['reason'] !== 'unknown_key') throw error;
-    const reloaded = await vault.keyrings.reload({ signal: vault.signal });
-    if (reloaded === undefined) throw error;
-    return { ...open({ keys: reloaded.keys, name, object: stored.body }), stored, keys: reloaded.keys };
+    const { keyId } = readHeader(stored.body) ?? {};
+    const found = keyId && (await vault.keyrings.lookFor(keyId, { signal: vault.signal }));
+    if (found === undefined) throw error;
+    if (found === 'withheld') {
+      throw new MemoryError(
+        'unavailable',
+        'an object names a key that this process has not seen, and the keyring was read a moment ago: try again',
+        { details: { reason: 'unknown_key' } },
+      );
+    }
+    return { ...open({ keys: found.keys, name, object: stored.body }), stored, keys: found.keys };
   }
 }

@@ -48,15 +48,13 @@ export async function writeRecord(
   write: { readonly content: Uint8Array; readonly base: ETag | undefined },
 ): Promise<ETag | undefined> {
   const { content, base } = write;
-  const sealed = seal({
-    keys: vault.keyring.keys,
-    name: classLogicalName(cls, id),
-    content,
-    mtime: vault.clock(),
-    random: vault.random,
+  const { layout, keyring, clock, random } = vault;
+  const name = classLogicalName(cls, id);
+  const outcome = await confirmedPut(vault, {
+    key: classKey(layout, cls, id),
+    seal: () => seal({ keys: keyring.keys, name, content, mtime: clock(), random }),
+    mode: base === undefined ? 'create' : { ifMatch: base },
   });
-  const mode = base === undefined ? 'create' : { ifMatch: base };
-  const outcome = await confirmedPut(vault, { key: classKey(vault.layout, cls, id), sealed, mode });
   return 'etag' in outcome ? outcome.etag : undefined;
 }
 

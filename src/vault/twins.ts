@@ -2,8 +2,9 @@ import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { DatedMeta } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
-import { rebind } from '../sealing/sealed-object.ts';
+
 import { NO_ORIGIN } from '../sealing/wrap.ts';
+import { bindVersion } from './bind-version.ts';
 import type { Place } from './check-files.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
@@ -115,13 +116,6 @@ async function writeAnew(vault: OpenVault, { path, key, etag }: Place): Promise<
   const version = await readFile(vault, path);
   if (version === undefined || version.stored.etag !== etag) return false;
   const name = logicalName(path);
-  const sealed = rebind({
-    keys: version.keys,
-    object: version.stored.body,
-    from: name,
-    to: name,
-    origin: NO_ORIGIN,
-    random: vault.random,
-  });
-  return 'etag' in (await confirmedPut(vault, { key, sealed, mode: { ifMatch: etag } }));
+  const seal = (): Uint8Array => bindVersion(vault, version, { from: name, to: name, origin: NO_ORIGIN });
+  return 'etag' in (await confirmedPut(vault, { key, seal, mode: { ifMatch: etag } }));
 }

@@ -610,69 +610,63 @@ describe('KeyringStore and what it has seen', () => {
   });
 });
 
-describe('KeyringStore.reload', () => {
+describe('KeyringStore.look', () => {
   it('reads a rotated keyring before its time to live ends', async () => {
     const store = keyrings(handClocks());
     const before = await store.load({ create: true });
     await rotateInStore();
     expect((await store.load())?.epoch).toBe(1);
-    const after = await store.reload();
+    const after = await store.look();
     expect(after?.epoch).toBe(2);
     expect(await store.load()).toBe(after);
     expect(after?.keys.find(before?.keys.active.keyId ?? input('zero16'))).toBeDefined();
   });
 
-  it('reads at most once in 30 s', async () => {
+  it('reads each time, however soon', async () => {
     const [{ store, requests }, clocks] = [tapped(), handClocks()];
-    const reloaded = keyrings({ store, ...clocks });
-    await reloaded.load({ create: true });
-    const before = requests.length;
-    await Promise.all(Array.from({ length: 5 }, () => reloaded.reload()));
-    clocks.advance(29_999);
-    await reloaded.reload();
-    expect(requests).toHaveLength(before + 1);
-    clocks.advance(1);
-    await reloaded.reload();
-    expect(requests).toHaveLength(before + 2);
+    const looked = keyrings({ store, ...clocks });
+    await looked.load({ create: true });
+    requests.length = 0;
+    for (const epoch of [2, 3, 4]) {
+      await rotateInStore();
+      expect((await looked.look())?.epoch).toBe(epoch);
+    }
+    expect(requests).toEqual(['get', 'get', 'get']);
   });
 
-  it('reads once per time to live where that is shorter, so that two rotations in a row are met', async () => {
-    const clocks = handClocks();
-    const store = keyrings({ ...clocks, ttlMs: 400 });
-    await store.load({ create: true });
+  it('gives all who ask at once what it reads, by one read', async () => {
+    const { store, requests } = tapped();
+    const shared = keyrings({ store });
+    await shared.load({ create: true });
     await rotateInStore();
-    expect((await store.reload())?.epoch).toBe(2);
-    clocks.advance(399);
-    await store.load();
-    await rotateInStore();
-    expect((await store.reload())?.epoch).toBe(2);
-    clocks.advance(1);
-    await store.load();
-    await rotateInStore();
-    expect((await store.reload())?.epoch).toBe(4);
+    requests.length = 0;
+    const looked = await Promise.all(Array.from({ length: 5 }, () => shared.look()));
+    expect(looked.map((keyring) => keyring?.epoch)).toEqual([2, 2, 2, 2, 2]);
+    expect(requests).toEqual(['get']);
   });
 
-  it('gives all who ask at once what it reads', async () => {
-    const store = keyrings();
-    await store.load({ create: true });
-    await rotateInStore();
-    const reloaded = await Promise.all(Array.from({ length: 5 }, () => store.reload()));
-    expect(reloaded.map((keyring) => keyring?.epoch)).toEqual([2, 2, 2, 2, 2]);
-  });
-
-  it('reads after a load that was under way, not with it', async () => {
+  it('reads after a read that was under way when it was asked, not with it', async () => {
     await write(vectorBytes('one'));
+    const [seen, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let reads = 0;
     const { store } = tapped({
       async get(key, options) {
         const found = await base.get(key, options);
-        if (reads++ === 0) await write(vectorBytes('two'));
+        if (++reads === 1) {
+          seen.resolve();
+          await answer.promise;
+        }
         return found;
       },
     });
     const shared = keyrings({ store });
-    const [loaded, reloaded] = await Promise.all([shared.load(), shared.reload()]);
-    expect([loaded?.epoch, reloaded?.epoch]).toEqual([1, 2]);
+    const loading = shared.load();
+    await seen.promise;
+    await write(vectorBytes('two'));
+    const looking = [shared.look(), shared.look()];
+    answer.resolve();
+    expect((await loading)?.epoch).toBe(1);
+    expect((await Promise.all(looking)).map((keyring) => keyring?.epoch)).toEqual([2, 2]);
     expect(reads).toBe(2);
   });
 
@@ -687,7 +681,7 @@ describe('KeyringStore.reload', () => {
     const cached = keyrings({ store });
     const before = await cached.load({ create: true });
     fails = true;
-    await expect(cached.reload()).rejects.toEqual(refusal('unavailable'));
+    await expect(cached.look()).rejects.toEqual(refusal('unavailable'));
     expect(await cached.load()).toBe(before);
   });
 
@@ -696,9 +690,152 @@ describe('KeyringStore.reload', () => {
     const store = keyrings();
     await store.load();
     await write(vectorBytes('one'));
-    await expect(store.reload()).rejects.toEqual(refusal('integrity'));
+    await expect(store.look()).rejects.toEqual(refusal('integrity'));
     await expect(store.load()).rejects.toEqual(refusal('integrity'));
   });
+});
+
+describe('KeyringStore.lookFor', () => {
+  const made = (number: number): Uint8Array => new Uint8Array(16).fill(number).with(0, number >> 8);
+  async function activeInStore(): Promise<Uint8Array> {
+    const ring = await openKeyring({ bytes: await storedKeyring(), tenant: 'acme', rootKeys: [root()] });
+    return ring.tenantKeys.at(-1)?.keyId ?? made(0);
+  }
+  async function searched(options: Partial<KeyringStoreOptions> = {}) {
+    const [{ store, requests }, clocks] = [tapped(), handClocks()];
+    const keyring = keyrings({ store, ...clocks, ...options });
+    await keyring.load({ create: true });
+    requests.length = 0;
+    return { keyring, requests, clocks };
+  }
+
+  it('finds the key of each of many rotations in a row at once', async () => {
+    const { keyring, requests } = await searched();
+    for (let rotation = 1; rotation <= 5; rotation++) {
+      await rotateInStore();
+      const keyId = await activeInStore();
+      const found = await keyring.lookFor(keyId);
+      expect(typeof found === 'object' && found.keys.find(keyId)).toBeDefined();
+    }
+    expect(requests).toHaveLength(5);
+  });
+
+  it('looks once for a key that nobody has, and knows it then', async () => {
+    const { keyring, requests, clocks } = await searched();
+    for (let read = 0; read < 3; read++) {
+      const found = await keyring.lookFor(made(1));
+      expect(typeof found === 'object' && found.epoch).toBe(1);
+      clocks.advance(40_000);
+    }
+    expect(requests).toHaveLength(1);
+  });
+
+  it('finds the key of a rotation after junk under made-up keys', async () => {
+    const { keyring } = await searched();
+    for (let junk = 1; junk <= 200; junk++) await keyring.lookFor(made(junk));
+    await rotateInStore();
+    expect(await keyring.lookFor(await activeInStore())).toMatchObject({ epoch: 2 });
+  });
+
+  it('withholds a look after a flood of made-up keys, for 30 s, and never calls a key missing then', async () => {
+    const { keyring, requests, clocks } = await searched();
+    for (let junk = 1; junk <= 300; junk++) await keyring.lookFor(made(junk));
+    expect(requests).toHaveLength(256);
+    await rotateInStore();
+    const keyId = await activeInStore();
+    expect(await keyring.lookFor(keyId)).toBe('withheld');
+    clocks.advance(29_999);
+    expect(await keyring.lookFor(keyId)).toBe('withheld');
+    clocks.advance(1);
+    expect(await keyring.lookFor(keyId)).toMatchObject({ epoch: 2 });
+    expect(requests).toHaveLength(257);
+    expect(await keyring.lookFor(made(1_000))).toBe('withheld');
+  });
+
+  it('withholds it per time to live where that is shorter', async () => {
+    const { keyring, clocks } = await searched({ ttlMs: 400 });
+    for (let junk = 1; junk <= 256; junk++) await keyring.lookFor(made(junk));
+    expect(await keyring.lookFor(made(1_000))).toBe('withheld');
+    clocks.advance(400);
+    expect(await keyring.lookFor(made(1_000))).toMatchObject({ epoch: 1 });
+  });
+
+  it('does not take a key for missing when the look failed', async () => {
+    let fails = true;
+    const { store } = tapped({
+      async get(...args) {
+        if (fails) throw new MemoryError('unavailable', 'no');
+        return base.get(...args);
+      },
+    });
+    await keyrings().load({ create: true });
+    const keyring = keyrings({ store, ...handClocks() });
+    await rotateInStore();
+    const keyId = await activeInStore();
+    await expect(keyring.lookFor(keyId)).rejects.toEqual(refusal('unavailable'));
+    fails = false;
+    expect(await keyring.lookFor(keyId)).toMatchObject({ epoch: 2 });
+  });
+});
+
+describe('KeyringStore.sendBy', () => {
+  it.each([
+    [0, 15_000],
+    [60_000, 15_000],
+    [300_000, 75_000],
+    [900_000, 225_000],
+  ])('is a quarter of the time to live, 15 s at least: %d ms', (ttlMs, limit) => {
+    const clocks = handClocks();
+    const bound = keyrings({ ...clocks, ttlMs }).sendBy();
+    clocks.advance(limit - 1);
+    expect(bound.isPast()).toBe(false);
+    clocks.advance(1);
+    expect(bound.isPast()).toBe(true);
+  });
+
+  it.each([
+    ['the wall clock alone, as after a freeze', 75_000, 0],
+    ['the monotonic clock alone', 0, 75_000],
+    ['a wall clock that was set back', -1, 10],
+  ])('passes by %s, and stays past', (_, wall, steady) => {
+    const clocks = handClocks();
+    const bound = keyrings(clocks).sendBy();
+    clocks.time.wall += wall;
+    clocks.time.steady += steady;
+    expect(bound.isPast()).toBe(true);
+    clocks.time.wall -= wall;
+    expect(bound.isPast()).toBe(true);
+  });
+
+  it.each([0, 1, 60_000, 120_000, 300_000, 900_000])(
+    'ends before a key may be retired that was active until then: %d ms',
+    async (ttlMs) => {
+      const clocks = handClocks();
+      const keyring = keyrings({ ...clocks, ttlMs });
+      const loaded = await keyring.load({ create: true });
+      const retiredAt = clocks.time.wall + 2 * Math.max(ttlMs, 60_000);
+      await base.delete([{ key: layout.keyring }]);
+      let last = clocks.time.wall;
+      for (let step = 0; step < 2_000; step++) {
+        try {
+          expect(loaded?.keys.active).toBeDefined();
+        } catch {
+          break;
+        }
+        const bound = keyring.sendBy();
+        const since = clocks.time.wall;
+        for (let ms = 1_000; ; ms += 1_000) {
+          clocks.time.wall = since + ms;
+          if (bound.isPast()) break;
+          last = Math.max(last, clocks.time.wall);
+        }
+        clocks.time.wall = since + 1_000;
+        clocks.time.steady += 1_000;
+      }
+      // A second for servers that tell whole ones, and more for clocks that run apart.
+      expect(last).toBeLessThan(retiredAt - 1_000);
+    },
+  );
 });
 
 describe('KeyringStore.close', () => {
@@ -718,7 +855,8 @@ describe('KeyringStore.close', () => {
       aborted,
     );
     await expect(store.load()).rejects.toEqual(aborted);
-    await expect(store.reload()).rejects.toEqual(aborted);
+    await expect(store.look()).rejects.toEqual(aborted);
+    await expect(store.lookFor(active.keyId)).rejects.toEqual(aborted);
   });
 
   it('is not needed for the secrets the keys were derived from', async () => {
@@ -733,7 +871,7 @@ describe('KeyringStore.close', () => {
     const store = keyrings();
     const first = (await store.load({ create: true }))?.keys.active;
     await rotateInStore();
-    const second = (await store.reload())?.keys.active;
+    const second = (await store.look())?.keys.active;
     store.close();
     expect(first?.wrapKey).toEqual(new Uint8Array(32));
     expect(second?.wrapKey).toEqual(new Uint8Array(32));
