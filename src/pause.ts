@@ -37,6 +37,8 @@ export type Pause = typeof pause;
 /** The result of `work`, or `aborted` as soon as the signal fires; the work itself goes on. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
+  // Nobody waits for it any more after an abort, and a failure that nobody waits for would end the process.
+  work.catch(() => {});
   throwIfAborted(signal);
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void =>

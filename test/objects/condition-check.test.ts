@@ -97,6 +97,28 @@ describe('checkConditions', () => {
     expect(await store.head(KEY)).toBeUndefined();
   });
 
+  it('ends no process when it fails after its only caller gave up, before the check or during it', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      for (const abortsBefore of [true, false]) {
+        const { promise: fails, reject: fail } = Promise.withResolvers<never>();
+        const { store } = openProcess(openSqliteObjectStore({ path: ':memory:' }), () => fails);
+        const controller = new AbortController();
+        if (abortsBefore) controller.abort();
+        const given = store.put(KEY, BODY, { mode: 'create', signal: controller.signal });
+        if (!abortsBefore) controller.abort();
+        await expect(given).rejects.toMatchObject({ code: 'aborted' });
+        fail(noAnswer());
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+    expect(unhandled).toEqual([]);
+  });
+
   it('is shared by the tenants of one process on one store', async () => {
     const calls: StoreCall[] = [];
     const wire = interceptStore(openSqliteObjectStore({ path: ':memory:' }), recordInto(calls));
