@@ -15,80 +15,111 @@ export interface ExecOptions {
   readonly input: AsyncIterable<Uint8Array>;
   /** Resolves when the line is out; rejects when nobody reads any more. */
   readonly write: (line: string) => Promise<void>;
-  readonly execute: (input: unknown) => Promise<MemoryResult>;
+  /** The signal fires with that of the options, and when nobody reads the answers any more. */
+  readonly execute: (input: unknown, signal: AbortSignal) => Promise<MemoryResult>;
   /** Answers `{"harness": …}` lines; absent: they are refused like any unknown input. */
   readonly harness?: ((request: Readonly<Record<string, unknown>>) => Promise<Answer>) | undefined;
   /** Sees what `execute` or `harness` throws; failures that `execute` resolves to are logged where they arise. */
   readonly onThrown: (error: unknown) => void;
+  readonly signal?: AbortSignal | undefined;
   readonly maxLineBytes?: number | undefined;
 }
 
 /**
  * Answers every line of the input with one line (docs of the protocol: README, "exec --jsonl"). A line without an
  * id is a barrier: it waits for all before it, and all after it wait for it. Lines with an id run side by side.
- * Resolves at the end of the input, after the last answer is out; rejects when an answer cannot be written.
+ * Resolves at the end of the input, after the last answer is out. Rejects as soon as an answer cannot be written, with
+ * the input open or not; what is still running is aborted then, and waited for.
  */
 export async function execJsonLines(options: ExecOptions): Promise<void> {
   const maxLineBytes = options.maxLineBytes ?? MAX_LINE_BYTES;
   const running = new Set<Promise<void>>();
-  const failures: unknown[] = [];
+  const unread = createUnread();
+  const signals = [unread.signal, options.signal].filter((signal) => signal !== undefined);
+  const call: Call = { ...options, signal: AbortSignal.any(signals) };
   let runningBytes = 0;
 
   const start = (answering: Promise<void>, bytes: number): void => {
     runningBytes += bytes;
-    const settled = answering
-      .catch((error: unknown) => void failures.push(error))
-      .finally(() => {
-        running.delete(settled);
-        runningBytes -= bytes;
-      });
+    const settled = answering.catch(unread.report).finally(() => {
+      running.delete(settled);
+      runningBytes -= bytes;
+    });
     running.add(settled);
   };
 
+  const lines = splitLines(options.input, maxLineBytes);
   try {
-    for await (const line of splitLines(options.input, maxLineBytes)) {
+    for (;;) {
+      const { value: line } = await unread.orThrow(lines.next());
+      if (line === undefined) break;
       const request = parseRequest(line);
       if (request.kind === 'blank') {
         continue;
       }
       if (request.kind === 'request' && request.id !== undefined) {
-        start(respond(options, request.input, request.id), sizeOf(line));
+        start(respond(call, request.input, request.id), sizeOf(line));
         while (running.size >= MAX_RUNNING || runningBytes > maxLineBytes) {
-          await Promise.race(running);
+          await unread.orThrow(Promise.race(running));
         }
       } else {
-        await Promise.all(running);
-        start(
-          request.kind === 'refused' ? refuse(options, request.sentence) : respond(options, request.input),
-          0,
-        );
-        await Promise.all(running);
-      }
-      if (failures.length > 0) {
-        break;
+        await unread.orThrow(Promise.all(running));
+        start(request.kind === 'refused' ? refuse(call, request.sentence) : respond(call, request.input), 0);
+        await unread.orThrow(Promise.all(running));
       }
     }
   } finally {
     await Promise.all(running);
   }
-  if (failures.length > 0) {
-    throw failures[0];
-  }
+  await unread.orThrow(Promise.resolve());
 }
 
-async function refuse(options: ExecOptions, sentence: string): Promise<void> {
+/** What is known of the reader of the answers. */
+interface Unread {
+  /** Fires once an answer could not be written. */
+  readonly signal: AbortSignal;
+  /** Notes why an answer could not be written; the first reason counts. */
+  report(reason: unknown): void;
+  /** The result of `work`, one at a time; rejects with the reason once an answer could not be written. */
+  orThrow<T>(work: Promise<T>): Promise<T>;
+}
+
+function createUnread(): Unread {
+  const controller = new AbortController();
+  let failure: { readonly reason: unknown } | undefined;
+  let wake = (_reason: unknown): void => {};
+  return {
+    signal: controller.signal,
+    report(reason) {
+      failure ??= { reason };
+      wake(failure.reason);
+      controller.abort();
+    },
+    // No race against one promise for all of them: that would remember every line for as long as the input lasts.
+    orThrow: (work) =>
+      new Promise((resolve, reject) => {
+        wake = reject;
+        if (failure !== undefined) reject(failure.reason);
+        work.then(resolve, reject);
+      }),
+  };
+}
+
+type Call = ExecOptions & { readonly signal: AbortSignal };
+
+async function refuse(options: Call, sentence: string): Promise<void> {
   await send(options, { ok: false, content: sentence, code: 'invalid_command' });
 }
 
 async function respond(
-  options: ExecOptions,
+  options: Call,
   input: Readonly<Record<string, unknown>>,
   id?: string | number,
 ): Promise<void> {
   await send(options, await answerTo(options, input), id);
 }
 
-async function send(options: ExecOptions, answer: Answer, id?: string | number): Promise<void> {
+async function send(options: Call, answer: Answer, id?: string | number): Promise<void> {
   await options.write(`${oneLine(JSON.stringify(id === undefined ? answer : { id, ...answer }))}\n`);
 }
 
@@ -99,12 +130,12 @@ function oneLine(json: string): string {
   });
 }
 
-async function answerTo(options: ExecOptions, input: Readonly<Record<string, unknown>>): Promise<Answer> {
+async function answerTo(options: Call, input: Readonly<Record<string, unknown>>): Promise<Answer> {
   try {
     if (options.harness !== undefined && Object.hasOwn(input, 'harness')) {
       return await options.harness(input);
     }
-    const result = await options.execute(input);
+    const result = await options.execute(input, options.signal);
     return result.isError
       ? { ok: false, content: result.content, code: result.error.code }
       : { ok: true, content: result.content };

@@ -30,6 +30,8 @@ export async function runAction(action: Action): Promise<number> {
     return signal.aborted ? EXIT_INTERRUPTED : explain(error, terminal);
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    // Nobody reads on; open, it would keep the process alive.
+    process.stdin.destroy();
   }
 }
 

@@ -38,7 +38,8 @@ export async function runExec(invocation: Invocation): Promise<number> {
   await execJsonLines({
     input: terminal.stdin,
     write: (line) => terminal.out(line),
-    execute: (input) => memory.execute(input, { signal }),
+    execute: (input, either) => memory.execute(input, { signal: either }),
+    signal,
     harness: config.harness ? createHarness(vault) : undefined,
     onThrown: (error) => {
       const line = operatorLine(error);

@@ -177,6 +177,43 @@ describe('execJsonLines', () => {
     expect(executed).toBe(1);
   });
 
+  it('stops when nobody reads the answers any more, although the input stays open and another line runs', async () => {
+    const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+    const aborted: unknown[] = [];
+    const input = async function* () {
+      yield* bytesOf(lines({ id: 1, name: 'slow' }, { id: 2, name: 'quick' }));
+      await new Promise(() => {});
+    };
+    const run = execJsonLines({
+      input: input(),
+      write: () => Promise.reject(gone),
+      execute: async (given, signal) => {
+        const { name } = given as { readonly name: string };
+        if (name === 'slow') await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        aborted.push([name, signal.aborted]);
+        return { isError: false, content: '' };
+      },
+      onThrown: () => {},
+    });
+    await expect(run).rejects.toBe(gone);
+    expect(aborted).toEqual([
+      ['quick', false],
+      ['slow', true],
+    ]);
+  });
+
+  it('hands on the signal that it is given', async () => {
+    const controller = new AbortController();
+    const seen: boolean[] = [];
+    const execute: ExecOptions['execute'] = async (_, signal) => {
+      seen.push(signal.aborted);
+      controller.abort();
+      return { isError: false, content: '' };
+    };
+    await answers(lines({}, {}), { execute, signal: controller.signal });
+    expect(seen).toEqual([false, true]);
+  });
+
   it('answers a defect with outcome_unknown and shows nothing of it', async () => {
     const thrown: unknown[] = [];
     const defect = new TypeError('private text');

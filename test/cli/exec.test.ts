@@ -198,7 +198,10 @@ describe('exec --jsonl', () => {
     expect(await once(child, 'exit')).toEqual([130, null]);
   });
 
-  it('ends quietly with 1 when its reader is gone', async () => {
+  it.each([
+    ['without an id', {}],
+    ['with an id', { id: 1 }],
+  ])('ends quietly with 1 when its reader is gone, its input still open behind a line %s', async (_, id) => {
     const child = startCli(EXEC, { env: CLI_MEMORY_ENV });
     let complaints = '';
     child.stderr.on('data', (data) => {
@@ -206,7 +209,7 @@ describe('exec --jsonl', () => {
     });
     child.stdout.destroy();
     child.stdin.on('error', () => {});
-    child.stdin.write('{"command":"view","path":"/memories"}\n'.repeat(3));
+    child.stdin.write(`${JSON.stringify({ command: 'view', path: '/memories', ...id })}\n`);
     expect(await once(child, 'close')).toEqual([1, null]);
     expect(complaints).toBe('');
   });
