@@ -39,13 +39,25 @@ export function readSdkFailure(error: unknown): SdkFailure {
 
 /**
  * An error of the SDK without the words and fields of the server, which name bucket, key, ARN, tenant and credentials:
- * whoever prints a cause prints all of it. What the SDK itself says of a request that got no answer is kept.
+ * whoever prints a cause prints all of it. What the SDK itself says of a request that it could not make is kept; what
+ * Node says of a connection names the host, and with it the bucket.
  */
 export function tellableCause(error: unknown, service: string): Error {
   if (error instanceof MemoryError) return error;
-  const { name, message, code, status, requestId, attempts } = readSdkFailure(error);
-  const said = status === undefined ? message : `${service} answered ${status}.`;
-  const told = Object.assign(new Error(said), { code, status, requestId, attempts });
+  const failure = readSdkFailure(error);
+  const { name, code, status, requestId, attempts } = failure;
+  const told = new Error(whatWasSaid(failure, service));
   if (name !== '') told.name = name;
-  return told;
+  return Object.assign(told, { code, status, requestId, attempts });
+}
+
+/** Errors that the SDK makes itself; any other name is the service's. */
+const OF_THE_SDK: ReadonlySet<string> = new Set([
+  ...['Error', 'TypeError', 'AbortError', 'TimeoutError', 'CredentialsProviderError', 'TokenProviderError'],
+]);
+
+function whatWasSaid({ name, message, code, status }: SdkFailure, service: string): string {
+  if (status !== undefined) return `${service} answered ${status}.`;
+  if (code !== undefined) return `${service} gave no answer (${code}).`;
+  return OF_THE_SDK.has(name) ? message : `${service} refused the request.`;
 }

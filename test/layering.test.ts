@@ -25,7 +25,7 @@ const LAYERS: readonly Group[] = [
     name: 'ports',
     layer: 2,
     files:
-      /^(objects\/object-store|objects\/object-versions|objects\/send-bound|keys\/root-key|pause|network-fault|sdk-failure)\.ts$/,
+      /^(objects\/object-store|objects\/object-versions|objects\/send-bound|keys\/root-key|pause|network-fault|sdk-failure|file-failure)\.ts$/,
     packages: NOTHING,
   },
   { name: 'randomness', layer: 2, files: /^os-random\.ts$/, packages: /^node:crypto$/ },

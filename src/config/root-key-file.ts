@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, wri
 import { dirname } from 'node:path';
 
 import { MemoryError } from '../errors.ts';
+import { fileCodeOf, tellableFileCause } from '../file-failure.ts';
 
 const MAX_FILE_BYTES = 16_384;
 const OTHERS = 0o077;
@@ -51,7 +52,9 @@ export function createRootKeyFile(path: string, text: string): void {
         'The key file exists already and is never overwritten: losing a root key loses every memory under it.',
       );
     }
-    throw new MemoryError('misconfigured', `The key file cannot be created (${code}).`, { cause: error });
+    throw new MemoryError('misconfigured', `The key file cannot be created (${code}).`, {
+      cause: tellableFileCause(error),
+    });
   }
 }
 
@@ -65,10 +68,12 @@ function openForReading(path: string, label: string): number {
       code === 'ENOENT'
         ? 'does not exist: create one with "sealed-memory init"'
         : `cannot be opened (${code})`;
-    throw new MemoryError('misconfigured', `The file named by ${label} ${reason}.`, { cause: error });
+    throw new MemoryError('misconfigured', `The file named by ${label} ${reason}.`, {
+      cause: tellableFileCause(error),
+    });
   }
 }
 
 function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  return fileCodeOf(error) ?? 'unknown error';
 }

@@ -4,6 +4,7 @@ import { chmod, lstat, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/p
 import { dirname, join, resolve } from 'node:path';
 
 import { MemoryError } from '../errors.ts';
+import { fileCodeOf, tellableFileCause } from '../file-failure.ts';
 
 /** A file as it is to lie below the folder. */
 export interface NewFile {
@@ -189,11 +190,11 @@ function failure(error: unknown): MemoryError {
     PASSING.has(code) ? 'unavailable' : 'misconfigured',
     `The target folder: ${reason}.`,
     {
-      cause: error,
+      cause: tellableFileCause(error),
     },
   );
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+  return fileCodeOf(error) ?? 'unknown error';
 }

@@ -4,6 +4,7 @@ import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { MemoryError } from '../errors.ts';
+import { fileCodeOf, tellableFileCause } from '../file-failure.ts';
 import type { ETag, ObjectMeta } from './object-store.ts';
 
 /** Nothing lies at the name, or nothing can: on the way to it there is a file. */
@@ -56,12 +57,12 @@ export async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = fileCodeOf(error) ?? '';
     if (ABSENT.has(code)) return undefined;
     throw new MemoryError(
       PASSING.has(code) ? 'unavailable' : 'access_denied',
       `A file of the folder cannot be read (${code || 'unknown error'}).`,
-      { cause: error },
+      { cause: tellableFileCause(error) },
     );
   }
 }

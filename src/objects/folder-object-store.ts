@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { realpath, stat } from 'node:fs/promises';
 
 import { MemoryError } from '../errors.ts';
+import { tellableFileCause } from '../file-failure.ts';
 import { throwIfAborted } from '../pause.ts';
 import { metaOf, openFile, statFile } from './folder-files.ts';
 import { entriesOf } from './folder-listing.ts';
@@ -79,7 +80,7 @@ async function folderAt(path: string): Promise<string> {
     if ((await stat(real)).isDirectory()) return real;
   } catch (error) {
     throw new MemoryError('misconfigured', 'The folder of objects does not exist or cannot be opened.', {
-      cause: error,
+      cause: tellableFileCause(error),
     });
   }
   throw new MemoryError('misconfigured', 'What is named as the folder of objects is no folder.');
@@ -111,8 +112,10 @@ async function readObject(
   return { body, ...meta, servedAt: clock() };
 }
 
-function readFailed(cause: unknown): never {
-  throw new MemoryError('access_denied', 'A file of the folder cannot be read to its end.', { cause });
+function readFailed(error: unknown): never {
+  throw new MemoryError('access_denied', 'A file of the folder cannot be read to its end.', {
+    cause: tellableFileCause(error),
+  });
 }
 
 async function refuse(): Promise<never> {

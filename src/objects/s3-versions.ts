@@ -1,6 +1,7 @@
 import { DeleteObjectCommand, ListObjectVersionsCommand, type S3Client } from '@aws-sdk/client-s3';
 
 import { MemoryError } from '../errors.ts';
+import { tellableCause } from '../sdk-failure.ts';
 import type { ObjectKey, RequestOptions } from './object-store.ts';
 import type { ObjectVersion, ObjectVersions } from './object-versions.ts';
 import { createS3Clients, type S3Clients, type S3ConnectionOptions } from './s3-client.ts';
@@ -71,6 +72,6 @@ async function attempt<T>(request: () => Promise<T>): Promise<T> {
 
 function notAsS3(cause?: unknown): MemoryError {
   return new MemoryError('misconfigured', 'The server does not list the versions of objects as S3 does.', {
-    cause,
+    ...(cause !== undefined && { cause: tellableCause(cause, 'The object store') }),
   });
 }

@@ -1,4 +1,5 @@
 import { MemoryError } from '../errors.ts';
+import { fileCodeOf, tellableFileCause } from '../file-failure.ts';
 
 // Primary result codes of SQLite (the low byte of an extended code).
 const PERM = 3;
@@ -47,16 +48,17 @@ export function leavesCommitUnknown(error: unknown): boolean {
 /** A failure of SQLite or of the file below it, in the operator's words. */
 export function sqliteFailure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
+  const cause = resultCode(error) === undefined ? tellableFileCause(error) : error;
   if (resultCode(error) === READONLY_DBMOVED) {
     return new MemoryError('unavailable', 'The SQLite file was moved, replaced or deleted while in use.', {
-      cause: error,
+      cause,
     });
   }
-  switch (primaryCode(error) ?? fileSystemCode(error)) {
+  switch (primaryCode(error) ?? fileCodeOf(error)) {
     case BUSY:
     case LOCKED:
       return new MemoryError('unavailable', 'The SQLite file stayed locked by another process.', {
-        cause: error,
+        cause,
       });
     case FULL:
     case 'ENOSPC':
@@ -64,7 +66,7 @@ export function sqliteFailure(error: unknown): MemoryError {
       return new MemoryError(
         'unavailable',
         'The disk that holds the SQLite file is full: free some space. Nothing that was stored is lost.',
-        { cause: error },
+        { cause },
       );
     case READONLY:
     case PERM:
@@ -75,7 +77,7 @@ export function sqliteFailure(error: unknown): MemoryError {
       return new MemoryError(
         'access_denied',
         'The SQLite file may not be written: give this user write access to the file and its directory.',
-        { cause: error },
+        { cause },
       );
     case CANTOPEN:
     case 'ENOENT':
@@ -84,28 +86,24 @@ export function sqliteFailure(error: unknown): MemoryError {
       return new MemoryError(
         'misconfigured',
         'The SQLite file cannot be opened: its path must name a file in a directory that exists; create the directory or correct the path.',
-        { cause: error },
+        { cause },
       );
     case NOTADB:
       return new MemoryError('misconfigured', 'The configured path is not a SQLite database.', {
-        cause: error,
+        cause,
       });
     case CORRUPT:
       return new MemoryError(
         'misconfigured',
         'The SQLite file is damaged: keep a copy of it and restore it from a backup.',
-        { cause: error },
+        { cause },
       );
     case TOOBIG:
       return new MemoryError('limit_exceeded', 'The object is larger than SQLite stores.', {
-        cause: error,
+        cause,
         details: { limit: 'object_bytes' },
       });
     default:
-      return new MemoryError('unavailable', 'SQLite could not read or write its file.', { cause: error });
+      return new MemoryError('unavailable', 'SQLite could not read or write its file.', { cause });
   }
-}
-
-function fileSystemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

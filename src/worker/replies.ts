@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { MemoryError } from '../errors.ts';
+import { tellableCause } from '../sdk-failure.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 import type { TurnMessage } from './turn-message.ts';
 
@@ -32,7 +33,8 @@ export function createReplies({ sqs, queueUrl, mode }: RepliesOptions): Replies 
         MessageBody: fits ? full : JSON.stringify(pointer),
         ...(isFifo && { MessageGroupId: tenant, MessageDeduplicationId: fingerprint(tenant, turn) }),
       });
-      await sqs.send(command).catch((cause: unknown) => {
+      await sqs.send(command).catch((error: unknown) => {
+        const cause = tellableCause(error, 'SQS');
         throw new MemoryError('unavailable', 'the reply could not be sent', { cause });
       });
     },

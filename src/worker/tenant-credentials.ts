@@ -1,5 +1,6 @@
 import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
 import { MemoryError } from '../errors.ts';
+import { tellableCause } from '../sdk-failure.ts';
 import type { TenantId } from '../sealing/object-keys.ts';
 
 /** Temporary credentials that reach one tenant's objects and keys, and nobody else's. */
@@ -73,9 +74,10 @@ async function assumeRole(
         Tags: [{ Key: 'tenant', Value: tenant }],
       }),
     )
-    .catch((cause: unknown) => {
-      const name = cause instanceof Error ? cause.name : '';
-      throw REFUSALS.has(name)
+    .catch((error: unknown) => {
+      // What STS says names the roles, the session and the account.
+      const cause = tellableCause(error, 'STS');
+      throw REFUSALS.has(cause.name)
         ? new MemoryError('access_denied', 'the tenant role may not be assumed', { cause })
         : new MemoryError('unavailable', 'no credentials for the tenant could be had', { cause });
     });

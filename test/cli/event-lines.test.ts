@@ -50,4 +50,10 @@ describe('createEventLines', () => {
     await events.cutOff('interrupted', {});
     expect(said.filter((line) => line !== '~')).toEqual(['{"event":"interrupted"}\n']);
   });
+
+  it('does not fail over what cut the command off when nobody reads any more', async () => {
+    const { terminal } = fakeTerminal(false);
+    const gone = { ...terminal, out: () => Promise.reject(new Error('write EPIPE')) };
+    await createEventLines(gone, { json: true, now: () => 0 }).cutOff('failed', { code: 'timeout' });
+  });
 });

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { beginFolder, type NewFile } from '../../src/lifecycle/new-folder.ts';
 
@@ -159,4 +160,21 @@ describe('beginFolder', () => {
       await folder.abandon();
     },
   );
+
+  it('names no path in what it says of a failure, nor in the cause', async () => {
+    const folder = await beginFolder(to);
+    rmSync(`${to}.partial`, { recursive: true });
+    const failures = [
+      await folder.write(file('secret-folder/secret-name')).catch((reason: unknown) => reason),
+      await folder.finish().catch((reason: unknown) => reason),
+      await beginFolder(join(home, 'a\0b')).catch((reason: unknown) => reason),
+    ];
+    writeFileSync(join(home, 'file'), '');
+    failures.push(await beginFolder(join(home, 'file/secret-name')).catch((reason: unknown) => reason));
+    for (const failure of failures) {
+      expect(failure).toMatchObject({ name: 'MemoryError', cause: { code: expect.stringMatching(/^E/) } });
+      const printed = inspect(failure, { depth: null, showHidden: true }).replaceAll(/^ +at .*$/gm, '');
+      for (const part of ['secret', home]) expect(printed).not.toContain(part);
+    }
+  });
 });

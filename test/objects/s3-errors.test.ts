@@ -51,6 +51,19 @@ describe('s3Failure', () => {
     expect(failure.cause).toMatchObject({ message: 'Region is missing' });
   });
 
+  it('leaves the host out of what it keeps about a connection that failed, because it names the bucket', () => {
+    const host = 'secret-bucket.s3.amazonaws.com';
+    const refused = sdkError({ name: 'Error', code: 'ENOTFOUND', message: `getaddrinfo ENOTFOUND ${host}` });
+    const failure = s3Failure(Object.assign(refused, { hostname: host }));
+    expect(failure.cause).toMatchObject({ code: 'ENOTFOUND' });
+    expect(inspect(failure, { depth: null, showHidden: true })).not.toContain('secret-bucket');
+  });
+
+  it('keeps no words of a service whose status is not known', () => {
+    const failure = s3Failure(sdkError({ name: 'AccessDenied', message: 'arn:aws:s3:::secret-bucket' }));
+    expect(inspect(failure, { depth: null, showHidden: true })).not.toContain('secret-bucket');
+  });
+
   it('passes its own errors on', () => {
     const own = new MemoryError('aborted', 'given up');
     expect(s3Failure(own)).toBe(own);

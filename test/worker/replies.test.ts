@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it } from 'vitest';
 import { createReplies } from '../../src/worker/replies.ts';
@@ -76,5 +77,17 @@ describe('createReplies', () => {
     const refused = replies.send(MESSAGE, answerOf('canary'));
     await expect(refused).rejects.toMatchObject({ code: 'unavailable', retry: 'later' });
     await expect(refused).rejects.not.toThrow(/canary/);
+  });
+
+  it('tells of a refusal what it was, and nothing that the queue says', async () => {
+    const refusal = Object.assign(new Error(`no queue ${QUEUE}`), {
+      name: 'QueueDoesNotExist',
+      $metadata: { httpStatusCode: 400 },
+    });
+    const error = await repliesOn(QUEUE, 'pointer', refusal)
+      .replies.send(MESSAGE, answerOf('text'))
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'unavailable', cause: { name: 'QueueDoesNotExist', status: 400 } });
+    expect(inspect(error, { depth: null, showHidden: true })).not.toContain('sqs.example');
   });
 });

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
 import { describe, expect, it } from 'vitest';
 import { parseTenantId } from '../../src/sealing/object-keys.ts';
@@ -75,14 +76,17 @@ describe('tenant credentials', () => {
   it.each([
     ['AccessDenied', 'access_denied'],
     ['ThrottlingException', 'unavailable'],
-  ])('turn the answer %s into %s', async (name, code) => {
+  ])('turn the answer %s into %s, and tell nothing that it says', async (name, code) => {
+    const $metadata = { httpStatusCode: 403, requestId: 'request-1', attempts: 1 };
+    const said = { Message: `not for ${ROLE}`, $metadata, $response: { body: ROLE } };
     const send = async () => {
-      throw Object.assign(new Error('refused for arn:aws:iam::111122223333:role/tenant'), { name });
+      throw Object.assign(new Error(`User: arn:aws:sts::111122223333 may not ${ROLE}`), { name, ...said });
     };
     const provider = createTenantCredentials({ sts: { send } as never, roleArn: ROLE })(ACME);
     const error = await provider().catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ name: 'MemoryError', code });
-    expect((error as Error).message).not.toContain('arn:');
+    expect(error).toMatchObject({ name: 'MemoryError', code, cause: { name, status: 403 } });
+    const printed = inspect(error, { depth: null, showHidden: true });
+    for (const secret of ['arn:', '111122223333', 'acme']) expect(printed).not.toContain(secret);
   });
 
   it('refuse an answer that lacks a part', async () => {
