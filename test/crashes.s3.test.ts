@@ -1,13 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { describeCrashes } from './contracts/crashes.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';
-
-const compiled = mkdtempSync(join(tmpdir(), 'sealed-memory-crashes-'));
-afterAll(() => rmSync(compiled, { recursive: true }));
+import { THOROUGH } from './support/thorough.ts';
 
 // Side by side, because most of the time they wait for leases to run out.
 describe.concurrent('directories in a bucket', () => {
@@ -19,22 +14,24 @@ describe.concurrent('directories in a bucket', () => {
     });
     afterAll(() => bucket?.remove());
 
-    describeCrashes('one bucket', (tenant) => {
-      const { endpoint, region, forcePathStyle, credentials } = bucket.storeOptions;
-      const store = `s3://${bucket.bucket}/crashes`;
-      return {
-        options: { store, tenant, rootKey, s3: { endpoint, region, forcePathStyle }, credentials },
-        env: {
-          SEALED_MEMORY_STORE: store,
-          SEALED_MEMORY_TENANT: tenant,
-          SEALED_MEMORY_ROOT_KEY: rootKey,
-          SEALED_MEMORY_S3_ENDPOINT: endpoint,
-          SEALED_MEMORY_S3_REGION: region,
-          AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-          AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-          NODE_COMPILE_CACHE: compiled,
-        },
-      };
+    describeCrashes('one bucket', {
+      everyRequest: THOROUGH,
+      newSite: (tenant) => {
+        const { endpoint, region, forcePathStyle, credentials } = bucket.storeOptions;
+        const store = `s3://${bucket.bucket}/crashes`;
+        return {
+          options: { store, tenant, rootKey, s3: { endpoint, region, forcePathStyle }, credentials },
+          env: {
+            SEALED_MEMORY_STORE: store,
+            SEALED_MEMORY_TENANT: tenant,
+            SEALED_MEMORY_ROOT_KEY: rootKey,
+            SEALED_MEMORY_S3_ENDPOINT: endpoint,
+            SEALED_MEMORY_S3_REGION: region,
+            AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+            AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+          },
+        };
+      },
     });
   });
 });

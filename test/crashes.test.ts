@@ -9,15 +9,17 @@ const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-crashes-'));
 const rootKey = randomBytes(32).toString('base64');
 afterAll(() => rmSync(directory, { recursive: true }));
 
-describeCrashes('SQLite', (tenant) => {
-  const store = `sqlite:${join(directory, `${tenant}.db`)}`;
-  return {
-    options: { store, tenant, rootKey },
-    env: {
-      SEALED_MEMORY_STORE: store,
-      SEALED_MEMORY_TENANT: tenant,
-      SEALED_MEMORY_ROOT_KEY: rootKey,
-      NODE_COMPILE_CACHE: join(directory, 'compiled'),
-    },
-  };
+describeCrashes('SQLite', {
+  everyRequest: true,
+  newSite: (tenant) => {
+    const store = `sqlite:${join(directory, `${tenant}.db`)}`;
+    return {
+      options: { store, tenant, rootKey },
+      env: {
+        SEALED_MEMORY_STORE: store,
+        SEALED_MEMORY_TENANT: tenant,
+        SEALED_MEMORY_ROOT_KEY: rootKey,
+      },
+    };
+  },
 });

@@ -1,15 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { CrashSite } from './contracts/crashes.ts';
 import { describeLifecycleCrashes, type LifecycleSite } from './contracts/lifecycle-crashes.ts';
 import { describeLifecycleLife } from './contracts/lifecycle-life.ts';
 import { describeOnS3, type TestBucket } from './support/s3.ts';
+import { amount } from './support/thorough.ts';
 import { createVersionedBucket } from './support/versioned-bucket.ts';
-
-const compiled = mkdtempSync(join(tmpdir(), 'sealed-memory-lifecycle-'));
-afterAll(() => rmSync(compiled, { recursive: true }));
 
 describeOnS3('tenants in a bucket that keeps versions', ['minio'], (server) => {
   let bucket: TestBucket;
@@ -35,10 +30,9 @@ describeOnS3('tenants in a bucket that keeps versions', ['minio'], (server) => {
         SEALED_MEMORY_S3_REGION: region,
         AWS_ACCESS_KEY_ID: credentials.accessKeyId,
         AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-        NODE_COMPILE_CACHE: compiled,
       },
     };
   };
-  describeLifecycleCrashes('one bucket', { newSite, kills: 6 });
+  describeLifecycleCrashes('one bucket', { newSite, kills: amount({ usual: 3, thorough: 6 }) });
   describeLifecycleLife('one bucket', newSite);
 });

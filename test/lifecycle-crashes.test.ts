@@ -5,11 +5,12 @@ import { afterAll } from 'vitest';
 import type { CrashSite } from './contracts/crashes.ts';
 import { describeLifecycleCrashes, type LifecycleSite } from './contracts/lifecycle-crashes.ts';
 import { describeLifecycleLife } from './contracts/lifecycle-life.ts';
+import { amount } from './support/thorough.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-lifecycle-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-describeLifecycleCrashes('SQLite', { newSite, kills: 10 });
+describeLifecycleCrashes('SQLite', { newSite, kills: amount({ usual: 5, thorough: 10 }) });
 describeLifecycleLife('SQLite', newSite);
 
 function newSite({ tenant, names, rootKeys }: LifecycleSite): CrashSite {
@@ -21,7 +22,6 @@ function newSite({ tenant, names, rootKeys }: LifecycleSite): CrashSite {
       SEALED_MEMORY_TENANT: tenant,
       SEALED_MEMORY_NAMES: names,
       SEALED_MEMORY_ROOT_KEY: rootKeys.join(','),
-      NODE_COMPILE_CACHE: join(directory, 'compiled'),
     },
   };
 }

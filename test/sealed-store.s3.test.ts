@@ -42,7 +42,7 @@ describeOnS3('a bucket', ['minio'], (server) => {
     };
   }
 
-  describeSealedStore('a bucket, seen by a plain S3 client,', start);
+  describeSealedStore('a bucket, seen by a plain S3 client,', { start, step: 13 });
 });
 
 function rawStore({ bucket, client }: TestBucket): RawStore {

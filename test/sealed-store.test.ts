@@ -43,4 +43,4 @@ async function start(): Promise<SealedSite> {
   };
 }
 
-describeSealedStore('an SQLite file', start);
+describeSealedStore('an SQLite file', { start, step: 1 });

@@ -37,8 +37,17 @@ const SLOW = 240_000;
 /** Processes that start at once, of all suites of a file. */
 const limit = pLimit(4);
 
-/** What becomes of a directory whose rename or delete is cut off: at every request, by death or by a long sleep. */
-export function describeCrashes(title: string, newSite: (tenant: string) => CrashSite): void {
+/**
+ * What becomes of a directory whose rename or delete is cut off, by death or by a long sleep: at every request, or at
+ * every third and the last.
+ */
+export function describeCrashes(
+  title: string,
+  {
+    newSite,
+    everyRequest,
+  }: { readonly newSite: (tenant: string) => CrashSite; readonly everyRequest: boolean },
+): void {
   describe.concurrent(`${title}, with processes that end anywhere`, { timeout: SLOW }, () => {
     const children: CrashChild[] = [];
     let renameRequests: readonly string[];
@@ -78,6 +87,9 @@ export function describeCrashes(title: string, newSite: (tenant: string) => Cras
         ),
       );
 
+    const chosen = (boundaries: readonly Boundary[]): readonly Boundary[] =>
+      boundaries.filter((_, i) => everyRequest || i % 3 === 0 || i === boundaries.length - 1);
+
     beforeAll(async () => {
       renameRequests = await requestsOf('whole-rename', RENAME);
       deleteRequests = await requestsOf('whole-delete', DELETE);
@@ -90,7 +102,7 @@ export function describeCrashes(title: string, newSite: (tenant: string) => Cras
       const halted = await haltAtEach(
         'killed-rename',
         RENAME,
-        fatesOf('SIGKILL', boundariesOf(renameRequests)),
+        fatesOf('SIGKILL', chosen(boundariesOf(renameRequests))),
       );
       for (const { site, child, where } of halted) {
         expect((await child.ended).signal, where).toBe('SIGKILL');
@@ -125,7 +137,7 @@ export function describeCrashes(title: string, newSite: (tenant: string) => Cras
       const halted = await haltAtEach(
         'killed-delete',
         DELETE,
-        fatesOf('SIGKILL', boundariesOf(deleteRequests)),
+        fatesOf('SIGKILL', chosen(boundariesOf(deleteRequests))),
       );
       for (const { site, child, where } of halted) {
         expect((await child.ended).signal, where).toBe('SIGKILL');
@@ -143,7 +155,7 @@ export function describeCrashes(title: string, newSite: (tenant: string) => Cras
     });
 
     it('has a process that slept through its lease spoil nothing of what others did meanwhile', async () => {
-      const fates = fatesOf('SIGSTOP', distinct(boundariesOf(renameRequests)));
+      const fates = fatesOf('SIGSTOP', chosen(distinct(boundariesOf(renameRequests))));
       const halted = await haltAtEach('frozen-rename', RENAME, fates);
       await sleep(LEASE_OVER_MS);
       await Promise.all(

@@ -121,7 +121,7 @@ function shuffle(
     .sort((a, b) => a.order - b.order)
     .map(({ boundary }) => boundary);
   const changes = shuffled.filter((boundary) => rank(boundary) < 2).sort((a, b) => rank(a) - rank(b));
-  const chosen = changes.slice(0, kills - 3);
+  const chosen = changes.slice(0, Math.ceil(kills / 2));
   const rest = shuffled.filter((boundary) => !chosen.includes(boundary));
   return [...chosen, ...rest];
 }

@@ -27,8 +27,14 @@ const OTHER_WORDS = ['staple-overwritten', 'inserted-later-on'];
 const FILE = `/memories/${NAMES[0]}/${NAMES[1]}`;
 const TENANT = 'acme';
 
-/** What a reader and a writer of the bucket must not be able to do (docs/format.md, "Promise"). */
-export function describeSealedStore(title: string, start: () => Promise<SealedSite>): void {
+/**
+ * What a reader and a writer of the bucket must not be able to do (docs/format.md, "Promise"). `step` 1 changes every
+ * byte; whether one is noticed does not depend on the store, so that the other stores take wider steps.
+ */
+export function describeSealedStore(
+  title: string,
+  { start, step }: { readonly start: () => Promise<SealedSite>; readonly step: number },
+): void {
   describe(`what ${title} holds`, { timeout: 120_000 }, () => {
     let site: SealedSite;
     const rootKey = randomBytes(32);
@@ -79,7 +85,7 @@ export function describeSealedStore(title: string, start: () => Promise<SealedSi
       const memory = await openAgain();
       const key = await keyOfNew(site.raw, () => succeed(memory, create(path, 'Small but precious.')));
       const original = await site.raw.read(key);
-      for (let offset = 0; offset < original.length; offset++) {
+      for (let offset = 0; offset < original.length; offset += step) {
         await site.raw.write(key, flipped(original, offset, 1 << (offset % 8)));
         const result = await memory.execute({ command: 'view', path });
         expect({ offset, ...summary(result) }).toEqual({
@@ -99,7 +105,9 @@ export function describeSealedStore(title: string, start: () => Promise<SealedSi
       const key = await keyOfNew(site.raw, () => succeed(memory, create(path, 'Small but precious.')));
       const original = await site.raw.read(key);
       const forgeries = [
-        ...Array.from({ length: original.length }, (_, length) => original.subarray(0, length)),
+        ...Array.from({ length: original.length }, (_, length) => original.subarray(0, length)).filter(
+          (_, length) => length % step === 0,
+        ),
         Buffer.concat([original, Buffer.of(0)]),
         Buffer.concat([original, original]),
         randomBytes(original.length),
@@ -178,7 +186,7 @@ export function describeSealedStore(title: string, start: () => Promise<SealedSi
       const original = await site.raw.read(key);
       const keys = await site.raw.keys();
       for (const mask of [0x01, 0x80]) {
-        for (let offset = 0; offset < original.length; offset++) {
+        for (let offset = 0; offset < original.length; offset += step) {
           await site.raw.write(key, flipped(original, offset, mask));
           const memory = await openAgain();
           const result = await memory.execute({ command: 'view', path: FILE });
