@@ -12,6 +12,7 @@ async function start(): Promise<LeakSite> {
   return {
     options: { store: `sqlite:${path}` },
     env: { SEALED_MEMORY_STORE: `sqlite:${path}` },
+    credentials: [],
     broken: { store: `sqlite:${join(folder, 'nowhere', 'store.db')}` },
     async keys() {
       const keys: string[] = [];

@@ -1,18 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { trace } from '@opentelemetry/api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { MemoryOptions } from '../../src/memory-options.ts';
 import { openMemory, openTenant } from '../../src/open-memory.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
+import { createJsonLog } from '../../src/worker/json-log.ts';
+import type { TenantCredentials } from '../../src/worker/tenant-credentials.ts';
 import { runCli } from '../support/cli.ts';
+import { type KeyWitness, watchKeys } from '../support/key-witness.ts';
+import { startTestWorker, TEST_API_KEY } from '../support/test-worker.ts';
 import { findTraces } from '../support/traces.ts';
-import { createTrail, recordSpans, type SpanRecord, type Trail } from '../support/trail.ts';
+import { createTrail, recordSpans, type SpanRecord } from '../support/trail.ts';
 
 /** One store and what somebody sees of it who reaches it without the library. */
 export interface LeakSite extends AsyncDisposable {
   readonly options: MemoryOptions;
   /** What the command line needs beside tenant and root key. */
   readonly env: Readonly<Record<string, string>>;
+  /** The credentials with which a worker reaches this tenant, where the store knows any. */
+  readonly session?: TenantCredentials;
+  /** Every part of the credentials that are used here. */
+  readonly credentials: readonly string[];
   keys(): Promise<readonly string[]>;
   /** Everything that is stored, as its bytes lie there, without the names of objects where that can be told apart. */
   bytes(): Promise<readonly Uint8Array[]>;
@@ -32,16 +40,25 @@ const NAMES = [DIRECTORY, NAME];
 const PATH = `/memories/${DIRECTORY}/${NAME}`;
 const OTHER = `/memories/${DIRECTORY}/other.md`;
 
-/** No key, content or path shows where it must not, in whatever form. */
-export function describeLeaks(title: string, start: () => Promise<LeakSite>): void {
+/** No key, credential, content, path or tenant shows where it must not, in whatever form. */
+export function describeLeaks(title: string, start: (tenant: string) => Promise<LeakSite>): void {
   describe.each(['encrypted', 'plain'] as const)(`what ${title} lets out under %s names`, (names) => {
     const rootKey = new Uint8Array(randomBytes(32));
     const tenant = `canary-tenant-${randomBytes(4).toString('hex')}`;
-    const keys = [rootKey, Buffer.from(rootKey).toString('base64')];
+    const rootText = Buffer.from(rootKey).toString('base64');
     const trail = createTrail();
+    const printed: string[] = [];
     const told: { readonly input: unknown; readonly sentence: string }[] = [];
     let site: LeakSite;
     let spans: SpanRecord;
+    let witness: KeyWitness;
+    /** Every key that this process used, and every credential. */
+    const secrets = (): readonly (string | Uint8Array)[] => [
+      ...witness.keys(),
+      rootText,
+      TEST_API_KEY,
+      ...site.credentials,
+    ];
 
     const open = (options: MemoryOptions = {}): Promise<Memory> =>
       openMemory({ ...site.options, tenant, rootKey, names, logger: trail.logger, ...options });
@@ -55,7 +72,14 @@ export function describeLeaks(title: string, start: () => Promise<LeakSite>): vo
     };
 
     beforeAll(async () => {
-      site = await start();
+      for (const stream of [process.stdout, process.stderr]) {
+        vi.spyOn(stream, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
+      }
+      for (const level of ['debug', 'log', 'info', 'warn', 'error'] as const) {
+        vi.spyOn(console, level).mockImplementation((...line) => void printed.push(inspect(line)));
+      }
+      site = await start(tenant);
+      witness = await watchKeys();
       spans = recordSpans();
       await using memory = await open();
       await run(memory, everyCommand());
@@ -69,17 +93,33 @@ export function describeLeaks(title: string, start: () => Promise<LeakSite>): vo
         await using failing = await open(options);
         await run(failing, everyCommand());
       }
+      await runTurns();
+      await damageAll();
     }, 60_000);
     afterAll(async () => {
+      vi.restoreAllMocks();
+      witness?.[Symbol.dispose]();
       await spans?.[Symbol.asyncDispose]();
       await site?.[Symbol.asyncDispose]();
     });
 
+    it('looks for every kind of key there is, and finds what it looks for', () => {
+      const used = witness.keys();
+      expect(used).toContainEqual(rootKey);
+      // Of two turns, six memories and their commands: a keyring key for each write of it, data keys for each file.
+      expect(used.length).toBeGreaterThan(50);
+      for (const key of used) {
+        expect(findTraces(`a line that tells ${Buffer.from(key).toString('hex')}`, secrets())).not.toEqual(
+          [],
+        );
+      }
+    });
+
     it('keeps contents and keys out of what is stored, and names too, but for plain ones in keys', async () => {
       const stored = Buffer.concat(await site.bytes());
-      expect(findTraces(stored, [...CONTENTS, ...keys, '/memories'])).toEqual([]);
+      expect(findTraces(stored, [...CONTENTS, ...secrets(), '/memories'])).toEqual([]);
       const objectKeys = (await site.keys()).join('\n');
-      expect(findTraces(objectKeys, [...CONTENTS, ...keys, '/memories'])).toEqual([]);
+      expect(findTraces(objectKeys, [...CONTENTS, ...secrets(), '/memories'])).toEqual([]);
       // The search itself works: the tenant's id is visible by design, and so are names in the plain mode.
       expect(findTraces(objectKeys, [tenant])).toContain(`${tenant} as bytes`);
       const shown = NAMES.map((name) => `${name} as bytes`);
@@ -87,44 +127,57 @@ export function describeLeaks(title: string, start: () => Promise<LeakSite>): vo
       if (names === 'encrypted') expect(findTraces(stored, NAMES)).toEqual([]);
     });
 
-    it('keeps contents, paths, keys and the tenant out of every log line and error', async () => {
-      const { data } = await damageAll();
-      expect(data).toBeGreaterThan(0);
+    it('keeps contents, paths, keys, credentials and the tenant out of every log line and error', () => {
       expect(trail.lines.length).toBeGreaterThan(100);
-      expectClean(trail, [...CONTENTS, ...NAMES, ...keys, tenant]);
+      expectClean(trail.lines, [...CONTENTS, ...NAMES, ...secrets(), tenant]);
     });
 
-    it('tells the model no content but what it sent, no key and no tenant', () => {
+    it('keeps them out of whatever the process prints', () => {
+      console.warn('the listener hears');
+      process.stderr.write('and hears this');
+      expect(printed.join()).toMatch(/the listener hears.*and hears this/s);
+      expectClean(printed, [...CONTENTS, ...NAMES, ...secrets(), tenant]);
+    });
+
+    it('tells the model no content but what it sent, no key, no credential and no tenant', () => {
       expect(told.length).toBeGreaterThan(30);
+      expectClean(
+        told.map(({ sentence }) => sentence),
+        [...secrets(), tenant],
+      );
       for (const { input, sentence } of told) {
         const unsent = CONTENTS.filter((text) => !JSON.stringify(input).includes(text));
-        expect(findTraces(sentence, [...unsent, ...keys, tenant])).toEqual([]);
+        expect(findTraces(sentence, unsent)).toEqual([]);
       }
     });
 
-    it('keeps contents, paths, keys and the tenant out of spans', () => {
-      trace
-        .getTracer('a host')
-        .startSpan('the search itself works', { attributes: { text: CONTENT } })
-        .end();
-      const texts = spans.texts();
-      expect(texts.some((text) => findTraces(text, [CONTENT]).length > 0)).toBe(true);
-      const ours = texts.filter((text) => !text.includes('the search itself works'));
-      for (const text of ours) expect(findTraces(text, [...CONTENTS, ...NAMES, ...keys, tenant])).toEqual([]);
+    it('keeps contents, paths, keys and credentials out of the spans and log lines of a worker', () => {
+      const ours = spans.texts().filter((text) => text.includes('sealed_memory.'));
+      const commands = ours.filter((text) => text.includes('sealed_memory.command'));
+      expect(ours.length - commands.length).toBe(2);
+      expect(commands.length).toBeGreaterThan(20);
+      expect(workerLines.length).toBeGreaterThan(2);
+      // The tenant's id stands in them by design, which shows that the search itself works.
+      for (const text of [...ours, workerLines.join('\n')])
+        expect(findTraces(text, [tenant])).not.toEqual([]);
+      expectClean([...spans.texts(), ...workerLines], [...CONTENTS, ...NAMES, ...secrets()]);
     });
 
-    it('keeps contents, keys and the tenant out of what the command line prints when it fails', async () => {
+    it('keeps contents, keys, credentials and the tenant out of what the command line prints when it fails', async () => {
       const good = {
         ...site.env,
         SEALED_MEMORY_TENANT: tenant,
-        SEALED_MEMORY_ROOT_KEY: String(keys[1]),
+        SEALED_MEMORY_ROOT_KEY: rootText,
         SEALED_MEMORY_NAMES: names,
       };
-      const half = String(keys[1]).slice(0, 30);
+      const half = rootText.slice(0, 30);
       const runs = await Promise.all(
         [
           { args: ['view', PATH], env: good },
           { args: ['verify'], env: good },
+          { args: ['keys', 'status'], env: good },
+          { args: ['keys', 'rotate'], env: good },
+          { args: ['expire'], env: good },
           { args: ['view', '/memories/nowhere'], env: good },
           { args: ['str-replace', PATH, SOUGHT, REPLACED], env: good },
           { args: ['view', PATH], env: { ...good, SEALED_MEMORY_ROOT_KEY: half } },
@@ -136,16 +189,46 @@ export function describeLeaks(title: string, start: () => Promise<LeakSite>): vo
           { args: ['create', PATH, CONTENT], env: good },
         ].map(({ args, env }) => runCli(args, { env })),
       );
-      for (const { code, stdout, stderr } of runs) {
-        expect(code).not.toBe(0);
-        expect(findTraces(`${stdout}${stderr}`, [...CONTENTS, ...keys, half, tenant])).toEqual([]);
-      }
+      for (const { code } of runs) expect(code).not.toBe(0);
+      expectClean(
+        runs.map(({ stdout, stderr }) => `${stdout}${stderr}`),
+        [...CONTENTS, ...secrets(), half, tenant],
+      );
     });
 
+    const workerLines: string[] = [];
+
+    /** Two turns of a worker: one that uses every command, and one whose root key opens nothing. */
+    async function runTurns(): Promise<void> {
+      const { session } = site;
+      const { store, s3 } = site.options;
+      for (const root of [rootText, randomBytes(32).toString('base64')]) {
+        await using worker = await startTestWorker(
+          undefined,
+          ({ messages }) => {
+            const done = messages.flatMap(({ content }) =>
+              content.filter(({ type }) => type === 'tool_result'),
+            );
+            const input = everyCommand()[done.length];
+            return input === undefined
+              ? { say: CONTENT }
+              : { calls: [{ name: 'memory', input: input as Readonly<Record<string, unknown>> }] };
+          },
+          {
+            memory: { store, s3, names, rootKey: root },
+            log: createJsonLog({ write: (line) => workerLines.push(line), level: 'debug' }),
+            ...(session && { credentials: () => async () => session }),
+          },
+        );
+        await worker.deliver([{ tenant, turn: `turn-${workerLines.length}`, prompt: CONTENT }]);
+      }
+    }
+
     /** Damages every object, and has everything read once more. */
-    async function damageAll(): Promise<{ readonly data: number }> {
+    async function damageAll(): Promise<void> {
       const objectKeys = await site.keys();
       const data = objectKeys.filter((key) => key.includes('/data/'));
+      expect(data.length).toBeGreaterThan(0);
       for (const key of data) await site.damage(key);
       await using memory = await open();
       await run(memory, everyCommand());
@@ -161,16 +244,15 @@ export function describeLeaks(title: string, start: () => Promise<LeakSite>): vo
       for (const key of objectKeys.filter((each) => each.startsWith('keyrings/'))) await site.damage(key);
       await using locked = await open();
       await run(locked, everyCommand());
-      return { data: data.length };
     }
   });
 }
 
-function expectClean({ lines }: Trail, secrets: readonly (string | Uint8Array)[]): void {
-  for (const line of lines) {
-    const traces = findTraces(line, secrets);
-    expect(traces, line.slice(0, 2_000)).toEqual([]);
-  }
+/** Searches all lines at once, and line by line only where something was found, so that the failing test shows it. */
+function expectClean(lines: readonly string[], secrets: readonly (string | Uint8Array)[]): void {
+  const traces = findTraces([...new Set(lines)].join('\n'), secrets);
+  const where = traces.length === 0 ? undefined : lines.find((line) => findTraces(line, secrets).length > 0);
+  expect({ traces, where: where?.slice(0, 2_000) }).toEqual({ traces: [], where: undefined });
 }
 
 /** Every command, well and badly; afterwards a file is there at `OTHER` and one at `PATH`. */

@@ -33,9 +33,12 @@ export interface DeliverRequest {
   readonly remainingMs?: number;
 }
 
+/** A credential that leak tests look for. */
+export const TEST_API_KEY = 'sk-ant-canary-credential';
+
 /** A worker on a store of its own, the scripted Claude, and a queue that takes what the worker sends. */
 export async function startTestWorker(
-  store: ObjectStore,
+  store: ObjectStore | undefined,
   play: Play = echo,
   options: Partial<WorkerOptions> = {},
 ): Promise<TestWorker> {
@@ -58,7 +61,7 @@ export async function startTestWorker(
       else replies.push(JSON.parse(command.input.MessageBody ?? ''));
     },
   } as unknown as Pick<SQSClient, 'send'>;
-  const client = new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 });
+  const client = new Anthropic({ baseURL: claude.url, apiKey: TEST_API_KEY, maxRetries: 0 });
   const rootKey = randomBytes(32).toString('base64');
   const workers: Worker[] = [];
   const another = (more: Partial<WorkerOptions> = {}): Worker => {

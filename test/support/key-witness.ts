@@ -1,0 +1,47 @@
+import libsodium from 'libsodium-wrappers';
+import { loadSodium } from '../../src/sealing/sodium.ts';
+
+/** The compiled library under the wrappers: all keys pass through its memory. */
+interface Compiled {
+  readonly HEAPU8: Uint8Array;
+  [name: string]: unknown;
+}
+
+type Call = (...input: readonly number[]) => number;
+
+/** Where in the arguments of each function the address of its key stands. */
+const KEY_PLACES: Readonly<Record<string, number>> = {
+  _crypto_generichash: 5,
+  _crypto_kdf_derive_from_key: 5,
+  _crypto_aead_xchacha20poly1305_ietf_encrypt: 10,
+  _crypto_aead_xchacha20poly1305_ietf_decrypt: 10,
+};
+const KEY_BYTES = 32;
+
+export interface KeyWitness extends Disposable {
+  /** Every key of 32 bytes that anything in this process was encrypted, opened, hashed or derived with, each once. */
+  keys(): readonly Uint8Array[];
+}
+
+/** Watches every key that is used from now on: root, keyring, tenant, wrap, name, data and chunk keys. */
+export async function watchKeys(): Promise<KeyWitness> {
+  await loadSodium();
+  const compiled = (libsodium as unknown as { readonly libsodium: Compiled }).libsodium;
+  const seen = new Map<string, Uint8Array>();
+  const originals = Object.entries(KEY_PLACES).map(([name, place]) => {
+    const original = compiled[name] as Call;
+    compiled[name] = (...input: readonly number[]): number => {
+      const address = input[place] ?? 0;
+      const key = compiled.HEAPU8.slice(address, address + KEY_BYTES);
+      seen.set(Buffer.from(key).toString('hex'), key);
+      return original(...input);
+    };
+    return { name, original };
+  });
+  return {
+    keys: () => [...seen.values()],
+    [Symbol.dispose]() {
+      for (const { name, original } of originals) compiled[name] = original;
+    },
+  };
+}
