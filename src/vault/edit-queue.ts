@@ -67,7 +67,7 @@ interface PathQueue {
   readonly waiting: WaitingEdit[];
   /** Those of the round under way that have been judged. */
   batch: readonly WaitingEdit[];
-  /** How many waited when the round under way began. */
+  /** How many waited when the round under way began, until they are taken: those behind them were called later. */
   early: number;
   /** Ends the requests of the round under way. */
   giveUp: AbortController;
@@ -119,6 +119,7 @@ async function editTogether(
   await untilSettled(vault, async () => {
     // Taken before the file is read, so that no verdict rests on a text older than the call it answers.
     const batch = take();
+    if (batch.length === 0) return undefined;
     const current = await readFile(vault, path);
     if (current === undefined) throw missingFile();
     let { content } = current;
@@ -142,6 +143,7 @@ async function editTogether(
 /** Moves what waits into the round; edits whose callers gave up are not begun. */
 function takeWaiting(queue: PathQueue): readonly WaitingEdit[] {
   const taken = queue.waiting.splice(0);
+  queue.early = 0;
   for (const edit of taken) if (edit.signal?.aborted) edit.fail(gaveUp());
   queue.batch = [...queue.batch, ...taken.filter((edit) => !edit.signal?.aborted)];
   return queue.batch;

@@ -314,6 +314,38 @@ describeOnBothKinds('edits of one path in one process', (newSite) => {
     expect(await other.text('/memories/a')).toBe(earlier.status === 'fulfilled' ? 'xearly!' : 'x!');
   });
 
+  it('have no verdict from a read before their call, when those that it was for gave up', async () => {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    await client.create('/memories/a', 'old');
+    const abort = new AbortController();
+    const given: Promise<unknown>[] = [];
+    let late: Promise<unknown> | undefined;
+    const createAndEdit = async (): Promise<void> => {
+      await other.create('/memories/a', 'new');
+      late = client.append('/memories/a', ' and edited');
+      late.catch(() => {});
+    };
+    let [reads, writes] = [0, 0];
+    client.intercept(async (call, proceed) => {
+      const answer = await proceed();
+      const isOfFile = 'key' in call && call.key.includes('/data/');
+      if (isOfFile && call.verb === 'put' && ++writes === 1) await other.remove('/memories/a');
+      if (isOfFile && call.verb === 'get' && ++reads === 1) {
+        // Waits for the next round, and its caller gives up during this one.
+        given.push(client.append('/memories/a', ' never', abort.signal));
+        abort.abort();
+      } else if (isOfFile && call.verb === 'get' && reads === 2 && late === undefined) await createAndEdit();
+      return answer;
+    });
+    await client.append('/memories/a', ' first');
+    await expect(given[0]).rejects.toMatchObject({ code: 'aborted' });
+    await site.time.pause(1_000);
+    if (late === undefined) await createAndEdit();
+    await late;
+    expect(await client.text('/memories/a')).toBe('new and edited');
+  });
+
   it('go on when one caller gives up, and end when all have', async () => {
     const client = await (await newSite()).client();
     await client.create('/memories/a', '');
