@@ -18,7 +18,7 @@ import { createRenameRegister } from './rename-register.ts';
  * All verbs throw `MemoryError`: besides the codes named at each of them the store's and the keyring's.
  */
 export interface Vault {
-  /** The file's bytes, verified; undefined when there is no such file. */
+  /** The file's bytes, verified; undefined when there is no such file. Never `outcome_unknown`, like `list`. */
   read(path: MemoryPath, options?: VerbOptions): Promise<Uint8Array | undefined>;
   /** Every file below the directory; empty when it does not exist. */
   list(
@@ -54,8 +54,12 @@ export function createVault(context: VaultContext): Vault {
     options: VerbOptions,
     verb: (vault: OpenVault) => Promise<T>,
   ): Promise<T | undefined> => {
-    const vault = await opened(options);
-    return vault && recovery.beside(vault, () => verb(vault));
+    try {
+      const vault = await opened(options);
+      return await (vault && recovery.beside(vault, () => verb(vault)));
+    } catch (error) {
+      throw asOfRead(error);
+    }
   };
   const changing = async (options: VerbOptions): Promise<OpenVault> => {
     const vault = await opened(options);
@@ -106,6 +110,12 @@ export function createVault(context: VaultContext): Vault {
       await movePath(await changing(options), renames, move);
     },
   };
+}
+
+/** No read edits anything: what it wrote beside the tree, and cannot tell the outcome of, it may write again. */
+function asOfRead(error: unknown): unknown {
+  if (!(error instanceof MemoryError) || error.code !== 'outcome_unknown') return error;
+  return new MemoryError('unavailable', 'what a read has to note could not be confirmed', { cause: error });
 }
 
 /** The root is a directory that always exists: it is neither written, deleted nor renamed. */

@@ -4,6 +4,7 @@ import { createReceipts } from '../../src/turns/receipts.ts';
 import { createAccessRecords } from '../../src/vault/access-records.ts';
 import type { OpenVault } from '../../src/vault/context.ts';
 import { createVault } from '../../src/vault/vault.ts';
+import { noAnswer } from '../support/intercepted-store.ts';
 import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 const HOUR = 3_600_000;
@@ -165,6 +166,22 @@ describeOnBothKinds('expiry', (newSite) => {
     await site.time.pause(DAY);
     await Promise.all([first, first, second].map((each) => each.read('/memories/old.md')));
     expect(await keysOf(site, 'access')).toHaveLength(2);
+  });
+
+  it('makes a read unavailable, never an edit of unknown outcome, while reads cannot be recorded', async () => {
+    const { site } = await filled();
+    const client = await site.client();
+    const context = { ...(await client.open()), accessRecords: createAccessRecords() };
+    const vault = createVault(context);
+    let isLost = true;
+    client.intercept(async (call, proceed) => {
+      if (isLost && call.verb === 'put' && call.key.includes('/access/')) throw noAnswer();
+      return proceed();
+    });
+    const reading = vault.read(at('/memories/old.md'));
+    await expect(reading).rejects.toMatchObject({ code: 'unavailable', retry: 'later' });
+    isLost = false;
+    expect(await vault.read(at('/memories/old.md'))).toEqual(bytes('/memories/old.md'));
   });
 
   it('deletes access records that a newer one makes idle', async () => {
