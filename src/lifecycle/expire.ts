@@ -1,5 +1,7 @@
+import { createAges } from '../keys/keyring-age.ts';
 import { MEMORY_ROOT } from '../memory/path.ts';
-import type { ListedObject } from '../objects/object-store.ts';
+import type { ListedObject, ObjectKey, SendBound } from '../objects/object-store.ts';
+import { isTooLate } from '../objects/send-bound.ts';
 import { classKey } from '../sealing/object-keys.ts';
 import { accessHash, accessRecordId, dayOf } from '../vault/access-records.ts';
 import type { OpenVault, VaultContext, VerbOptions } from '../vault/context.ts';
@@ -48,6 +50,10 @@ export interface TenantExpiry extends ExpiryReport {
 /** How long a file stays marked before it may go. */
 const MARKED_FOR_MS = 3_600_000;
 const BATCH_FILES = 100;
+/** A delete leaves this process at most so long after the look at its file began. */
+const LOOK_HOLDS_MS = 30_000;
+/** That look asks for the reads of three days, so it must be no later than a day after the listing. */
+const LISTING_HOLDS_MS = DAY_MS / 2;
 const MOST_DAYS = 3_650;
 
 /**
@@ -90,6 +96,7 @@ async function expireFiles(
   { limitMs, dryRun }: { readonly limitMs: number; readonly dryRun: boolean },
 ): Promise<Pick<ExpiryReport, 'files' | 'deleted' | 'marked'>> {
   const { now, lastRead } = records;
+  const listing = createAges(vault).boundIn(LISTING_HOLDS_MS);
   const { marks, etag } = await readMarks(vault);
   const listed = await listFiles(vault);
   const unused = listed.filter(
@@ -99,7 +106,7 @@ async function expireFiles(
     const mark = marks.get(file);
     return mark?.etag === object.etag && now - mark.since >= MARKED_FOR_MS;
   });
-  const gone = dryRun ? new Set(due.map(({ file }) => file)) : await deleteUnused(vault, due);
+  const gone = dryRun ? new Set(due.map(({ file }) => file)) : await deleteUnused(vault, due, listing);
   const waiting = unused.filter(({ file }) => !gone.has(file)).slice(0, MOST_MARKS);
   if (!dryRun) await writeMarks(vault, new Map(waiting.map((each) => remark(each, marks, now))), etag);
   return { files: listed.length, deleted: gone.size, marked: waiting.length };
@@ -121,24 +128,53 @@ async function listFiles(vault: OpenVault): Promise<readonly Unused[]> {
   return files.map((object) => ({ file: accessHash(vault, object.path), object }));
 }
 
-/** Deletes exactly the versions that were seen, and answers which files went. */
-async function deleteUnused(vault: OpenVault, due: readonly Unused[]): Promise<ReadonlySet<string>> {
+/**
+ * Deletes exactly the versions that were seen, and answers which files went. A run that was frozen since the listing,
+ * or since the look at a batch, leaves files to a later run: they may have been read meanwhile.
+ */
+async function deleteUnused(
+  vault: OpenVault,
+  due: readonly Unused[],
+  listing: SendBound,
+): Promise<ReadonlySet<string>> {
   const gone = new Set<string>();
   for (let start = 0; start < due.length; start += BATCH_FILES) {
     const batch = due.slice(start, start + BATCH_FILES);
-    if ((await readRegister(vault)).entry !== undefined) break;
+    const look = createAges(vault).boundIn(LOOK_HOLDS_MS);
+    if (listing.isPast() || (await readRegister(vault)).entry !== undefined) break;
     const unread: Unused[] = [];
     await eachSideBySide(vault, batch, async (each) => {
       if (!(await wasReadLately(vault, each))) unread.push(each);
     });
-    const targets = unread.map(({ object: { key, etag } }) => ({ key, ifMatch: etag }));
-    const failures =
-      targets.length === 0 ? [] : await deleteObjects(vault, targets, { signal: vault.signal });
-    const failed = new Set(failures.map(({ key }) => key));
-    for (const { file, object } of unread) if (!failed.has(object.key)) gone.add(file);
+    const left = await deleteInTime(vault, unread, look);
+    for (const { file, object } of unread) if (!left.has(object.key)) gone.add(file);
     vault.onProgress?.({ done: Math.min(start + BATCH_FILES, due.length), total: due.length });
   }
   return gone;
+}
+
+/** Answers what is not deleted for certain, which is everything where the look is too long ago. */
+async function deleteInTime(
+  vault: OpenVault,
+  unread: readonly Unused[],
+  look: SendBound,
+): Promise<ReadonlySet<ObjectKey>> {
+  const targets = unread.map(({ object: { key, etag } }) => ({ key, ifMatch: etag }));
+  const leftAll = (): ReadonlySet<ObjectKey> => {
+    vault.logger.warn('files were left to a later run, because this one stood still', {
+      files: targets.length,
+    });
+    return new Set(targets.map(({ key }) => key));
+  };
+  if (targets.length === 0) return new Set();
+  if (look.isPast()) return leftAll();
+  try {
+    const failures = await deleteObjects(vault, targets, { signal: vault.signal, sendBy: look });
+    return new Set(failures.map(({ key }) => key));
+  } catch (error) {
+    if (isTooLate(error)) return leftAll();
+    throw error;
+  }
 }
 
 /** A read since the listing. Readers and this process may disagree about the day. */

@@ -8,6 +8,7 @@ import type {
   ETag,
   ObjectKey,
   ObjectStore,
+  SendBound,
   StoredObject,
   WriteResult,
 } from './object-store.ts';
@@ -16,7 +17,8 @@ export interface BurialRequest {
   readonly store: ObjectStore;
   readonly target: { readonly key: ObjectKey; readonly ifMatch: ETag };
   readonly random: RandomBytes;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly sendBy?: SendBound | undefined;
 }
 
 /** A tombstone of ours stands in the place of the version that was to be deleted. */
@@ -55,12 +57,12 @@ export async function placeTombstone(request: BurialRequest): Promise<Burial | D
 
 /** The answer, or the error when none tells whether the tombstone was placed. */
 async function send(
-  { store, target, signal }: BurialRequest,
+  { store, target, signal, sendBy }: BurialRequest,
   tombstone: Uint8Array,
   mayHaveLanded: boolean,
 ): Promise<WriteResult | MemoryError> {
   try {
-    return await store.put(target.key, tombstone, { mode: { ifMatch: target.ifMatch }, signal });
+    return await store.put(target.key, tombstone, { mode: { ifMatch: target.ifMatch }, signal, sendBy });
   } catch (error) {
     if (error instanceof MemoryError && error.code === 'outcome_unknown') return error;
     throw mayHaveLanded ? unknownOutcome(error) : error;

@@ -75,21 +75,21 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
       guarded.length === 0 || plain.length > 0 ? [...(await store.delete(plain, request))] : [];
     for (let start = 0; start < guarded.length; start += BATCH_TARGETS) {
       const batch = guarded.slice(start, start + BATCH_TARGETS);
-      failures.push(...(await deleteGuarded(batch, { alone: targets.length === 1, signal: request.signal })));
+      failures.push(...(await deleteGuarded(batch, { ...request, alone: targets.length === 1 })));
     }
     return failures;
   }
 
   async function deleteGuarded(
     targets: readonly GuardedTarget[],
-    request: { readonly alone: boolean; readonly signal: AbortSignal | undefined },
+    request: DeleteOptions & { readonly alone: boolean },
   ): Promise<readonly DeleteFailure[]> {
-    const { alone, signal } = request;
+    const { alone, signal, sendBy } = request;
     throwIfAborted(signal);
     const removal = beginRemoval(store, time);
     const burials = await sideBySide(targets, async (target) => {
       try {
-        return await placeTombstone({ store, target, random, signal });
+        return await placeTombstone({ store, target, random, signal, sendBy });
       } catch (error) {
         if (alone) throw error;
         return { key: target.key, error };

@@ -1,4 +1,4 @@
-import type { DeleteFailure, DeleteTarget, RequestOptions } from '../objects/object-store.ts';
+import type { DeleteFailure, DeleteOptions, DeleteTarget } from '../objects/object-store.ts';
 import type { OpenVault } from './context.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { OpenVault } from './context.ts';
 export async function deleteObjects(
   vault: OpenVault,
   targets: readonly DeleteTarget[],
-  options?: RequestOptions,
+  options?: DeleteOptions,
 ): Promise<readonly DeleteFailure[]> {
   const { store, history } = vault;
   const since = history.begin();

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/lifecycle/expire.ts';
 import { createReceipts } from '../../src/turns/receipts.ts';
 import { createAccessRecords } from '../../src/vault/access-records.ts';
@@ -126,6 +126,68 @@ describeOnBothKinds('expiry', (newSite) => {
       });
     expect(await expire(site, { around })).toMatchObject({ deleted: 1, marked: 1 });
     expect(await client.text('/memories/old.md')).toBe('/memories/old.md saved');
+  });
+
+  describe.each(['wall', 'monotonic'] as const)('that stood still, by the %s clock', (running) => {
+    /** A run in which one of the two clocks stops. */
+    const run = async (site: TestSite, around: (client: TestClient) => void): Promise<ExpiryReport> => {
+      const client = await site.client();
+      const context: OpenVault = await client.open();
+      const stopped = site.time.clock();
+      const clocks = running === 'wall' ? { monotonic: () => stopped } : { clock: () => stopped };
+      around(client);
+      return expireTree({ ...context, ...clocks }, { afterDays: 30 });
+    };
+    const marked = async (): Promise<{ site: TestSite; client: TestClient }> => {
+      const { site, client } = await filled();
+      await site.time.pause(31 * DAY);
+      await expire(site);
+      await site.time.pause(2 * HOUR);
+      return { site, client };
+    };
+
+    it.each([
+      ['between its look and its delete', 'head'],
+      ['on the way to its delete', 'delete'],
+    ] as const)('leaves the files to a later run when that was %s', async (_, verb) => {
+      const { site, client } = await marked();
+      let frozen = false;
+      const report = await run(site, (sweeper) =>
+        sweeper.intercept(async (call, proceed) => {
+          const isMoment = call.verb === verb && !frozen;
+          const answer = verb === 'head' ? await proceed() : undefined;
+          if (isMoment) {
+            frozen = true;
+            await site.time.pause(31_000);
+            await (await reader(site)).read('/memories/old.md');
+          }
+          return answer ?? proceed();
+        }),
+      );
+      expect(report).toMatchObject({ deleted: 0, marked: 2 });
+      expect(await client.paths()).toHaveLength(2);
+      expect(await expire(site)).toMatchObject({ deleted: 1 });
+      expect(await client.paths()).toEqual(['/memories/old.md']);
+    });
+
+    it('leaves the files to a later run when that was for days since the listing', async () => {
+      const { site, client } = await marked();
+      let frozen = false;
+      const report = await run(site, (sweeper) =>
+        sweeper.intercept(async (call, proceed) => {
+          const answer = await proceed();
+          if (call.verb === 'list' && call.prefix.includes('/data/') && !frozen) {
+            frozen = true;
+            await site.time.pause(DAY);
+            await (await reader(site)).read('/memories/old.md');
+            await site.time.pause(5 * DAY);
+          }
+          return answer;
+        }),
+      );
+      expect(report).toMatchObject({ deleted: 0, marked: 2 });
+      expect(await client.paths()).toHaveLength(2);
+    });
   });
 
   it('changes nothing in a dry run, and tells what a run would do', async () => {
