@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { type MemoryPath, rebase } from '../memory/path.ts';
-import type { ETag } from '../objects/object-store.ts';
+import type { ETag, ObjectKey } from '../objects/object-store.ts';
 import { hasBytesAt } from '../sealing/encoding.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
@@ -12,7 +12,7 @@ import type { Move } from './move-file.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
 import { untilSettled } from './retry.ts';
 import { eachSideBySide } from './side-by-side.ts';
-import { undoPut, type Written } from './undo.ts';
+import { hasOrigin, isStill, undoPut, type Written } from './undo.ts';
 
 /** One rename of a directory; its id is the origin of every copy it makes. */
 export interface DirectoryRename extends Move {
@@ -22,7 +22,7 @@ export interface DirectoryRename extends Move {
 /** A source file as it was copied, and the copy. */
 export interface CopiedFile {
   readonly from: MemoryPath;
-  readonly source: Written;
+  readonly source: { readonly key: ObjectKey; readonly etag: ETag };
   readonly target: Written;
 }
 
@@ -46,6 +46,9 @@ export interface CopyOptions {
 
 /** A file as a listing shows it. */
 export type FileToCopy = Pick<ListedEntry, 'path' | 'size'>;
+
+/** A migration of keys writes a copy once in a pass. */
+const COPY_ROUNDS = 3;
 
 /** Copies the files side by side; a GET and a PUT each, a GET more where an earlier copy of this rename lies. */
 export async function copyFiles(
@@ -88,7 +91,7 @@ async function copyFile(
     if (written !== undefined) return written;
     const earlier = await readFile(vault, rebase(from, rename.from, rename.to));
     if (earlier === undefined) return 'again';
-    if (!hasBytesAt(earlier.origin, 0, rename.id)) return 'taken';
+    if (!hasOrigin(earlier, rename.id)) return 'taken';
     if (hasBytesAt(earlier.contentId, 0, source.contentId)) {
       return copiedFile(vault, rename, { from, source, target: earlier.stored.etag });
     }
@@ -110,8 +113,14 @@ export async function copyAgain(
 ): Promise<CopiedFile | 'taken' | undefined> {
   const source = await readFile(vault, older.from);
   if (source === undefined) return undefined;
-  const mode = { ifMatch: older.target.etag };
-  return (await writeCopy(vault, rename, { from: older.from, source, mode })) ?? 'taken';
+  for (let { etag } = older.target, round = 1; ; round++) {
+    const mode = { ifMatch: etag };
+    const written = await writeCopy(vault, rename, { from: older.from, source, mode });
+    if (written !== undefined) return written;
+    const found = await readFile(vault, older.target.path);
+    if (found === undefined || !isStill(vault, older.target, found) || round === COPY_ROUNDS) return 'taken';
+    etag = found.stored.etag;
+  }
 }
 
 /**
@@ -159,6 +168,11 @@ function copiedFile(
   return {
     from: copy.from,
     source: { key: fileKey(layout, keyring.names, copy.from), etag: copy.source.stored.etag },
-    target: { key: fileKey(layout, keyring.names, to), etag: copy.target },
+    target: {
+      path: to,
+      key: fileKey(layout, keyring.names, to),
+      etag: copy.target,
+      mark: { origin: rename.id },
+    },
   };
 }

@@ -19,13 +19,14 @@ import { orTakeBack, undoPut, type Written } from './undo.ts';
 export async function createFile(vault: OpenVault, path: MemoryPath, content: Uint8Array): Promise<void> {
   const key = fileKey(vault.layout, vault.keyring.names, path);
   if (await findHiddenDirectory(vault, path)) throw clashError('directory_at_path');
+  const created: Uint8Array[] = [];
   const outcome = await confirmedPut(vault, {
     key,
-    seal: () => sealFor(vault, path, content),
+    seal: () => kept(created, sealFor(vault, path, content)),
     mode: 'create',
   });
   if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
-  await refuseClash(vault, { path, key, etag: outcome.etag });
+  await refuseClash(vault, { path, key, etag: outcome.etag, mark: { created } });
 }
 
 /** Creates the file or replaces what is there, always conditionally, so that no write passes another unseen. */
@@ -37,9 +38,13 @@ export async function overwriteFile(vault: OpenVault, path: MemoryPath, content:
       throw clashError('directory_at_path');
     }
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
-    const outcome = await confirmedPut(vault, { key, seal: () => sealFor(vault, path, content), mode });
+    const created: Uint8Array[] = [];
+    const seal = (): Uint8Array => kept(created, sealFor(vault, path, content));
+    const outcome = await confirmedPut(vault, { key, seal, mode });
     if ('conflict' in outcome) return 'again';
-    if (current === undefined) await refuseClash(vault, { path, key, etag: outcome.etag });
+    if (current === undefined) {
+      await refuseClash(vault, { path, key, etag: outcome.etag, mark: { created } });
+    }
     return undefined;
   });
 }
@@ -64,10 +69,13 @@ export function refuseTooLarge(vault: OpenVault, content: Uint8Array): void {
   });
 }
 
-async function refuseClash(
-  vault: OpenVault,
-  written: Written & { readonly path: MemoryPath },
-): Promise<void> {
+/** Every sealing may be the one that landed. */
+function kept(sealings: Uint8Array[], sealed: Uint8Array): Uint8Array {
+  sealings.push(sealed);
+  return sealed;
+}
+
+async function refuseClash(vault: OpenVault, written: Written): Promise<void> {
   const clash = await orTakeBack(vault, written, () => findClash(vault, written.path));
   if (clash === undefined) return;
   if ((await undoPut(vault, written)) === 'built_on') return;

@@ -1,6 +1,5 @@
 import { MemoryError } from '../errors.ts';
 import { ancestorsOf } from '../memory/path.ts';
-import { hasBytesAt } from '../sealing/encoding.ts';
 import { anyFileStays, clashError } from './clashes.ts';
 import type { OpenVault } from './context.ts';
 import {
@@ -16,7 +15,7 @@ import { bothKept, isBothKept, targetExists } from './move-file.ts';
 import { readFile } from './read-file.ts';
 import type { RenamePhase } from './register.ts';
 import type { RenameLease } from './rename-lease.ts';
-import { notTakenBack, undoPut, type Written } from './undo.ts';
+import { hasOrigin, notTakenBack, undoPut, type Written } from './undo.ts';
 
 /** How often the source is listed again for files that were created while it moved. */
 const LATE_ROUNDS = 3;
@@ -121,8 +120,8 @@ async function findCopies(
   const copies: Written[] = [];
   for (const { path, key } of files) {
     const version = await readFile(vault, path);
-    if (version !== undefined && hasBytesAt(version.origin, 0, rename.id)) {
-      copies.push({ key, etag: version.stored.etag });
+    if (version !== undefined && hasOrigin(version, rename.id)) {
+      copies.push({ path, key, etag: version.stored.etag, mark: { origin: rename.id } });
     }
   }
   return copies;

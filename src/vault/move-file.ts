@@ -3,8 +3,7 @@ import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { DeleteFailure, ObjectKey } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
-import { equalBytes } from '../sealing/sodium.ts';
-import { NO_ORIGIN } from '../sealing/wrap.ts';
+import { ORIGIN_BYTES } from '../sealing/wrap.ts';
 import { bindVersion } from './bind-version.ts';
 import { clashError, findClash, findHiddenDirectory } from './clashes.ts';
 import { confirmedPut } from './confirmed-put.ts';
@@ -12,7 +11,7 @@ import type { OpenVault } from './context.ts';
 import { deleteObjects } from './delete-objects.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
 import { untilSettled } from './retry.ts';
-import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
+import { isStill, notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 
 export interface Move {
   readonly from: MemoryPath;
@@ -26,7 +25,9 @@ export interface Move {
  * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
  * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept.
  */
-export async function moveFile(vault: OpenVault, move: Move, source: SealedVersion): Promise<void> {
+export async function moveFile(vault: OpenVault, from: Move, source: SealedVersion): Promise<void> {
+  // Its own mark, for another rename of the same file gives its copy the same content id.
+  const move: MarkedMove = { ...from, id: vault.random(ORIGIN_BYTES) };
   const key = fileKey(vault.layout, vault.keyring.names, move.to);
   if (await findHiddenDirectory(vault, move.to)) throw targetExists();
   const written = await confirmedPut(vault, {
@@ -35,7 +36,7 @@ export async function moveFile(vault: OpenVault, move: Move, source: SealedVersi
     mode: 'create',
   });
   if ('conflict' in written) throw targetExists();
-  const target = { key, etag: written.etag };
+  const target: Written = { path: move.to, key, etag: written.etag, mark: { origin: move.id } };
   const clash = await orTakeBack(vault, target, () => findClash(vault, move.to, ancestorsOf(move.from)));
   if (clash !== undefined && (await undoPut(vault, target)) === 'undone') {
     throw clash === 'file_above' ? clashError(clash) : targetExists();
@@ -43,7 +44,12 @@ export async function moveFile(vault: OpenVault, move: Move, source: SealedVersi
   await removeSource(vault, move, { source, target });
 }
 
-/** A sweep seals a file once in a pass. */
+/** A rename of one file; every copy it makes carries its id as the origin, and a migration of keys keeps that. */
+interface MarkedMove extends Move {
+  readonly id: Uint8Array;
+}
+
+/** A migration writes a file once in a pass. */
 const COPY_ROUNDS = 3;
 
 interface Copied {
@@ -52,7 +58,7 @@ interface Copied {
 }
 
 /** Deletes the source as it was copied; where it has changed, the newer version is copied over ours first. */
-async function removeSource(vault: OpenVault, move: Move, first: Copied): Promise<void> {
+async function removeSource(vault: OpenVault, move: MarkedMove, first: Copied): Promise<void> {
   const key = fileKey(vault.layout, vault.keyring.names, move.from);
   let copied = first;
   try {
@@ -73,7 +79,7 @@ async function removeSource(vault: OpenVault, move: Move, first: Copied): Promis
 }
 
 /** Copies the source, which has changed, over our older copy. Undefined: the source is gone. */
-async function copyNewer(vault: OpenVault, move: Move, copied: Copied): Promise<Copied | undefined> {
+async function copyNewer(vault: OpenVault, move: MarkedMove, copied: Copied): Promise<Copied | undefined> {
   const { key } = copied.target;
   const source = await readFile(vault, move.from);
   if (source === undefined) return undefined;
@@ -83,17 +89,12 @@ async function copyNewer(vault: OpenVault, move: Move, copied: Copied): Promise<
       seal: () => copyFor(vault, move, source),
       mode: { ifMatch: etag },
     });
-    if ('etag' in written) return { source, target: { key, etag: written.etag } };
+    if ('etag' in written) return { source, target: { ...copied.target, etag: written.etag } };
     const found = await readFile(vault, move.to);
-    if (found === undefined || !isSameText(found, copied.source)) break;
+    if (found === undefined || !isStill(vault, copied.target, found)) break;
     etag = found.stored.etag;
   }
   throw bothKept();
-}
-
-/** A sweep of the keys seals files anew, and ours may be among them: whoever edits one gives it another time. */
-function isSameText(found: SealedVersion, copied: SealedVersion): boolean {
-  return found.mtime === copied.mtime && equalBytes(found.content, copied.content);
 }
 
 /** Whether the error already says what became of both places. */
@@ -132,9 +133,9 @@ function refuseUnknown(failure: DeleteFailure): void {
 }
 
 /** The object of `version`, bound to the target path. */
-function copyFor(vault: OpenVault, move: Move, version: SealedVersion): Uint8Array {
+function copyFor(vault: OpenVault, move: MarkedMove, version: SealedVersion): Uint8Array {
   const [from, to] = [logicalName(move.from), logicalName(move.to)];
-  return bindVersion(vault, version, { from, to, origin: NO_ORIGIN });
+  return bindVersion(vault, version, { from, to, origin: move.id });
 }
 
 export function targetExists(): MemoryError {

@@ -2,8 +2,7 @@ import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { DatedMeta } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
-
-import { NO_ORIGIN } from '../sealing/wrap.ts';
+import { ORIGIN_BYTES } from '../sealing/wrap.ts';
 import { bindVersion } from './bind-version.ts';
 import type { Place } from './check-files.ts';
 import { confirmedPut } from './confirmed-put.ts';
@@ -88,8 +87,8 @@ function age({ servedAt, lastModified }: DatedMeta): number {
 
 /**
  * Removes exactly the versions that were seen at the older places, and answers which are gone. Before that the newest
- * one is written anew with the same content: so it is certain to be there, and a renamer that was merely frozen, and
- * finds its source gone when it thaws, cannot take back what it no longer knows.
+ * one is written anew with the same content and a mark of its own: so it is certain to be there, and a renamer that was
+ * merely frozen, and finds its source gone when it thaws, cannot take back what it no longer knows.
  */
 async function removeOlder(
   vault: OpenVault,
@@ -116,6 +115,7 @@ async function writeAnew(vault: OpenVault, { path, key, etag }: Place): Promise<
   const version = await readFile(vault, path);
   if (version === undefined || version.stored.etag !== etag) return false;
   const name = logicalName(path);
-  const seal = (): Uint8Array => bindVersion(vault, version, { from: name, to: name, origin: NO_ORIGIN });
+  const origin = vault.random(ORIGIN_BYTES);
+  const seal = (): Uint8Array => bindVersion(vault, version, { from: name, to: name, origin });
   return 'etag' in (await confirmedPut(vault, { key, seal, mode: { ifMatch: etag } }));
 }

@@ -1,29 +1,75 @@
 import { MemoryError } from '../errors.ts';
+import type { MemoryPath } from '../memory/path.ts';
 import type { ETag, ObjectKey } from '../objects/object-store.ts';
+import { hasBytesAt } from '../sealing/encoding.ts';
+import { logicalName } from '../sealing/logical-name.ts';
+import { open } from '../sealing/sealed-object.ts';
+import { equalBytes } from '../sealing/sodium.ts';
+import { NO_ORIGIN } from '../sealing/wrap.ts';
 import type { OpenVault } from './context.ts';
 import { deleteObjects } from './delete-objects.ts';
+import { readFile, type SealedVersion } from './read-file.ts';
 
 /** A write of ours that can be taken back while nobody has built on it. */
 export interface Written {
+  readonly path: MemoryPath;
   readonly key: ObjectKey;
   readonly etag: ETag;
+  readonly mark: Mark;
 }
 
 /**
- * Takes back a write of ours, and nothing else: a guarded delete of exactly the version that was written. It goes on
- * when the caller gives up, because a write that is left behind would contradict the error the caller gets.
- * `built_on`: somebody has changed the object since, so it stays. `undone` also when it is gone already.
+ * What a write is known by after a migration of keys has bound or sealed it anew: the id of the rename that made it, which
+ * whoever edits the file removes; or what was sealed to create it.
+ */
+export type Mark = { readonly origin: Uint8Array } | { readonly created: readonly Uint8Array[] };
+
+/** A migration writes an object once in a pass. */
+const ROUNDS = 4;
+
+/**
+ * Takes back a write of ours, and nothing else: a guarded delete of exactly the version that was written, or of what a
+ * migration of keys has made of it. It goes on when the caller gives up, because a write that is left behind would
+ * contradict the error the caller gets. `built_on`: somebody has changed the object since, so it stays. `undone` also
+ * when it is gone already.
  *
  * @throws MemoryError `outcome_unknown` when it may still be there.
  */
 export async function undoPut(vault: OpenVault, written: Written): Promise<'undone' | 'built_on'> {
-  const target = { key: written.key, ifMatch: written.etag };
-  const [failure] = await deleteObjects(vault, [target]).catch((cause: unknown) => {
-    throw notTakenBack(cause);
+  const quiet: OpenVault = { ...vault, signal: undefined };
+  try {
+    for (let { etag } = written, round = 1; round <= ROUNDS; round++) {
+      const [failure] = await deleteObjects(quiet, [{ key: written.key, ifMatch: etag }]);
+      if (failure === undefined) return 'undone';
+      if ('error' in failure) throw failure.error;
+      if (failure.conflict === 'missing') return 'undone';
+      const found = await readFile(quiet, written.path);
+      if (found === undefined) return 'undone';
+      if (!isStill(quiet, written, found)) return 'built_on';
+      etag = found.stored.etag;
+    }
+  } catch (error) {
+    throw notTakenBack(error);
+  }
+  throw notTakenBack(undefined);
+}
+
+/** Whether a version is that write still, bound or sealed anew by a migration of keys and otherwise untouched. */
+export function isStill(vault: OpenVault, { mark, path }: Written, version: SealedVersion): boolean {
+  if ('origin' in mark) return hasOrigin(version, mark.origin);
+  // What was moved away and back has the same content, and is nobody's create any more.
+  if (!hasOrigin(version, NO_ORIGIN)) return false;
+  return mark.created.some((object) => {
+    const own = open({ keys: vault.keyring.keys, name: logicalName(path), object });
+    if (equalBytes(version.contentId, own.contentId)) return true;
+    // Whoever edits a file gives it another time.
+    return version.mtime === own.mtime && equalBytes(version.content, own.content);
   });
-  if (failure === undefined) return 'undone';
-  if ('error' in failure) throw notTakenBack(failure.error);
-  return failure.conflict === 'changed' ? 'built_on' : 'undone';
+}
+
+/** Whether the rename of that id has put the version where it is, and nobody has edited it since. */
+export function hasOrigin(version: SealedVersion, id: Uint8Array): boolean {
+  return hasBytesAt(version.origin, 0, id);
 }
 
 /**

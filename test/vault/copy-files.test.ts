@@ -107,7 +107,12 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     await other.append('/memories/from/0', '+');
     const second = await copyAgain(vault, RENAME, first);
     expect(await other.text('/memories/to/0')).toBe('text 0+');
-    expect(await copyAgain(vault, RENAME, first)).toBe('taken');
+    await other.append('/memories/to/0', '!');
+    for (const older of [first, second]) {
+      if (typeof older !== 'object') throw new Error('it was not copied again');
+      expect(await copyAgain(vault, RENAME, older)).toBe('taken');
+    }
+    expect(await other.text('/memories/to/0')).toBe('text 0+!');
     await other.remove('/memories/from/0');
     if (typeof second !== 'object') throw new Error('it was not copied again');
     expect(await copyAgain(vault, RENAME, second)).toBeUndefined();

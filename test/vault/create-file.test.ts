@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { atFirst, countCalls, loseAnswer, noAnswer, type StoreCall } from '../support/intercepted-store.ts';
+import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
 import { at, bytes, describeOnBothKinds } from '../support/test-vault.ts';
 
 describeOnBothKinds('creating a file', (newSite) => {
@@ -106,6 +107,45 @@ describeOnBothKinds('creating a file', (newSite) => {
       call.verb === 'put' ? proceed() : Promise.reject(new MemoryError('unavailable', 'down')),
     );
     await expect(client.create('/memories/a/b', 'text')).rejects.toMatchObject({ code: 'outcome_unknown' });
+  });
+
+  it('leaves no file above or below another when a migration of keys writes it anew meanwhile', async () => {
+    for (const [path, clash, error] of [
+      ['/memories/a', '/memories/a/b', { code: 'is_directory' }],
+      ['/memories/a/b', '/memories/a', { code: 'already_exists', details: { reason: 'below_file' } }],
+    ] as const) {
+      for (const how of MIGRATIONS) {
+        const site = await newSite();
+        const [client, other] = [await site.client(), await site.client()];
+        await other.create(clash, 'there');
+        await site.time.pause(60_000);
+        client.intercept(
+          atFirst('delete', async (proceed) => {
+            await migrateFile(other, path, how);
+            return proceed();
+          }),
+        );
+        await expect(client.create(path, 'new')).rejects.toMatchObject(error);
+        expect(await client.paths()).toEqual([clash]);
+      }
+    }
+  });
+
+  it('leaves a file of the same text that somebody else has moved there', async () => {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    await other.create('/memories/a/b', 'below');
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        // What was created is moved away and back: the same content, and no create that may be taken back any more.
+        await other.remove('/memories/a/b');
+        await other.move('/memories/a', '/memories/c');
+        await other.move('/memories/c', '/memories/a');
+        return proceed();
+      }),
+    );
+    await client.create('/memories/a', 'above');
+    expect(await client.text('/memories/a')).toBe('above');
   });
 
   it('reports success when somebody has built on the file before it could be taken back', async () => {

@@ -8,6 +8,7 @@ import {
   noAnswer,
   type StoreCall,
 } from '../support/intercepted-store.ts';
+import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
 import { at, createSite, describeOnBothKinds, STORE_KINDS, type TestClient } from '../support/test-vault.ts';
 
 const FROM = '/memories/from';
@@ -126,6 +127,51 @@ describeOnBothKinds('renaming a directory', (newSite) => {
       client.intercept(afterListing(2, () => other.create(appearing, 'theirs')));
       await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
       expect(await filesBelow(other)).toEqual([...source(), appearing].sort());
+    }
+  });
+
+  it('takes copies back, too, that a migration of keys has written anew', async () => {
+    for (const how of MIGRATIONS) {
+      const { client, other } = await start();
+      client.intercept(
+        beforeListing(3, async () => {
+          await migrateFile(other, `${TO}/a`, how);
+          await other.create(`${TO}/other`, 'theirs');
+        }),
+      );
+      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
+      expect(await filesBelow(other)).toEqual([...source(), `${TO}/other`].sort());
+    }
+  });
+
+  it('does not bring back a file that was deleted while a migration of keys wrote its copy anew', async () => {
+    for (const how of MIGRATIONS) {
+      const { client, other } = await start();
+      client.intercept(
+        atFirst('delete', async (proceed) => {
+          await migrateFile(other, `${TO}/b/c`, how);
+          await other.remove(`${FROM}/b/c`);
+          return proceed();
+        }),
+      );
+      await client.move(FROM, TO);
+      expect(await filesBelow(other)).toEqual([`${TO}/a`, `${TO}/b/d/.e`]);
+    }
+  });
+
+  it('follows an edit of a source over a copy that a migration of keys has written anew', async () => {
+    for (const how of MIGRATIONS) {
+      const { client, other } = await start();
+      client.intercept(
+        atFirst('delete', async (proceed) => {
+          await other.append(`${FROM}/a`, '!');
+          await migrateFile(other, `${TO}/a`, how);
+          return proceed();
+        }),
+      );
+      await client.move(FROM, TO);
+      expect(await filesBelow(other)).toEqual(source(TO));
+      expect(await other.text(`${TO}/a`)).toBe('a!');
     }
   });
 

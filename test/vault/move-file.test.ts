@@ -12,6 +12,7 @@ import {
   type StoreCall,
   sendTwice,
 } from '../support/intercepted-store.ts';
+import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
 import { at, describeOnBothKinds, type TestClient } from '../support/test-vault.ts';
 
 const FROM = '/memories/from';
@@ -97,6 +98,65 @@ describeOnBothKinds('renaming a file', (newSite) => {
       expect(await client.text(TO)).toBeUndefined();
       expect(await client.text(FROM)).toBeUndefined();
     }
+  });
+
+  it('gives its copy up, too, when a migration of keys has written it anew', async () => {
+    for (const how of MIGRATIONS) {
+      const { client, other } = await start();
+      client.intercept(
+        atFirst('delete', async (proceed) => {
+          await migrateFile(other, TO, how);
+          await other.remove(FROM);
+          return proceed();
+        }),
+      );
+      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'not_found' });
+      expect(await client.paths()).toEqual([]);
+    }
+  });
+
+  it('leaves no file beside a directory of its name when a migration of keys writes its copy anew', async () => {
+    for (const how of MIGRATIONS) {
+      const { client, other } = await start();
+      await other.create(`${TO}/below`, 'there');
+      client.intercept(
+        atFirst('delete', async (proceed) => {
+          await migrateFile(other, TO, how);
+          return proceed();
+        }),
+      );
+      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
+      expect(await client.paths()).toEqual([FROM, `${TO}/below`]);
+    }
+  });
+
+  it('follows an edit of the source over a copy that a migration of keys has written anew', async () => {
+    for (const how of MIGRATIONS) {
+      const { client, other } = await start();
+      client.intercept(
+        atFirst('delete', async (proceed) => {
+          await other.append(FROM, ' and more');
+          await migrateFile(other, TO, how);
+          return proceed();
+        }),
+      );
+      await client.move(FROM, TO);
+      expect(await client.paths()).toEqual([TO]);
+      expect(await client.text(TO)).toBe('text and more');
+    }
+  });
+
+  it('leaves the copy of another rename of the same file, which has the same content', async () => {
+    const { client, other } = await start();
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        await other.remove(TO);
+        await other.move(FROM, TO);
+        return proceed();
+      }),
+    );
+    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'version_conflict' });
+    expect(await client.paths()).toEqual([TO]);
   });
 
   it('keeps both places when both were changed meanwhile', async () => {

@@ -2,8 +2,10 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { fileKey } from '../../src/sealing/object-keys.ts';
 import type { OpenVault } from '../../src/vault/context.ts';
+import { readFile } from '../../src/vault/read-file.ts';
 import { orTakeBack, undoPut, type Written } from '../../src/vault/undo.ts';
 import { noAnswer } from '../support/intercepted-store.ts';
+import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 const PATH = '/memories/a';
@@ -20,9 +22,15 @@ describeOnBothKinds('taking a write back', (newSite) => {
     await client.create(PATH, 'text');
     const vault = await client.open();
     const key = fileKey(vault.layout, vault.keyring.names, at(PATH));
-    const etag = (await vault.store.head(key))?.etag;
-    if (etag === undefined) throw new Error('nothing was written');
-    return { site, client, vault, written: { key, etag } };
+    const first = await readFile(vault, at(PATH));
+    if (first === undefined) throw new Error('nothing was written');
+    const written: Written = {
+      path: at(PATH),
+      key,
+      etag: first.stored.etag,
+      mark: { created: [first.stored.body] },
+    };
+    return { site, client, vault, written };
   }
 
   it('removes exactly the version that was written', async () => {
@@ -30,6 +38,31 @@ describeOnBothKinds('taking a write back', (newSite) => {
     expect(await undoPut(vault, written)).toBe('undone');
     expect(await client.text(PATH)).toBeUndefined();
     expect(await undoPut(vault, written)).toBe('undone');
+  });
+
+  it('removes what a migration of keys has made of it, however often', async () => {
+    for (const how of MIGRATIONS) {
+      const { site, client, vault, written } = await start();
+      const other = await site.client();
+      let left = 3;
+      client.intercept(async (call, proceed) => {
+        if (call.verb === 'delete' && left-- > 0) await migrateFile(other, PATH, how);
+        return proceed();
+      });
+      expect(await undoPut(vault, written)).toBe('undone');
+      expect(await client.text(PATH)).toBeUndefined();
+    }
+  });
+
+  it('does not know the outcome when the file never holds still', async () => {
+    const { site, client, vault, written } = await start();
+    const other = await site.client();
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'delete') await migrateFile(other, PATH, 'bound');
+      return proceed();
+    });
+    await expect(undoPut(vault, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(await client.text(PATH)).toBe('text');
   });
 
   it('leaves what somebody has built on it', async () => {

@@ -1,0 +1,29 @@
+import { logicalName } from '../../src/sealing/logical-name.ts';
+import { fileKey } from '../../src/sealing/object-keys.ts';
+import { rebind, seal } from '../../src/sealing/sealed-object.ts';
+import { confirmedPut } from '../../src/vault/confirmed-put.ts';
+import { readFile } from '../../src/vault/read-file.ts';
+import { at, type TestClient } from './test-vault.ts';
+
+/** The two ways in which a migration of keys writes a file anew: the key alone, or the content too. */
+export const MIGRATIONS = ['bound', 'sealed'] as const;
+
+/** Writes one file anew as a migration of keys does, however young it is. */
+export async function migrateFile(
+  client: TestClient,
+  path: string,
+  how: (typeof MIGRATIONS)[number],
+): Promise<void> {
+  const vault = await client.open();
+  const version = await readFile(vault, at(path));
+  if (version === undefined) throw new Error(`there is nothing at ${path}`);
+  const { keys, content, mtime, origin, stored } = version;
+  const { random } = vault;
+  const name = logicalName(at(path));
+  const write = (): Uint8Array =>
+    how === 'bound'
+      ? rebind({ keys, object: stored.body, from: name, to: name, random })
+      : seal({ keys, name, content, mtime, origin, random });
+  const key = fileKey(vault.layout, vault.keyring.names, at(path));
+  await confirmedPut(vault, { key, seal: write, mode: { ifMatch: stored.etag } });
+}
