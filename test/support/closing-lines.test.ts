@@ -12,11 +12,16 @@ const minio: S3Server = {
   how: 'binary on PATH',
 };
 const summary: RunSummary = { passed: 7, failed: 0, skipped: 1, s3: 3 };
-const located = { servers: [minio], outcome: { notes: [], fails: false }, everyTestWanted: true };
+const located = {
+  servers: [minio],
+  outcome: { notes: [], fails: false },
+  everyTestWanted: true,
+  inCi: false,
+};
 
 describe('closingLines', () => {
   it('ends with the counts alone on a line when nothing of S3 was asked for', () => {
-    const closing = closingLines(summary, { servers: [], outcome: undefined, everyTestWanted: true });
+    const closing = closingLines(summary, { ...located, servers: [], outcome: undefined });
     expect(closing).toEqual({ lines: ['7 passed, 0 failed, 1 skipped'], fails: false });
   });
 
@@ -41,6 +46,18 @@ describe('closingLines', () => {
 
   it('fails a run in which a server was there and no test ran on it', () => {
     expect(closingLines({ ...summary, s3: 0 }, located).fails).toBe(true);
+  });
+
+  it('fails a run of CI in which a test was skipped, and says so', () => {
+    for (const outcome of [undefined, located.outcome]) {
+      const closing = closingLines(summary, { ...located, outcome, inCi: true });
+      expect(closing.lines).toContain('Tests were skipped; with CI=true that is a failure.');
+      expect(closing.lines.at(-1)).toBe('7 passed, 0 failed, 1 skipped');
+      expect(closing.fails).toBe(true);
+      expect(closingLines({ ...summary, skipped: 0 }, { ...located, outcome, inCi: true }).fails).toBe(false);
+      const narrowed = { ...located, outcome, inCi: true, everyTestWanted: false };
+      expect(closingLines(summary, narrowed).fails).toBe(false);
+    }
   });
 
   it('does not expect S3 tests of a run that was narrowed to some titles', () => {

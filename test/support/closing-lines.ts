@@ -35,6 +35,7 @@ export class ClosingLines implements Reporter {
       servers: context?.s3Servers ?? [],
       outcome: context?.s3Outcome,
       everyTestWanted: vitest.config.testNamePattern === undefined && summary.failed === 0,
+      inCi: process.env['CI'] === 'true' || process.env['CI'] === '1',
     });
     if (closing.fails) process.exitCode = 1;
     this.#lines = closing.lines;
@@ -76,13 +77,16 @@ export function closingLines(
     readonly servers: readonly S3Server[];
     readonly outcome: S3Outcome | undefined;
     readonly everyTestWanted: boolean;
+    readonly inCi: boolean;
   },
 ): { readonly lines: readonly string[]; readonly fails: boolean } {
   const counts = `${summary.passed} passed, ${summary.failed} failed, ${summary.skipped} skipped`;
   const { outcome } = s3;
-  if (!outcome) return { lines: [counts], fails: false };
+  const skipsCount = s3.inCi && s3.everyTestWanted && summary.skipped > 0;
+  const skipped = skipsCount ? ['Tests were skipped; with CI=true that is a failure.'] : [];
+  if (!outcome) return { lines: [...skipped, counts], fails: skipsCount };
   if (outcome.notRun !== undefined) {
-    return { lines: [counts, `S3 suites NOT RUN: ${outcome.notRun}`], fails: outcome.fails };
+    return { lines: [counts, `S3 suites NOT RUN: ${outcome.notRun}`], fails: outcome.fails || skipsCount };
   }
   const servers = s3.servers.map(({ name, version, how }) => `${serverTitle(name)} ${version} (${how})`);
   const nothingRan = summary.s3 === 0 && s3.everyTestWanted;
@@ -90,7 +94,8 @@ export function closingLines(
     ...outcome.notes.map((note) => `S3: ${note}`),
     `S3: ${servers.join(', ')}: ${summary.s3} tests ran on S3`,
     ...(nothingRan ? ['S3: a server was there and no test ran on it; that is a failure'] : []),
+    ...skipped,
     counts,
   ];
-  return { lines, fails: outcome.fails || nothingRan };
+  return { lines, fails: outcome.fails || nothingRan || skipsCount };
 }

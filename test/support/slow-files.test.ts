@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { slowFiles } from './slow-files.ts';
+
+it('leaves tests out of the quick run that start processes, be it through other files, and no others', () => {
+  const slow = slowFiles();
+  expect(slow).toContain('test/sqlite-faults.test.ts');
+  expect(slow).toContain('test/cli/exec.test.ts');
+  expect(slow).toContain('test/memory-tool.exec.test.ts');
+  for (const file of ['test/memory-tool.library.test.ts', 'test/vault/move-file.test.ts']) {
+    expect(slow).not.toContain(file);
+  }
+});

@@ -1,0 +1,29 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const PLAYS_LONG: readonly string[] = ['test/simulation/**/*.test.ts', 'test/fuzz/**/*.test.ts'];
+
+/** The test files that `npm run test:quick` leaves out: they play many seeds, or start processes. */
+export function slowFiles(): readonly string[] {
+  const files = globSync('test/**/*.test.ts').filter((file) => !file.endsWith('.s3.test.ts'));
+  const known = new Map<string, boolean>();
+  return [...PLAYS_LONG, ...files.filter((file) => startsProcesses(file, known))];
+}
+
+/** Whether the file, or one that it imports, imports what starts processes. */
+function startsProcesses(file: string, known: Map<string, boolean>): boolean {
+  const answer = known.get(file);
+  if (answer !== undefined) return answer;
+  // Files that import each other: the answer comes from the rest of them.
+  known.set(file, false);
+  if (!existsSync(file)) return false;
+  const source = readFileSync(file, 'utf8');
+  const imported = [...source.matchAll(/^(?:import|export) (?!type )[^;]*?from '([^']+)';/gms)].map(
+    ([, name = '']) => name,
+  );
+  const starts = imported.some((name) =>
+    name.startsWith('.') ? startsProcesses(join(dirname(file), name), known) : name === 'node:child_process',
+  );
+  known.set(file, starts);
+  return starts;
+}
