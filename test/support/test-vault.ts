@@ -42,6 +42,11 @@ export interface ClientOptions {
   readonly maxFileBytes?: number;
   /** Each request takes a random time of up to so many milliseconds both ways. */
   readonly delayMs?: number;
+  /** Of the keyring in the process's cache. */
+  readonly ttlMs?: number;
+  /** The process's own clocks, where they are not the site's. */
+  readonly clock?: () => number;
+  readonly monotonic?: () => number;
 }
 
 /** One process that works on a vault. */
@@ -100,10 +105,13 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     logged.push({ message, fields });
   };
   let around: Around = (_, proceed) => proceed();
-  const { clock, pause, randomBytes: random } = time;
+  const { pause, randomBytes: random } = time;
+  const { clock = time.clock, monotonic = time.clock } = options;
   const slow = options.delayMs === undefined ? base : delayStore(base, time, options.delayMs);
   const dressed =
-    kind === 'guarded' ? slow : guardDeletes(ignoreDeleteConditions(slow), { clock, pause, random });
+    kind === 'guarded'
+      ? slow
+      : guardDeletes(ignoreDeleteConditions(slow), { clock: time.clock, pause, random });
   const record = recordInto(calls);
   const store = interceptStore(dressed, (call, proceed) => record(call, () => around(call, proceed)));
   const keyrings = createKeyringStore({
@@ -111,8 +119,9 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     layout,
     rootKeys: [envRootKey(TEST_ROOT_KEY)],
     nameMode: options.names,
+    ttlMs: options.ttlMs,
     clock,
-    monotonic: clock,
+    monotonic,
     random,
   });
   const context: VaultContext = {
@@ -123,7 +132,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     hidesBelowFiles: false,
     maxFileBytes: options.maxFileBytes ?? 1_048_576,
     clock,
-    monotonic: clock,
+    monotonic,
     sideBySide: 32,
     bytesSideBySide: 33_554_432,
     random,
