@@ -1,5 +1,6 @@
 import type { AwsCredentials, BaseStore } from './base-store.ts';
 import { MemoryError } from './errors.ts';
+import { createRollbackGuards, type RollbackGuard } from './keys/rollback-guard.ts';
 import type { ExpiryOptions, TenantExpiry } from './lifecycle/expire.ts';
 import { listTenants } from './list-tenants.ts';
 import { type MemoryOptions, readSettings } from './memory-options.ts';
@@ -23,7 +24,8 @@ export interface PoolOpenOptions {
 export interface PoolOptions extends Omit<MemoryOptions, 'tenant'> {
   /**
    * How many tenants stay warm, 1–100,000; default 1,000. Of more, those are cooled down that nobody has open, the
-   * least recently used one first: their keys are wiped, and opened again they are as in a new process.
+   * least recently used one first: their keys are wiped, and opened again they are as in a new process. What stays is
+   * which keyring was seen last and which epoch was pinned, of the 100,000 tenants that were opened last.
    */
   readonly maxTenants?: number | undefined;
 }
@@ -60,8 +62,9 @@ interface WarmTenant {
   readonly tenant: TenantId;
   readonly credentials: AwsCredentials | undefined;
   readonly minimumEpoch: number | undefined;
-  /** Outlives credentials: what was seen with the old ones is known with the new ones. */
+  /** Both outlive credentials: what was seen with the old ones is known with the new ones. */
   readonly history: VersionHistory;
+  readonly guard: RollbackGuard;
   readonly parts: Promise<TenantParts>;
   readonly memories: Set<Memory>;
   /** Calls of `open` that still wait for the parts. */
@@ -88,8 +91,7 @@ export function createTenantPool(options: PoolOptions = {}): TenantPool {
   /** The least recently used one first. */
   const warm = new Map<TenantId, WarmTenant>();
   const replaced = new Set<WarmTenant>();
-  /** Of tenants that cooled down. */
-  const pins = new Map<TenantId, number>();
+  const guardOf = createRollbackGuards(MOST_TENANTS);
   let base: Promise<BaseStore> | undefined;
   let closing: Promise<void> | undefined;
 
@@ -102,16 +104,16 @@ export function createTenantPool(options: PoolOptions = {}): TenantPool {
   };
 
   const wire = async (entry: Omit<WarmTenant, 'parts' | 'memories' | 'opening'>): Promise<TenantParts> => {
-    const { tenant, credentials, minimumEpoch, history } = entry;
+    const { credentials } = entry;
     const shared = await openBase();
     const reached = credentials === undefined ? shared : shared.withCredentials(credentials);
-    return wireTenant({ options, settings, base: reached, tenant, credentials, minimumEpoch, history });
+    return wireTenant({ ...entry, options, settings, base: reached });
   };
 
   const warmUp = (tenant: TenantId, { credentials, minimumEpoch: asked }: PoolOpenOptions): WarmTenant => {
     const known = warm.get(tenant);
-    const pinned = known === undefined ? pins.get(tenant) : known.minimumEpoch;
-    const isPinned = asked === undefined || asked <= (pinned ?? 0);
+    const guard = guardOf(tenant, known?.guard);
+    const isPinned = asked === undefined || asked <= guard.minimumEpoch;
     if (known !== undefined && known.credentials === credentials && isPinned) {
       touch(known);
       return known;
@@ -119,8 +121,9 @@ export function createTenantPool(options: PoolOptions = {}): TenantPool {
     const wired = {
       tenant,
       credentials,
-      minimumEpoch: isPinned ? pinned : asked,
+      minimumEpoch: asked ?? known?.minimumEpoch,
       history: known?.history ?? createVersionHistory(),
+      guard,
     };
     const entry: WarmTenant = { ...wired, parts: wire(wired), memories: new Set(), opening: 0 };
     entry.parts.catch(() => {
@@ -141,10 +144,7 @@ export function createTenantPool(options: PoolOptions = {}): TenantPool {
   /** Keeps within `maxTenants` as far as tenants are idle. */
   const coolSurplus = async (): Promise<void> => {
     const surplus = [...warm.values()].filter(isIdle).slice(0, Math.max(0, warm.size - maxTenants));
-    for (const entry of surplus) {
-      warm.delete(entry.tenant);
-      if (entry.minimumEpoch !== undefined) pins.set(entry.tenant, entry.minimumEpoch);
-    }
+    for (const { tenant } of surplus) warm.delete(tenant);
     await Promise.all(surplus.map(coolDown));
   };
 

@@ -71,10 +71,9 @@ const MAX_TTL_MS = 900_000;
 export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmin> {
   const keyring = { ...options.keyring, ttlMs: ADMIN_TTL_MS };
   const { parts, settings, close } = await openTenant({ ...options, keyring });
-  const { context, rootKeys, versions, keyrings } = parts;
+  const { context, rootKeys, versions, keyrings, guard } = parts;
   const { store, layout, clock, random, pause } = context;
-  const { minimumEpoch } = settings.config.keyring;
-  const editor = createKeyringEditor({ store, layout, rootKeys, minimumEpoch, clock, random });
+  const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
 
   async function loadKeyring({ signal }: RequestOptions): Promise<LoadedKeyring> {
     const loaded = await keyrings.load({ signal });
@@ -86,7 +85,7 @@ export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmi
     tenant: layout.tenant,
     keyStatus: async ({ signal } = {}) => {
       await loadSodium();
-      return readKeyStatus({ store, layout, rootKeys, editor, signal });
+      return readKeyStatus({ store, layout, rootKeys, editor, guard, signal });
     },
     rotate: (request) => rotateKey({ editor, clock, random }, request),
     sweep: async (request) => {

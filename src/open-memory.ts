@@ -1,6 +1,7 @@
 import { type AwsCredentials, type BaseStore, shared } from './base-store.ts';
 import { MemoryError } from './errors.ts';
 import { createKeyringStore, type KeyringStore } from './keys/keyring-store.ts';
+import { createRollbackGuard, type RollbackGuard } from './keys/rollback-guard.ts';
 import type { RootKey } from './keys/root-key.ts';
 import { type ExpiryOptions, expireTree, type TenantExpiry } from './lifecycle/expire.ts';
 import { silentLogger } from './logger.ts';
@@ -32,6 +33,8 @@ export interface TenantParts {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringStore;
+  /** What the process knows of the tenant's keyring. */
+  readonly guard: RollbackGuard;
   /** What the verbs stand on. */
   readonly context: VaultContext;
   /** The first wraps, all unwrap. */
@@ -101,8 +104,18 @@ export async function wireTenant(wiring: {
   readonly minimumEpoch?: number | undefined;
   /** What the process knows of the tenant's objects already. */
   readonly history?: VersionHistory | undefined;
+  /** And of its keyring. */
+  readonly guard?: RollbackGuard | undefined;
 }): Promise<TenantParts> {
-  const { options, settings, base, tenant, credentials, minimumEpoch } = wiring;
+  const {
+    options,
+    settings,
+    base,
+    tenant,
+    credentials,
+    minimumEpoch,
+    guard = createRollbackGuard(),
+  } = wiring;
   const { config, rootKeys } = settings;
   await loadSodium();
   const prefix = config.store?.kind === 's3' ? config.store.prefix : '';
@@ -113,6 +126,7 @@ export async function wireTenant(wiring: {
     store,
     layout,
     rootKeys: wrapping,
+    guard,
     ...config.keyring,
     ...(minimumEpoch !== undefined && { minimumEpoch }),
     random: osRandom,
@@ -144,6 +158,7 @@ export async function wireTenant(wiring: {
     store,
     layout,
     keyrings,
+    guard,
     context,
     rootKeys: wrapping,
     versions: base.versions,

@@ -47,7 +47,7 @@ const LAYERS: readonly Group[] = [
     files: /^keys\/kms-/,
     packages: /^@aws-sdk\/client-kms$|^@smithy\/node-http-handler$/,
   },
-  { name: 'keyring', layer: 4, files: /^keys\/keyring/, packages: NODE },
+  { name: 'keyring', layer: 4, files: /^keys\/(keyring|rollback-guard)/, packages: NODE },
   { name: 'vault', layer: 4, files: /^vault\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   { name: 'lifecycle', layer: 5, files: /^lifecycle\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   { name: 'turns', layer: 5, files: /^turns\//, packages: NOTHING },

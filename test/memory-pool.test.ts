@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createMemoryPool, createTenantPool, type MemoryPool } from '../src/memory-pool.ts';
-import type { ListedObject, ObjectStore } from '../src/objects/object-store.ts';
+import {
+  createMemoryPool,
+  createTenantPool,
+  type MemoryPool,
+  type PoolOpenOptions,
+} from '../src/memory-pool.ts';
+import type { ListedObject, ObjectKey, ObjectStore } from '../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../src/objects/sqlite-object-store.ts';
+import { openAdmin } from '../src/open-admin.ts';
 import { openMemory } from '../src/open-memory.ts';
 import type { Memory } from '../src/tool/memory-tool.ts';
 import { type Around, interceptStore, recordInto, type StoreCall } from './support/intercepted-store.ts';
@@ -267,6 +273,65 @@ describe('new credentials of a tenant', () => {
     );
     const results = await Promise.all(opened.map((memory, i) => create(memory, 'x', `/memories/${i}`)));
     expect(results.map(({ isError }) => isError)).toEqual([false, false, false, false]);
+  });
+});
+
+describe('a keyring that is put back', () => {
+  const keyring = 'keyrings/a' as ObjectKey;
+
+  async function storedKeyring(): Promise<Uint8Array> {
+    const found = await store.get(keyring);
+    if (typeof found !== 'object') throw new Error('there is no keyring');
+    return found.body;
+  }
+
+  async function rotate(): Promise<void> {
+    await using admin = await openAdmin({ store, rootKey, tenant: 'a' });
+    expect(await admin.rotate()).toMatchObject({ rotated: true });
+  }
+
+  /** A tenant whose rotation the pool has seen, and whose keyring from before it lies in the store again. */
+  async function rolledBack(from: MemoryPool, options: PoolOpenOptions = {}): Promise<void> {
+    await create(await pool.open('a'), 'x');
+    const before = await storedKeyring();
+    await rotate();
+    const memory = await from.open('a', options);
+    expect(await textOf(memory)).toBe(shown('x'));
+    await memory.close();
+    await store.put(keyring, before, { mode: 'overwrite' });
+  }
+
+  const refused = { isError: true, error: { code: 'integrity' } };
+  const credentials = (name: string) => async () => ({ accessKeyId: name, secretAccessKey: name });
+
+  it('is refused under new credentials, too, and seals nothing', async () => {
+    await using fresh = createMemoryPool({ store, rootKey });
+    await rolledBack(fresh, { credentials: credentials('first') });
+    const memory = await fresh.open('a', { credentials: credentials('second') });
+    expect(await create(memory, 'y', '/memories/new')).toMatchObject(refused);
+    expect(await memory.execute({ command: 'view', path })).toMatchObject(refused);
+    expect(await dataObjects('a')).toHaveLength(1);
+  });
+
+  it('is refused after the tenant has cooled down and was warmed up again', async () => {
+    await using few = createMemoryPool({ store, rootKey, maxTenants: 1 });
+    await rolledBack(few);
+    await (await few.open('b')).close();
+    expect(await create(await few.open('a'), 'y', '/memories/new')).toMatchObject(refused);
+  });
+
+  it('is refused by whoever opens it with a pin that it does not reach', async () => {
+    await using fresh = createMemoryPool({ store, rootKey });
+    await rolledBack(fresh);
+    const memory = await fresh.open('a', { minimumEpoch: 1, credentials: credentials('other') });
+    expect(await memory.execute({ command: 'view', path })).toMatchObject(refused);
+  });
+
+  it('is all that another pool has ever seen', async () => {
+    await using fresh = createMemoryPool({ store, rootKey });
+    await rolledBack(fresh);
+    await using other = createMemoryPool({ store, rootKey });
+    expect(await textOf(await other.open('a'))).toBe(shown('x'));
   });
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MemoryOptions } from '../src/memory-options.ts';
 import { createMemoryPool } from '../src/memory-pool.ts';
-import type { ObjectStore } from '../src/objects/object-store.ts';
+import type { ObjectKey, ObjectStore } from '../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../src/objects/sqlite-object-store.ts';
 import { openAdmin, type TenantAdmin } from '../src/open-admin.ts';
 import { openMemory } from '../src/open-memory.ts';
@@ -179,6 +179,36 @@ describe('the move from an environment root key to KMS', () => {
     expect(new Set(kms.requests.map(({ operation }) => operation))).toEqual(
       new Set(['GenerateDataKey', 'Decrypt']),
     );
+  });
+});
+
+describe('what an admin has seen of the keyring', () => {
+  it('counts for all it does: an older one that is put back is refused by each verb', async () => {
+    await stock();
+    const key = 'keyrings/acme' as ObjectKey;
+    const before = await store.get(key);
+    if (typeof before !== 'object') throw new Error('there is no keyring');
+    for (const see of [
+      (admin: TenantAdmin) => admin.encodeName('/memories/a'),
+      (admin: TenantAdmin) => admin.keyStatus(),
+      (admin: TenantAdmin) => admin.rotate({ ifActive: 1_000 }),
+    ]) {
+      await within((admin) => admin.rotate({ force: true }));
+      await within(async (admin) => {
+        await see(admin);
+        const newest = await store.get(key);
+        await store.put(key, before.body, { mode: 'overwrite' });
+        for (const verb of [
+          admin.keyStatus(),
+          admin.rotate({ force: true }),
+          admin.rewrapRoot({ force: true }),
+        ]) {
+          await expect(verb).rejects.toEqual(refusal('integrity'));
+        }
+        await expect(admin.sweep()).rejects.toEqual(refusal('integrity'));
+        if (typeof newest === 'object') await store.put(key, newest.body, { mode: 'overwrite' });
+      });
+    }
   });
 });
 

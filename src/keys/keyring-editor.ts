@@ -5,9 +5,9 @@ import type { RandomBytes } from '../sealing/random.ts';
 import { loadSodium, wipe } from '../sealing/sodium.ts';
 import { type Keyring, sealKeyring } from './keyring.ts';
 import { parseKeyringHead } from './keyring-head.ts';
-import { sameBytes } from './keyring-history.ts';
 import { forget } from './keyring-life.ts';
 import { createKeyringReader } from './keyring-reader.ts';
+import { type RollbackGuard, sameBytes } from './rollback-guard.ts';
 import type { RootKey } from './root-key.ts';
 
 /** A tenant's keyring with its secrets, as one read found it. Whoever has it wipes it with `forget(record.keyring)`. */
@@ -52,6 +52,8 @@ export interface KeyringEditorOptions {
   readonly layout: Layout;
   /** The first wraps, all unwrap. */
   readonly rootKeys: readonly RootKey[];
+  /** What the process knows of the keyring already; nothing unless given. */
+  readonly guard?: RollbackGuard | undefined;
   readonly minimumEpoch?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -68,7 +70,9 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
   async function read(request: RequestOptions = {}): Promise<KeyringRecord | undefined> {
     const found = await reader.read(request);
     if (found === undefined) return undefined;
-    const { keyring } = await reader.open(found.body, request);
+    const opened = await reader.open(found, request);
+    if (opened === 'overtaken') return read(request);
+    const { keyring } = opened;
     const { etag, lastModified: writtenAt, servedAt } = found;
     const ageMs = Math.max(0, servedAt - writtenAt);
     return { keyring, rootId: parseKeyringHead(found.body).rootId, etag, writtenAt, ageMs };
@@ -113,9 +117,10 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
     if (rootKey === undefined) throw new MemoryError('misconfigured', 'no root key is configured');
     const { tenant } = layout;
     const bytes = await sealKeyring({ keyring, tenant, rootKey, random, signal: request.signal });
+    const known = reader.guard.begin();
     const etag = await put(bytes, before.etag, request);
     if (etag === undefined) return undefined;
-    reader.admit({ keyring, bytes }, {});
+    reader.guard.admit({ keyring, bytes }, known);
     const seen = await store.head(layout.keyring, request).catch(() => undefined);
     const [writtenAt, servedAt] =
       seen?.etag === etag ? [seen.lastModified, seen.servedAt] : [clock(), clock()];

@@ -5,7 +5,13 @@ import type { Layout } from '../sealing/object-keys.ts';
 import { loadSodium } from '../sealing/sodium.ts';
 import { openKeyring } from './keyring.ts';
 import { isShredMarker, MAX_KEYRING_BYTES } from './keyring-head.ts';
-import { type OpenedKeyring, startKeyringHistory } from './keyring-history.ts';
+import { forget } from './keyring-life.ts';
+import {
+  createRollbackGuard,
+  type OpenedKeyring,
+  type RollbackGuard,
+  type SeenKeyring,
+} from './rollback-guard.ts';
 import type { RootKey } from './root-key.ts';
 
 export interface KeyringReaderOptions {
@@ -15,53 +21,69 @@ export interface KeyringReaderOptions {
   readonly rootKeys: readonly RootKey[];
   /** When given, a stored keyring of the other mode is refused. */
   readonly nameMode?: NameMode | undefined;
-  /** A keyring of a lower epoch is refused; 1 by default. */
+  /** What the process knows of the keyring already; nothing unless given. */
+  readonly guard?: RollbackGuard | undefined;
+  /** A keyring of a lower epoch is refused from now on; 1 by default. */
   readonly minimumEpoch?: number | undefined;
+}
+
+/** The keyring's object, and what was known before it was read. */
+export interface FoundKeyring extends StoredObject {
+  readonly before: SeenKeyring;
 }
 
 /** One tenant's keyring object, and what may be made of it after all that was read before. */
 export interface KeyringReader {
-  /** Whether a keyring or a shred marker was read. */
-  readonly started: boolean;
+  readonly guard: RollbackGuard;
   /** The object as it lies in the store. @throws MemoryError `integrity` when it is larger than a keyring can be. */
-  read(request: RequestOptions): Promise<StoredObject | undefined>;
-  /** Opens its bytes with the configured root key that they name. @throws MemoryError as `openKeyring` and `admit`. */
-  open(bytes: Uint8Array, request: RequestOptions): Promise<OpenedKeyring>;
+  read(request: RequestOptions): Promise<FoundKeyring | undefined>;
   /**
-   * Takes an authentic keyring for the newest one.
+   * Opens it with the configured root key that it names. `'overtaken'`: the process has seen a newer one meanwhile,
+   * and it is to be read again. @throws MemoryError as `openKeyring` and `admit`.
+   */
+  open(found: FoundKeyring, request: RequestOptions): Promise<OpenedKeyring | 'overtaken'>;
+  /**
+   * Takes an authentic keyring for the newest one, unless the process has seen a newer one meanwhile.
    *
-   * @throws MemoryError `integrity` when it is older than, or another than, what was read before; `misconfigured`
+   * @throws MemoryError `integrity` when it is older than, or another than, what was known before; `misconfigured`
    * for the other name mode; `aborted`.
    */
-  admit(opened: OpenedKeyring, request: RequestOptions): OpenedKeyring;
+  admit(
+    opened: OpenedKeyring,
+    given: RequestOptions & Pick<FoundKeyring, 'before'>,
+  ): OpenedKeyring | 'overtaken';
 }
 
 export function createKeyringReader(options: KeyringReaderOptions): KeyringReader {
-  const { store, layout, rootKeys, nameMode, minimumEpoch } = options;
+  const { store, layout, rootKeys, nameMode, minimumEpoch = 1 } = options;
+  const { guard = createRollbackGuard() } = options;
   const { tenant, keyring: key } = layout;
-  const history = startKeyringHistory({ minimumEpoch });
+  guard.pin(minimumEpoch);
 
-  function admit(opened: OpenedKeyring, { signal }: RequestOptions): OpenedKeyring {
+  const admit: KeyringReader['admit'] = (opened, { signal, before }) => {
     // What an abandoned load finds late may be older than what a newer one has found: it counts for nothing.
     refuseAborted(signal);
-    history.admit(opened);
+    const verdict = guard.admit(opened, before);
     if (nameMode !== undefined && opened.keyring.nameMode !== nameMode) {
       throw new MemoryError(
         'misconfigured',
         `the tenant's file names are ${opened.keyring.nameMode}; that never changes`,
       );
     }
-    return opened;
-  }
+    if (verdict === 'newest') return opened;
+    forget(opened.keyring);
+    return verdict;
+  };
 
   return {
-    get started() {
-      return history.started;
-    },
+    guard,
     async read(request) {
+      const before = guard.begin();
       try {
         const found = await store.get(key, { ...request, maxBytes: MAX_KEYRING_BYTES });
-        return found === 'not_modified' ? undefined : found;
+        if (typeof found !== 'object') return undefined;
+        if (isShredMarker(found.body)) guard.shredded();
+        return { ...found, before };
       } catch (error) {
         if (!(error instanceof MemoryError) || error.code !== 'limit_exceeded') throw error;
         throw new MemoryError('integrity', 'the keyring object is larger than a keyring can be', {
@@ -69,12 +91,11 @@ export function createKeyringReader(options: KeyringReaderOptions): KeyringReade
         });
       }
     },
-    async open(bytes, request) {
+    async open({ body: bytes, before }, request) {
       await loadSodium();
       refuseAborted(request.signal);
-      if (isShredMarker(bytes)) history.shredded();
       const keyring = await openKeyring({ bytes, tenant, rootKeys, signal: request.signal });
-      return admit({ keyring, bytes }, request);
+      return admit({ keyring, bytes }, { ...request, before });
     },
     admit,
   };

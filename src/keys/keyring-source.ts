@@ -3,8 +3,8 @@ import type { RequestOptions } from '../objects/object-store.ts';
 import type { RandomBytes } from '../sealing/random.ts';
 import { loadSodium } from '../sealing/sodium.ts';
 import { createKeyring, sealKeyring } from './keyring.ts';
-import { type OpenedKeyring, sameBytes } from './keyring-history.ts';
 import { createKeyringReader, type KeyringReaderOptions } from './keyring-reader.ts';
+import { type OpenedKeyring, sameBytes } from './rollback-guard.ts';
 
 export interface KeyringSourceOptions extends KeyringReaderOptions {
   readonly clock: () => number;
@@ -24,9 +24,11 @@ export interface KeyringSource {
 }
 
 const SENDS = 3;
+/** How often somebody else in this process may be faster. */
+const READS = 8;
 
 export function createKeyringSource(options: KeyringSourceOptions): KeyringSource {
-  const { store, layout, rootKeys, nameMode, minimumEpoch = 1, clock, random } = options;
+  const { store, layout, rootKeys, nameMode, clock, random } = options;
   const { tenant, keyring: key } = layout;
   const reader = createKeyringReader(options);
 
@@ -37,17 +39,18 @@ export function createKeyringSource(options: KeyringSourceOptions): KeyringSourc
     return false;
   }
 
-  async function create(signal: AbortSignal): Promise<OpenedKeyring> {
+  async function create(signal: AbortSignal): Promise<OpenedKeyring | 'overtaken'> {
     const rootKey = rootKeys[0];
     if (rootKey === undefined) throw new MemoryError('misconfigured', 'no root key is configured');
     const keyring = createKeyring({ nameMode: nameMode ?? 'encrypted', random, created: clock() });
     const bytes = await sealKeyring({ keyring, tenant, rootKey, random, signal });
-    const own = (): OpenedKeyring => reader.admit({ keyring, bytes }, { signal });
+    const before = reader.guard.begin();
+    const own = (): OpenedKeyring | 'overtaken' => reader.admit({ keyring, bytes }, { signal, before });
     for (let sends = 0; sends < SENDS; sends++) {
       if (await putIfAbsent(bytes, signal)) return own();
       const found = await reader.read({ signal });
       if (found !== undefined) {
-        return sameBytes(found.body, bytes) ? own() : await reader.open(found.body, { signal });
+        return sameBytes(found.body, bytes) ? own() : await reader.open(found, { signal });
       }
     }
     throw new MemoryError('unavailable', 'the keyring could not be confirmed after it was written');
@@ -63,28 +66,41 @@ export function createKeyringSource(options: KeyringSourceOptions): KeyringSourc
     }
   }
 
+  async function find({
+    create: mayCreate,
+    signal,
+  }: Parameters<KeyringSource['fetch']>[0]): Promise<OpenedKeyring | 'overtaken' | undefined> {
+    const { shredded, newest } = reader.guard.begin();
+    const started = shredded || newest !== undefined;
+    const found = await reader.read({ signal });
+    if (found !== undefined) return reader.open(found, { signal });
+    if (started || reader.guard.minimumEpoch > 1) {
+      const known = started ? 'this process has seen it' : 'an epoch is pinned for this tenant';
+      throw new MemoryError(
+        'key_unavailable',
+        `the keyring is gone although ${known}; restore the keyring object from a backup`,
+      );
+    }
+    if (await hasData({ signal })) {
+      // Somebody may have created the keyring and a file since the first look.
+      const late = await reader.read({ signal });
+      if (late !== undefined) return reader.open(late, { signal });
+      throw new MemoryError(
+        'key_unavailable',
+        'the tenant has data but no keyring; restore the keyring object from a backup',
+      );
+    }
+    return mayCreate ? create(signal) : undefined;
+  }
+
   return {
-    async fetch({ create: mayCreate, signal }) {
+    async fetch(request) {
       await loadSodium();
-      const found = await reader.read({ signal });
-      if (found !== undefined) return reader.open(found.body, { signal });
-      if (reader.started || minimumEpoch > 1) {
-        const known = reader.started ? 'this process has seen it' : 'an epoch is pinned for this tenant';
-        throw new MemoryError(
-          'key_unavailable',
-          `the keyring is gone although ${known}; restore the keyring object from a backup`,
-        );
+      for (let reads = 0; reads < READS; reads++) {
+        const found = await find(request);
+        if (found !== 'overtaken') return found;
       }
-      if (await hasData({ signal })) {
-        // Somebody may have created the keyring and a file since the first look.
-        const late = await reader.read({ signal });
-        if (late !== undefined) return reader.open(late.body, { signal });
-        throw new MemoryError(
-          'key_unavailable',
-          'the tenant has data but no keyring; restore the keyring object from a backup',
-        );
-      }
-      return mayCreate ? create(signal) : undefined;
+      throw new MemoryError('unavailable', 'the keyring was changed while it was read, at every attempt');
     },
   };
 }

@@ -1,5 +1,5 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
-import type { ObjectStore, SendBound } from '../objects/object-store.ts';
+import type { ObjectStore, RequestOptions, SendBound } from '../objects/object-store.ts';
 import { osRandom } from '../os-random.ts';
 import type { NameMode } from '../sealing/names.ts';
 import type { Layout } from '../sealing/object-keys.ts';
@@ -7,19 +7,15 @@ import type { RandomBytes } from '../sealing/random.ts';
 import { checkWholeNumber } from '../whole-number.ts';
 import { createAges, type Instant, sealingLimits } from './keyring-age.ts';
 import { type SharedFlight, startFlight } from './keyring-flight.ts';
-import { type OpenedKeyring, sameBytes } from './keyring-history.ts';
 import { bringToLife, forget, type KeyringLife, type LoadedKeyring } from './keyring-life.ts';
 import { createKeySearch, type KeySearch } from './keyring-search.ts';
 import { createKeyringSource } from './keyring-source.ts';
+import { type OpenedKeyring, type RollbackGuard, sameBytes } from './rollback-guard.ts';
 import type { RootKey } from './root-key.ts';
 
 export type { LoadedKeyring } from './keyring-life.ts';
 
-export interface KeyringRequest {
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface LoadRequest extends KeyringRequest {
+export interface LoadRequest extends RequestOptions {
   /** Make the keyring when neither it nor data is there. */
   readonly create?: boolean | undefined;
 }
@@ -36,7 +32,7 @@ export interface KeyringStore {
    */
   load(request?: LoadRequest): Promise<LoadedKeyring | undefined>;
   /** The keyring by a look that begins after this call, past the cache. It then takes the cache's place. */
-  look(request?: KeyringRequest): Promise<LoadedKeyring | undefined>;
+  look(request?: RequestOptions): Promise<LoadedKeyring | undefined>;
   /**
    * For an object that names a key which the keyring lacks: the keyring by a look that began after somebody met an
    * object of that key id. One look for each id is free, up to 256 ids that nobody knows; beyond them there is one
@@ -59,6 +55,8 @@ export interface KeyringStoreOptions {
   readonly nameMode?: NameMode | undefined;
   /** 0–900,000; 300,000 by default. Nothing is sealed with a keyring 5/3 as old, or a minute if that is longer. */
   readonly ttlMs?: number | undefined;
+  /** What the process knows of the keyring already; nothing unless given. */
+  readonly guard?: RollbackGuard | undefined;
   /** A keyring of a lower epoch is refused as `integrity`, and none is created when it is above 1. */
   readonly minimumEpoch?: number | undefined;
   /** Milliseconds since the epoch. */
@@ -196,7 +194,7 @@ export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
     }
   }
 
-  async function look({ signal }: KeyringRequest = {}): Promise<LoadedKeyring | undefined> {
+  async function look({ signal }: RequestOptions = {}): Promise<LoadedKeyring | undefined> {
     refuseClosed();
     const waiting = current();
     const { flight } = waiting?.begun === false ? waiting : start({ create: false });

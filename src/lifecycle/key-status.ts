@@ -3,6 +3,7 @@ import { isShredMarker, parseKeyringHead } from '../keys/keyring-head.ts';
 import { forget } from '../keys/keyring-life.ts';
 import { createKeyringReader } from '../keys/keyring-reader.ts';
 import { MAX_TENANT_KEYS } from '../keys/keyring-secret.ts';
+import type { RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import type { ObjectStore, RequestOptions } from '../objects/object-store.ts';
 import type { NameMode } from '../sealing/names.ts';
@@ -43,6 +44,8 @@ export interface KeyStatusRequest extends RequestOptions {
   readonly layout: Layout;
   readonly rootKeys: readonly RootKey[];
   readonly editor: KeyringEditor;
+  /** The editor's. */
+  readonly guard?: RollbackGuard | undefined;
 }
 
 /**

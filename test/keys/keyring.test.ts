@@ -9,7 +9,7 @@ import {
   sealKeyring,
 } from '../../src/keys/keyring.ts';
 import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
-import { startKeyringHistory } from '../../src/keys/keyring-history.ts';
+import { createRollbackGuard } from '../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import { osRandom as random } from '../../src/os-random.ts';
 import { loadSodium } from '../../src/sealing/sodium.ts';
@@ -231,25 +231,27 @@ describe('rotateKeyring', () => {
   });
 });
 
-describe('KeyringHistory', () => {
+describe('RollbackGuard', () => {
   it.each(format1.sequences)(
     'answers $expect when $first is followed by $then',
     async ({ first, then, expect: outcome }) => {
-      const history = startKeyringHistory();
+      const guard = createRollbackGuard();
+      const started = (): boolean => guard.begin().shredded || guard.begin().newest !== undefined;
       const read = async (id: string): Promise<string> => {
         const bytes = vectorBytes(id);
         const rootKeys = [envRootKey(input('root'))];
-        if (id === 'tombstone') history.shredded();
+        if (id === 'tombstone') guard.shredded();
         try {
-          history.admit({ keyring: await openKeyring({ bytes, tenant: 'acme', rootKeys }), bytes });
+          const keyring = await openKeyring({ bytes, tenant: 'acme', rootKeys });
+          expect(guard.admit({ keyring, bytes }, guard.begin())).toBe('newest');
           return 'ok';
         } catch (error) {
           return error instanceof MemoryError ? error.code : String(error);
         }
       };
-      expect(history.started).toBe(false);
+      expect(started()).toBe(false);
       expect(await read(first)).toBe(first === 'tombstone' ? 'key_unavailable' : 'ok');
-      expect(history.started).toBe(true);
+      expect(started()).toBe(true);
       expect(await read(then)).toBe(outcome);
     },
   );

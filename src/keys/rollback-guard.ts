@@ -1,0 +1,123 @@
+import { MemoryError } from '../errors.ts';
+import { hasBytesAt } from '../sealing/encoding.ts';
+import { equalBytes, hash } from '../sealing/sodium.ts';
+import type { Keyring } from './keyring.ts';
+
+/** A keyring that was opened, with the bytes of its object. */
+export interface OpenedKeyring {
+  readonly keyring: Keyring;
+  readonly bytes: Uint8Array;
+}
+
+/** What was known of a tenant's keyring at one moment. */
+export interface SeenKeyring {
+  readonly newest: Newest | undefined;
+  readonly shredded: boolean;
+}
+
+interface Newest {
+  readonly epoch: number;
+  readonly keyringId: Uint8Array;
+  /** Of the object's bytes. */
+  readonly digest: Uint8Array;
+}
+
+/**
+ * What this process has seen of one tenant's keyring: an older or another one is not taken for news. There is one for
+ * all that reads or writes the keyring of a tenant in a process, whatever credentials it does that with. Less than a
+ * kilobyte, without secrets.
+ */
+export interface RollbackGuard {
+  /** The least epoch that is accepted. */
+  readonly minimumEpoch: number;
+  /** Sets the least epoch that is accepted; of several the highest counts. */
+  pin(epoch: number): void;
+  /** To be asked before a keyring is read or written, and handed to `admit` with what came of it. */
+  begin(): SeenKeyring;
+  shredded(): void;
+  /**
+   * Remembers an authentic keyring as the newest. `'overtaken'`: another read of this process has seen a newer one
+   * meanwhile, so it was the newest when the read began and must not be used.
+   *
+   * @throws MemoryError `integrity` for a lower epoch than pinned, or than seen before the read began, the same epoch
+   * in other bytes, another keyring id, or any keyring after a shred marker. Requires `loadSodium`.
+   */
+  admit(opened: OpenedKeyring, before: SeenKeyring): 'newest' | 'overtaken';
+}
+
+const DIGEST_BYTES = 32;
+
+export function createRollbackGuard(): RollbackGuard {
+  let minimumEpoch = 1;
+  let seen: SeenKeyring = { newest: undefined, shredded: false };
+
+  return {
+    get minimumEpoch() {
+      return minimumEpoch;
+    },
+    pin(epoch) {
+      minimumEpoch = Math.max(minimumEpoch, epoch);
+    },
+    begin: () => seen,
+    shredded() {
+      seen = { ...seen, shredded: true };
+    },
+    admit({ keyring: { epoch, keyringId }, bytes }, before) {
+      const found = { epoch, keyringId, digest: hash(DIGEST_BYTES, keyringId, bytes) };
+      if (epoch < minimumEpoch) {
+        throw new MemoryError(
+          'integrity',
+          'the keyring is older than the epoch that is pinned for this tenant',
+        );
+      }
+      if (before.shredded || !follows(found, before.newest)) throw rolledBack();
+      if (seen.shredded) return 'overtaken';
+      if (!follows(found, seen.newest)) {
+        const isOlder = seen.newest !== undefined && epoch < seen.newest.epoch;
+        if (isOlder && isSameKeyring(found, seen.newest)) return 'overtaken';
+        throw rolledBack();
+      }
+      seen = { ...seen, newest: found };
+      return 'newest';
+    },
+  };
+}
+
+/**
+ * The guards of many tenants, each the same at every call, whatever becomes of its tenant in between. Of more than
+ * `most` the one that was asked for longest ago is forgotten, unless who asks has kept it.
+ */
+export function createRollbackGuards(most: number): (tenant: string, kept?: RollbackGuard) => RollbackGuard {
+  const guards = new Map<string, RollbackGuard>();
+  return (tenant, kept) => {
+    const guard = kept ?? guards.get(tenant) ?? createRollbackGuard();
+    guards.delete(tenant);
+    guards.set(tenant, guard);
+    const [oldest] = guards.keys();
+    if (guards.size > most && oldest !== undefined) guards.delete(oldest);
+    return guard;
+  };
+}
+
+function follows(found: Newest, newest: Newest | undefined): boolean {
+  if (newest === undefined) return true;
+  if (!isSameKeyring(found, newest)) return false;
+  return (
+    found.epoch > newest.epoch || (found.epoch === newest.epoch && equalBytes(found.digest, newest.digest))
+  );
+}
+
+function isSameKeyring(left: Newest, right: Newest | undefined): boolean {
+  return right !== undefined && equalBytes(left.keyringId, right.keyringId);
+}
+
+function rolledBack(): MemoryError {
+  return new MemoryError(
+    'integrity',
+    'the keyring is older than, or another than, the one this process has seen',
+  );
+}
+
+export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && hasBytesAt(left, 0, right);
+}
