@@ -88,7 +88,7 @@ export interface Workload {
 }
 
 /** Every text that is written holds a token that occurs nowhere else, so that no two writes look alike. */
-export function createWorkload(theme: Theme, chance: Chance): Workload {
+export function createWorkload(theme: Omit<Theme, 'name'>, chance: Chance): Workload {
   let tokens = 0;
   const token = (): string => `t${++tokens}.`;
   const old = (): string => `t${chance.between(Math.max(1, tokens - 5), Math.max(1, tokens))}.`;

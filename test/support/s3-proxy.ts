@@ -30,8 +30,10 @@ export interface S3Proxy extends AsyncDisposable {
   readonly endpoint: string;
   /** Every request so far, in order; emptied by `length = 0`. */
   readonly requests: ProxiedRequest[];
-  /** Decides about each request from now on. */
-  react(judge: (request: ProxiedRequest) => Reaction): void;
+  /** Decides about each request from now on; the server sees a request when that is decided. */
+  react(judge: (request: ProxiedRequest) => Reaction | Promise<Reaction>): void;
+  /** Resolves once every request that has come so far was answered, lost or given up. */
+  settled(): Promise<void>;
   /** Changes the request's headers before the server sees them. */
   editRequestHeaders(
     edit: (headers: OutgoingHttpHeaders, request: ProxiedRequest) => OutgoingHttpHeaders,
@@ -43,7 +45,7 @@ export interface S3Proxy extends AsyncDisposable {
 /** A proxy on the loopback address before an S3 server. Signatures stay valid: the Host header is passed on. */
 export async function startS3Proxy(target: string): Promise<S3Proxy> {
   const requests: ProxiedRequest[] = [];
-  let judge: (request: ProxiedRequest) => Reaction = () => 'forward';
+  let judge: (request: ProxiedRequest) => Reaction | Promise<Reaction> = () => 'forward';
   let editRequest = (headers: OutgoingHttpHeaders, _: ProxiedRequest): OutgoingHttpHeaders => headers;
   let editAnswer = (headers: OutgoingHttpHeaders): OutgoingHttpHeaders => headers;
 
@@ -51,7 +53,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
     const body = await collect(incoming);
     const { method = '', url = '', headers } = incoming;
     requests.push({ method, url, headers });
-    const reaction = judge({ method, url, headers });
+    const reaction = await judge({ method, url, headers });
     if (reaction === 'hang') return;
     if (reaction === 'lose_request') {
       outgoing.destroy();
@@ -76,8 +78,12 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
     outgoing.end(answer.body);
   };
 
+  const open = new Set<Promise<void>>();
   const server = createServer((incoming, outgoing) => {
-    handle(incoming, outgoing).catch(() => outgoing.destroy());
+    const handled = handle(incoming, outgoing)
+      .catch(() => void outgoing.destroy())
+      .finally(() => open.delete(handled));
+    open.add(handled);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -87,6 +93,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
     react: (next) => {
       judge = next;
     },
+    settled: async () => void (await Promise.all(open)),
     editRequestHeaders: (edit) => {
       editRequest = edit;
     },

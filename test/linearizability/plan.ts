@@ -1,0 +1,71 @@
+import { createChance } from '../simulation/chance.ts';
+import type { Command } from '../simulation/history.ts';
+import { createWorkload, type Theme } from '../simulation/workload.ts';
+
+/** What histories of one kind are about. */
+export interface Kind extends Omit<Theme, 'name'> {
+  readonly name: string;
+  /** Commands of each process. The judge's work grows fast with the steps that overlap. */
+  readonly commands: number;
+}
+
+/** What the processes of one history are asked to do; repeats itself for the same seed. */
+export interface Plan {
+  readonly name: string;
+  /** Every path at which a file may ever be. */
+  readonly paths: readonly string[];
+  readonly directories: readonly string[];
+  /** Carried out one after the other before the processes begin. */
+  readonly initial: readonly Command[];
+  /** One list for each process. */
+  readonly clients: readonly (readonly Command[])[];
+  /** How long a process rests at most before a command, milliseconds. */
+  readonly restMs: number;
+}
+
+export const CLIENTS = 4;
+const NO_DIRECTORIES = { delete_directory: 0, rename_directory: 0 };
+
+export const KINDS: readonly Kind[] = [
+  {
+    name: 'files',
+    paths: ['/memories/a', '/memories/b'],
+    directories: [],
+    commands: 8,
+    weights: { ...NO_DIRECTORIES, view: 5, create: 4, str_replace: 1, insert: 8, delete: 2, rename: 0 },
+  },
+  {
+    name: 'renames',
+    paths: ['/memories/a', '/memories/b', '/memories/c'],
+    directories: [],
+    commands: 5,
+    weights: { ...NO_DIRECTORIES, view: 4, create: 6, str_replace: 1, insert: 6, delete: 1, rename: 7 },
+  },
+  {
+    name: 'clashes',
+    paths: ['/memories/d', '/memories/d/x', '/memories/d/y'],
+    directories: ['/memories/d'],
+    commands: 5,
+    weights: {
+      view: 4,
+      create: 8,
+      str_replace: 0,
+      insert: 2,
+      delete: 2,
+      rename: 0,
+      delete_directory: 3,
+      rename_directory: 0,
+    },
+  },
+];
+
+export function planHistory(seed: string, kind: Kind): Plan {
+  const chance = createChance(seed);
+  const workload = createWorkload(kind, chance);
+  const clients: Command[][] = Array.from({ length: CLIENTS }, () => []);
+  for (let at = 0; at < kind.commands; at++) for (const list of clients) list.push(workload.next());
+  const { paths, directories } = kind;
+  const initial = directories.length > 0 ? workload.initial.slice(0, 1) : workload.initial;
+  const restMs = chance.pick([0, 5, 50]);
+  return { name: seed, paths, directories, initial, clients, restMs };
+}

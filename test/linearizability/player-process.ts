@@ -1,0 +1,43 @@
+import { createInterface } from 'node:readline';
+import { MemoryError } from '../../src/errors.ts';
+import { createMemoryPool } from '../../src/memory-pool.ts';
+import { openAdmin } from '../../src/open-admin.ts';
+import type { Result } from '../simulation/history.ts';
+import type { PlayerAnswer, PlayerRequest } from './player-lines.ts';
+
+// node player-process.ts: carries out the commands and the operator's verbs that come as JSON lines, side by side, on
+// tenants of the store of the environment, and answers each with a line that says when it began and ended.
+
+const pool = createMemoryPool();
+
+async function execute(tenant: string, command: unknown): Promise<Result> {
+  const memory = await pool.open(tenant);
+  const answer = await memory.execute(command);
+  if (!answer.isError) return { ok: true, content: String(answer.content) };
+  const { code, details } = answer.error;
+  const reason = details['reason'];
+  return { ok: false, code, reason: typeof reason === 'string' ? reason : undefined };
+}
+
+/** A new key, and every object brought under it. Whatever fails is the operator's affair: it is told and run again. */
+async function operate(tenant: string): Promise<Result> {
+  await using admin = await openAdmin({ tenant });
+  try {
+    await admin.rotate({ force: true });
+    const { rebound } = await admin.sweep();
+    return { ok: true, content: String(rebound) };
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error;
+    return { ok: false, code: error.code, reason: error.message };
+  }
+}
+
+async function answer({ id, tenant, command }: PlayerRequest): Promise<void> {
+  const call = Number(process.hrtime.bigint());
+  const result = command === 'operate' ? await operate(tenant) : await execute(tenant, command);
+  const line: PlayerAnswer = { id, call, end: Number(process.hrtime.bigint()), result };
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => void answer(JSON.parse(line)));
+process.stdin.on('end', () => process.exit(0));

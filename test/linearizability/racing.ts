@@ -1,0 +1,166 @@
+import type { MemoryError } from '../../src/errors.ts';
+import { silentLogger } from '../../src/logger.ts';
+import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
+import { createCommandOrder } from '../../src/tool/command-order.ts';
+import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';
+import { createVault } from '../../src/vault/vault.ts';
+import { type Chance, createChance } from '../simulation/chance.ts';
+import type { Command, Result } from '../simulation/history.ts';
+import { type Around, interceptStore, noAnswer } from '../support/intercepted-store.ts';
+import { createSite, type StoreKind, type TestSite } from '../support/test-vault.ts';
+import { CLIENTS, type Kind, planHistory } from './plan.ts';
+import { type Played, type Player, type RecordedHistory, recordHistory } from './recording.ts';
+
+/** A deliberate mistake in every process of a history: in how it uses its store, or in how it answers. */
+export interface SeededBug {
+  /** The kind of histories in which it shows soonest. */
+  readonly kind: Kind['name'];
+  readonly storeKind: StoreKind;
+  store?(store: ObjectStore, life: BuggyLife): ObjectStore;
+  run?(run: Run, life: BuggyLife): Run;
+}
+
+export type Run = (command: Command) => Promise<Result>;
+
+/** What a seeded bug may know of its process. */
+export interface BuggyLife {
+  /** The command under way. */
+  command(): Command['command'] | undefined;
+  isFile(key: ObjectKey): boolean;
+  readonly chance: Chance;
+  /** The store without what makes deletes guarded. */
+  readonly base: ObjectStore;
+  pause(ms: number): Promise<void>;
+}
+
+const LONGEST_DELAY_MS = 40;
+
+/**
+ * Records a history of processes that are none: memories with caches of their own over one store, in virtual time, whose
+ * requests and answers are late and get lost, and which die. The same seed gives the same history.
+ */
+export async function recordRace(race: {
+  readonly seed: string;
+  readonly kind: Kind;
+  readonly storeKind: StoreKind;
+  readonly bug?: SeededBug | undefined;
+}): Promise<RecordedHistory> {
+  const { seed, kind, storeKind, bug } = race;
+  const chance = createChance(`race ${seed}`);
+  const site = await createSite(storeKind, chance.between(1, 1_000_000));
+  let instant = 0;
+  const now = (): number => ++instant;
+  const players = await Promise.all(
+    Array.from({ length: CLIENTS }, (_, at) => createRacer({ site, bug, now, chance: chance.fork(`${at}`) })),
+  );
+  const observer = await createRacer({
+    site,
+    bug: undefined,
+    now,
+    chance: chance.fork('observer'),
+    calm: true,
+  });
+  const pause = (ms: number): Promise<void> => site.time.pause(ms);
+  const history = await recordHistory({
+    plan: planHistory(seed, kind),
+    players,
+    observer,
+    chance: chance.fork('rests'),
+    pause,
+    // Whatever is still on its way arrives meanwhile.
+    calm: () => pause(5_000),
+    settled: async () => {
+      await pause(2 * LONGEST_DELAY_MS + 1);
+      return now();
+    },
+    resends: false,
+  });
+  await site.base[Symbol.asyncDispose]();
+  return history;
+}
+
+interface Racer {
+  readonly site: TestSite;
+  readonly bug: SeededBug | undefined;
+  readonly now: () => number;
+  readonly chance: Chance;
+  readonly calm?: boolean;
+}
+
+/** Plays one process after the other: a new one takes the place of one that has died. */
+async function createRacer(racer: Racer): Promise<Player> {
+  const { now, chance, site, calm = false } = racer;
+  let lives = 0;
+  const born = (): Promise<Life> => startLife(racer, chance.fork(`life ${++lives}`), calm);
+  let life = await born();
+  return {
+    async run(_, command): Promise<Played> {
+      if (life.isDead()) {
+        await site.time.pause(chance.fraction() * 100);
+        life = await born();
+      }
+      const call = now();
+      const result = await Promise.race([life.run(command), life.died]);
+      return { call, end: now(), result };
+    },
+  };
+}
+
+interface Life {
+  readonly run: Run;
+  readonly died: Promise<undefined>;
+  isDead(): boolean;
+}
+
+async function startLife({ site, bug }: Racer, chance: Chance, calm: boolean): Promise<Life> {
+  const client = await site.client({ delayMs: LONGEST_DELAY_MS });
+  const { keyring: _, ...context } = await client.open();
+  const death = Promise.withResolvers<undefined>();
+  const lastRequest = chance.happens(0.25) && !calm ? chance.between(1, 25) : Number.POSITIVE_INFINITY;
+  let [requests, dead] = [0, false];
+  const around: Around = async (call, proceed) => {
+    if (dead) return new Promise<never>(() => {});
+    if (++requests > lastRequest) {
+      dead = true;
+      // It dies before its request has left it, or while that is on its way.
+      if (chance.happens(0.5)) void proceed().catch(() => {});
+      death.resolve(undefined);
+      return new Promise<never>(() => {});
+    }
+    const isWrite = call.verb === 'put' || call.verb === 'delete';
+    if (calm || !isWrite || !chance.happens(0.04)) return proceed();
+    if (chance.happens(0.5)) await proceed();
+    throw noAnswer();
+  };
+  let underWay: Command['command'] | undefined;
+  const buggy: BuggyLife = {
+    command: () => underWay,
+    isFile: (key) => key.startsWith(client.layout.data),
+    chance,
+    base: site.base,
+    pause: (ms) => site.time.pause(ms),
+  };
+  const faulty = interceptStore(context.store, around);
+  const store = bug?.store?.(faulty, buggy) ?? faulty;
+  const memory = createMemory({
+    vault: createVault({ ...context, store, logger: silentLogger }),
+    order: createCommandOrder(),
+    profile: 'doc',
+    onExists: 'error',
+    logger: silentLogger,
+    onClose: async () => {},
+  });
+  const run: Run = async (command) => {
+    underWay = command.command;
+    return resultOf(memory, command);
+  };
+  return { run: bug?.run?.(run, buggy) ?? run, died: death.promise, isDead: () => dead };
+}
+
+async function resultOf(memory: Memory, command: Command): Promise<Result> {
+  const answer = await memory.execute(command);
+  if (!answer.isError) return { ok: true, content: String(answer.content) };
+  const { code, details } = answer.error as MemoryError;
+  const reason = details['reason'];
+  return { ok: false, code, reason: typeof reason === 'string' ? reason : undefined };
+}

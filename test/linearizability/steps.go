@@ -1,0 +1,108 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// step is what a command does at one instant. It answers with every state that may follow; with none it is impossible
+// in this state.
+type step struct {
+	label string
+	// The path it is about, where a history is judged path by path.
+	path string
+	take func(*state) []*state
+}
+
+// plan collects the steps of one command.
+type plan struct {
+	command    Command
+	history    History
+	label      string
+	operations []porcupine.Operation
+}
+
+func (p *plan) add(what string, take func(*state) []*state) {
+	p.operations = append(p.operations, porcupine.Operation{
+		ClientId: p.command.Client,
+		Input:    step{label: p.label + ": " + what, path: p.command.Path, take: take},
+		Call:     p.command.Call,
+		Return:   p.command.last(),
+	})
+}
+
+// look is a step that changes nothing.
+func (p *plan) look(what string, holds func(*state) bool) {
+	p.add(what, func(s *state) []*state {
+		if holds(s) {
+			return []*state{s}
+		}
+		return nil
+	})
+}
+
+func (p *plan) present(path string) {
+	p.look(path+" is there", func(s *state) bool { return s.has(path) })
+}
+
+// absent leaves out what is true without looking.
+func (p *plan) absent(path string) {
+	if !p.history.everThere(path, p.command) {
+		return
+	}
+	p.look(path+" is not there", func(s *state) bool { return !s.has(path) })
+}
+
+func (p *plan) everThere(paths []string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool { return !p.history.everThere(path, p.command) })
+}
+
+// change is a single step that changes the tree. Without an answer it may never have been carried out.
+func (p *plan) change(what string, make func(*state) *state) {
+	p.add(what, func(s *state) []*state {
+		var after []*state
+		if !p.command.answered() {
+			after = append(after, s)
+		}
+		if next := make(s); next != nil {
+			after = append(after, next)
+		}
+		return after
+	})
+}
+
+func treeModel() porcupine.Model {
+	model := porcupine.NondeterministicModel{
+		Init: func() []interface{} {
+			return []interface{}{newState(map[string]string{}, map[string]stage{})}
+		},
+		Step: func(before, input, _ interface{}) []interface{} {
+			var after []interface{}
+			for _, next := range input.(step).take(before.(*state)) {
+				after = append(after, next)
+			}
+			return after
+		},
+		Equal: func(one, other interface{}) bool {
+			return one.(*state).hash == other.(*state).hash && one.(*state).key == other.(*state).key
+		},
+		Hash:              func(each interface{}) uint64 { return each.(*state).hash },
+		DescribeOperation: func(input, _ interface{}) string { return input.(step).label },
+		DescribeState:     func(each interface{}) string { return each.(*state).key },
+	}
+	return model.ToModel()
+}
+
+func partitionByPath(operations []porcupine.Operation) [][]porcupine.Operation {
+	byPath := map[string][]porcupine.Operation{}
+	for _, operation := range operations {
+		path := operation.Input.(step).path
+		byPath[path] = append(byPath[path], operation)
+	}
+	var parts [][]porcupine.Operation
+	for _, part := range byPath {
+		parts = append(parts, part)
+	}
+	return parts
+}
