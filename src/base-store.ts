@@ -18,8 +18,6 @@ export interface BaseStore extends AsyncDisposable {
   buryTombstones(prefix: string, request?: RequestOptions): Promise<number>;
   /** The versions that a bucket keeps; undefined for a store that keeps none, or is the caller's own. */
   readonly versions: ObjectVersions | undefined;
-  /** Whether a listing may leave out what lies below an object. True of every server that is not known better. */
-  readonly hidesBelowObjects: boolean;
 }
 
 /** A store that needs nothing before it and knows no credentials. */
@@ -30,7 +28,6 @@ export function shared(store: ObjectStore): BaseStore {
     buryTombstones: async () => 0,
     withCredentials: () => base,
     versions: undefined,
-    hidesBelowObjects: false,
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
   return base;

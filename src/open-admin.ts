@@ -9,11 +9,11 @@ import { type RotateOptions, type Rotation, rotateKey } from './lifecycle/rotate
 import { type ShredOptions, type ShredReport, shredTenant } from './lifecycle/shred.ts';
 import { type SweepOptions, sweepKeys } from './lifecycle/sweep.ts';
 import type { SweepReport } from './lifecycle/sweep-report.ts';
-import { joinPath, MEMORY_ROOT, parseMemoryPath } from './memory/path.ts';
+import { parseMemoryPath } from './memory/path.ts';
 import type { MemoryOptions } from './memory-options.ts';
 import type { RequestOptions } from './objects/object-store.ts';
 import { openTenant } from './open-memory.ts';
-import { fileKey } from './sealing/object-keys.ts';
+import { fileKey, parseFileKey } from './sealing/object-keys.ts';
 import { loadSodium } from './sealing/sodium.ts';
 import type { Verification, VerifyOptions } from './vault/verify.ts';
 import { checkWholeNumber } from './whole-number.ts';
@@ -106,9 +106,7 @@ export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmi
     },
     decodeName: async (key, request = {}) => {
       const { names } = await loadKeyring(request);
-      if (!key.startsWith(layout.data) || key.endsWith('/')) return undefined;
-      const segments = names.decodeRelative([], key.slice(layout.data.length));
-      return segments && joinPath(MEMORY_ROOT, ...segments);
+      return parseFileKey(layout, names, key);
     },
     verify: (request) => parts.verify(request),
     expire: async (request = {}) => {

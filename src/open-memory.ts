@@ -138,7 +138,6 @@ export async function wireTenant(wiring: {
     layout,
     keyrings,
     history: wiring.history ?? createVersionHistory(),
-    hidesBelowFiles: base.hidesBelowObjects,
     maxFileBytes: config.maxFileBytes,
     clock: Date.now,
     monotonic: () => performance.now(),

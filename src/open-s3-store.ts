@@ -40,7 +40,6 @@ function s3BaseStore(options: S3StoreOptions, dispose: () => Promise<void>): Bas
       });
     },
     versions: openS3Versions(options),
-    hidesBelowObjects: custom,
     [Symbol.asyncDispose]: dispose,
   };
 }

@@ -6,7 +6,7 @@ import { openKeyring } from '../src/keys/keyring.ts';
 import { parseKeyringHead } from '../src/keys/keyring-head.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../src/memory/path.ts';
 import { openTenant } from '../src/open-memory.ts';
-import type { LogicalName } from '../src/sealing/logical-name.ts';
+import { type LogicalName, OBJECT_CLASSES } from '../src/sealing/logical-name.ts';
 import { createNames } from '../src/sealing/names.ts';
 import { open } from '../src/sealing/sealed-object.ts';
 import type { SealingKeys } from '../src/sealing/sealing-keys.ts';
@@ -21,7 +21,7 @@ const sets = GOLDEN.flatMap(({ format, stores }) => stores.map((store) => ({ for
 
 /** The file as it was frozen; a change to it is a mistake. */
 const FROZEN: Readonly<Record<string, string>> = {
-  'golden-format-1.json': 'e72bc2c41117875da7e22ff8d4314b64a4bc961068e31e06371efeeeae964a83',
+  'golden-format-1.json': '10618b5bb87258212a54571c8c4322c7b549cce7b7788180ec3c90e15855b66a',
 };
 
 async function openGolden({ objects, tenant, rootKey }: GoldenStore) {
@@ -53,7 +53,11 @@ describe('the golden sets', () => {
         expect(new Set([...all, ...Object.values(records)].map(({ version }) => version))).toEqual(
           new Set([1, 2]),
         );
-        expect(all.some(({ origin }) => !/^0+$/.test(origin))).toBe(true);
+        for (const field of ['origin', 'previous'] as const) {
+          expect(all.some((file) => !/^0+$/.test(file[field]))).toBe(true);
+        }
+        const classes = new Set(Object.keys(records).map((name) => name.split('/')[1]));
+        expect(classes).toEqual(new Set(OBJECT_CLASSES));
         expect(all.some(({ size }) => size === 0)).toBe(true);
       }
     }
@@ -87,12 +91,18 @@ describe.each(sets)('a store of format $format with $names names', ({ store: gol
     expect(Buffer.compare(opened.content, contentOfGolden(file))).toBe(0);
     expect({
       mtime: opened.mtime,
+      bound: String(opened.bound),
+      previous: toHex(opened.previous),
+      writer: toHex(opened.writer),
       origin: toHex(opened.origin),
       contentId: toHex(opened.contentId),
       size: opened.content.length,
       version: keys.find(object.slice(60, 76))?.version,
     }).toEqual({
       mtime: file.mtime,
+      bound: file.bound,
+      previous: file.previous,
+      writer: file.writer,
       origin: file.origin,
       contentId: file.contentId,
       size: file.size,
@@ -100,16 +110,17 @@ describe.each(sets)('a store of format $format with $names names', ({ store: gol
     });
     const segments = path.split('/').slice(2);
     const text = file.key.replace(`tenants/${tenant}/data/`, '');
-    expect(names.encodeSegments(segments)).toBe(text);
-    expect(names.decodeRelative([], text)).toEqual(segments);
+    expect(names.encodeFile(segments)).toBe(text);
+    expect(names.decodeFile([], text)).toEqual(segments);
   });
 
   it('holds its records, and nothing that is not told', async () => {
     const { keys } = await openGolden(golden);
     for (const [name, record] of Object.entries(records)) {
       const object = goldenBytes(objects[`tenants/${tenant}${name}`]);
-      const { content, mtime } = open({ keys, name: name as LogicalName, object });
-      expect([Buffer.from(content).toString('base64'), mtime]).toEqual([record.content, record.mtime]);
+      const { content, mtime, bound } = open({ keys, name: name as LogicalName, object });
+      const read = { content: Buffer.from(content).toString('base64'), mtime, bound: String(bound) };
+      expect({ ...record, ...read }).toEqual(record);
     }
     const told = [
       `keyrings/${tenant}`,

@@ -79,19 +79,24 @@ describe('TenantAdmin', () => {
       for (const path of Object.keys(FILES)) {
         const key = await admin.encodeName(path);
         expect(await store.head(key as never)).toBeDefined();
-        expect(key.endsWith(path.replace('/memories', ''))).toBe(names === 'plain');
+        expect(key.endsWith(`${path.replace('/memories', '')}.sealed`)).toBe(names === 'plain');
         expect(await admin.decodeName(key)).toBe(path);
       }
       const data = 'tenants/acme/data/';
       const foreign = [
         '',
         'tenants/acme/journal/register',
-        'tenants/other/data/a',
+        'tenants/other/data/a.sealed',
         data,
-        `${data}/x`,
-        `${data}a/`,
+        `${data}/x.sealed`,
+        `${data}a`,
+        `${data}a.sealed/`,
+        `${data}a.sealed/b.sealed`,
       ];
-      for (const key of [...foreign, ...(names === 'plain' ? [] : [`${data}a`, `${data}YWJj`])]) {
+      for (const key of [
+        ...foreign,
+        ...(names === 'plain' ? [] : [`${data}a.sealed`, `${data}YWJj.sealed`]),
+      ]) {
         expect(await admin.decodeName(key)).toBeUndefined();
       }
       await expect(admin.encodeName('/elsewhere')).rejects.toEqual(refusal('invalid_path'));

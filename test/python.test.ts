@@ -41,7 +41,7 @@ const FILES: ReadonlyMap<string, Uint8Array> = new Map([
   ['/memories/notes/Größe 日本.md', Buffer.from('text\n')],
   ['/memories/notes/👩\u200d💻', Buffer.from('emoji')],
   ['/memories/%41 & +?#~', Buffer.from('percent')],
-  [`/memories/${'é'.repeat(79)}/${'x'.repeat(15)}/${'x'.repeat(16)}`, Buffer.from('long')],
+  [`/memories/${'é'.repeat(71)}/${'x'.repeat(15)}/${'x'.repeat(16)}`, Buffer.from('long')],
   [`/memories${'/d'.repeat(19)}/deep`, Buffer.from('deep')],
 ]);
 
@@ -65,6 +65,10 @@ const outcome = ({ result: value, code }: PythonAnswer): unknown => code ?? valu
 interface PythonObject {
   readonly content: string;
   readonly mtime: number;
+  /** Decimal. */
+  readonly bound: string;
+  readonly previous: string;
+  readonly writer: string;
   readonly origin: string;
   readonly contentId: string;
 }
@@ -248,6 +252,7 @@ describe.skipIf(missing !== undefined && !inCi)(
         epoch: 64,
         id: b64(keyring.keyringId),
         mode: 1,
+        flags: 0,
         NK: b64(keyring.nameKey),
         keys: keyring.tenantKeys.map(({ version, created, secret }) => [version, created, b64(secret)]),
       });
@@ -289,6 +294,9 @@ describe.skipIf(missing !== undefined && !inCi)(
         valid.map(({ fields }) => ({
           content: b64(contentOf(fields)),
           mtime: Number(fields.mtime),
+          bound: String(fields.bound),
+          previous: b64(input(fields.previous)),
+          writer: b64(input(fields.writer)),
           origin: b64(input(fields.origin)),
           contentId: b64(input(fields.contentId)),
         })),
@@ -358,15 +366,15 @@ describe.skipIf(missing !== undefined && !inCi)(
       const nameKey = input('NK');
       for (const mode of MODES) {
         const names = createNames({ mode, nameKey });
-        const encoded = paths.map((path) => names.encodeSegments(path));
+        const encoded = paths.map((path) => names.encodeFile(path));
         const name = { nameMode: mode, nameKey: b64(nameKey) };
-        const theirs = await ask(paths.map((segments) => ({ action: 'encodeSegments', ...name, segments })));
+        const theirs = await ask(paths.map((segments) => ({ action: 'encodeFile', ...name, segments })));
         expect(theirs.map(outcome)).toEqual(encoded);
         const texts = fc.sample(mutatedTexts(encoded, pieces), 500).map((text) => ({ base: [], text }));
         const all = [...texts, ...foreign];
-        const decoded = await ask(all.map((each) => ({ action: 'decodeRelative', ...name, ...each })));
+        const decoded = await ask(all.map((each) => ({ action: 'decodeFile', ...name, ...each })));
         expect(decoded.map(outcome)).toEqual(
-          all.map(({ base, text }) => names.decodeRelative(base, text) ?? null),
+          all.map(({ base, text }) => names.decodeFile(base, text) ?? null),
         );
       }
     });

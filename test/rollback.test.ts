@@ -260,7 +260,7 @@ describeOnBothKinds('an older version that is put back in its place', (newSite) 
     await using memory = await openMemory(options);
     const execute = memory.execute.bind(memory);
     await execute({ command: 'create', path: PATH, file_text: 'secret old\n' });
-    const key = `tenants/other/data/project/notes.md` as ObjectKey;
+    const key = `tenants/other/data/project/notes.md.sealed` as ObjectKey;
     const kept = await site.base.get(key);
     if (typeof kept !== 'object') throw new Error('there is nothing to keep');
     await execute({ command: 'insert', path: PATH, insert_line: 0, insert_text: 'new' });

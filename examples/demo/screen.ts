@@ -63,12 +63,12 @@ function wrap(line: Line, width: number): readonly Line[] {
     .map((row, i) => ({ ...line, text: ' '.repeat(i === 0 ? indent : indent + hang) + row }));
 }
 
-/** Breaks after a space; a longer piece after a slash; and what is still too long, anywhere. */
+/** Breaks after a space; a longer piece after a slash or before a dot; and what is still too long, anywhere. */
 function breakText(text: string, width: number): readonly string[] {
   const fits = (piece: string) => displayWidth(piece.trimEnd()) <= width;
   const pieces = text
     .split(/(?<= )/)
-    .flatMap((piece) => (fits(piece) ? piece : piece.split(/(?<=\/)/)))
+    .flatMap((piece) => (fits(piece) ? piece : piece.split(/(?<=\/)|(?=\.)/)))
     .flatMap((piece) => (fits(piece) ? piece : graphemes(piece)));
   const lines: string[] = [];
   for (const piece of pieces) {

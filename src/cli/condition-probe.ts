@@ -1,4 +1,3 @@
-import { MemoryError } from '../errors.ts';
 import type { DeleteTarget, ETag, ObjectKey, ObjectStore, WriteResult } from '../objects/object-store.ts';
 
 const RACERS = 16;
@@ -21,8 +20,8 @@ export interface ProbeOptions {
 }
 
 /**
- * Tries on scratch keys what the protocols rest on: conditions of a PUT, alone and raced, conditions of a DELETE,
- * and two kinds of key that servers treat differently. Throws what the store throws.
+ * Tries on scratch keys what the protocols rest on: conditions of a PUT, alone and raced, and of a DELETE.
+ * Throws what the store throws.
  */
 export async function* probeConditions(options: ProbeOptions): AsyncGenerator<Finding> {
   let isClean = false;
@@ -31,7 +30,6 @@ export async function* probeConditions(options: ProbeOptions): AsyncGenerator<Fi
     yield await probeIfMatch(options);
     yield await probeRaces(options);
     yield await probeDelete(options);
-    yield await probeOddKeys(options);
   } finally {
     isClean = await removeScratch(options);
   }
@@ -109,38 +107,6 @@ async function probeDelete(options: ProbeOptions): Promise<Finding> {
     ok: true,
     what: `deletes: an unguarded store, each delete takes one more request to be safe, and one that is cut off midway holds its path back for a minute${hint}`,
   };
-}
-
-/** Nothing depends on these: they tell servers apart when something else looks odd. */
-async function probeOddKeys(options: ProbeOptions): Promise<Finding> {
-  const { store, signal } = options;
-  const file = keyOf(options, 'both');
-  const below = `${file}/below` as ObjectKey;
-  const doubleSlash = keyOf(options, 'slashes//below');
-  const isBothStored = (await isStored(options, file)) && (await isStored(options, below));
-  const isDoubleSlashStored = await isStored(options, doubleSlash);
-  // By name: some servers store such keys and do not list them.
-  const stored = [...(isBothStored ? [below] : []), ...(isDoubleSlashStored ? [doubleSlash] : [])];
-  for (const key of stored) {
-    await store.delete([{ key }], { signal });
-  }
-  const what = [
-    `a key that is also a prefix is ${isBothStored ? 'stored' : 'refused'}`,
-    `a key with // is ${isDoubleSlashStored ? 'stored' : 'refused'}`,
-  ].join(', ');
-  return { ok: true, what: `keys: ${what}; memories need neither` };
-}
-
-async function isStored(options: ProbeOptions, key: ObjectKey): Promise<boolean> {
-  try {
-    await put(options, key, 'create');
-    return (await options.store.head(key, { signal: options.signal })) !== undefined;
-  } catch (error) {
-    if (error instanceof MemoryError && error.code === 'aborted') {
-      throw error;
-    }
-    return false;
-  }
 }
 
 /** Not under the caller's signal: an interrupted probe cleans up too. */

@@ -79,7 +79,6 @@ export function sweepLines(report: SweepReport): readonly string[] {
       : [
           `to do old keys can be retired from ${dateOf(retireAfter)} on — ${SWEEP_AGAIN} then, or use --wait`,
         ]),
-    ...(report.listsBelowFiles ? [] : ['note  what lies below a file is not listed by every such server']),
     `${problems.length === 0 ? 'ok    ' : 'FAIL  '}${counted(objects, 'object')} looked at, ${rebound} brought under the active key, in ${counted(passes, 'pass', 'passes')}`,
   ];
 }

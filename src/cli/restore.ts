@@ -80,10 +80,9 @@ function realPathOf(path: string): string {
 
 /** One line for each finding, then one that sums up. */
 export function linesOf(report: RestoreReport, to: string): readonly string[] {
-  const { files, bytes, findings, listsBelowFiles } = report;
+  const { files, bytes, findings } = report;
   const verdict = findings.length === 0 ? 'all well' : `${counted(findings.length, 'finding')}`;
-  const unseen = listsBelowFiles ? '' : '; what lies below a file is not listed by every such server';
-  const summary = `restored ${counted(files, 'file')}, ${counted(bytes, 'byte')}, to ${to}: ${verdict}${unseen}`;
+  const summary = `restored ${counted(files, 'file')}, ${counted(bytes, 'byte')}, to ${to}: ${verdict}`;
   return [...findings.map(lineOf), `${findings.length === 0 ? 'ok    ' : 'FAIL  '}${summary}`];
 }
 

@@ -31,15 +31,14 @@ export async function runVerify(request: VerifyRequest, invocation: Invocation):
 
 /** One line for each finding, one for the tenant keys in use, then one that sums up. */
 export function linesOf(verification: Verification): readonly string[] {
-  const { files, bytes, findings, keyVersions, listsBelowFiles } = verification;
+  const { files, bytes, findings, keyVersions } = verification;
   const left = findings.filter(isLeft).length;
   const repaired = findings.length - left;
   const verdict = [
     left === 0 ? 'all well' : `${counted(left, 'finding')} left`,
     ...(repaired > 0 ? [`${repaired} repaired`] : []),
   ].join(', ');
-  const unseen = listsBelowFiles ? '' : '; what lies below a file is not listed by every such server';
-  const summary = `${counted(files, 'file')}, ${counted(bytes, 'byte')}: ${verdict}${unseen}`;
+  const summary = `${counted(files, 'file')}, ${counted(bytes, 'byte')}: ${verdict}`;
   const keys = keyVersions.length === 0 ? [] : [`keys  ${keyVersions.map(keyWords).join(', ')}`];
   return [...findings.map(lineOf), ...keys, `${left === 0 ? 'ok    ' : 'FAIL  '}${summary}`];
 }
@@ -48,10 +47,10 @@ function keyWords({ version, objects, active }: KeyVersionCount): string {
   return `version ${version}${active ? ', active' : ''}: ${counted(objects, 'object')}`;
 }
 
-function toJson({ files, bytes, findings, keyVersions, listsBelowFiles }: Verification): string {
+function toJson({ files, bytes, findings, keyVersions }: Verification): string {
   const left = findings.filter(isLeft).length;
   const repaired = findings.length - left;
-  return `${JSON.stringify({ files, bytes, left, repaired, listsBelowFiles, keyVersions, findings })}\n`;
+  return `${JSON.stringify({ files, bytes, left, repaired, keyVersions, findings })}\n`;
 }
 
 const TRY_AGAIN = 'run verify again in a minute';

@@ -11,6 +11,8 @@ export interface KeyringKey extends TenantKey {
 /** What the encrypted part of a keyring holds. */
 export interface KeyringSecret {
   readonly nameMode: NameMode;
+  /** Whether the tenant keeps the versions of its files; for every writer the same. */
+  readonly keepsHistory: boolean;
   /** 32 bytes, never rotated. */
   readonly nameKey: Uint8Array;
   /** 1–64, versions ascending; the last one is active, the others only open. */
@@ -19,6 +21,8 @@ export interface KeyringSecret {
 
 export const MAX_TENANT_KEYS = 64;
 
+/** The one flag that is defined. */
+const KEEPS_HISTORY = 0x01;
 const MAX_VERSION = 2 ** 32 - 1;
 const MODES: readonly NameMode[] = ['plain', 'encrypted'];
 const NAME_KEY = 4;
@@ -29,9 +33,10 @@ const ENTRY_BYTES = 12 + KEY_BYTES;
 export const SMALLEST_SECRET_BYTES: number = KEYS + ENTRY_BYTES;
 
 /** The caller wipes the result. */
-export function encodeKeyringSecret({ nameMode, nameKey, tenantKeys }: KeyringSecret): Uint8Array {
+export function encodeKeyringSecret(secret: KeyringSecret): Uint8Array {
+  const { nameMode, keepsHistory, nameKey, tenantKeys } = secret;
   return concat(
-    Uint8Array.of(MODES.indexOf(nameMode), 0),
+    Uint8Array.of(MODES.indexOf(nameMode), keepsHistory ? KEEPS_HISTORY : 0),
     u16(tenantKeys.length),
     nameKey,
     ...tenantKeys.flatMap(({ version, created, secret }) => [u32(version), u64(created), secret]),
@@ -42,8 +47,13 @@ export function encodeKeyringSecret({ nameMode, nameKey, tenantKeys }: KeyringSe
 export function decodeKeyringSecret(bytes: Uint8Array): KeyringSecret | undefined {
   if (bytes.length < SMALLEST_SECRET_BYTES) return undefined;
   const nameMode = MODES[bytes[0] ?? MODES.length];
+  const flags = bytes[1] ?? 0;
   const count = readU16(bytes, 2);
-  if (nameMode === undefined || bytes[1] !== 0 || bytes.length !== KEYS + count * ENTRY_BYTES)
+  if (
+    nameMode === undefined ||
+    (flags | KEEPS_HISTORY) !== KEEPS_HISTORY ||
+    bytes.length !== KEYS + count * ENTRY_BYTES
+  )
     return undefined;
   const tenantKeys: KeyringKey[] = [];
   for (let offset = KEYS; offset < bytes.length; offset += ENTRY_BYTES) {
@@ -54,7 +64,7 @@ export function decodeKeyringSecret(bytes: Uint8Array): KeyringSecret | undefine
     );
   }
   return isValidKeyList(tenantKeys)
-    ? { nameMode, nameKey: copyOf(bytes, NAME_KEY, KEYS), tenantKeys }
+    ? { nameMode, keepsHistory: flags === KEEPS_HISTORY, nameKey: copyOf(bytes, NAME_KEY, KEYS), tenantKeys }
     : undefined;
 }
 

@@ -40,6 +40,7 @@ export function createKeyring({
     epoch: 1,
     keyringId: random(ID_BYTES),
     nameMode,
+    keepsHistory: false,
     nameKey: random(KEY_BYTES),
     tenantKeys: [keyringKey(1, created, random(KEY_BYTES))],
   };

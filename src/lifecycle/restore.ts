@@ -1,10 +1,11 @@
 import { MemoryError } from '../errors.ts';
 import { MAX_KEYRING_BYTES } from '../keys/keyring-head.ts';
-import { ancestorsOf, joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../memory/path.ts';
+import { ancestorsOf, type MemoryPath, segmentsOf } from '../memory/path.ts';
 import type { ListedObject } from '../objects/object-store.ts';
 import { readOnly } from '../objects/read-only-store.ts';
 import { throwIfAborted } from '../pause.ts';
 import { logicalName } from '../sealing/logical-name.ts';
+import { parseFileKey } from '../sealing/object-keys.ts';
 import type { OpenedObject } from '../sealing/sealed-object.ts';
 import { sealedSize, TOMBSTONE_BYTES } from '../sealing/size.ts';
 import { isTombstone } from '../sealing/tombstone.ts';
@@ -42,8 +43,6 @@ export interface RestoreReport {
   readonly bytes: number;
   /** Ordered by kind and path. */
   readonly findings: readonly RestoreFinding[];
-  /** False: the server may list nothing below a file, so files below files were not all seen. */
-  readonly listsBelowFiles: boolean;
 }
 
 /**
@@ -67,7 +66,7 @@ export async function restoreTree(context: VaultContext, request: RestoreRequest
     const report = await fill(folder, vault);
     throwIfAborted(signal);
     await folder.finish();
-    return { ...report, listsBelowFiles: !context.hidesBelowFiles };
+    return report;
   } catch (error) {
     // What cannot be removed now is removed by the next run; why this one failed matters more.
     await folder.abandon().catch(() => {});
@@ -98,10 +97,7 @@ function noKeyring(): MemoryError {
   );
 }
 
-async function fill(
-  folder: NewFolder,
-  vault: OpenVault,
-): Promise<Pick<RestoreReport, 'files' | 'bytes' | 'findings'>> {
+async function fill(folder: NewFolder, vault: OpenVault): Promise<RestoreReport> {
   const { listed, foreign } = await listFiles(vault);
   const directories = new Set(listed.flatMap(({ path }) => ancestorsOf(path)));
   const findings: RestoreFinding[] = [];
@@ -141,9 +137,9 @@ async function listFiles(
   let foreign = 0;
   for await (const { objects } of pagesBelow(vault, { prefix })) {
     for (const object of objects) {
-      const segments = vault.keyring.names.decodeRelative([], object.key.slice(prefix.length));
-      if (segments === undefined) foreign++;
-      else listed.push({ path: joinPath(MEMORY_ROOT, ...segments), object });
+      const path = parseFileKey(vault.layout, vault.keyring.names, object.key);
+      if (path === undefined) foreign++;
+      else listed.push({ path, object });
     }
   }
   return { listed, foreign };

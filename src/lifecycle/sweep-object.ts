@@ -36,7 +36,7 @@ const RECEIPT_IN_USE_MS = 960_000;
 const CLOCK_SKEW_MS = 900_000;
 
 /**
- * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, content, mtime and origin stay.
+ * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, content, mtime, previous, writer and origin stay.
  * Undefined: nothing is there any more.
  */
 export async function sweepObject(
@@ -79,11 +79,11 @@ async function write(
   { name, object: { key } }: ListedRecord,
   { version, work }: { readonly version: SealedVersion; readonly work: SweepWork },
 ): Promise<ETag | undefined> {
-  const { keys, content, mtime, origin, stored } = version;
-  const { random } = vault;
+  const { keys, content, mtime, bound, previous, writer, origin, stored } = version;
+  const [clock, { random }] = [vault.clock(), vault];
   const sealed = (): Uint8Array => {
     const object = work.reencrypt
-      ? seal({ keys, name, content, mtime, origin, random })
+      ? seal({ keys, name, content, mtime, clock, after: bound, previous, writer, origin, random })
       : bindVersion(vault, version, { from: name, to: name });
     const header = readHeader(object);
     if (header !== undefined) work.sealed.add(toBase64url(header.contentId));

@@ -36,16 +36,14 @@ export interface SweepReport {
    * is blocked: milliseconds since the epoch, by the server's clock.
    */
   readonly retireAfter: number | undefined;
-  /** False: the server may list nothing below a file, so files below files were not all seen. */
-  readonly listsBelowFiles: boolean;
 }
 
 export function reportOf(
   pass: SweepPass,
-  rest: Pick<
-    SweepReport,
-    'passes' | 'rebound' | 'skipped' | 'retired' | 'blocked' | 'retireAfter' | 'listsBelowFiles'
-  > & { readonly active: number; readonly old: readonly number[] },
+  rest: Pick<SweepReport, 'passes' | 'rebound' | 'skipped' | 'retired' | 'blocked' | 'retireAfter'> & {
+    readonly active: number;
+    readonly old: readonly number[];
+  },
 ): SweepReport {
   const { active, old, ...facts } = rest;
   const { objects, busy, problems, left } = pass;
@@ -58,7 +56,7 @@ export function reportOf(
 }
 
 /** Of a tenant that has no keyring, and so nothing to sweep. */
-export const NOTHING_TO_SWEEP: Omit<SweepReport, 'listsBelowFiles'> = {
+export const NOTHING_TO_SWEEP: SweepReport = {
   ...{ passes: 0, objects: 0, rebound: 0, skipped: 0, busy: 0 },
   ...{ problems: [], versions: [], retired: [], blocked: [], retireAfter: undefined },
 };

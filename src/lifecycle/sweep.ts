@@ -39,12 +39,12 @@ const CLOCK_STEP_MS = 1_000;
 export async function sweepKeys(context: VaultContext, options: SweepOptions): Promise<SweepReport> {
   const { editor, wait = false, ttlMs = DEFAULT_TTL_MS, signal, onProgress } = options;
   const sweepOne = createPasses(context, options);
-  const totals = { passes: 0, rebound: 0, skipped: 0, listsBelowFiles: !context.hidesBelowFiles };
+  const totals = { passes: 0, rebound: 0, skipped: 0 };
   const retired: number[] = [];
 
   for (let inARow = 1; ; inARow++) {
     const facts = await readKeyringFacts(editor, { signal });
-    if (facts === undefined) return { ...NOTHING_TO_SWEEP, listsBelowFiles: totals.listsBelowFiles };
+    if (facts === undefined) return NOTHING_TO_SWEEP;
     const pass = await sweepOne(facts, ++totals.passes);
     totals.rebound += pass.rebound;
     totals.skipped += pass.newer;

@@ -84,6 +84,8 @@ export function pathRefusal(details: ErrorDetails, echo: Echo): string {
       return `Path ${path} has ${amountOf(details, 'value')} segments: at most ${amountOf(details, 'max')} are allowed below /memories`;
     case 'key_too_long':
       return `Path ${path} is ${amountOf(details, 'tooMany')} bytes too long: shorten its names or use fewer directories`;
+    case 'directory_suffix':
+      return `Path ${path} has a directory whose name ends in ${details['suffix']}: choose another name for it`;
     default:
       return `Path ${path} is not valid`;
   }

@@ -1,10 +1,11 @@
 import { encodeText } from './text.ts';
 
-export const MAX_SEGMENT_BYTES = 159;
+/** Some servers keep objects as files and cannot replace one whose name is longer than this makes it (docs/format.md). */
+export const MAX_SEGMENT_BYTES = 143;
 
 /**
  * The rule a refused path breaks, as `details.rule` of `invalid_path`. `key_too_long` comes with `tooMany` (bytes)
- * and is found where object keys are made; `segment_too_long` and `too_many_segments` come with `value` and `max`,
+ * and `directory_suffix` with `suffix`: both are found where object keys are made. `segment_too_long` and `too_many_segments` come with `value` and `max`,
  * `forbidden_character` with `character` (such as `U+0000`).
  */
 export type PathRule =
@@ -17,7 +18,8 @@ export type PathRule =
   | 'percent_encoded'
   | 'segment_too_long'
   | 'too_many_segments'
-  | 'key_too_long';
+  | 'key_too_long'
+  | 'directory_suffix';
 
 export interface SegmentProblem {
   readonly rule: PathRule;

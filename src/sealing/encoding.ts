@@ -44,6 +44,13 @@ export function u64(value: number): Uint8Array {
   return concat(u32(Math.floor(value / 2 ** 32)), u32(value % 2 ** 32));
 }
 
+/** A number from 0 to 2^64 − 1 as eight bytes, big-endian. */
+export function bigU64(value: bigint): Uint8Array {
+  const bytes = new Uint8Array(8);
+  viewOf(bytes).setBigUint64(0, value);
+  return bytes;
+}
+
 export function readU16(bytes: Uint8Array, offset: number): number {
   return viewOf(bytes).getUint16(offset);
 }
@@ -54,8 +61,13 @@ export function readU32(bytes: Uint8Array, offset: number): number {
 
 /** Eight bytes, big-endian, when they are at most `max` (a safe integer); otherwise undefined. */
 export function readU64(bytes: Uint8Array, offset: number, max: number): number | undefined {
-  const value = viewOf(bytes).getBigUint64(offset);
+  const value = readBigU64(bytes, offset);
   return value <= BigInt(max) ? Number(value) : undefined;
+}
+
+/** Eight bytes, big-endian. */
+export function readBigU64(bytes: Uint8Array, offset: number): bigint {
+  return viewOf(bytes).getBigUint64(offset);
 }
 
 /** lp(x) of the format: a u32 length, then the bytes. */

@@ -1,7 +1,7 @@
 import { copyOf, hasBytesAt } from './encoding.ts';
 import { equalBytes } from './sodium.ts';
 
-export const HEADER_BYTES = 180;
+export const HEADER_BYTES = 220;
 
 /** Magic, format 1, suite 1, log2 of the chunk size, reserved: bytes 0–11 of every object. */
 export const OBJECT_START: Uint8Array = Uint8Array.of(
@@ -16,7 +16,7 @@ export const OFFSET = {
   keyId: 60,
   nonce: 76,
   wrap: 100,
-  chunks: 180,
+  chunks: 220,
 } as const;
 
 /** What an object says about itself without a key. Nothing here is authenticated. */
@@ -38,7 +38,7 @@ export function readHeader(object: Uint8Array): ObjectHeader | undefined {
   };
 }
 
-/** Whether two objects are one write: their whole 180-byte headers are equal. */
+/** Whether two objects are one write: their whole 220-byte headers are equal. */
 export function sameHeader(left: Uint8Array, right: Uint8Array): boolean {
   if (left.length < HEADER_BYTES || right.length < HEADER_BYTES) return false;
   return equalBytes(left.subarray(0, HEADER_BYTES), right.subarray(0, HEADER_BYTES));

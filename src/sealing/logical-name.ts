@@ -5,7 +5,16 @@ import type { MemoryPath } from '../memory/path.ts';
 export type LogicalName = string & { readonly __brand: 'LogicalName' };
 
 /** The kinds of objects beside the files of the tree. */
-export const OBJECT_CLASSES = ['journal', 'access', 'receipts', 'answers'] as const;
+export const OBJECT_CLASSES = [
+  'journal',
+  'access',
+  'receipts',
+  'answers',
+  'history',
+  'actors',
+  'conversations',
+  'sessions',
+] as const;
 export type ObjectClass = (typeof OBJECT_CLASSES)[number];
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;

@@ -8,16 +8,26 @@ import { deriveKey, hash, KEY_BYTES, wipe } from './sodium.ts';
 /** Whether the segments of file names are encrypted; fixed when the tenant is created. */
 export type NameMode = 'plain' | 'encrypted';
 
+/** What the key of a file ends in. Directories have no suffix, so no file's key stands before a slash in another's. */
+export const FILE_SUFFIX = '.sealed';
+
 /** How one tenant's logical names stand in object keys (docs/format.md, "Names"). */
 export interface Names {
   readonly mode: NameMode;
-  /** The key text of valid segments, joined by `/`; empty for none. */
-  encodeSegments(segments: readonly string[]): string;
   /**
-   * The segments below the directory `base` that the text of a key after that directory's prefix stands for;
-   * undefined when any of them is foreign. `relative` has no slash at either end.
+   * The key text of a file, one for each valid segment, joined by `/`, and the suffix.
+   *
+   * @throws MemoryError `invalid_path` with the rule `directory_suffix` when names are plain and that of a directory
+   * ends like a file's key.
    */
-  decodeRelative(base: readonly string[], relative: string): readonly string[] | undefined;
+  encodeFile(segments: readonly string[]): string;
+  /** The key text of a directory; empty for the root. */
+  encodeDirectory(segments: readonly string[]): string;
+  /**
+   * The segments below the directory `base` of the file whose key has the text `relative` after that directory's
+   * prefix; undefined when the key is foreign.
+   */
+  decodeFile(base: readonly string[], relative: string): readonly string[] | undefined;
   /** 43 characters that stand for `text` in the class `cls`, unguessable without the tenant's name key. */
   keyedHash(cls: string, text: string): string;
   /** Overwrites the keys; every later call throws `reason`, `aborted` unless given. */
@@ -60,13 +70,20 @@ export function createNames({
   };
   return {
     mode,
-    encodeSegments(segments) {
+    encodeFile(segments) {
+      refuseWiped();
+      if (mode === 'plain' && segments.slice(0, -1).some(hasSuffix)) throw directorySuffix();
+      return `${codec.encode(segments)}${FILE_SUFFIX}`;
+    },
+    encodeDirectory(segments) {
       refuseWiped();
       return codec.encode(segments);
     },
-    decodeRelative(base, relative) {
+    decodeFile(base, relative) {
       refuseWiped();
-      return codec.decode(base, relative.split('/'));
+      return hasSuffix(relative)
+        ? codec.decode(base, relative.slice(0, -FILE_SUFFIX.length).split('/'))
+        : undefined;
     },
     keyedHash(cls, text) {
       refuseWiped();
@@ -86,8 +103,21 @@ interface Codec {
 
 const plainCodec: Codec = {
   encode: (segments) => segments.join('/'),
-  decode: (_base, texts) => (texts.every(isValidSegment) ? texts : undefined),
+  decode(base, texts) {
+    const directories = [...base, ...texts.slice(0, -1)];
+    return texts.every(isValidSegment) && !directories.some(hasSuffix) ? texts : undefined;
+  },
 };
+
+function hasSuffix(text: string): boolean {
+  return text.endsWith(FILE_SUFFIX);
+}
+
+function directorySuffix(): MemoryError {
+  return new MemoryError('invalid_path', 'the name of a directory ends like the key of a file', {
+    details: { rule: 'directory_suffix', suffix: FILE_SUFFIX },
+  });
+}
 
 function encryptedCodec(keys: SegmentKeys): Codec {
   const directories = rememberDirectories(keys);

@@ -1,9 +1,9 @@
 import { MemoryError } from '../errors.ts';
-import { isValidSegment, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../memory/path.ts';
+import { isValidSegment, joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../memory/path.ts';
 import type { ObjectKey } from '../objects/object-store.ts';
 import { utf8 } from './encoding.ts';
 import { classLogicalName, isObjectId, OBJECT_CLASSES, type ObjectClass } from './logical-name.ts';
-import type { Names } from './names.ts';
+import { FILE_SUFFIX, type Names } from './names.ts';
 
 /** 1–63 characters of `[a-z0-9-]`, not starting with `-`. Visible in the store. */
 export type TenantId = string & { readonly __brand: 'TenantId' };
@@ -28,9 +28,9 @@ export function keyringPrefix(prefix: string): string {
 }
 
 const TENANT = /^[a-z0-9][a-z0-9-]{0,62}$/;
-/** Keeps 600 bytes of path in four segments, or 20 segments of 15 bytes, within the longest key. */
+/** Keeps four segments of 143 bytes and 20 segments of 15 bytes within the longest key. */
 const MAX_PREFIX_AND_TENANT_BYTES = 66;
-export const MAX_KEY_BYTES = 1_024;
+const MAX_KEY_BYTES = 1_024;
 
 /** @throws MemoryError `misconfigured`. */
 export function parseTenantId(text: string): TenantId {
@@ -73,28 +73,42 @@ export function createLayout({
 /**
  * The key of the file at `path`, which is not the root.
  *
- * @throws MemoryError `invalid_path` with `details.tooMany` when the key exceeds 1,024 bytes by that many.
+ * @throws MemoryError `invalid_path` with `details.tooMany` when the key exceeds 1,024 bytes by that many, or with the
+ * rule `directory_suffix` as `Names.encodeFile`.
  */
 export function fileKey(layout: Layout, names: Names, path: MemoryPath): ObjectKey {
   if (path === MEMORY_ROOT)
     throw new MemoryError('is_directory', 'the root is no file', { details: { reason: 'root' } });
-  const key = `${layout.data}${names.encodeSegments(segmentsOf(path))}`;
-  const tooMany = utf8(key).length - MAX_KEY_BYTES;
-  if (tooMany > 0) {
-    throw new MemoryError('invalid_path', `the object key of the path is ${tooMany} bytes too long`, {
-      details: { rule: 'key_too_long', tooMany },
-    });
-  }
+  const key = `${layout.data}${names.encodeFile(segmentsOf(path))}`;
+  refuseTooLong(key);
   return key as ObjectKey;
 }
 
 /**
  * What the keys of everything below the directory `path` start with; ends in `/`.
  *
- * @throws MemoryError `invalid_path` as `fileKey`.
+ * @throws MemoryError `invalid_path` with `details.tooMany` where a file could not have that path either.
  */
 export function directoryPrefix(layout: Layout, names: Names, path: MemoryPath): string {
-  return path === MEMORY_ROOT ? layout.data : `${fileKey(layout, names, path)}/`;
+  if (path === MEMORY_ROOT) return layout.data;
+  const text = `${layout.data}${names.encodeDirectory(segmentsOf(path))}`;
+  refuseTooLong(`${text}${FILE_SUFFIX}`);
+  return `${text}/`;
+}
+
+/** The path of the file under a key; undefined for a key that no writer of this tenant makes for a file. */
+export function parseFileKey(layout: Layout, names: Names, key: string): MemoryPath | undefined {
+  if (!key.startsWith(layout.data)) return undefined;
+  const segments = names.decodeFile([], key.slice(layout.data.length));
+  return segments && joinPath(MEMORY_ROOT, ...segments);
+}
+
+function refuseTooLong(key: string): void {
+  const tooMany = utf8(key).length - MAX_KEY_BYTES;
+  if (tooMany <= 0) return;
+  throw new MemoryError('invalid_path', `the object key of the path is ${tooMany} bytes too long`, {
+    details: { rule: 'key_too_long', tooMany },
+  });
 }
 
 /** The key of an object beside the tree. @throws MemoryError `misconfigured` for a malformed id. */

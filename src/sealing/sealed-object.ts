@@ -1,4 +1,5 @@
 import { MemoryError } from '../errors.ts';
+import { nextBound } from './bound.ts';
 import { deriveBodyKeys, openChunks, sealChunks } from './chunks.ts';
 import { copyOf } from './encoding.ts';
 import { HEADER_BYTES, OBJECT_START, OFFSET, readHeader } from './header.ts';
@@ -7,14 +8,22 @@ import type { RandomBytes } from './random.ts';
 import type { SealingKeys, TenantKey } from './sealing-keys.ts';
 import { MAX_CONTENT_BYTES, sealedSize } from './size.ts';
 import { equalBytes, KEY_BYTES, NONCE_BYTES, TAG_BYTES, wipe } from './sodium.ts';
-import { ORIGIN_BYTES, openWrap, sealWrap, type Wrapped } from './wrap.ts';
+import { NO_ID, openWrap, sealWrap, type Wrapped } from './wrap.ts';
 
 export interface SealRequest {
   readonly keys: SealingKeys;
   readonly name: LogicalName;
   readonly content: Uint8Array;
-  /** Milliseconds since the epoch, below 2^53. */
+  /** When the content was written, milliseconds since the epoch, below 2^53. */
   readonly mtime: number;
+  /** Milliseconds since the epoch; absent: `mtime`. */
+  readonly clock?: number | undefined;
+  /** The bound of the version that the object replaces, where that was read. */
+  readonly after?: bigint | undefined;
+  /** The contentId of the version whose content is replaced, 16 bytes; absent: zeros. */
+  readonly previous?: Uint8Array | undefined;
+  /** What stands for the actor, 16 bytes; absent: zeros. */
+  readonly writer?: Uint8Array | undefined;
   /** 16 bytes; absent: zeros. */
   readonly origin?: Uint8Array | undefined;
   readonly random: RandomBytes;
@@ -27,10 +36,8 @@ export interface OpenRequest {
   readonly object: Uint8Array;
 }
 
-export interface OpenedObject {
+export interface OpenedObject extends Pick<Wrapped, 'mtime' | 'bound' | 'previous' | 'writer' | 'origin'> {
   readonly content: Uint8Array;
-  readonly mtime: number;
-  readonly origin: Uint8Array;
   readonly contentId: Uint8Array;
 }
 
@@ -41,6 +48,10 @@ export interface RebindRequest {
   readonly to: LogicalName;
   /** 16 bytes; absent: the object's own is kept. */
   readonly origin?: Uint8Array | undefined;
+  /** Milliseconds since the epoch. */
+  readonly clock: number;
+  /** The bound of the version that the copy replaces, where that is not the object itself. */
+  readonly after?: bigint | undefined;
   readonly random: RandomBytes;
 }
 
@@ -50,7 +61,8 @@ export interface RebindRequest {
  *
  * @throws MemoryError `limit_exceeded` above 2^30 − 1 bytes.
  */
-export function seal({ keys, name, content, mtime, origin, random }: SealRequest): Uint8Array {
+export function seal(request: SealRequest): Uint8Array {
+  const { keys, name, content, mtime, random } = request;
   if (content.length > MAX_CONTENT_BYTES) {
     throw new MemoryError('limit_exceeded', 'the content is longer than the format can hold', {
       details: { limit: 'file_bytes', value: content.length, max: MAX_CONTENT_BYTES },
@@ -62,7 +74,15 @@ export function seal({ keys, name, content, mtime, origin, random }: SealRequest
   const dataKey = random(KEY_BYTES);
   const { body, commitment } = deriveBodyKeys(dataKey, keys.keyringId, object);
   object.set(commitment, OFFSET.commitment);
-  const wrapped = { dataKey, length: content.length, mtime, origin: origin ?? new Uint8Array(ORIGIN_BYTES) };
+  const wrapped: Wrapped = {
+    dataKey,
+    length: content.length,
+    mtime,
+    bound: nextBound(request.clock ?? mtime, request.after),
+    previous: request.previous ?? NO_ID,
+    writer: request.writer ?? NO_ID,
+    origin: request.origin ?? NO_ID,
+  };
   bind(object, wrapped, { keys, name, random });
   sealChunks(content, body, object);
   wipe(dataKey, body);
@@ -78,25 +98,26 @@ export function seal({ keys, name, content, mtime, origin, random }: SealRequest
  */
 export function open({ keys, name, object }: OpenRequest): OpenedObject {
   const { wrapped, content } = verify(object, keys, name);
-  wipe(wrapped.dataKey);
-  return {
-    content,
-    mtime: wrapped.mtime,
-    origin: wrapped.origin,
-    contentId: copyOf(object, OFFSET.contentId, OFFSET.commitment),
-  };
+  const { dataKey, mtime, bound, previous, writer, origin } = wrapped;
+  wipe(dataKey);
+  const contentId = copyOf(object, OFFSET.contentId, OFFSET.commitment);
+  return { content, mtime, bound, previous, writer, origin, contentId };
 }
 
 /**
  * The same content under another name, the active key or another origin: a new nonce and wrap around the same data
- * key. contentId, length, mtime and chunks stay. The object is verified under `from` as `open` does.
+ * key. contentId, length, mtime, previous, writer and chunks stay; the bound is later than the object's own. The object
+ * is verified under `from` as `open` does.
  *
  * @throws MemoryError `integrity` as `open`.
  */
-export function rebind({ keys, object, from, to, origin, random }: RebindRequest): Uint8Array {
+export function rebind(request: RebindRequest): Uint8Array {
+  const { keys, object, from, to, clock, after = 0n, random } = request;
   const { wrapped } = verify(object, keys, from);
+  const bound = nextBound(clock, after > wrapped.bound ? after : wrapped.bound);
+  const origin = request.origin ?? wrapped.origin;
   const rebound = copyOf(object);
-  bind(rebound, { ...wrapped, origin: origin ?? wrapped.origin }, { keys, name: to, random });
+  bind(rebound, { ...wrapped, bound, origin }, { keys, name: to, random });
   wipe(wrapped.dataKey);
   return rebound;
 }

@@ -14,14 +14,14 @@ const BLOCK = 16;
 const STREAM_BLOCK = 64;
 const END_OF_NAME = 0x80;
 const SHORTEST_TEXT = 43;
-const LONGEST_TEXT = 235;
+const LONGEST_TEXT = 214;
 const SEG = utf8('seg');
 const DIR = utf8('dir');
 
 /** What stands for the root directory in the names of its children; other directories have `childTweak`. */
 export const ROOT_TWEAK: Uint8Array = new Uint8Array(BLOCK);
 
-/** The text of one segment (1–159 bytes of UTF-8) in the directory of `tweak`: 43–235 characters of base64url. */
+/** The text of one segment (1–143 bytes of UTF-8) in the directory of `tweak`: 43–214 characters of base64url. */
 export function encodeSegment(keys: SegmentKeys, tweak: Uint8Array, segment: string): string {
   return encodePadded(keys, tweak, pad(utf8(segment)));
 }

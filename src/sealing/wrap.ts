@@ -1,18 +1,31 @@
-import { concat, copyOf, domain, lengthPrefixed, readU64, u64, utf8 } from './encoding.ts';
+import { MAX_BOUND } from './bound.ts';
+import {
+  bigU64,
+  concat,
+  copyOf,
+  domain,
+  lengthPrefixed,
+  readBigU64,
+  readU64,
+  u64,
+  utf8,
+} from './encoding.ts';
 import { HEADER_BYTES, OFFSET } from './header.ts';
 import type { LogicalName } from './logical-name.ts';
+import { ID_BYTES } from './sealing-keys.ts';
 import { MAX_CONTENT_BYTES } from './size.ts';
 import { KEY_BYTES, openBox, sealBox } from './sodium.ts';
 
 const WRAP = domain('wrap');
 const LENGTH = KEY_BYTES;
 const MTIME = LENGTH + 8;
-const ORIGIN = MTIME + 8;
+const BOUND = MTIME + 8;
+const PREVIOUS = BOUND + 8;
+const WRITER = PREVIOUS + ID_BYTES;
+const ORIGIN = WRITER + ID_BYTES;
 
-export const ORIGIN_BYTES = 16;
-
-/** The origin of an object that no directory rename copied here. */
-export const NO_ORIGIN: Uint8Array = new Uint8Array(ORIGIN_BYTES);
+/** 16 zeros: no directory rename copied the object here, no version went before it, no actor is known. */
+export const NO_ID: Uint8Array = new Uint8Array(ID_BYTES);
 
 /** What the wrapped part of the header holds. */
 export interface Wrapped {
@@ -22,6 +35,12 @@ export interface Wrapped {
   readonly length: number;
   /** When the content was written, milliseconds since the epoch. */
   readonly mtime: number;
+  /** When the object was bound to its name, as hybrid logical time (`nextBound`). */
+  readonly bound: bigint;
+  /** The contentId of the version whose content this one replaced, or 16 zeros. */
+  readonly previous: Uint8Array;
+  /** Keyed hash of the actor that wrote the content, or 16 zeros. */
+  readonly writer: Uint8Array;
   /** The id of the directory rename that copied this version here, or 16 zeros. */
   readonly origin: Uint8Array;
 }
@@ -33,9 +52,10 @@ export interface WrapBinding {
   readonly name: LogicalName;
 }
 
-/** Writes bytes 100–179 of `object`, bound to its bytes 0–75 and under the nonce at 76. */
+/** Writes bytes 100–219 of `object`, bound to its bytes 0–75 and under the nonce at 76. */
 export function sealWrap(object: Uint8Array, wrapped: Wrapped, binding: WrapBinding): void {
-  const secret = concat(wrapped.dataKey, u64(wrapped.length), u64(wrapped.mtime), wrapped.origin);
+  const { dataKey, length, mtime, bound, previous, writer, origin } = wrapped;
+  const secret = concat(dataKey, u64(length), u64(mtime), bigU64(bound), previous, writer, origin);
   object.set(sealBox(secret, parameters(object, binding)), OFFSET.wrap);
   secret.fill(0);
 }
@@ -46,8 +66,20 @@ export function openWrap(object: Uint8Array, binding: WrapBinding): Wrapped | un
   if (secret === undefined) return undefined;
   const length = readU64(secret, LENGTH, MAX_CONTENT_BYTES);
   const mtime = readU64(secret, MTIME, Number.MAX_SAFE_INTEGER);
-  if (length === undefined || mtime === undefined) return undefined;
-  return { dataKey: secret.subarray(0, KEY_BYTES), length, mtime, origin: copyOf(secret, ORIGIN) };
+  const bound = readBigU64(secret, BOUND);
+  if (length === undefined || mtime === undefined || bound > MAX_BOUND) {
+    secret.fill(0);
+    return undefined;
+  }
+  return {
+    dataKey: secret.subarray(0, KEY_BYTES),
+    length,
+    mtime,
+    bound,
+    previous: copyOf(secret, PREVIOUS, WRITER),
+    writer: copyOf(secret, WRITER, ORIGIN),
+    origin: copyOf(secret, ORIGIN),
+  };
 }
 
 function parameters(

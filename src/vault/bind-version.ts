@@ -9,6 +9,8 @@ export interface Binding {
   readonly to: LogicalName;
   /** 16 bytes; absent: the version's own is kept. */
   readonly origin?: Uint8Array | undefined;
+  /** The bound of the version that is replaced, where that is another one and was read. */
+  readonly after?: bigint | undefined;
 }
 
 /**
@@ -16,15 +18,17 @@ export interface Binding {
  * it was read its data key is out of reach, and the content is sealed anew.
  */
 export function bindVersion(
-  { random }: OpenVault,
+  vault: OpenVault,
   version: SealedVersion,
-  { from, to, origin }: Binding,
+  { from, to, origin, after }: Binding,
 ): Uint8Array {
-  const { keys, stored, content, mtime } = version;
+  const { keys, stored, content, mtime, bound, previous, writer } = version;
+  const binding = { keys, origin: origin ?? version.origin, clock: vault.clock(), random: vault.random };
+  const latest = after !== undefined && after > bound ? after : bound;
   try {
-    return rebind({ keys, object: stored.body, from, to, origin, random });
+    return rebind({ ...binding, object: stored.body, from, to, after: latest });
   } catch (error) {
     if (!(error instanceof MemoryError) || error.details['reason'] !== 'unknown_key') throw error;
-    return seal({ keys, name: to, content, mtime, origin: origin ?? version.origin, random });
+    return seal({ ...binding, name: to, content, mtime, after: latest, previous, writer });
   }
 }

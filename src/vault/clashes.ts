@@ -12,9 +12,8 @@ const LOOK_AGAIN_MS = 100;
 export type Clash = 'directory_at_path' | 'file_above';
 
 /**
- * Whether the file just written at `path` clashes with a directory of its name or with a file above it. One LIST
- * (none where it would show nothing, see `findHiddenDirectory`) and one HEAD for each ancestor, side by side;
- * ancestors in `known` are directories already and are not asked.
+ * Whether the file just written at `path` clashes with a directory of its name or with a file above it. One LIST and
+ * one HEAD for each ancestor, side by side; ancestors in `known` are directories already and are not asked.
  *
  * Of a file and a file below it that are created at once, the upper one gives way: it finds something below and is
  * taken back at once, while the lower one waits up to 3 s for a young file above to go.
@@ -25,20 +24,9 @@ export async function findClash(
   known: readonly MemoryPath[] = [],
 ): Promise<Clash | undefined> {
   const asked = ancestorsOf(path).filter((ancestor) => !known.includes(ancestor));
-  const [below, above] = await Promise.all([
-    vault.hidesBelowFiles ? false : anythingBelow(vault, path),
-    anyFileStays(vault, asked),
-  ]);
+  const [below, above] = await Promise.all([anythingBelow(vault, path), anyFileStays(vault, asked)]);
   if (below) return 'directory_at_path';
   return above ? 'file_above' : undefined;
-}
-
-/**
- * Whether `path` is a directory that a file written there would hide. Servers that list nothing below an object show
- * it only before the PUT: there the LIST goes first, and a directory that comes into being between the two is missed.
- */
-export async function findHiddenDirectory(vault: OpenVault, path: MemoryPath): Promise<boolean> {
-  return vault.hidesBelowFiles && (await anythingBelow(vault, path));
 }
 
 /** Whether a file lies at any of `paths` and does not go within 3 s of its creation. One HEAD each, side by side. */

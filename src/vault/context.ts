@@ -15,8 +15,6 @@ export interface VaultContext extends SideBySideBounds {
   readonly keyrings: KeyringStore;
   /** What is known of the versions of the tenant's objects; one for all that reads and writes them in this process. */
   readonly history: VersionHistory;
-  /** Whether the store may leave out of its listings what lies below an object, as MinIO does. */
-  readonly hidesBelowFiles: boolean;
   /** The largest content that is written or read, in bytes. */
   readonly maxFileBytes: number;
   /** Milliseconds since the epoch. */

@@ -96,9 +96,9 @@ async function copyFile(
       return copiedFile(vault, rename, { from, source, target: earlier.stored.etag });
     }
     if (phase === 'moving') return 'taken';
-    return (
-      (await writeCopy(vault, rename, { from, source, mode: { ifMatch: earlier.stored.etag } })) ?? 'again'
-    );
+    const { bound: after, stored } = earlier;
+    const mode = { ifMatch: stored.etag };
+    return (await writeCopy(vault, rename, { from, source, mode, after })) ?? 'again';
   });
 }
 
@@ -147,12 +147,15 @@ async function writeCopy(
     readonly from: MemoryPath;
     readonly source: SealedVersion;
     readonly mode: ConditionalWrite['mode'];
+    /** The bound of the copy that is replaced, where that was read. */
+    readonly after?: bigint;
   },
 ): Promise<CopiedFile | undefined> {
   const { from, source, mode } = copy;
   const to = rebase(from, rename.from, rename.to);
   const names = { from: logicalName(from), to: logicalName(to) };
-  const seal = (): Uint8Array => bindVersion(vault, source, { ...names, origin: rename.id });
+  const seal = (): Uint8Array =>
+    bindVersion(vault, source, { ...names, origin: rename.id, after: copy.after });
   const key = fileKey(vault.layout, vault.keyring.names, to);
   const outcome = await confirmedPut(vault, { key, seal, mode });
   return 'etag' in outcome ? copiedFile(vault, rename, { from, source, target: outcome.etag }) : undefined;

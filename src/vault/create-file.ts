@@ -2,8 +2,8 @@ import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
-import { seal } from '../sealing/sealed-object.ts';
-import { clashError, findClash, findHiddenDirectory } from './clashes.ts';
+import { type OpenedObject, seal } from '../sealing/sealed-object.ts';
+import { clashError, findClash } from './clashes.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
 import { untilSettled } from './retry.ts';
@@ -18,7 +18,6 @@ import { orTakeBack, undoPut, type Written } from './undo.ts';
  */
 export async function createFile(vault: OpenVault, path: MemoryPath, content: Uint8Array): Promise<void> {
   const key = fileKey(vault.layout, vault.keyring.names, path);
-  if (await findHiddenDirectory(vault, path)) throw clashError('directory_at_path');
   const created: Uint8Array[] = [];
   const outcome = await confirmedPut(vault, {
     key,
@@ -34,9 +33,6 @@ export async function overwriteFile(vault: OpenVault, path: MemoryPath, content:
   const key = fileKey(vault.layout, vault.keyring.names, path);
   await untilSettled(vault, async () => {
     const current = await vault.store.head(key, { signal: vault.signal });
-    if (current === undefined && (await findHiddenDirectory(vault, path))) {
-      throw clashError('directory_at_path');
-    }
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
     const created: Uint8Array[] = [];
     const seal = (): Uint8Array => kept(created, sealFor(vault, path, content));
@@ -49,14 +45,24 @@ export async function overwriteFile(vault: OpenVault, path: MemoryPath, content:
   });
 }
 
-/** Seals `content` anew for `path`; every attempt to write it seals afresh. */
-export function sealFor(vault: OpenVault, path: MemoryPath, content: Uint8Array): Uint8Array {
+/**
+ * Seals `content` anew for `path`; every attempt to write it seals afresh. `replaced` is the version whose content it
+ * replaces, where that was read.
+ */
+export function sealFor(
+  vault: OpenVault,
+  path: MemoryPath,
+  content: Uint8Array,
+  replaced?: Pick<OpenedObject, 'contentId' | 'bound'>,
+): Uint8Array {
   refuseTooLarge(vault, content);
   return seal({
     keys: vault.keyring.keys,
     name: logicalName(path),
     content,
     mtime: vault.clock(),
+    after: replaced?.bound,
+    previous: replaced?.contentId,
     random: vault.random,
   });
 }

@@ -131,7 +131,8 @@ async function editTogether(
     }
     if (changes) {
       const mode = { ifMatch: current.stored.etag };
-      const outcome = await confirmedPut(vault, { key, seal: () => sealFor(vault, path, content), mode });
+      const seal = (): Uint8Array => sealFor(vault, path, content, current);
+      const outcome = await confirmedPut(vault, { key, seal, mode });
       if ('conflict' in outcome && outcome.conflict === 'missing') throw missingFile();
       if ('conflict' in outcome) return 'again';
     }

@@ -3,7 +3,7 @@ import type { ETag, ListedObject, ObjectKey } from '../objects/object-store.ts';
 import { directoryPrefix, fileKey } from '../sealing/object-keys.ts';
 import { contentLength } from '../sealing/size.ts';
 import type { OpenVault } from './context.ts';
-import { listObjects } from './list-objects.ts';
+import { listObjects, pagesBelow } from './list-objects.ts';
 
 /** A file as a listing shows it. Names are decoded, sizes computed; neither is authenticated. */
 export interface ListedEntry {
@@ -51,15 +51,15 @@ export type PathKind =
   | { readonly kind: 'directory'; readonly listing: DirectoryListing };
 
 /**
- * What `path` is, from one sequence of LISTs: the file itself is the first key that starts with its own name, and
- * what lies below a directory follows. A missing path is an empty directory.
+ * What `path` is, from one sequence of LISTs: the keys of a file and of what lies below a directory of its name start
+ * alike, and the file's comes first. A missing path is an empty directory.
  */
 export async function listPath(vault: OpenVault, path: MemoryPath): Promise<PathKind> {
   const key = fileKey(vault.layout, vault.keyring.names, path);
-  const prefix = `${key}/`;
+  const prefix = directoryPrefix(vault.layout, vault.keyring.names, path);
   const files: ListedEntry[] = [];
   let foreign = 0;
-  for await (const page of vault.store.list({ prefix: key, signal: vault.signal })) {
+  for await (const page of pagesBelow(vault, { prefix: prefix.slice(0, -1) })) {
     for (const object of page.objects) {
       if (object.key === key) return { kind: 'file', file: fileEntry(path, object) };
       if (!object.key.startsWith(prefix)) continue;
@@ -82,7 +82,7 @@ function decodeEntry(
   const { directory, prefix, object } = listed;
   const size = contentLength(object.size);
   const base = segmentsOf(directory);
-  const below = vault.keyring.names.decodeRelative(base, object.key.slice(prefix.length));
+  const below = vault.keyring.names.decodeFile(base, object.key.slice(prefix.length));
   if (size === undefined || below === undefined) return undefined;
   return { ...object, path: joinPath(MEMORY_ROOT, ...base, ...below), size };
 }

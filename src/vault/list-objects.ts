@@ -1,6 +1,5 @@
 import pLimit from 'p-limit';
 import type { ListedObject, ListOptions, ListPage } from '../objects/object-store.ts';
-import { MAX_KEY_BYTES } from '../sealing/object-keys.ts';
 import type { OpenVault } from './context.ts';
 
 const PAGE_OBJECTS = 1_000;
@@ -47,10 +46,9 @@ export async function listObjects(vault: OpenVault, request: ListRequest): Promi
   return collector.listing();
 }
 
-/** The pages of a LIST. A prefix as long as a key can be has nothing below it, and servers refuse to be asked. */
-export async function* pagesBelow(vault: OpenVault, request: ListOptions): AsyncGenerator<ListPage, void> {
-  if (new TextEncoder().encode(request.prefix).length >= MAX_KEY_BYTES) return;
-  yield* vault.store.list({ ...request, signal: vault.signal });
+/** The pages of a LIST. */
+export function pagesBelow(vault: OpenVault, request: ListOptions): AsyncIterable<ListPage> {
+  return vault.store.list({ ...request, signal: vault.signal });
 }
 
 async function listParts(

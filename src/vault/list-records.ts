@@ -1,4 +1,4 @@
-import { joinPath, MEMORY_ROOT, type MemoryPath } from '../memory/path.ts';
+import type { MemoryPath } from '../memory/path.ts';
 import type { ListedObject } from '../objects/object-store.ts';
 import {
   classLogicalName,
@@ -6,7 +6,7 @@ import {
   logicalName,
   type ObjectClass,
 } from '../sealing/logical-name.ts';
-import { isScratchKey, parseClassKey } from '../sealing/object-keys.ts';
+import { isScratchKey, parseClassKey, parseFileKey } from '../sealing/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../sealing/size.ts';
 import type { OpenVault } from './context.ts';
 import { pagesBelow } from './list-objects.ts';
@@ -58,9 +58,8 @@ function classify(
   // Seen only where deletes have been declared atomic since: elsewhere the store hides them.
   if (size === TOMBSTONE_BYTES) return servedAt - lastModified > STALE_TOMBSTONE_MS ? 'orphan' : undefined;
   if (key.startsWith(layout.data)) {
-    const segments = keyring.names.decodeRelative([], key.slice(layout.data.length));
-    if (segments === undefined) return 'foreign';
-    const path = joinPath(MEMORY_ROOT, ...segments);
+    const path = parseFileKey(layout, keyring.names, key);
+    if (path === undefined) return 'foreign';
     return { cls: 'data', path, name: logicalName(path), object };
   }
   const parsed = parseClassKey(layout, key);

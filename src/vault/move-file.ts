@@ -3,9 +3,11 @@ import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { DeleteFailure, ObjectKey } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
-import { ORIGIN_BYTES } from '../sealing/wrap.ts';
+
+import { ID_BYTES } from '../sealing/sealing-keys.ts';
+
 import { bindVersion } from './bind-version.ts';
-import { clashError, findClash, findHiddenDirectory } from './clashes.ts';
+import { clashError, findClash } from './clashes.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
 import { deleteObjects } from './delete-objects.ts';
@@ -27,9 +29,8 @@ export interface Move {
  */
 export async function moveFile(vault: OpenVault, from: Move, source: SealedVersion): Promise<void> {
   // Its own mark, for another rename of the same file gives its copy the same content id.
-  const move: MarkedMove = { ...from, id: vault.random(ORIGIN_BYTES) };
+  const move: MarkedMove = { ...from, id: vault.random(ID_BYTES) };
   const key = fileKey(vault.layout, vault.keyring.names, move.to);
-  if (await findHiddenDirectory(vault, move.to)) throw targetExists();
   const written = await confirmedPut(vault, {
     key,
     seal: () => copyFor(vault, move, source),

@@ -3,7 +3,7 @@ import { type MemoryPath, parseMemoryPath } from '../memory/path.ts';
 import type { ETag } from '../objects/object-store.ts';
 import { fromBase64url, toBase64url } from '../sealing/base64.ts';
 import { classLogicalName, type LogicalName } from '../sealing/logical-name.ts';
-import { ORIGIN_BYTES } from '../sealing/wrap.ts';
+import { ID_BYTES } from '../sealing/sealing-keys.ts';
 import type { OpenVault } from './context.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from './sealed-record.ts';
 
@@ -71,7 +71,7 @@ function parseEntry(content: Uint8Array): RenameEntry | undefined {
   if (!isKnown || typeof from !== 'string' || typeof to !== 'string' || typeof owner !== 'string')
     throw unknown();
   const idBytes = typeof id === 'string' ? fromBase64url(id) : undefined;
-  if (idBytes?.length !== ORIGIN_BYTES) throw unknown();
+  if (idBytes?.length !== ID_BYTES) throw unknown();
   return { phase, id: idBytes, from: parsePath(from), to: parsePath(to), owner };
 }
 

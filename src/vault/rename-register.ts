@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import { ORIGIN_BYTES } from '../sealing/wrap.ts';
+import { ID_BYTES } from '../sealing/sealing-keys.ts';
 import type { OpenVault } from './context.ts';
 import { resumeRename } from './move-directory.ts';
 import { isBothKept, type Move } from './move-file.ts';
@@ -62,7 +62,7 @@ export function createRenameRegister(): RenameRegister {
     async begin(vault, move) {
       for (let state = known ?? (await look(vault)); ; state = await look(vault)) {
         const { etag } = await lookUntilIdle(vault, state);
-        const rename = { ...move, id: vault.random(ORIGIN_BYTES) };
+        const rename = { ...move, id: vault.random(ID_BYTES) };
         const lease = await takeLease(vault, { rename, phase: 'copying', base: etag });
         if (lease !== undefined) return remembering(lease);
       }

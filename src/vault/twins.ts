@@ -2,7 +2,9 @@ import { MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { DatedMeta } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
-import { ORIGIN_BYTES } from '../sealing/wrap.ts';
+
+import { ID_BYTES } from '../sealing/sealing-keys.ts';
+
 import { bindVersion } from './bind-version.ts';
 import type { Place } from './check-files.ts';
 import { confirmedPut } from './confirmed-put.ts';
@@ -115,7 +117,7 @@ async function writeAnew(vault: OpenVault, { path, key, etag }: Place): Promise<
   const version = await readFile(vault, path);
   if (version === undefined || version.stored.etag !== etag) return false;
   const name = logicalName(path);
-  const origin = vault.random(ORIGIN_BYTES);
+  const origin = vault.random(ID_BYTES);
   const seal = (): Uint8Array => bindVersion(vault, version, { from: name, to: name, origin });
   return 'etag' in (await confirmedPut(vault, { key, seal, mode: { ifMatch: etag } }));
 }

@@ -5,7 +5,7 @@ import { hasBytesAt } from '../sealing/encoding.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { open } from '../sealing/sealed-object.ts';
 import { equalBytes } from '../sealing/sodium.ts';
-import { NO_ORIGIN } from '../sealing/wrap.ts';
+import { NO_ID } from '../sealing/wrap.ts';
 import type { OpenVault } from './context.ts';
 import { deleteObjects } from './delete-objects.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
@@ -58,7 +58,7 @@ export async function undoPut(vault: OpenVault, written: Written): Promise<'undo
 export function isStill(vault: OpenVault, { mark, path }: Written, version: SealedVersion): boolean {
   if ('origin' in mark) return hasOrigin(version, mark.origin);
   // What was moved away and back has the same content, and is nobody's create any more.
-  if (!hasOrigin(version, NO_ORIGIN)) return false;
+  if (!hasOrigin(version, NO_ID)) return false;
   return mark.created.some((object) => {
     const own = open({ keys: vault.keyring.keys, name: logicalName(path), object });
     if (equalBytes(version.contentId, own.contentId)) return true;

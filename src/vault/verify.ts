@@ -44,8 +44,6 @@ export interface Verification {
   readonly findings: readonly Finding[];
   /** How many objects, files or not, name which version of the tenant key; empty for a tenant without a keyring. */
   readonly keyVersions: readonly KeyVersionCount[];
-  /** False: the server may list nothing below a file, so files below files were not all seen. */
-  readonly listsBelowFiles: boolean;
 }
 
 /**
@@ -58,9 +56,8 @@ export async function verifyTree(
   context: VaultContext,
   { repair = false, signal, onProgress }: VerifyOptions = {},
 ): Promise<Verification> {
-  const listsBelowFiles = !context.hidesBelowFiles;
   const keyring = await context.keyrings.load({ signal });
-  if (keyring === undefined) return { files: 0, bytes: 0, findings: [], keyVersions: [], listsBelowFiles };
+  if (keyring === undefined) return { files: 0, bytes: 0, findings: [], keyVersions: [] };
   const vault: OpenVault = { ...context, keyring, signal, onProgress };
 
   const recovered = repair ? await recoverRename(vault) : undefined;
@@ -73,7 +70,7 @@ export async function verifyTree(
   const later = repair ? await context.keyrings.load({ signal }) : undefined;
   const settling = { ...vault, keyring: later ?? keyring };
   const twins = await settleTwins(settling, { groups: others, isRenaming: isAlive(register), repair });
-  return { files, bytes, findings: [...renames, ...twins, ...findings], keyVersions, listsBelowFiles };
+  return { files, bytes, findings: [...renames, ...twins, ...findings], keyVersions };
 }
 
 /** Whether something is still to be done about it, be it to look again. */

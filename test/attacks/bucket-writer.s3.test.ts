@@ -34,10 +34,10 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       const { sealed } = one;
       const flip = (offset: number): Uint8Array => sealed.with(offset, (sealed[offset] ?? 0) ^ 1);
       const forgeries = [
-        ...[0, 9, 12, 28, 60, 76, 100, 180, sealed.length - 1].map(flip),
+        ...[0, 9, 12, 28, 60, 76, 100, 220, sealed.length - 1].map(flip),
         sealed.subarray(0, sealed.length - 1),
         Buffer.concat([sealed, Buffer.of(0)]),
-        Buffer.concat([sealed.subarray(0, 180), one.older.subarray(180)]),
+        Buffer.concat([sealed.subarray(0, 220), one.older.subarray(220)]),
         Buffer.concat([one.older.subarray(0, 100), sealed.subarray(100)]),
         two.sealed,
         lane.below.sealed,

@@ -250,7 +250,7 @@ describe('sealed-memory names', { timeout: 60_000 }, () => {
   it('translates between paths and object keys, as plain text', async () => {
     await create('/memories/a/日本.md', 'text');
     const { stdout: key } = await run('names', 'encode', '/memories/a/日本.md');
-    expect(key).toMatch(/^tenants\/acme\/data\/[\w-]+\/[\w-]+\n$/);
+    expect(key).toMatch(/^tenants\/acme\/data\/[\w-]+\/[\w-]+\.sealed\n$/);
     expect(await run('names', 'decode', key.trim())).toMatchObject({
       code: 0,
       stdout: '/memories/a/日本.md\n',
@@ -302,7 +302,7 @@ describe('the commands on a screen', () => {
     const said = shown.join('\n');
     expect(said).toContain('This destroys the keys of "acme" for good');
     expect(said).toContain("ok    the tenant's keys are destroyed");
-    expect(said).toContain('1 sealed object (200 bytes) stay, unreadable');
+    expect(said).toContain('1 sealed object (240 bytes) stay, unreadable');
     expect(said).toContain('backups, replicas and other regions still hold older keyrings');
   });
 });

@@ -101,6 +101,7 @@ describe('the secret of a keyring', () => {
   const secretOf = (count: number): Uint8Array =>
     encodeKeyringSecret({
       nameMode: 'encrypted',
+      keepsHistory: true,
       nameKey: input('NK'),
       tenantKeys: Array.from({ length: count }, (_, index) => ({
         version: index + 1,
@@ -146,15 +147,15 @@ describe('a keyring of somebody who holds the root key', () => {
         String(2n ** 64n - 1n),
       ),
     ],
-    async check(mode, reserved, n, epoch, versions, created) {
+    async check(mode, flags, n, epoch, versions, created) {
       const keys = versions.map(
         (version, index) => [version, created, String(index).padStart(64, '0')] as const,
       );
       const { length } = keys;
-      const bytes = forgeKeyring({ ...fields, mode, reserved, epoch, keys, ...(n !== undefined && { n }) });
+      const bytes = forgeKeyring({ ...fields, mode, flags, epoch, keys, ...(n !== undefined && { n }) });
       const ascending = versions.every((version, index) => version > (versions[index - 1] ?? 0));
       const right =
-        mode <= 1 && reserved === 0 && epoch >= 1 && length >= 1 && (n ?? length) === length && ascending;
+        mode <= 1 && flags <= 1 && epoch >= 1 && length >= 1 && (n ?? length) === length && ascending;
       const inTime = BigInt(created) < 2n ** 53n;
       expect(await opened(bytes)).toEqual(
         right && inTime ? { value: expect.any(String) } : { code: 'integrity' },

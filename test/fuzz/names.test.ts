@@ -15,11 +15,11 @@ const namesOf = (mode: NameMode) => createNames({ mode, nameKey: input('NK') });
 const paths = [
   ['a'],
   ['notes', 'a.txt'],
-  ['x'.repeat(15), 'x'.repeat(16), 'x'.repeat(159)],
+  ['x'.repeat(15), 'x'.repeat(16), 'x'.repeat(143)],
   ['日本', 'é', '👩\u200d💻.md'],
   Array.from({ length: 20 }, (_, index) => `${index}`),
 ];
-const keyTexts = paths.map((path) => namesOf('encrypted').encodeSegments(path));
+const keyTexts = paths.map((path) => namesOf('encrypted').encodeFile(path));
 const hostile = fc.oneof(
   fc.constantFrom(
     ...[
@@ -53,10 +53,10 @@ describe('the text of a key', () => {
     check(text, index) {
       const base = paths[index] ?? [];
       for (const directory of [[], base]) {
-        const segments = namesOf('encrypted').decodeRelative(directory, text);
+        const segments = namesOf('encrypted').decodeFile(directory, text);
         if (segments === undefined) continue;
-        const above = directory.length === 0 ? '' : `${namesOf('encrypted').encodeSegments(directory)}/`;
-        expect(namesOf('encrypted').encodeSegments([...directory, ...segments])).toBe(above + text);
+        const above = directory.length === 0 ? '' : `${namesOf('encrypted').encodeDirectory(directory)}/`;
+        expect(namesOf('encrypted').encodeFile([...directory, ...segments])).toBe(above + text);
         expect(segments.every(isValidSegment)).toBe(true);
       }
     },
@@ -68,7 +68,7 @@ describe('the text of a key', () => {
     check(texts) {
       const seasoned = namesOf('encrypted');
       for (const text of texts) {
-        expect(seasoned.decodeRelative([], text)).toEqual(namesOf('encrypted').decodeRelative([], text));
+        expect(seasoned.decodeFile([], text)).toEqual(namesOf('encrypted').decodeFile([], text));
       }
     },
   });
@@ -77,14 +77,17 @@ describe('the text of a key', () => {
     runs: 3_000,
     inputs: [
       mutatedTexts(
-        paths.map((path) => path.join('/')),
+        paths.map((path) => namesOf('plain').encodeFile(path)),
         hostile,
       ),
     ],
     check(text) {
-      const segments = namesOf('plain').decodeRelative([], text);
-      if (segments !== undefined) expect(segments.join('/')).toBe(text);
-      expect(segments !== undefined).toBe(text.split('/').every(isValidSegment));
+      const segments = namesOf('plain').decodeFile([], text);
+      if (segments !== undefined) expect(`${segments.join('/')}.sealed`).toBe(text);
+      const named = text.endsWith('.sealed') ? text.slice(0, -7).split('/') : [''];
+      const isOurs =
+        named.every(isValidSegment) && !named.slice(0, -1).some((name) => name.endsWith('.sealed'));
+      expect(segments !== undefined).toBe(isOurs);
     },
   });
 
@@ -92,7 +95,7 @@ describe('the text of a key', () => {
     runs: 500,
     inputs: [mutatedTexts([...keyTexts, 'A'.repeat(100_000)], hostile)],
     check(text) {
-      expect(largestArray(() => namesOf('encrypted').decodeRelative([], text))).toBeLessThanOrEqual(512);
+      expect(largestArray(() => namesOf('encrypted').decodeFile([], text))).toBeLessThanOrEqual(512);
     },
   });
 });

@@ -111,7 +111,7 @@ describe.each(STORES)('a folder of objects with $names names that somebody chang
     key: fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom(...keys) },
       mutatedTexts(keys, pieces).map((key) => key.replaceAll(/[\0\\]|\.\.|^\/+/g, '-')),
-      fc.constantFrom('tenants', 'keyrings', `${below}planted`, `${below}notes`, `${below}..-`),
+      fc.constantFrom('tenants', 'keyrings', `${below}planted.sealed`, `${below}notes`, `${below}..-.sealed`),
     ),
     body: fc.oneof(
       mutations(bodies).map(({ bytes }) => bytes),

@@ -192,7 +192,7 @@ describe('keys that leave the process', () => {
     expect(isOverwritten(active)).toBe(true);
     expect(() => sealed(loaded)).toThrow(refusal(code) as Error);
     expect(() => reopened(loaded, object)).toThrow(refusal(code) as Error);
-    expect(() => loaded.names.encodeSegments(['a'])).toThrow(refusal(code) as Error);
+    expect(() => loaded.names.encodeDirectory(['a'])).toThrow(refusal(code) as Error);
   });
 
   it('stay while the store cannot be reached', async () => {

@@ -132,7 +132,7 @@ describe('KeyringStore.load', () => {
     const found = await keyrings().load();
     if (found === undefined) throw new Error('nothing was found');
     expect(open({ keys: found.keys, name, object }).content).toEqual(Uint8Array.of(1));
-    expect(found.names.encodeSegments(['a', 'b'])).toBe(created.names.encodeSegments(['a', 'b']));
+    expect(found.names.encodeDirectory(['a', 'b'])).toBe(created.names.encodeDirectory(['a', 'b']));
   });
 
   it('needs one GET and one unwrap to find it', async () => {
@@ -850,7 +850,7 @@ describe('KeyringStore.close', () => {
     const aborted = refusal('aborted');
     expect(() => loaded.keys.active).toThrow(aborted);
     expect(() => loaded.keys.find(active.keyId)).toThrow(aborted);
-    expect(() => loaded.names.encodeSegments(['a'])).toThrow(aborted);
+    expect(() => loaded.names.encodeDirectory(['a'])).toThrow(aborted);
     expect(() => seal({ keys: loaded.keys, name, content: Uint8Array.of(1), mtime: 1, random })).toThrow(
       aborted,
     );
@@ -864,7 +864,7 @@ describe('KeyringStore.close', () => {
     const { loaded } = bringToLife(keyring, { tenant: 'acme' });
     expect(keyring.nameKey).toEqual(new Uint8Array(32));
     expect(keyring.tenantKeys.map(({ secret }) => secret)).toEqual([new Uint8Array(32), new Uint8Array(32)]);
-    expect(loaded.names.encodeSegments(['notes'])).toBe(format1.names[0]?.text);
+    expect(loaded.names.encodeDirectory(['notes'])).toBe(format1.names[0]?.text);
   });
 
   it('overwrites the keys of every rotation it met', async () => {

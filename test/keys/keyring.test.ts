@@ -55,6 +55,7 @@ function keyringOf(fields: KeyringFields): Keyring {
     epoch: fields.epoch,
     keyringId: input(fields.keyringId),
     nameMode: fields.mode === 0 ? 'plain' : 'encrypted',
+    keepsHistory: fields.flags === 1,
     nameKey: input(fields.NK),
     tenantKeys: tenantKeysOf(fields),
   };

@@ -67,7 +67,7 @@ describeOnBothKinds('shredTenant', (newSite) => {
 
     const report = await shred(site);
     expect(report).toMatchObject({ marked: true, versionsRemoved: undefined, objects: 2 });
-    expect(report.bytes).toBeGreaterThan(2 * 196);
+    expect(report.bytes).toBeGreaterThan(2 * 236);
     expect(await stored(site.base)).toEqual(SHRED_MARKER);
     for (const path of ['/memories/a', '/memories/b/c']) {
       await expect(worker.text(path)).rejects.toEqual(refusal('key_unavailable'));

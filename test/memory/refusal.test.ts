@@ -59,8 +59,8 @@ describe('pathRefusal', () => {
       'Path /memories/\ufffd must be valid Unicode text: it contains half of a surrogate pair',
     ],
     [
-      `/memories/${'x'.repeat(160)}`,
-      `Path /memories/${'x'.repeat(160)} has a segment of 160 bytes: at most 159 bytes of UTF-8 are allowed between two slashes`,
+      `/memories/${'x'.repeat(144)}`,
+      `Path /memories/${'x'.repeat(144)} has a segment of 144 bytes: at most 143 bytes of UTF-8 are allowed between two slashes`,
     ],
     [
       `/memories${'/a'.repeat(21)}`,

@@ -1,4 +1,4 @@
-"""Answers a JSON list of requests on standard input with a JSON list of answers. Bytes stand as base64."""
+"""Answers a JSON list of requests on standard input with a JSON list of answers. Bytes stand as base64, bounds as decimal text."""
 import base64, json, sys
 import sealed_memory as format1
 
@@ -8,7 +8,7 @@ def pack(value):
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
-        return {name: pack(part) for name, part in value.items()}
+        return {name: str(part) if name == "bound" else pack(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [pack(part) for part in value]
     return value
@@ -22,7 +22,7 @@ def read_store(q):
 def write_store(q):
     files = {path: unpack(content) for path, content in q["files"].items()}
     mode = 0 if q["nameMode"] == "plain" else 1
-    return format1.write_store(files, unpack(q["root"]), q["tenant"], mode, q["created"], q["prefix"])
+    return format1.write_store(files, unpack(q["root"]), q["tenant"], mode, q["created"], q["prefix"], q.get("flags", 0))
 
 ACTIONS = {
     "hash": lambda q: format1.H(q["length"], unpack(q["key"]), unpack(q["message"])),
@@ -31,8 +31,10 @@ ACTIONS = {
     "openBox": lambda q: format1.open_box(unpack(q["key"]), unpack(q["nonce"]), unpack(q["additional"]), unpack(q["box"])),
     "openKeyring": keyring_of,
     "openObject": lambda q: format1.open_object(keyring_of(q), q["tenant"], q["name"], unpack(q["object"])),
-    "encodeSegments": lambda q: format1.encode_segments(names_of(q), q["segments"]),
-    "decodeRelative": lambda q: format1.decode_segments(names_of(q), q["text"], q["base"]),
+    "encodeFile": lambda q: format1.encode_file(names_of(q), q["segments"]),
+    "decodeFile": lambda q: format1.decode_file(names_of(q), q["text"], q["base"]),
+    "keyedHash": lambda q: format1.keyed_hash(unpack(q["nameKey"]), q["class"], q["text"]),
+    "writerOf": lambda q: format1.writer_of(unpack(q["nameKey"]), q["actor"]),
     "readStore": read_store,
     "writeStore": write_store,
 }

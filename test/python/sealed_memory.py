@@ -5,10 +5,11 @@ from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt as aead_ope
 from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_encrypt as aead_seal
 from nacl.exceptions import CryptoError
 
-CHUNK, ZEROS = 65536, bytes(16)
+CHUNK, HEADER, ZEROS, SUFFIX = 65536, 220, bytes(16), ".sealed"
 OBJECT_START = bytes.fromhex("89534d310d0a1a0a01011000")
 KEYRING_MAGIC, TOMBSTONE_MAGIC = bytes.fromhex("89534d4b0d0a1a0a"), bytes.fromhex("89534d540d0a1a0a")
-CLASSES = ("journal", "access", "receipts", "answers")
+CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "conversations", "sessions")
+HISTORY = 1
 
 class Refused(Exception):
     """Carries the code of the refusal."""
@@ -53,7 +54,7 @@ def seal_keyring(ring, R, tenant):
     KK, outer, inner = os.urandom(32), os.urandom(24), os.urandom(24)
     wrapped = outer + seal_box(kdf(R, 1, b"smem-rk1"), outer, root_binding(ring["id"], tenant), KK)
     head = KEYRING_MAGIC + bytes([1, 1, 0, 0]) + u32(ring["epoch"]) + ring["id"] + lp(root_id(R)) + lp(wrapped)
-    secret = bytes([ring["mode"], 0]) + struct.pack(">H", len(ring["keys"])) + ring["NK"]
+    secret = bytes([ring["mode"], ring["flags"]]) + struct.pack(">H", len(ring["keys"])) + ring["NK"]
     secret += b"".join(u32(version) + u64(created) + TK for version, created, TK in ring["keys"])
     return head + inner + seal_box(KK, inner, D("keyring") + head + lp(tenant.encode()), secret)
 
@@ -78,16 +79,16 @@ def open_keyring(b, roots, tenant):
     demand(len(KK) == 32)
     secret = open_box(KK, b[h:h + 24], D("keyring") + b[:h] + lp(tenant.encode()), b[h + 24:])
     demand(len(secret) >= 80)
-    mode, reserved, n = struct.unpack_from(">BBH", secret)
-    demand(mode <= 1 and reserved == 0 and 1 <= n <= 64 and len(secret) == 36 + 44 * n)
+    mode, flags, n = struct.unpack_from(">BBH", secret)
+    demand(mode <= 1 and flags & ~HISTORY == 0 and 1 <= n <= 64 and len(secret) == 36 + 44 * n)
     keys = [struct.unpack_from(">IQ32s", secret, 36 + 44 * i) for i in range(n)]
     demand(all(later[0] > earlier[0] for earlier, later in zip([(0,)] + keys, keys)))
     demand(all(created < 2**53 for _, created, _ in keys) and len({key_id(TK) for _, _, TK in keys}) == n)
-    return {"epoch": epoch, "id": b[16:32], "mode": mode, "NK": secret[4:36], "keys": keys}
+    return {"epoch": epoch, "id": b[16:32], "mode": mode, "flags": flags, "NK": secret[4:36], "keys": keys}
 
 # Names
 def valid_segment(s):
-    if s in ("", ".", "..") or len(s.encode("utf-8", "surrogatepass")) > 159 or re.search(r"[/\\\u2028\u2029]", s):
+    if s in ("", ".", "..") or len(s.encode("utf-8", "surrogatepass")) > 143 or re.search(r"[/\\\u2028\u2029]", s):
         return False
     if any(unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in "\u200c\u200d" for c in s):
         return False
@@ -108,6 +109,7 @@ def pad(s): return s + b"\x80" + bytes(-(len(s) + 1) % 16)
 def siv_of(NK, t, p): return H(16, kdf(NK, 1, b"smem-nk1"), b"seg" + t + p)
 
 def encode_segments(ring, segments):
+    """The segments as they stand in a key, without the suffix of a file."""
     t, texts = ZEROS, []
     for s in segments:
         p = pad(s.encode())
@@ -116,14 +118,33 @@ def encode_segments(ring, segments):
         t = child_tweak(ring["NK"], t, s)
     return "/".join(texts)
 
+def valid_directory(ring, s): return valid_segment(s) and (ring["mode"] == 1 or not s.endswith(SUFFIX))
+def top_of(prefix): return prefix and prefix + "/"
+
+def encode_file(ring, segments):
+    """What stands behind `data/` in the key of the file with these segments."""
+    demand(segments and valid_segment(segments[-1]), "invalid_path")
+    demand(all(valid_directory(ring, s) for s in segments[:-1]), "invalid_path")
+    return encode_segments(ring, segments) + SUFFIX
+
+def file_key(ring, tenant, path, prefix=""):
+    demand(len(f"{prefix}{tenant}".encode()) <= 66, "misconfigured")
+    key = f"{top_of(prefix)}tenants/{tenant}/data/" + encode_file(ring, path.split("/")[2:])
+    demand(len(key.encode()) <= 1024, "invalid_path")
+    return key
+
+def decode_file(ring, text, base=()):
+    """The segments of the file whose key below the directory `base` is `text`; None when it is foreign."""
+    return decode_segments(ring, text.removesuffix(SUFFIX), base) if text.endswith(SUFFIX) else None
+
 def decode_segments(ring, text, base=()):
-    """The segments that a key below the directory `base` stands for; None when one is foreign."""
     t, segments = ZEROS, []
     for s in base:
         t = child_tweak(ring["NK"], t, s)
-    for part in text.split("/"):
+    parts = text.split("/")
+    for i, part in enumerate(parts):
         s = decode_segment(ring["NK"], t, part) if ring["mode"] else part
-        if s is None or not valid_segment(s):
+        if s is None or not (valid_directory(ring, s) if i < len(parts) - 1 else valid_segment(s)):
             return None
         segments.append(s)
         t = child_tweak(ring["NK"], t, s)
@@ -131,7 +152,7 @@ def decode_segments(ring, text, base=()):
 
 def decode_segment(NK, t, text):
     b = unb64u(text)
-    if b is None or not 32 <= len(b) <= 176 or len(b) % 16:
+    if b is None or not 32 <= len(b) <= 160 or len(b) % 16:
         return None
     p = xor(b[16:], stream(NK, b[:16], len(b) - 16))
     s = p.rstrip(b"\0")[:-1]
@@ -142,46 +163,75 @@ def decode_segment(NK, t, text):
     except UnicodeDecodeError:
         return None
 
+def name_id(NK): return kdf(NK, 3, b"smem-nk1")
+def keyed_hash(NK, c, x): return b64u(H(32, name_id(NK), D(c) + x.encode()))
+def writer_of(NK, actor): return H(16, name_id(NK), D("writer") + actor.encode()) if actor is not None else ZEROS
+
 # Objects
 def key_id(TK): return H(16, TK, D("key-id"))
-def sealed_size(length): return 180 + length + 16 * max(1, -(-length // CHUNK))
+def chunk_count(length): return max(1, -(-length // CHUNK))
+def sealed_size(length): return HEADER + length + 16 * chunk_count(length)
 def chunk_nonce(i, n): return bytes(15) + u64(i) + bytes([i == n - 1])
 def wrap_binding(head, ring, tenant, name): return D("wrap") + head + ring["id"] + lp(tenant.encode()) + lp(name.encode())
 
-def seal(ring, tenant, name, content, mtime, origin=ZEROS):
-    TK, data_key, nonce = ring["keys"][-1][2], os.urandom(32), os.urandom(24)
-    start = OBJECT_START + os.urandom(16)
-    O = H(64, data_key, D("body") + ring["id"] + start)
-    head = start + O[32:] + key_id(TK)
-    w = data_key + u64(len(content)) + u64(mtime) + origin
-    wrap = seal_box(kdf(TK, 1, b"smem-tk1"), nonce, wrap_binding(head, ring, tenant, name), w)
-    n = max(1, -(-len(content) // CHUNK))
-    chunks = (seal_box(O[:32], chunk_nonce(i, n), b"", content[i * CHUNK:(i + 1) * CHUNK]) for i in range(n))
-    return head + nonce + wrap + b"".join(chunks)
+def content_length(size):
+    """The length of the content in an object of this size; None when no object has it."""
+    body = size - HEADER
+    length = body - 16 * -(-body // (CHUNK + 16))
+    return length if body >= 16 and length >= 0 and sealed_size(length) == size else None
 
-def open_object(ring, tenant, name, b):
-    demand(len(b) >= 196 and b[:12] == OBJECT_START)
+def seal_wrap(ring, tenant, name, start, w):
+    TK, nonce = ring["keys"][-1][2], os.urandom(24)
+    head = start + key_id(TK)
+    payload = w["key"] + u64(w["length"]) + u64(w["mtime"]) + u64(w["bound"]) + w["previous"] + w["writer"] + w["origin"]
+    return head + nonce + seal_box(kdf(TK, 1, b"smem-tk1"), nonce, wrap_binding(head, ring, tenant, name), payload)
+
+def open_wrap(ring, tenant, name, b):
+    demand(len(b) >= HEADER + 16 and b[:12] == OBJECT_START)
     TK = next((TK for _, _, TK in ring["keys"] if key_id(TK) == b[60:76]), None)
     demand(TK is not None)
-    w = open_box(kdf(TK, 1, b"smem-tk1"), b[76:100], wrap_binding(b[:76], ring, tenant, name), b[100:180])
-    length, mtime = struct.unpack_from(">QQ", w, 32)
-    demand(length < 2**30 and mtime < 2**53 and len(b) == sealed_size(length))
-    O = H(64, w[:32], D("body") + ring["id"] + b[:28])
+    w = open_box(kdf(TK, 1, b"smem-tk1"), b[76:100], wrap_binding(b[:76], ring, tenant, name), b[100:HEADER])
+    names = ("key", "length", "mtime", "bound", "previous", "writer", "origin")
+    w = dict(zip(names, struct.unpack(">32sQQQ16s16s16s", w)))
+    demand(w["length"] < 2**30 and w["mtime"] < 2**53 and w["bound"] < 2**63)
+    return w
+
+def seal(ring, tenant, name, content, mtime, bound=None, previous=ZEROS, writer=ZEROS, origin=ZEROS):
+    data_key, start = os.urandom(32), OBJECT_START + os.urandom(16)
+    O = H(64, data_key, D("body") + ring["id"] + start)
+    header = seal_wrap(ring, tenant, name, start + O[32:], {
+        "key": data_key, "length": len(content), "mtime": mtime, "bound": mtime << 16 if bound is None else bound,
+        "previous": previous, "writer": writer, "origin": origin})
+    n = chunk_count(len(content))
+    chunks = (seal_box(O[:32], chunk_nonce(i, n), b"", content[i * CHUNK:(i + 1) * CHUNK]) for i in range(n))
+    return header + b"".join(chunks)
+
+def open_object(ring, tenant, name, b):
+    w = open_wrap(ring, tenant, name, b)
+    demand(len(b) == sealed_size(w["length"]))
+    O = H(64, w.pop("key"), D("body") + ring["id"] + b[:28])
     demand(hmac.compare_digest(O[32:], b[28:60]))
-    n, step = max(1, -(-length // CHUNK)), CHUNK + 16
-    chunks = (open_box(O[:32], chunk_nonce(i, n), b"", b[180 + i * step:180 + (i + 1) * step]) for i in range(n))
-    return {"content": b"".join(chunks), "mtime": mtime, "origin": w[48:], "contentId": b[12:28]}
+    n, step = chunk_count(w.pop("length")), CHUNK + 16
+    chunks = (open_box(O[:32], chunk_nonce(i, n), b"", b[HEADER + i * step:HEADER + (i + 1) * step]) for i in range(n))
+    return {"content": b"".join(chunks), "contentId": b[12:28], **w}
+
+def rebind(ring, tenant, b, old, new, bound, origin=None):
+    """The object under another name or key: a new wrap around the same data key; without `origin` it keeps its own."""
+    open_object(ring, tenant, old, b)
+    w = open_wrap(ring, tenant, old, b)
+    w = {**w, "bound": bound, "origin": w["origin"] if origin is None else origin}
+    return seal_wrap(ring, tenant, new, b[:60], w) + b[HEADER:]
 
 # A tenant's store, as a mapping of object keys to bytes
 def read_store(objects, R, tenant, prefix=""):
-    top = prefix and prefix + "/"
+    top = top_of(prefix)
     ring, below = open_keyring(objects[f"{top}keyrings/{tenant}"], [R], tenant), f"{top}tenants/{tenant}/"
     files, records, foreign = {}, {}, []
     for key, b in objects.items():
         kind, _, rest = key.removeprefix(below).partition("/")
         if not key.startswith(below) or (len(b) == 40 and b[:8] == TOMBSTONE_MAGIC):
             continue
-        segments = decode_segments(ring, rest) if kind == "data" else None
+        segments = decode_file(ring, rest) if kind == "data" else None
         if segments is not None:
             name = "/memories/" + "/".join(segments)
             files[name] = open_object(ring, tenant, name, b)
@@ -191,11 +241,10 @@ def read_store(objects, R, tenant, prefix=""):
             foreign.append(key)
     return {"keyring": ring, "files": files, "records": records, "foreign": foreign}
 
-def write_store(files, R, tenant, mode, created, prefix=""):
-    top = prefix and prefix + "/"
-    ring = {"epoch": 1, "id": os.urandom(16), "mode": mode, "NK": os.urandom(32), "keys": [(1, created, os.urandom(32))]}
-    objects = {f"{top}keyrings/{tenant}": seal_keyring(ring, R, tenant)}
+def write_store(files, R, tenant, mode, created, prefix="", flags=0):
+    first = [(1, created, os.urandom(32))]
+    ring = {"epoch": 1, "id": os.urandom(16), "mode": mode, "flags": flags, "NK": os.urandom(32), "keys": first}
+    objects = {f"{top_of(prefix)}keyrings/{tenant}": seal_keyring(ring, R, tenant)}
     for path, content in files.items():
-        key = f"{top}tenants/{tenant}/data/" + encode_segments(ring, path.split("/")[2:])
-        objects[key] = seal(ring, tenant, path, content, created)
+        objects[file_key(ring, tenant, path, prefix)] = seal(ring, tenant, path, content, created)
     return objects

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { isValidSegment } from '../../src/memory/path.ts';
 import { fromBase64url, toBase64url } from '../../src/sealing/base64.ts';
 import { concat, u32, utf8 } from '../../src/sealing/encoding.ts';
-import { createNames, type Names } from '../../src/sealing/names.ts';
+import { createNames, FILE_SUFFIX, type Names } from '../../src/sealing/names.ts';
 import { childTweak, ROOT_TWEAK } from '../../src/sealing/segment-cipher.ts';
 import { deriveKey, hash, loadSodium } from '../../src/sealing/sodium.ts';
 import { added, applyOps, expand, format1, fromHex, input, toHex } from '../support/format-vectors.ts';
@@ -13,27 +13,31 @@ beforeAll(loadSodium);
 const encrypted = (key = 'NK'): Names => createNames({ mode: 'encrypted', nameKey: input(key) });
 const plain = (): Names => createNames({ mode: 'plain', nameKey: input('NK') });
 
+/** The segments of the file whose key has the text `text` before its suffix. */
+const decode = (names: Names, base: readonly string[], text: string): readonly string[] | undefined =>
+  names.decodeFile(base, `${text}${FILE_SUFFIX}`);
+
 const segment = fc.string({ minLength: 1, maxLength: 40, unit: 'binary' }).filter(isValidSegment);
 const segments = fc.array(segment, { minLength: 1, maxLength: 4 });
 
 describe('encrypted names', () => {
   it.each(format1.names)('write $segment in $dir as $text', ({ dir, segment: given, t, text, child }) => {
     const name = expand(given);
-    const encoded = encrypted().encodeSegments([...dir, name]);
+    const encoded = encrypted().encodeDirectory([...dir, name]);
     expect(encoded.slice(encoded.lastIndexOf('/') + 1)).toBe(text);
-    expect(encrypted().decodeRelative(dir, text)).toEqual([name]);
-    expect(encrypted().decodeRelative([], encoded)).toEqual([...dir, name]);
+    expect(decode(encrypted(), dir, text)).toEqual([name]);
+    expect(decode(encrypted(), [], encoded)).toEqual([...dir, name]);
     expect([toHex(tweakOf(dir)), toHex(tweakOf([...dir, name]))]).toEqual([t, child]);
   });
 
   it.each(format1.foreign)('take $id for foreign: $what', ({ dir, text }) => {
-    expect(encrypted().decodeRelative(dir, text)).toBeUndefined();
+    expect(decode(encrypted(), dir, text)).toBeUndefined();
   });
 
   it.each(format1.foreign.filter(({ of }) => of !== undefined))(
     'are attacked in $id by the change it tells of',
     ({ of: [dir, name] = [[], ''], NK = 'NK', ops = [], text }) => {
-      const encoded = encrypted(NK).encodeSegments([...dir, name]);
+      const encoded = encrypted(NK).encodeDirectory([...dir, name]);
       expect(changeText(encoded.slice(encoded.lastIndexOf('/') + 1), ops)).toBe(text);
     },
   );
@@ -47,7 +51,7 @@ describe('encrypted names', () => {
 
   it('are foreign as a whole when one segment is', () => {
     const names = encrypted();
-    const text = names.encodeSegments(['notes', 'a.txt']);
+    const text = names.encodeDirectory(['notes', 'a.txt']);
     const [notes, file] = text.split('/');
     for (const broken of [
       '',
@@ -58,37 +62,37 @@ describe('encrypted names', () => {
       `${file}/${notes}`,
       `${notes}/x`,
     ]) {
-      expect(names.decodeRelative([], broken)).toBeUndefined();
+      expect(decode(names, [], broken)).toBeUndefined();
     }
-    expect(names.decodeRelative([], text)).toEqual(['notes', 'a.txt']);
+    expect(decode(names, [], text)).toEqual(['notes', 'a.txt']);
   });
 
   it('say the same before and after a directory was met', () => {
     const names = encrypted();
-    const [directory, file] = [names.encodeSegments(['a']), names.encodeSegments(['a', 'b'])];
+    const [directory, file] = [names.encodeDirectory(['a']), names.encodeDirectory(['a', 'b'])];
     expect(file.startsWith(`${directory}/`)).toBe(true);
-    expect(names.decodeRelative(['a'], file.slice(directory.length + 1))).toEqual(['b']);
-    expect([names.encodeSegments(['a']), names.encodeSegments(['a', 'b'])]).toEqual([directory, file]);
-    expect(encrypted().decodeRelative(['a'], file.slice(directory.length + 1))).toEqual(['b']);
-    expect(names.encodeSegments([])).toBe('');
+    expect(decode(names, ['a'], file.slice(directory.length + 1))).toEqual(['b']);
+    expect([names.encodeDirectory(['a']), names.encodeDirectory(['a', 'b'])]).toEqual([directory, file]);
+    expect(decode(encrypted(), ['a'], file.slice(directory.length + 1))).toEqual(['b']);
+    expect(names.encodeDirectory([])).toBe('');
   });
 
   it('stay right when more directories were met than are remembered', () => {
     const names = encrypted();
-    const before = names.encodeSegments(['first', 'file']);
-    for (let index = 0; index < 20_100; index++) names.encodeSegments([`directory ${index}`, 'file']);
-    expect(names.encodeSegments(['first', 'file'])).toBe(before);
-    expect(names.decodeRelative(['first'], before.split('/')[1] ?? '')).toEqual(['file']);
+    const before = names.encodeDirectory(['first', 'file']);
+    for (let index = 0; index < 20_100; index++) names.encodeDirectory([`directory ${index}`, 'file']);
+    expect(names.encodeDirectory(['first', 'file'])).toBe(before);
+    expect(decode(names, ['first'], before.split('/')[1] ?? '')).toEqual(['file']);
   });
 
   it('come back as they were', () => {
     fc.assert(
       fc.property(segments, (path) => {
         const names = encrypted();
-        expect(names.decodeRelative([], names.encodeSegments(path))).toEqual(path);
+        expect(decode(names, [], names.encodeDirectory(path))).toEqual(path);
         const [first = '', ...rest] = path;
-        const below = names.encodeSegments(path).slice(names.encodeSegments([first]).length + 1);
-        expect(names.decodeRelative([first], below)).toEqual(rest.length === 0 ? undefined : rest);
+        const below = names.encodeDirectory(path).slice(names.encodeDirectory([first]).length + 1);
+        expect(decode(names, [first], below)).toEqual(rest.length === 0 ? undefined : rest);
       }),
       { numRuns: 300 },
     );
@@ -100,7 +104,7 @@ describe('encrypted names', () => {
       fc.property(short, short, (left, right) => {
         const names = encrypted();
         const same = left.join('/') === right.join('/');
-        expect(names.encodeSegments(left) === names.encodeSegments(right)).toBe(same);
+        expect(names.encodeDirectory(left) === names.encodeDirectory(right)).toBe(same);
       }),
       { numRuns: 300 },
     );
@@ -108,29 +112,78 @@ describe('encrypted names', () => {
 
   it('hide which names of different directories are equal', () => {
     const names = encrypted();
-    const last = (path: readonly string[]) => names.encodeSegments(path).split('/').at(-1);
+    const last = (path: readonly string[]) => names.encodeDirectory(path).split('/').at(-1);
     expect(new Set([last(['x']), last(['a', 'x']), last(['b', 'x']), last(['a', 'a', 'x'])]).size).toBe(4);
   });
 
   it('show the length of a name in steps of 16 bytes only', () => {
     const names = encrypted();
     const lengths = Array.from(
-      { length: 159 },
-      (_, index) => names.encodeSegments(['x'.repeat(index + 1)]).length,
+      { length: 143 },
+      (_, index) => names.encodeDirectory(['x'.repeat(index + 1)]).length,
     );
-    expect([lengths[0], lengths[14], lengths[15], lengths[158]]).toEqual([43, 43, 64, 235]);
-    expect(new Set(lengths).size).toBe(10);
+    expect([lengths[0], lengths[14], lengths[15], lengths[142]]).toEqual([43, 43, 64, 214]);
+    expect(new Set(lengths).size).toBe(9);
+  });
+});
+
+describe('the suffix of a file', () => {
+  it.each([encrypted, plain])('is all that tells its key from that of a directory', (make) => {
+    const [names, other] = [make(), make()];
+    const path = ['notes', 'a.txt'];
+    expect(names.encodeFile(path)).toBe(`${names.encodeDirectory(path)}.sealed`);
+    expect(other.decodeFile([], names.encodeFile(path))).toEqual(path);
+    expect(other.decodeFile([], names.encodeDirectory(path))).toBeUndefined();
+  });
+
+  it.each([encrypted, plain])('may end the name of a file, too', (make) => {
+    const names = make();
+    expect(names.decodeFile([], names.encodeFile(['a', 'b.sealed']))).toEqual(['a', 'b.sealed']);
+  });
+
+  it('is no end of a directory when names are plain', () => {
+    const [names, path] = [plain(), ['a', 'b.sealed', 'c']];
+    const refusal = expect.objectContaining({
+      code: 'invalid_path',
+      details: { rule: 'directory_suffix', suffix: '.sealed' },
+    });
+    expect(() => names.encodeFile(path)).toThrow(refusal);
+    expect(names.decodeFile([], 'a/b.sealed/c.sealed')).toBeUndefined();
+    expect(names.decodeFile(['a', 'b.sealed'], 'c.sealed')).toBeUndefined();
+    expect(encrypted().decodeFile([], encrypted().encodeFile(path))).toEqual(path);
+  });
+
+  it('is foreign to an encrypted name when it stands there twice or before a slash', () => {
+    const [names, file] = [encrypted(), encrypted().encodeFile(['a', 'b'])];
+    const [directory, last] = file.split('/');
+    for (const text of [`${file}.sealed`, `${directory}.sealed/${last}`]) {
+      expect(names.decodeFile([], text)).toBeUndefined();
+    }
+  });
+});
+
+describe('the key text of a file', () => {
+  const namesOf = (mode: number): Names => (mode === 0 ? plain() : encrypted());
+
+  it.each(added.fileKeys)('of $segments in mode $mode is $text', ({ mode, segments: given, text }) => {
+    const path = given.map(expand);
+    expect(namesOf(mode).encodeFile(path)).toBe(text);
+    expect(namesOf(mode).decodeFile([], text)).toEqual(path);
+  });
+
+  it.each(added.foreignKeys)('is not, in $id: $what', ({ mode, text }) => {
+    expect(namesOf(mode).decodeFile([], text)).toBeUndefined();
   });
 });
 
 describe('plain names', () => {
   it('stand as they are', () => {
-    expect(plain().encodeSegments(['café', '日本.md'])).toBe('café/日本.md');
-    expect(plain().decodeRelative(['café'], '日本/a b.md')).toEqual(['日本', 'a b.md']);
+    expect(plain().encodeDirectory(['café', '日本.md'])).toBe('café/日本.md');
+    expect(decode(plain(), ['café'], '日本/a b.md')).toEqual(['日本', 'a b.md']);
   });
 
   it.each(added.plainForeign)('take %j for foreign', (text) => {
-    expect(plain().decodeRelative([], text)).toBeUndefined();
+    expect(plain().decodeFile([], text)).toBeUndefined();
   });
 });
 
@@ -148,11 +201,12 @@ describe('keyedHash', () => {
 describe('wiped names', () => {
   it.each(['plain', 'encrypted'] as const)('refuse every use in %s mode', (mode) => {
     const names = createNames({ mode, nameKey: input('NK') });
-    const text = names.encodeSegments(['a', 'b']);
+    const text = names.encodeDirectory(['a', 'b']);
     names.wipe();
     const aborted = expect.objectContaining({ code: 'aborted' });
-    expect(() => names.encodeSegments(['a', 'b'])).toThrow(aborted);
-    expect(() => names.decodeRelative([], text)).toThrow(aborted);
+    expect(() => names.encodeDirectory(['a', 'b'])).toThrow(aborted);
+    expect(() => names.encodeFile(['a', 'b'])).toThrow(aborted);
+    expect(() => decode(names, [], text)).toThrow(aborted);
     expect(() => names.keyedHash('access', 'x')).toThrow(aborted);
   });
 });

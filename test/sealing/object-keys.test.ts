@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { joinPath, MEMORY_ROOT, type MemoryPath } from '../../src/memory/path.ts';
+import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../src/memory/path.ts';
 import { utf8 } from '../../src/sealing/encoding.ts';
 import { OBJECT_CLASSES, type ObjectClass } from '../../src/sealing/logical-name.ts';
 import { createNames, type Names } from '../../src/sealing/names.ts';
@@ -12,10 +12,11 @@ import {
   isScratchKey,
   type Layout,
   parseClassKey,
+  parseFileKey,
   parseTenantId,
 } from '../../src/sealing/object-keys.ts';
 import { loadSodium } from '../../src/sealing/sodium.ts';
-import { added, digestOf, format1, input } from '../support/format-vectors.ts';
+import { added, digestOf, expand, format1, input } from '../support/format-vectors.ts';
 
 beforeAll(loadSodium);
 
@@ -65,11 +66,11 @@ describe('fileKey', () => {
     );
   });
 
-  it('fits for 600 bytes in four segments and 20 segments of 15 bytes below the longest prefix', () => {
+  it('fits for four segments of 143 bytes and 20 of 15 bytes below the longest prefix', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 63 }), (tenantLength) => {
         const layout = layoutOf('p'.repeat(66 - tenantLength), 't'.repeat(tenantLength));
-        const four = joinPath(MEMORY_ROOT, ...Array.from({ length: 4 }, () => 'y'.repeat(150)));
+        const four = joinPath(MEMORY_ROOT, ...Array.from({ length: 4 }, () => 'y'.repeat(143)));
         const twenty = joinPath(MEMORY_ROOT, ...Array.from({ length: 20 }, () => 'z'.repeat(15)));
         for (const path of [four, twenty]) {
           expect(utf8(fileKey(layout, namesOf(1), path)).length).toBeLessThanOrEqual(1_024);
@@ -85,7 +86,7 @@ describe('directoryPrefix', () => {
     const [layout, names] = [layoutOf('p/q'), namesOf(1)];
     const notes = '/memories/notes' as MemoryPath;
     const prefix = directoryPrefix(layout, names, notes);
-    expect(prefix).toBe(`${fileKey(layout, names, notes)}/`);
+    expect(fileKey(layout, names, notes)).toBe(`${prefix.slice(0, -1)}.sealed`);
     expect(fileKey(layout, names, '/memories/notes/a.txt' as MemoryPath).startsWith(prefix)).toBe(true);
     expect(fileKey(layout, names, '/memories/notes2/a.txt' as MemoryPath).startsWith(prefix)).toBe(false);
     expect(directoryPrefix(layout, names, MEMORY_ROOT)).toBe(layout.data);
@@ -105,8 +106,40 @@ describe('classKey', () => {
   });
 });
 
+describe('a path that no file can have', () => {
+  it.each(added.invalidPaths)('is refused: $segments in mode $mode', ({ mode, segments }) => {
+    const make = () =>
+      fileKey(
+        layoutOf('p'),
+        namesOf(mode),
+        parseMemoryPath(['/memories', ...segments.map(expand)].join('/')),
+      );
+    expect(make).toThrow(expect.objectContaining({ code: 'invalid_path' }));
+  });
+});
+
+describe('parseFileKey', () => {
+  it('takes back what fileKey makes, and nothing beside the files', () => {
+    const [layout, names] = [layoutOf('p'), namesOf(1)];
+    const key = fileKey(layout, names, '/memories/notes/a.txt' as MemoryPath);
+    expect(parseFileKey(layout, names, key)).toBe('/memories/notes/a.txt');
+    for (const other of [`x${key}`, key.replace('/data/', '/answers/'), layout.data, layout.probe]) {
+      expect(parseFileKey(layout, names, other)).toBeUndefined();
+    }
+  });
+});
+
 describe('parseClassKey', () => {
   const [layout, prefix] = [layoutOf('p'), 'p/tenants/acme/'];
+
+  it.each(added.recordKeys.accept)('finds $class and $id in $key', ({ class: cls, id, key }) => {
+    expect(parseClassKey(layout, prefix + key)).toEqual({ cls, id });
+    expect(classKey(layout, cls as ObjectClass, id)).toBe(prefix + key);
+  });
+
+  it.each(added.recordKeys.refuse)('finds nothing in %j', (key) => {
+    expect(parseClassKey(layout, prefix + key)).toBeUndefined();
+  });
 
   it.each(OBJECT_CLASSES)('takes back what classKey makes of the class %s', (cls) => {
     expect(parseClassKey(layout, classKey(layout, cls, 'A-z_9'))).toEqual({ cls, id: 'A-z_9' });

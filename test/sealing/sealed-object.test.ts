@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { osRandom as random } from '../../src/os-random.ts';
-import { concat, domain, lengthPrefixed, u64, utf8 } from '../../src/sealing/encoding.ts';
+import { MAX_BOUND, nextBound } from '../../src/sealing/bound.ts';
+import { bigU64, concat, domain, lengthPrefixed, u64, utf8 } from '../../src/sealing/encoding.ts';
 import { readHeader, sameHeader } from '../../src/sealing/header.ts';
 import { classLogicalName, type LogicalName } from '../../src/sealing/logical-name.ts';
 import { type OpenedObject, open, rebind, seal } from '../../src/sealing/sealed-object.ts';
@@ -10,6 +11,7 @@ import { sealedSize } from '../../src/sealing/size.ts';
 import { hash, loadSodium } from '../../src/sealing/sodium.ts';
 import { forgeObject } from '../support/forge.ts';
 import {
+  added,
   applyOps,
   contentOf,
   digestOf,
@@ -63,7 +65,9 @@ describe('seal', () => {
       lengthPrefixed(utf8(name)),
     );
     expect(toHex(wrapAad)).toBe(helloSteps['wrapAad']);
-    const wrapPlain = concat(input('DEK'), u64(5), u64(1_700_000_000_000), input('zero16'));
+    const zeros = input('zero16');
+    const bound = bigU64(nextBound(1_700_000_000_000));
+    const wrapPlain = concat(input('DEK'), u64(5), u64(1_700_000_000_000), bound, zeros, zeros, zeros);
     expect(toHex(wrapPlain)).toBe(helloSteps['wrapPlain']);
     expect(helloSteps['chunkNonce']).toBe(toHex(concat(new Uint8Array(23), Uint8Array.of(1))));
   });
@@ -128,6 +132,9 @@ describe('open', () => {
     expect(opened).toEqual({
       content: contentOf(fields),
       mtime: Number(fields.mtime),
+      bound: BigInt(fields.bound),
+      previous: input(fields.previous),
+      writer: input(fields.writer),
       origin: input(fields.origin),
       contentId: input(fields.contentId),
     } satisfies OpenedObject);
@@ -138,17 +145,20 @@ describe('open', () => {
       fc.integer({ min: 0, max: 300 }),
       fc.constantFrom(65_535, 65_536, 65_537, 131_072, 131_073),
     );
-    const origins = fc.uint8Array({ minLength: 16, maxLength: 16 });
-    const times = fc.maxSafeNat();
+    const id = fc.uint8Array({ minLength: 16, maxLength: 16 });
+    const facts = fc.record({ mtime: fc.maxSafeNat(), previous: id, writer: id, origin: id });
+    const after = fc.bigInt({ min: 0n, max: MAX_BOUND });
     fc.assert(
-      fc.property(lengths, fc.string({ unit: 'grapheme' }), times, origins, (length, text, mtime, origin) => {
+      fc.property(lengths, fc.string({ unit: 'grapheme' }), facts, after, (length, text, given, replaced) => {
         const content = random(length);
         const as = `/memories/${text}` as LogicalName;
-        const object = seal({ keys: keys(), name: as, content, mtime, origin, random });
+        const object = seal({ keys: keys(), name: as, content, ...given, clock: 1, after: replaced, random });
         expect(object).toHaveLength(sealedSize(length));
-        const opened = open({ keys: keys(), name: as, object });
-        expect(Buffer.compare(opened.content, content)).toBe(0);
-        expect([opened.mtime, opened.origin]).toEqual([mtime, origin]);
+        const { content: read, bound, contentId, ...opened } = open({ keys: keys(), name: as, object });
+        expect(Buffer.compare(read, content)).toBe(0);
+        expect(opened).toEqual(given);
+        expect(bound).toBe(nextBound(1, replaced));
+        expect(toHex(contentId)).toBe(toHex(object.slice(12, 28)));
       }),
       { numRuns: 60 },
     );
@@ -197,7 +207,7 @@ describe('open', () => {
 
   it('refuses every splice of two objects of one name and key, at every boundary', () => {
     const [left, right] = [sealText('the first text'), sealText('another  texts')];
-    const boundaries = [8, 12, 28, 60, 76, 100, 132, 140, 148, 164, 180, 194];
+    const boundaries = [8, 12, 28, 60, 76, 100, 132, 140, 148, 156, 172, 188, 204, 220, 234];
     const pieces = [0, ...boundaries, left.length];
     for (let from = 0; from < pieces.length - 1; from++) {
       for (let to = from + 1; to < pieces.length; to++) {
@@ -214,7 +224,7 @@ describe('open', () => {
     const step = 65_552;
     const large = () => seal({ keys: keys(), name, content: random(150_000), mtime: 1, random });
     const [left, right] = [large(), large()];
-    for (const start of [180, 180 + step, 180 + 2 * step]) {
+    for (const start of [220, 220 + step, 220 + 2 * step]) {
       const end = Math.min(start + step, left.length);
       refusalOf(concat(left.slice(0, start), right.slice(start, end), left.slice(end)));
     }
@@ -236,49 +246,82 @@ describe('rebind', () => {
     const opened = open({ keys: sealingKeys(expected.keyring), name: expected.to as LogicalName, object });
     const base = objectFields(expected.base);
     expect(Buffer.compare(opened.content, contentOf(base))).toBe(0);
-    expect(opened.mtime).toBe(Number(base.mtime));
-    expect(opened.origin).toEqual(input(expected.origin ?? base.origin));
+    expect(opened).toMatchObject({
+      mtime: Number(base.mtime),
+      bound: BigInt(expected.bound),
+      previous: input(base.previous),
+      writer: input(base.writer),
+      origin: input(expected.origin ?? base.origin),
+    });
   });
 
   it('leaves the object it was given as it was, a Buffer too', () => {
     const object = Buffer.from(vectorBytes('hello'));
-    const rebound = rebind({ keys: keys(), object, from: name, to: other, random });
+    const rebound = rebind({ keys: keys(), object, from: name, to: other, clock: 1, random });
     expect(toHex(object)).toBe(toHex(vectorBytes('hello')));
     expect(toHex(rebound)).not.toBe(toHex(object));
   });
 
   it('moves the object: the old name no longer opens it, the new one does', () => {
-    const rebound = rebind({ keys: keys(), object: sealText('moved'), from: name, to: other, random });
+    const rebound = rebind({
+      keys: keys(),
+      object: sealText('moved'),
+      from: name,
+      to: other,
+      clock: 1,
+      random,
+    });
     refusalOf(rebound);
     expect(open({ keys: keys(), name: other, object: rebound }).content).toEqual(utf8('moved'));
   });
 
   it('keeps everything but key id, nonce and wrap', () => {
     const object = sealText('kept');
-    const rebound = rebind({ keys: keys(), object, from: name, to: other, random });
+    const rebound = rebind({ keys: keys(), object, from: name, to: other, clock: 1, random });
     expect(toHex(rebound.slice(0, 60))).toBe(toHex(object.slice(0, 60)));
-    expect(toHex(rebound.slice(180))).toBe(toHex(object.slice(180)));
+    expect(toHex(rebound.slice(220))).toBe(toHex(object.slice(220)));
     expect(toHex(rebound.slice(76, 100))).not.toBe(toHex(object.slice(76, 100)));
   });
 
   it('verifies the wrap and every chunk first', () => {
     const object = seal({ keys: keys(), name, content: random(70_000), mtime: 1, random });
     const integrity = expect.objectContaining({ code: 'integrity' });
-    for (const index of [0, 30, 70, 80, 110, 181, object.length - 1]) {
+    for (const index of [0, 30, 70, 80, 110, 221, object.length - 1]) {
       const broken = object.with(index, (object[index] ?? 0) ^ 1);
-      expect(() => rebind({ keys: keys(), object: broken, from: name, to: other, random })).toThrow(
+      expect(() => rebind({ keys: keys(), object: broken, from: name, to: other, clock: 1, random })).toThrow(
         integrity,
       );
     }
-    expect(() => rebind({ keys: keys(), object, from: other, to: name, random })).toThrow(integrity);
+    expect(() => rebind({ keys: keys(), object, from: other, to: name, clock: 1, random })).toThrow(
+      integrity,
+    );
   });
 
   it('never uses a nonce twice', () => {
     const object = sealText('again');
     const nonces = Array.from({ length: 20 }, () =>
-      toHex(rebind({ keys: keys(), object, from: name, to: name, random }).slice(76, 100)),
+      toHex(rebind({ keys: keys(), object, from: name, to: name, clock: 1, random }).slice(76, 100)),
     );
     expect(new Set(nonces).size).toBe(20);
+  });
+});
+
+describe.each(added.tampered.bases)('the vector %s', (id) => {
+  it('is refused with any byte changed', () => {
+    const object = vectorBytes(id);
+    const rebound = format1.rebinds.find((one) => one.id === id);
+    const [ring, as] = rebound
+      ? [rebound.keyring, rebound.to]
+      : [objectFields(id).keyring, objectFields(id).name];
+    const request = { keys: sealingKeys(ring), name: as as LogicalName };
+    expect(() => open({ ...request, object })).not.toThrow();
+    for (const mask of added.tampered.masks.map((text) => Number.parseInt(text, 16))) {
+      for (const [index, byte] of object.entries()) {
+        expect(() => open({ ...request, object: object.with(index, byte ^ mask) })).toThrow(
+          expect.objectContaining({ code: 'integrity' }),
+        );
+      }
+    }
   });
 });
 
@@ -301,7 +344,7 @@ describe('readHeader', () => {
 });
 
 describe('sameHeader', () => {
-  it('compares all 180 bytes and nothing behind them', () => {
+  it('compares all 220 bytes and nothing behind them', () => {
     const object = vectorBytes('hello');
     expect(sameHeader(object, concat(object, Uint8Array.of(0)))).toBe(true);
     expect(sameHeader(object, object.with(179, 0))).toBe(false);

@@ -19,16 +19,29 @@ const binding = (): WrapBinding => ({
 const forged = (fields: {
   readonly length?: string;
   readonly mtime?: string;
+  readonly bound?: string;
+  readonly previous?: string;
+  readonly writer?: string;
   readonly origin?: string;
 }): Uint8Array => forgeObject({ ...objectFields('hello'), ...fields }, keyringFields('one'));
 
 describe('openWrap', () => {
-  it('gives what a key holder wrote, up to the greatest length and time', () => {
-    const object = forged({ length: '1073741823', mtime: '9007199254740991', origin: 'origin' });
+  it('gives what a key holder wrote, up to the greatest length and times', () => {
+    const object = forged({
+      length: '1073741823',
+      mtime: '9007199254740991',
+      bound: '9223372036854775807',
+      previous: 'contentId2',
+      writer: 'keyringId',
+      origin: 'origin',
+    });
     expect(openWrap(object, binding())).toEqual({
       dataKey: input('DEK'),
       length: 2 ** 30 - 1,
       mtime: Number.MAX_SAFE_INTEGER,
+      bound: 2n ** 63n - 1n,
+      previous: input('contentId2'),
+      writer: input('keyringId'),
       origin: input('origin'),
     });
   });
@@ -38,6 +51,8 @@ describe('openWrap', () => {
     { length: '18446744073709551615' },
     { mtime: '9007199254740992' },
     { mtime: '18446744073709551615' },
+    { bound: '9223372036854775808' },
+    { bound: '18446744073709551615' },
   ])('refuses %o although the key holder wrote it', (fields) => {
     expect(openWrap(forged(fields), binding())).toBeUndefined();
   });

@@ -115,7 +115,6 @@ export function createProcess(
       history.alarms.push({ ...sighting, at: scheduler.now(), process: name });
       trace.note(name, `sees a version that was put back at ${sighting.key}`);
     }),
-    hidesBelowFiles: false,
     sideBySide: 32,
     bytesSideBySide: 33_554_432,
     monotonic: life.monotonic,

@@ -1,4 +1,5 @@
 import type { ObjectKey } from '../../src/objects/object-store.ts';
+import { FILE_SUFFIX } from '../../src/sealing/names.ts';
 import { createLayout, type Layout, parseTenantId } from '../../src/sealing/object-keys.ts';
 
 /** Where the objects of the one simulated tenant lie. */
@@ -8,5 +9,5 @@ export const ROOT_KEY: Uint8Array = new Uint8Array(32).fill(7);
 
 /** Where in the tree an object lies; names are not encrypted in simulations. */
 export function pathOf(key: ObjectKey): string {
-  return `/memories/${key.slice(LAYOUT.data.length)}`;
+  return `/memories/${key.slice(LAYOUT.data.length, -FILE_SUFFIX.length)}`;
 }

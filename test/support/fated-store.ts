@@ -68,7 +68,6 @@ export function openFatedStore({ settings, fate, around }: FatedStoreOptions): F
     // What a server needs that does not honour conditions on deletes; SQLite does.
     forTenant: (layout) => guardDeletes(checkConditions(plain, layout.probe)),
     versions: countVersions(openS3Versions({ ...s3, bucket: location.bucket }), counted),
-    hidesBelowObjects: true,
   };
   return { base, requests };
 }

@@ -40,7 +40,8 @@ export function forgeObject(
       input(fields.dek),
       bigEndian64(fields.length ?? content.length),
       bigEndian64(fields.mtime),
-      fields.shortWrap ? NO_BYTES : input(fields.origin),
+      ...(fields.shortWrap ? [] : [bigEndian64(fields.bound), input(fields.previous), input(fields.writer)]),
+      input(fields.origin),
     ),
     {
       key: deriveKey(tenantKey, 1, 'smem-tk1'),
@@ -96,7 +97,7 @@ export function forgeKeyring(fields: KeyringFields & KeyringForgery): Uint8Array
   );
   const keys = entriesOf(fields);
   const secret = concat(
-    Uint8Array.of(fields.mode, fields.reserved ?? 0),
+    Uint8Array.of(fields.mode, fields.flags),
     u16(fields.n ?? keys.length),
     input(fields.NK),
     ...keys.flatMap(([version, created, key]) => [u32(version), bigEndian64(created), input(key)]),

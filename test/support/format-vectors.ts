@@ -22,6 +22,9 @@ export interface ObjectFields {
   readonly dek: string;
   readonly nonce: string;
   readonly mtime: number | string;
+  readonly bound: number | string;
+  readonly previous: string;
+  readonly writer: string;
   readonly origin: string;
 }
 
@@ -51,6 +54,7 @@ export interface KeyringFields {
   readonly KK: string;
   readonly nonce: string;
   readonly mode: number;
+  readonly flags: number;
   readonly NK: string;
   readonly keys: readonly KeyEntry[];
   readonly count?: number;
@@ -63,7 +67,6 @@ export interface KeyringForgery extends Partial<KeyringFields> {
   readonly wrapKeyringId?: string;
   readonly wrappedKK?: string;
   readonly aadTenant?: string;
-  readonly reserved?: number;
   readonly n?: number;
   readonly extra?: string;
   readonly version?: string;
@@ -98,6 +101,7 @@ export interface Rebind extends Identified, Expected {
   readonly from: string;
   readonly to: string;
   readonly nonce: string;
+  readonly bound: number | string;
   readonly origin?: string;
 }
 
@@ -173,6 +177,13 @@ export interface FormatVectors {
   })[];
 }
 
+interface NamedFile {
+  readonly mode: number;
+  readonly segments: readonly string[];
+  /** What follows `data/` in the key. */
+  readonly text: string;
+}
+
 export interface AddedVectors {
   readonly nameId: { readonly K_id: string };
   readonly keyedHashes: readonly { readonly class: string; readonly text: string; readonly hash: string }[];
@@ -180,7 +191,18 @@ export interface AddedVectors {
   readonly tenantIds: { readonly accept: readonly string[]; readonly refuse: readonly string[] };
   readonly prefixes: { readonly accept: readonly string[]; readonly refuse: readonly string[] };
   readonly rootTexts: { readonly refuse: readonly string[] };
+  readonly writers: readonly { readonly actor: string; readonly writer: string }[];
+  readonly segments: { readonly accept: readonly string[]; readonly refuse: readonly string[] };
+  readonly recordKeys: {
+    readonly accept: readonly { readonly class: string; readonly id: string; readonly key: string }[];
+    readonly refuse: readonly string[];
+  };
+  readonly fileKeys: readonly NamedFile[];
+  readonly invalidPaths: readonly Pick<NamedFile, 'mode' | 'segments'>[];
+  readonly foreignKeys: readonly (Identified &
+    Pick<NamedFile, 'mode' | 'text'> & { readonly what: string })[];
   readonly plainForeign: readonly string[];
+  readonly tampered: { readonly bases: readonly string[]; readonly masks: readonly string[] };
 }
 
 export const format1: FormatVectors = read('format-1.json');

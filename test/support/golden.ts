@@ -9,6 +9,10 @@ export interface GoldenFile {
   /** Of the tenant key that it is bound to. */
   readonly version: number;
   readonly mtime: number;
+  /** Decimal. */
+  readonly bound: string;
+  readonly previous: string;
+  readonly writer: string;
   readonly origin: string;
   readonly contentId: string;
   readonly size: number;
@@ -21,6 +25,8 @@ export interface GoldenFile {
 export interface GoldenRecord {
   readonly version: number;
   readonly mtime: number;
+  /** Decimal. */
+  readonly bound: string;
   /** Base64. */
   readonly content: string;
 }

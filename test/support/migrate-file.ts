@@ -22,7 +22,7 @@ export async function migrateFile(
   const name = logicalName(at(path));
   const write = (): Uint8Array =>
     how === 'bound'
-      ? rebind({ keys, object: stored.body, from: name, to: name, random })
+      ? rebind({ keys, object: stored.body, from: name, to: name, clock: vault.clock(), random })
       : seal({ keys, name, content, mtime, origin, random });
   const key = fileKey(vault.layout, vault.keyring.names, at(path));
   await confirmedPut(vault, { key, seal: write, mode: { ifMatch: stored.etag } });

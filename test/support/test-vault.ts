@@ -129,7 +129,6 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     layout,
     keyrings,
     history: createVersionHistory(),
-    hidesBelowFiles: false,
     maxFileBytes: options.maxFileBytes ?? 1_048_576,
     clock,
     monotonic,

@@ -43,12 +43,20 @@ export function sealingKeys(id: string, active?: string): SealingKeys {
   return { tenant: fields.tenant, keyringId: input(fields.keyringId), active: chosen, find };
 }
 
+/** What makes an object bound at exactly that hybrid logical time, unless the one before it is later. */
+function boundAt(bound: number | string): { readonly clock: number; readonly after: bigint | undefined } {
+  return { clock: 0, after: BigInt(bound) === 0n ? undefined : BigInt(bound) - 1n };
+}
+
 export function sealCase(fields: ObjectFields): Uint8Array {
   return seal({
     keys: sealingKeys(fields.keyring, fields.key),
     name: fields.name as LogicalName,
     content: contentOf(fields),
     mtime: Number(fields.mtime),
+    ...boundAt(fields.bound),
+    previous: input(fields.previous),
+    writer: input(fields.writer),
     origin: input(fields.origin),
     random: scripted(input(fields.contentId), input(fields.dek), input(fields.nonce)),
   });
@@ -65,6 +73,7 @@ export function vectorBytes(id: string): Uint8Array {
     object: vectorBytes(rebound.base),
     from: rebound.from as LogicalName,
     to: rebound.to as LogicalName,
+    ...boundAt(rebound.bound),
     origin: rebound.origin === undefined ? undefined : input(rebound.origin),
     random: scripted(input(rebound.nonce)),
   });

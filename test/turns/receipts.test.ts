@@ -131,7 +131,14 @@ describe('receipts', () => {
     const stored = await vault.store.get(key);
     if (typeof stored !== 'object') throw new Error('there is no receipt');
     const name = classLogicalName('receipts', id);
-    const rebound = rebind({ keys, object: stored.body, from: name, to: name, random: vault.random });
+    const rebound = rebind({
+      keys,
+      object: stored.body,
+      from: name,
+      to: name,
+      clock: vault.clock(),
+      random: vault.random,
+    });
     await vault.store.put(key, rebound, { mode: { ifMatch: stored.etag } });
     expect(await lease.finish(bytes('done'))).toEqual(bytes('done'));
   });

@@ -42,15 +42,17 @@ describeOnBothKinds('listing a directory', (newSite) => {
       const client = await site.client({ names, tenant: names });
       await client.create('/memories/a', 'text');
       const foreign = [
-        'not-a-name?',
-        '..',
-        'x'.repeat(300),
-        `${'A'.repeat(43)}`,
-        'below/..',
-        names === 'plain' ? 'control\u0007' : 'a/b',
+        'not-a-name?.sealed',
+        'no-suffix',
+        '...sealed',
+        `${'x'.repeat(300)}.sealed`,
+        `${'A'.repeat(43)}.sealed`,
+        'below/...sealed',
+        names === 'plain' ? 'control\u0007.sealed' : 'a/b.sealed',
+        'file.sealed/below.sealed',
       ];
       for (const name of foreign) await put(client, name, sealedSize(3));
-      await put(client, 'wrong-size', sealedSize(3) - 5);
+      await put(client, 'wrong-size.sealed', sealedSize(3) - 5);
       const listing = await client.vault.list(at('/memories'));
       const asNames =
         names === 'plain'

@@ -16,7 +16,7 @@ describe('listing many objects', { timeout: 60_000 }, () => {
       'one of the other in front': (i) => '-'.repeat(1 + (i % 60)) + String(i),
     };
     function encryptedName(i: number): string {
-      return vault.keyring.names.encodeSegments([`file ${i}`]);
+      return vault.keyring.names.encodeFile([`file ${i}`]);
     }
     for (const [title, nameOf] of Object.entries(spreads)) {
       const prefix = `${client.layout.tenantPrefix}${title}/`;
@@ -62,7 +62,7 @@ async function filled(count: number): Promise<{ readonly client: TestClient; rea
   const site = await createSite();
   const client = await site.client();
   const { names } = (await client.open()).keyring;
-  const nameOf = (i: number): string => names.encodeSegments([`file ${i}`]);
+  const nameOf = (i: number): string => names.encodeFile([`file ${i}`]);
   await fill(site, client.layout.data, { count, nameOf });
   expect((await client.vault.list(at('/memories'))).files).toEqual([]);
   return { client, site };

@@ -94,7 +94,7 @@ describeOnBothKinds('the listing of all records', (newSite) => {
     const site = await newSite();
     const client = await site.client({ names: 'plain' });
     await client.create('/memories/a', 'x');
-    for (let i = 0; i < 1_200; i++) await put(site, `${client.layout.data}f${i}`);
+    for (let i = 0; i < 1_200; i++) await put(site, `${client.layout.data}f${i}.sealed`);
     client.calls.length = 0;
     expect((await list(client)).records).toHaveLength(1_201);
     expect(countCalls(client.calls)).toEqual({ list: 2 });
@@ -108,7 +108,7 @@ describe('the listing of all records where deletes were declared atomic later', 
     await client.create('/memories/a', 'x');
     const vault = await client.open();
     const body = createTombstone(site.time.randomBytes);
-    const name = vault.keyring.names.encodeSegments(['b']);
+    const name = vault.keyring.names.encodeFile(['b']);
     await put(site, client.layout.data + name, body);
     await put(site, `${client.layout.tenantPrefix}answers/one`, body);
     await site.time.pause(3_600_000);

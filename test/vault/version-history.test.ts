@@ -154,7 +154,7 @@ describe('a history of versions', () => {
   });
 
   it('names a version by the nonce of its wrap', () => {
-    const object = Uint8Array.from({ length: 196 }, (_, at) => at);
+    const object = Uint8Array.from({ length: 236 }, (_, at) => at);
     const edited = object.slice();
     edited[75] = 0;
     edited[100] = 0;

@@ -165,18 +165,18 @@ export function describePaths({ memory, about }: Contract): void {
 
   about('store', 'names')('the length of a path', () => {
     it.each([
-      ['a segment of 159 bytes', ['x'.repeat(159)]],
-      ['a segment of 159 bytes of UTF-8', [`${'é'.repeat(79)}x`]],
+      ['a segment of 143 bytes', ['x'.repeat(143)]],
+      ['a segment of 143 bytes of UTF-8', [`${'é'.repeat(71)}x`]],
       ['20 segments of 15 bytes', Array.from({ length: 20 }, (_, i) => `${i}`.padEnd(15, 's'))],
-      ['600 bytes in four segments', Array.from({ length: 4 }, (_, i) => `${i}`.padEnd(149, 's'))],
+      ['four segments of 143 bytes', Array.from({ length: 4 }, (_, i) => `${i}`.padEnd(143, 's'))],
     ])('may be %s', (_, segments) => accepts(['/memories', ...segments].join('/')));
   });
 
   about('names')('a path that is too long', () => {
-    it('is at most 159 bytes of UTF-8 in a segment', async () => {
-      await refusesEverywhere(`/memories/${'x'.repeat(160)}`, /^Error: .*160 bytes.*159 bytes/);
+    it('is at most 143 bytes of UTF-8 in a segment', async () => {
+      await refusesEverywhere(`/memories/${'x'.repeat(144)}`, /^Error: .*144 bytes.*143 bytes/);
       await memory.reset();
-      await refusesEverywhere(`/memories/a/${'é'.repeat(80)}/b`, /^Error: .*160 bytes.*159 bytes/);
+      await refusesEverywhere(`/memories/a/${'é'.repeat(72)}/b`, /^Error: .*144 bytes.*143 bytes/);
     });
 
     it('is at most 20 segments', async () => {
@@ -185,7 +185,7 @@ export function describePaths({ memory, about }: Contract): void {
     });
 
     it('is bounded as a whole, and the refusal says by how much', async () => {
-      const segments = Array.from({ length: 8 }, (_, i) => `${i}`.padEnd(150, 's'));
+      const segments = Array.from({ length: 8 }, (_, i) => `${i}`.padEnd(143, 's'));
       await refusesEverywhere(['/memories', ...segments].join('/'), /^Error: .*\b\d+ bytes too long/);
     });
   });
