@@ -4,7 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { MemoryError } from '../errors.ts';
 import { type Pause, pause, throwIfAborted } from '../pause.ts';
-import { breaksConnection, isBusy, leavesCommitUnknown, sqliteFailure } from './sqlite-errors.ts';
+import { breaksConnection, isBusy, isFull, leavesCommitUnknown, sqliteFailure } from './sqlite-errors.ts';
+import { diskReserve } from './sqlite-reserve.ts';
 
 /** Marks the file as ours: "SLMM". */
 const APPLICATION_ID = 0x534c4d4d;
@@ -13,6 +14,8 @@ const SCHEMA_VERSION = 1;
 /** How long SQLite itself may block the event loop for a lock, in milliseconds, before the asynchronous retry. */
 const BLOCKING_WAIT_MS = 10;
 const MAX_PAUSE_MS = 50;
+const BEGIN_READING = 'BEGIN';
+const BEGIN_WRITING = 'BEGIN IMMEDIATE';
 
 // `body` comes last so that listing never reads the pages it spills over.
 const SCHEMA = `
@@ -35,17 +38,27 @@ export interface ConnectionOptions {
   readonly pause?: Pause;
 }
 
+export interface WriteOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** On a full disk: what is freed may stay in the file until its pages are used again, if there is no other way. */
+  readonly mayKeepFreed?: boolean;
+}
+
 export interface SqliteConnection {
   /** Runs `work` on one consistent state of the file. */
   read<T>(work: (database: DatabaseSync) => T, signal?: AbortSignal): Promise<T>;
-  /** Runs `work` in one durable transaction; `outcome_unknown` when the file system failed at its COMMIT. */
-  write<T>(work: (database: DatabaseSync) => T, signal?: AbortSignal): Promise<T>;
+  /**
+   * Runs `work` in one durable transaction; `outcome_unknown` when the file system failed at its COMMIT. On a full disk
+   * it runs once more, on what was kept in reserve: a change that finds room within the file then comes through.
+   */
+  write<T>(work: (database: DatabaseSync) => T, options?: WriteOptions): Promise<T>;
   close(): void;
 }
 
 /** One connection, opened by its first use and again after the file failed or was replaced. */
 export function createSqliteConnection(options: ConnectionOptions): SqliteConnection {
   const wait = options.pause ?? pause;
+  const reserve = options.path === ':memory:' ? undefined : diskReserve(resolve(options.path));
   let database: DatabaseSync | undefined;
   let closed = false;
 
@@ -61,7 +74,10 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
 
   const attempt = <T>(begin: string, work: (database: DatabaseSync) => T): T => {
     try {
-      database ??= options.readOnly === true ? openForReading(options.path) : openDatabase(options.path);
+      if (database === undefined) {
+        database = options.readOnly === true ? openForReading(options.path) : openDatabase(options.path);
+        if (options.readOnly !== true) reserve?.take();
+      }
       return transact(database, begin, work);
     } catch (error) {
       if (breaksConnection(error) || isBroken(error)) discard();
@@ -69,8 +85,41 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     }
   };
 
+  const attemptWrite = <T>(work: (database: DatabaseSync) => T, mayKeepFreed: boolean): T => {
+    try {
+      return attempt(BEGIN_WRITING, work);
+    } catch (error) {
+      if (!isFull(error) || reserve === undefined) throw error;
+    }
+    reserve.release();
+    try {
+      return attemptWithinFile(work, mayKeepFreed);
+    } finally {
+      // The next one works as usual again.
+      discard();
+      reserve.take();
+    }
+  };
+
+  /** The file does not grow, so that what was in reserve serves the journal alone and can be taken again. */
+  const attemptWithinFile = <T>(work: (database: DatabaseSync) => T, mayKeepFreed: boolean): T => {
+    const within = (prepare: (opened: DatabaseSync) => void): T =>
+      attempt(BEGIN_WRITING, (opened) => {
+        opened.exec(`PRAGMA max_page_count = ${Number(pragma(opened, 'page_count'))}`);
+        prepare(opened);
+        return work(opened);
+      });
+    try {
+      return within(() => {});
+    } catch (error) {
+      if (!isFull(error) || !mayKeepFreed) throw error;
+      // What is overwritten has to be journalled: of a large object, more than was in reserve.
+      return within((opened) => opened.exec('PRAGMA secure_delete = FAST'));
+    }
+  };
+
   const run = async <T>(
-    begin: string,
+    attemptOnce: (work: (database: DatabaseSync) => T) => T,
     work: (database: DatabaseSync) => T,
     signal: AbortSignal | undefined,
   ): Promise<T> => {
@@ -79,7 +128,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
       throwIfAborted(signal);
       if (closed) throw new MemoryError('misconfigured', 'The object store was used after it was closed.');
       try {
-        return attempt(begin, work);
+        return attemptOnce(work);
       } catch (error) {
         if (!isBusy(error) || performance.now() >= deadline) throw sqliteFailure(error);
       }
@@ -88,8 +137,9 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
   };
 
   return {
-    read: (work, signal) => run('BEGIN', work, signal),
-    write: (work, signal) => run('BEGIN IMMEDIATE', work, signal),
+    read: (work, signal) => run((each) => attempt(BEGIN_READING, each), work, signal),
+    write: (work, { signal, mayKeepFreed = false } = {}) =>
+      run((each) => attemptWrite(each, mayKeepFreed), work, signal),
     close: () => {
       closed = true;
       discard();
@@ -110,7 +160,7 @@ function transact<T>(database: DatabaseSync, begin: string, work: (database: Dat
     database.exec('COMMIT');
   } catch (error) {
     rollBack(database);
-    if (begin === 'BEGIN' || !leavesCommitUnknown(error)) throw error;
+    if (begin === BEGIN_READING || !leavesCommitUnknown(error)) throw error;
     throw new MemoryError('outcome_unknown', 'The file system failed while SQLite committed.', {
       cause: error,
     });
@@ -141,7 +191,7 @@ function openDatabase(path: string): DatabaseSync {
     database.exec('PRAGMA synchronous = FULL');
     // What was overwritten or deleted, such as the keys of a destroyed tenant, does not stay in the file.
     database.exec('PRAGMA secure_delete = ON');
-    if (isNew(database)) transact(database, 'BEGIN IMMEDIATE', initialize);
+    if (isNew(database)) transact(database, BEGIN_WRITING, initialize);
     database.exec('PRAGMA journal_mode = TRUNCATE');
     return database;
   } catch (error) {

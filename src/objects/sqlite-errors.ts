@@ -14,6 +14,7 @@ const TOOBIG = 18;
 const AUTH = 23;
 const NOTADB = 26;
 
+const DISK_FULL = 'disk_full';
 const READONLY_DBMOVED = READONLY | (4 << 8);
 
 /** SQLite's result code of an error thrown by `node:sqlite`, extended; undefined for every other error. */
@@ -31,6 +32,16 @@ function primaryCode(error: unknown): number | undefined {
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error);
   return code === BUSY || code === LOCKED;
+}
+
+/** The disk has no room, or the file may grow no further; nothing was executed. */
+export function isFull(error: unknown): boolean {
+  return primaryCode(error) === FULL;
+}
+
+/** Whether `sqliteFailure` made it of a full disk. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof MemoryError && error.details['reason'] === DISK_FULL;
 }
 
 /** The connection can no longer be trusted: it is opened anew for the next verb. */
@@ -66,7 +77,7 @@ export function sqliteFailure(error: unknown): MemoryError {
       return new MemoryError(
         'unavailable',
         'The disk that holds the SQLite file is full: free some space. Nothing that was stored is lost.',
-        { cause },
+        { cause, details: { reason: DISK_FULL } },
       );
     case READONLY:
     case PERM:

@@ -19,6 +19,7 @@ import type {
 } from './object-store.ts';
 import { lateness } from './send-bound.ts';
 import { createSqliteConnection } from './sqlite-connection.ts';
+import { isDiskFull } from './sqlite-errors.ts';
 import { keyBytes, listingStart, readPage } from './sqlite-listing.ts';
 
 export interface SqliteStoreOptions {
@@ -60,7 +61,9 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
       return row && { etag: row.etag, size: row.size, lastModified: row.last_modified, servedAt: clock() };
     },
     put: (key, body, request) =>
-      connection.write((database) => putObject(database, key, body, request, clock()), request.signal),
+      connection.write((database) => putObject(database, key, body, request, clock()), {
+        signal: request.signal,
+      }),
     delete: (targets, request) => deleteObjects(targets, request),
     list,
     [Symbol.asyncDispose]: async () => connection.close(),
@@ -71,11 +74,34 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
     request?: DeleteOptions,
   ): Promise<readonly DeleteFailure[]> {
     if (targets.length === 0) return [];
-    return connection.write((database) => {
-      const late = lateness(request?.sendBy);
-      if (late !== undefined) throw late;
-      return targets.flatMap((target) => deleteObject(database, target));
-    }, request?.signal);
+    try {
+      return await deleteTogether(targets, request);
+    } catch (error) {
+      if (targets.length === 1 || !isDiskFull(error)) throw error;
+    }
+    // Each for itself needs less room.
+    const failures: DeleteFailure[] = [];
+    for (const target of targets) {
+      const failed = await deleteTogether([target], request).catch((error: unknown) => [
+        { key: target.key, error },
+      ]);
+      failures.push(...failed);
+    }
+    return failures;
+  }
+
+  function deleteTogether(
+    targets: readonly DeleteTarget[],
+    request: DeleteOptions | undefined,
+  ): Promise<readonly DeleteFailure[]> {
+    return connection.write(
+      (database) => {
+        const late = lateness(request?.sendBy);
+        if (late !== undefined) throw late;
+        return targets.flatMap((target) => deleteObject(database, target));
+      },
+      { signal: request?.signal, mayKeepFreed: true },
+    );
   }
 
   async function* list(request: ListOptions): AsyncGenerator<ListPage, void, undefined> {
