@@ -1,10 +1,16 @@
 import { MemoryError } from '../errors.ts';
-import { countLineBreaks, startOfLine } from './lines.ts';
+import { countLineBreaks, endOfLine, type LineBreaks, lineBreaksOf, startOfLine } from './lines.ts';
+import { PAGE_CHARACTERS } from './page.ts';
+import { LONGEST_TEXT } from './text.ts';
 
-/** A text after a replacement: the 1-based line where it happened and the line breaks that were put in. */
+/** A text after a replacement, and where in it the new text stands. */
 export interface Replacement {
   readonly text: string;
+  readonly start: number;
+  readonly end: number;
+  /** The 1-based line of `start`. */
   readonly firstLine: number;
+  /** Line feeds from `start` to `end`. */
   readonly lineBreaks: number;
 }
 
@@ -13,7 +19,8 @@ export interface Replacement {
  * of its own. Occurrences are counted without overlap.
  *
  * @throws MemoryError `invalid_command` for an empty `oldStr`; `no_match`; `ambiguous_match` with `lines`, the lines
- * where an occurrence begins, each once, ascending.
+ * where an occurrence begins, each once, ascending, as many as a reply can name, and `more` when there are others;
+ * `limit_exceeded` for a text that no string can hold.
  */
 export function replaceOnce(text: string, oldStr: string, newStr: string): Replacement {
   if (oldStr === '') {
@@ -25,12 +32,15 @@ export function replaceOnce(text: string, oldStr: string, newStr: string): Repla
   if (at === -1) throw new MemoryError('no_match', 'the text to replace does not occur');
   if (text.indexOf(oldStr, at + oldStr.length) !== -1) {
     throw new MemoryError('ambiguous_match', 'the text to replace occurs more than once', {
-      details: { lines: matchingLines(text, oldStr) },
+      details: matchingLines(text, oldStr),
     });
   }
+  refuseTooLong(text.length - oldStr.length + newStr.length);
   return {
     text: text.slice(0, at) + newStr + text.slice(at + oldStr.length),
-    firstLine: countLineBreaks(text.slice(0, at)) + 1,
+    start: at,
+    end: at + newStr.length,
+    firstLine: countLineBreaks(text, 0, at) + 1,
     lineBreaks: countLineBreaks(newStr),
   };
 }
@@ -42,42 +52,58 @@ export function replaceOnce(text: string, oldStr: string, newStr: string): Repla
  *
  * @throws MemoryError `line_out_of_range` with `lines`, the number of lines of `text`: a final newline ends the last
  * line and begins none. The number after that one is taken as well when the text ends with a newline.
+ * `limit_exceeded` for a text that no string can hold.
  */
 export function insertAfterLine(text: string, insertLine: number, insertText: string): string {
   const terminated = text === '' || text.endsWith('\n');
-  const breaks = countLineBreaks(text);
-  const lines = terminated ? breaks : breaks + 1;
+  const breaks = lineBreaksOf(text);
+  const lines = terminated ? breaks.all : breaks.all + 1;
   const last = terminated && text !== '' ? lines + 1 : lines;
   if (!Number.isInteger(insertLine) || insertLine < 0 || insertLine > last) {
     throw new MemoryError('line_out_of_range', 'the line to insert after is outside the file', {
       details: { lines },
     });
   }
-  const lineBreak = prevailingBreak(text) ?? prevailingBreak(insertText) ?? '\n';
+  const lineBreak = prevailing(breaks) ?? prevailing(lineBreaksOf(insertText)) ?? '\n';
   const inserted = insertText.replace(/\r?\n$/, '');
-  const body = breaks === 0 ? inserted : inserted.replace(/\r?\n/g, lineBreak);
+  const body = breaks.all === 0 ? inserted : inserted.replace(/\r?\n/g, lineBreak);
+  refuseTooLong(text.length + lineBreak.length + body.length);
   if (insertLine >= lines && !terminated) return text + lineBreak + body;
   const at = startOfLine(text, Math.min(insertLine, lines) + 1);
   return text.slice(0, at) + body + lineBreak + text.slice(at);
 }
 
-function matchingLines(text: string, oldStr: string): readonly number[] {
+/** As many lines as a page can name. */
+function matchingLines(
+  text: string,
+  oldStr: string,
+): { readonly lines: readonly number[]; readonly more?: true } {
+  const isOneLine = !oldStr.includes('\n');
   const lines: number[] = [];
-  let line = 1;
-  let counted = 0;
-  for (let at = text.indexOf(oldStr); at !== -1; at = text.indexOf(oldStr, at + oldStr.length)) {
-    line += countLineBreaks(text.slice(counted, at));
+  let characters = 0;
+  for (let at = text.indexOf(oldStr), counted = 0, line = 1; at !== -1; ) {
+    line += countLineBreaks(text, counted, at);
     counted = at;
-    if (lines.at(-1) !== line) lines.push(line);
+    if (lines.at(-1) !== line) {
+      characters += String(line).length + ', '.length;
+      if (characters > PAGE_CHARACTERS) return { lines, more: true };
+      lines.push(line);
+    }
+    // What lies within a line is on that line however often it occurs there.
+    at = text.indexOf(oldStr, isOneLine ? endOfLine(text, at) : at + oldStr.length);
   }
-  return lines;
+  return { lines };
 }
 
 /** The line ending most lines have, LF when there are as many of both; undefined in a text without line breaks. */
-function prevailingBreak(text: string): '\r\n' | '\n' | undefined {
-  const all = countLineBreaks(text);
+function prevailing({ all, crlf }: LineBreaks): '\r\n' | '\n' | undefined {
   if (all === 0) return undefined;
-  let crlf = 0;
-  for (let at = text.indexOf('\r\n'); at !== -1; at = text.indexOf('\r\n', at + 2)) crlf += 1;
   return crlf * 2 > all ? '\r\n' : '\n';
+}
+
+function refuseTooLong(characters: number): void {
+  if (characters <= LONGEST_TEXT) return;
+  throw new MemoryError('limit_exceeded', 'the text would be longer than a string can be', {
+    details: { limit: 'text_characters', value: characters, max: LONGEST_TEXT },
+  });
 }

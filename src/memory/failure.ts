@@ -34,7 +34,7 @@ export function describeFailure(error: MemoryError, echo: Echo): string {
     case 'no_match':
       return `No replacement was performed, old_str \`${echo.text('old_str')}\` did not appear verbatim in ${path}.`;
     case 'ambiguous_match':
-      return `No replacement was performed. Multiple occurrences of old_str \`${echo.text('old_str')}\` in lines: ${numbers(details['lines'])}. Please ensure it is unique`;
+      return `No replacement was performed. Multiple occurrences of old_str \`${echo.text('old_str')}\` in lines: ${numbers(details)}. Please ensure it is unique`;
     case 'line_out_of_range':
       return outOfRange(details, echo);
     case 'limit_exceeded':
@@ -124,6 +124,8 @@ function placesOf(echo: Echo): string {
   return echo.command === 'rename' ? `${subjectOf(echo)} and ${writtenPath(echo)}` : subjectOf(echo);
 }
 
-function numbers(lines: unknown): string {
-  return Array.isArray(lines) ? lines.join(', ') : '';
+function numbers({ lines, more }: ErrorDetails): string {
+  if (!Array.isArray(lines)) return '';
+  const listed = lines.join(', ');
+  return more === true ? `${listed} and more (only the first ${lines.length} lines are listed)` : listed;
 }

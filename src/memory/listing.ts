@@ -1,4 +1,5 @@
-import { pageOf } from './page.ts';
+import { echoText } from './echo.ts';
+import { type Lines, pageOf } from './page.ts';
 import type { MemoryPath } from './path.ts';
 
 /** A file below a viewed directory; `size` in bytes of plaintext. */
@@ -15,6 +16,8 @@ interface Entry {
   readonly name: string;
   readonly directory: boolean;
   size: number;
+  /** Of the entry and of all that have one below it. */
+  rows: number;
   readonly children: Map<string, Entry>;
 }
 
@@ -31,10 +34,12 @@ export function viewDirectory(request: {
   readonly viewRange?: readonly number[] | undefined;
   readonly truncatedAt?: number | undefined;
 }): string {
-  const rows = listingRows(request.path, request.files).join('\n');
-  const page = pageOf(rows, { viewRange: request.viewRange, named: 'row' });
+  const page = pageOf(listingRows(request.path, request.files), {
+    viewRange: request.viewRange,
+    named: 'row',
+  });
   const header =
-    `Here're the files and directories up to 2 levels deep in ${request.given}, ` +
+    `Here're the files and directories up to 2 levels deep in ${echoText(request.given)}, ` +
     'excluding hidden items and node_modules:';
   return [header, ...page.lines, ...truncation(request.truncatedAt), ...page.notes].join('\n');
 }
@@ -50,13 +55,12 @@ function truncation(truncatedAt: number | undefined): readonly string[] {
 /**
  * The rows `{size}\t{path}`: first the directory at `path`, then everything visible two levels deep, depth first,
  * siblings by the UTF-16 code units of their names. Hidden entries get no row and count in their directory's size.
+ * Only rows that are asked for are put in order and worded.
  */
-function listingRows(path: MemoryPath, files: readonly ListedFile[]): readonly string[] {
+function listingRows(path: MemoryPath, files: readonly ListedFile[]): Lines {
   const root = directoryEntry('');
   for (const file of files) addFile(root, file, path);
-  const rows = [`${formatSize(root.size)}\t${path}`];
-  addRows(rows, root, path);
-  return rows;
+  return { count: root.rows, from: (first) => rowsOf(root, path, first - 1) };
 }
 
 /**
@@ -73,32 +77,43 @@ export function formatSize(bytes: number): string {
   return `${Number.isInteger(value) ? value : value.toFixed(1)}${UNITS[unit]}`;
 }
 
-function addFile(root: Entry, file: ListedFile, directory: MemoryPath): void {
-  const names = file.path.slice(directory.length + 1).split('/');
-  let parent = root;
-  parent.size += file.size;
+function addFile(root: Entry, { path, size }: ListedFile, directory: MemoryPath): void {
+  const names = path.slice(directory.length + 1).split('/', LEVELS + 1);
+  const entries = [root];
+  root.size += size;
   for (const [depth, name] of names.slice(0, LEVELS).entries()) {
     if (isHidden(name)) return;
-    parent = childOf(parent, name, depth < names.length - 1);
-    parent.size += file.size;
+    const entry = childOf(entries, name, depth < names.length - 1);
+    entry.size += size;
+    entries.push(entry);
   }
 }
 
-function childOf(parent: Entry, name: string, directory: boolean): Entry {
+/** The entry below the last of `ancestors`; each of them counts a new one. */
+function childOf(ancestors: readonly Entry[], name: string, directory: boolean): Entry {
   const key = directory ? `${name}/` : name;
-  const known = parent.children.get(key);
+  const siblings = ancestors.at(-1)?.children ?? new Map<string, Entry>();
+  const known = siblings.get(key);
   if (known !== undefined) return known;
-  const entry = { name, directory, size: 0, children: new Map<string, Entry>() };
-  parent.children.set(key, entry);
+  const entry = { name, directory, size: 0, rows: 1, children: new Map<string, Entry>() };
+  siblings.set(key, entry);
+  for (const ancestor of ancestors) ancestor.rows += 1;
   return entry;
 }
 
-function addRows(rows: string[], parent: Entry, path: string): void {
-  for (const entry of [...parent.children.values()].sort(byName)) {
-    const entryPath = `${path}/${entry.name}`;
-    rows.push(`${formatSize(entry.size)}\t${entryPath}${entry.directory ? '/' : ''}`);
-    addRows(rows, entry, entryPath);
+/** The rows of an entry and of those below it, without the first `skipped`. */
+function* rowsOf(entry: Entry, path: string, skipped: number): Generator<string, void> {
+  if (skipped === 0) yield `${formatSize(entry.size)}\t${path}${slashOf(entry)}`;
+  let skip = Math.max(0, skipped - 1);
+  for (const child of [...entry.children.values()].sort(byName)) {
+    if (skip < child.rows) yield* rowsOf(child, `${path}/${child.name}`, skip);
+    skip = Math.max(0, skip - child.rows);
   }
+}
+
+/** The viewed directory itself has no name here, and carries no slash. */
+function slashOf({ name, directory }: Entry): string {
+  return directory && name !== '' ? '/' : '';
 }
 
 function byName(a: Entry, b: Entry): number {
@@ -111,5 +126,5 @@ function isHidden(name: string): boolean {
 }
 
 function directoryEntry(name: string): Entry {
-  return { name, directory: true, size: 0, children: new Map() };
+  return { name, directory: true, size: 0, rows: 1, children: new Map() };
 }

@@ -116,10 +116,10 @@ function depthOf(given: string): number | undefined {
 /** The path a refusal is about. Where the field is not known, a rename's longer path is taken. */
 function refusedPath(details: ErrorDetails, echo: Echo): string {
   const field = details['field'];
-  if (typeof field === 'string') return echo.text(field);
-  if (echo.command !== 'rename') return echo.text('path');
-  const source = echo.text('old_path') || echo.text('path');
-  const target = echo.text('new_path');
+  if (typeof field === 'string') return echo.whole(field);
+  if (echo.command !== 'rename') return echo.whole('path');
+  const source = echo.whole('old_path') || echo.whole('path');
+  const target = echo.whole('new_path');
   if (details['role'] === 'source') return source;
   return details['role'] === 'target' || target.length >= source.length ? target : source;
 }

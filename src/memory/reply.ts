@@ -1,6 +1,6 @@
 import type { MemoryError } from '../errors.ts';
 import type { MemoryCommand } from './command.ts';
-import { amountOf, type Echo, echoOf } from './echo.ts';
+import { amountOf, type Echo, echoOf, echoText } from './echo.ts';
 import { describeFailure, subjectOf } from './failure.ts';
 
 /** The wording of replies: the tool's documentation, or the TypeScript SDK's filesystem tool where it differs. */
@@ -15,15 +15,15 @@ type ChangingCommand = Exclude<MemoryCommand, { readonly command: 'view' }>;
 export function successSentence(command: ChangingCommand, snippet = ''): string {
   switch (command.command) {
     case 'create':
-      return `File created successfully at: ${command.target.given}`;
+      return `File created successfully at: ${echoText(command.target.given)}`;
     case 'str_replace':
       return `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet}`;
     case 'insert':
-      return `The file ${command.target.given} has been edited.`;
+      return `The file ${echoText(command.target.given)} has been edited.`;
     case 'delete':
-      return `Successfully deleted ${command.target.given}`;
+      return `Successfully deleted ${echoText(command.target.given)}`;
     case 'rename':
-      return `Successfully renamed ${command.source.given} to ${command.destination.given}`;
+      return `Successfully renamed ${echoText(command.source.given)} to ${echoText(command.destination.given)}`;
   }
 }
 

@@ -1,12 +1,25 @@
-const ENCODER = new TextEncoder();
-const LONE_SURROGATES = /\p{Cs}/gu;
+import { MemoryError } from '../errors.ts';
 
-/** The text of UTF-8 bytes, a leading byte order mark kept as U+FEFF; undefined when they are not UTF-8. */
+const ENCODER = new TextEncoder();
+
+/** UTF-16 units of the longest string that V8 makes. */
+export const LONGEST_TEXT: number = 2 ** 29 - 24;
+
+/**
+ * The text of UTF-8 bytes, a leading byte order mark kept as U+FEFF; undefined when they are not UTF-8.
+ *
+ * @throws MemoryError `limit_exceeded` (`limit`: `text_bytes`) for a text that no string can hold.
+ */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
+  } catch (error) {
+    // What is not UTF-8 is a TypeError, by the standard; else the engine has no room for the text.
+    if (error instanceof TypeError) return undefined;
+    throw new MemoryError('limit_exceeded', 'the text is longer than a string can be', {
+      details: { limit: 'text_bytes', value: bytes.length, max: LONGEST_TEXT },
+      cause: error,
+    });
   }
 }
 
@@ -17,12 +30,12 @@ export function encodeText(text: string): Uint8Array {
 
 /** Whether the text can be stored as UTF-8 without loss: no half of a surrogate pair stands alone in it. */
 export function isWellFormed(text: string): boolean {
-  return text.search(LONE_SURROGATES) === -1;
+  return text.isWellFormed();
 }
 
 /** The text with every lone surrogate replaced by U+FFFD. */
 export function wellFormed(text: string): string {
-  return text.replace(LONE_SURROGATES, '\uFFFD');
+  return text.toWellFormed();
 }
 
 /** The first `units` UTF-16 units of the text, one less where that would cut a surrogate pair in two. */

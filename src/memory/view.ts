@@ -1,7 +1,8 @@
 import { MemoryError } from '../errors.ts';
+import { echoText } from './echo.ts';
 import type { Replacement } from './edit.ts';
-import { countLineBreaks } from './lines.ts';
-import { pageOf } from './page.ts';
+import { countLineBreaks, endOfLine, lineStartAt, linesFrom, startOfLine } from './lines.ts';
+import { cutToPage, type Page, pageOf } from './page.ts';
 
 const MAX_LINES = 999_999;
 const NUMBER_WIDTH = 6;
@@ -19,25 +20,37 @@ export function viewFile(request: {
   readonly text: string;
   readonly viewRange?: readonly number[] | undefined;
 }): string {
-  const value = countLineBreaks(request.text) + 1;
-  if (value > MAX_LINES) {
+  const { given, text, viewRange } = request;
+  const count = countLineBreaks(text) + 1;
+  if (count > MAX_LINES) {
     throw new MemoryError('limit_exceeded', 'the file has too many lines to be shown', {
-      details: { limit: 'lines', value, max: MAX_LINES },
+      details: { limit: 'lines', value: count, max: MAX_LINES },
     });
   }
-  const page = pageOf(request.text, { viewRange: request.viewRange, named: 'line' });
-  const header = `Here's the content of ${request.given} with line numbers:`;
-  return [header, ...numbered(page.lines, page.firstLine), ...page.notes].join('\n');
+  const lines = { count, from: (first: number) => linesFrom(text, startOfLine(text, first)) };
+  const page = pageOf(lines, { viewRange, named: 'line' });
+  return [`Here's the content of ${echoText(given)} with line numbers:`, ...numbered(page)].join('\n');
 }
 
-/** The numbered lines around a replacement, two before its first and two after its last, as far as the text goes. */
-export function editSnippet(replacement: Replacement): string {
-  const lines = replacement.text.split('\n');
-  const first = Math.max(1, replacement.firstLine - CONTEXT_LINES);
-  const last = replacement.firstLine + replacement.lineBreaks + CONTEXT_LINES;
-  return numbered(lines.slice(first - 1, last), first).join('\n');
+/**
+ * The numbered lines around a replacement, two before its first and two after its last, as far as the text goes, cut
+ * to one page. The text is looked at near the replacement alone, however long it is.
+ */
+export function editSnippet({ text, start, end, firstLine, lineBreaks }: Replacement): string {
+  let from = lineStartAt(text, start);
+  let first = firstLine;
+  for (; first > Math.max(1, firstLine - CONTEXT_LINES); first -= 1) from = lineStartAt(text, from - 1);
+  let last = firstLine + lineBreaks;
+  let lastEnd = endOfLine(text, end);
+  for (let more = CONTEXT_LINES; more > 0 && lastEnd < text.length; more -= 1) {
+    last += 1;
+    lastEnd = endOfLine(text, lastEnd + 1);
+  }
+  const page = cutToPage(linesFrom(text, from), { first, last, toEnd: false, named: 'line' });
+  return numbered(page).join('\n');
 }
 
-function numbered(lines: readonly string[], firstLine: number): readonly string[] {
-  return lines.map((line, index) => `${String(firstLine + index).padStart(NUMBER_WIDTH)}\t${line}`);
+function numbered({ lines, firstLine, notes }: Page): readonly string[] {
+  const rows = lines.map((line, index) => `${String(firstLine + index).padStart(NUMBER_WIDTH)}\t${line}`);
+  return [...rows, ...notes];
 }

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import type { MemoryError } from '../../src/errors.ts';
 import { insertAfterLine, replaceOnce } from '../../src/memory/edit.ts';
 
 describe('replaceOnce', () => {
   it('replaces the only occurrence and tells its line', () => {
     expect(replaceOnce('a\nb\nc\n', 'b', 'x\ny')).toEqual({
       text: 'a\nx\ny\nc\n',
+      start: 2,
+      end: 5,
       firstLine: 2,
       lineBreaks: 1,
     });
@@ -40,6 +43,25 @@ describe('replaceOnce', () => {
     );
   });
 
+  it.each(['x\n', 'x x\n\n', `${'xx'.repeat(100)}\n`])(
+    'names the first lines, as many as 16,000 characters hold, of a text full of %j',
+    (line) => {
+      let refusal: MemoryError | undefined;
+      try {
+        replaceOnce(line.repeat(10_000), 'x', '');
+      } catch (error) {
+        refusal = error as MemoryError;
+      }
+      expect(refusal).toMatchObject({ code: 'ambiguous_match', details: { more: true } });
+      const lines = refusal?.details['lines'] as readonly number[];
+      const step = line.endsWith('\n\n') ? 2 : 1;
+      expect(lines).toEqual(lines.map((_, index) => 1 + index * step));
+      const next = `, ${(lines.at(-1) ?? 0) + step}`;
+      expect(lines.join(', ').length).toBeLessThanOrEqual(16_000);
+      expect((lines.join(', ') + next).length).toBeGreaterThan(15_990);
+    },
+  );
+
   it('refuses two occurrences on one line', () => {
     expect(() => replaceOnce('blue blue', 'blue', '')).toThrow(
       expect.objectContaining({ code: 'ambiguous_match', details: { lines: [1] } }),
@@ -60,6 +82,19 @@ describe('replaceOnce', () => {
         details: { problem: 'empty', field: 'old_str' },
       }),
     );
+  });
+});
+
+describe('an edit whose text no string can hold', () => {
+  const half = 'x'.repeat(2 ** 28);
+
+  it('is refused as too large', () => {
+    const refusal = expect.objectContaining({
+      code: 'limit_exceeded',
+      details: { limit: 'text_characters', value: 2 ** 29 + 1, max: 2 ** 29 - 24 },
+    });
+    expect(() => replaceOnce(`${half}y`, 'y', `z${half}`)).toThrow(refusal);
+    expect(() => insertAfterLine(half, 1, half)).toThrow(refusal);
   });
 });
 

@@ -53,10 +53,36 @@ describe('describeFailure, documented sentences', () => {
     expect(say({ ...insert, insert_line: Number.NaN }, 'line_out_of_range', details)).toContain(': NaN. It');
   });
 
-  it('repeats the text to replace verbatim however long it is', () => {
-    const old = `$& \\1 \n${'x'.repeat(5_000)}`;
+  it('repeats up to 16,000 characters of the text to replace verbatim', () => {
+    const old = `$& \\1 \n${'x'.repeat(15_993)}`;
+    expect(old).toHaveLength(16_000);
     expect(say({ ...replace, old_str: old }, 'no_match')).toBe(
       `No replacement was performed, old_str \`${old}\` did not appear verbatim in ${path}.`,
+    );
+  });
+
+  it.each([
+    [
+      'at the end of a line',
+      `${'x'.repeat(99)}\n`.repeat(1_000),
+      `${'x'.repeat(99)}\n`.repeat(160).slice(0, -1),
+    ],
+    ['before a line that would be cut', `a\n${'x'.repeat(16_000)}`, 'a'],
+    ['within a line that is longer by itself', `${'x'.repeat(16_001)}\n`, 'x'.repeat(16_000)],
+    ['between two characters', `x${'😀'.repeat(8_000)}`, `x${'😀'.repeat(7_999)}`],
+  ])('cuts a longer text to replace %s and tells its length', (_, old, start) => {
+    const echo = `${start}… (${old.length} characters)`;
+    expect(say({ ...replace, old_str: old }, 'no_match')).toBe(
+      `No replacement was performed, old_str \`${echo}\` did not appear verbatim in ${path}.`,
+    );
+    expect(say({ ...replace, old_str: old }, 'ambiguous_match', { lines: [1, 2] })).toBe(
+      `No replacement was performed. Multiple occurrences of old_str \`${echo}\` in lines: 1, 2. Please ensure it is unique`,
+    );
+  });
+
+  it('says that not every line of an ambiguous match is listed', () => {
+    expect(say(replace, 'ambiguous_match', { lines: [1, 3, 10], more: true })).toBe(
+      'No replacement was performed. Multiple occurrences of old_str `blue` in lines: 1, 3, 10 and more (only the first 3 lines are listed). Please ensure it is unique',
     );
   });
 
@@ -162,6 +188,8 @@ describe('describeFailure, what the model can mend', () => {
     [{ limit: 'object_bytes', value: 12, max: 10 }, 'too large'],
     [{ limit: 'files', value: 12, max: 10 }, 'delete or merge'],
     [{ limit: 'tenant_bytes', value: 12, max: 10 }, 'in total'],
+    [{ limit: 'text_bytes', value: 12, max: 10 }, 'split its text into several files'],
+    [{ limit: 'text_characters', value: 12, max: 10 }, 'split it into several files'],
     [{ limit: 'something new', value: 12, max: 10 }, 'limit'],
   ])('names the number and the limit of %j', (details, part) => {
     const sentence = say(create, 'limit_exceeded', details);

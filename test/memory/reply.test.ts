@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { parseCommand } from '../../src/memory/command.ts';
+import { viewDirectory } from '../../src/memory/listing.ts';
+import { parseMemoryPath } from '../../src/memory/path.ts';
 import { failureSentence, successSentence } from '../../src/memory/reply.ts';
+import { viewFile } from '../../src/memory/view.ts';
 import { create, inputs, insert, remove, rename, replace, say } from '../support/replies.ts';
 
 function succeed(input: unknown, snippet?: string): string {
@@ -9,6 +12,31 @@ function succeed(input: unknown, snippet?: string): string {
   if (command.command === 'view') throw new Error('a view has no success sentence');
   return successSentence(command, snippet);
 }
+
+const codes: readonly MemoryErrorCode[] = [
+  'invalid_command',
+  'invalid_path',
+  'not_found',
+  'already_exists',
+  'is_directory',
+  'not_text',
+  'no_match',
+  'ambiguous_match',
+  'line_out_of_range',
+  'limit_exceeded',
+  'read_only',
+  'policy_refused',
+  'version_conflict',
+  'outcome_unknown',
+  'unavailable',
+  'timeout',
+  'aborted',
+  'access_denied',
+  'key_unavailable',
+  'unsupported_format',
+  'misconfigured',
+  'integrity',
+];
 
 describe('successSentence', () => {
   it('repeats the documented sentences with paths as given', () => {
@@ -22,31 +50,37 @@ describe('successSentence', () => {
   });
 });
 
-describe('failureSentence', () => {
-  const codes: readonly MemoryErrorCode[] = [
-    'invalid_command',
-    'invalid_path',
-    'not_found',
-    'already_exists',
-    'is_directory',
-    'not_text',
-    'no_match',
-    'ambiguous_match',
-    'line_out_of_range',
-    'limit_exceeded',
-    'read_only',
-    'policy_refused',
-    'version_conflict',
-    'outcome_unknown',
-    'unavailable',
-    'timeout',
-    'aborted',
-    'access_denied',
-    'key_unavailable',
-    'unsupported_format',
-    'misconfigured',
-    'integrity',
+describe('every sentence', () => {
+  const given = `/memories${'/'.repeat(1_000_000)}a`;
+  const old = 'o'.repeat(1_000_000);
+  const huge = [
+    { command: 'create', path: given, file_text: old },
+    { command: 'str_replace', path: given, old_str: old, new_str: old },
+    { command: 'insert', path: given, insert_line: 0, insert_text: old },
+    { command: 'delete', path: given },
+    { command: 'rename', old_path: given, new_path: given },
   ];
+  /** Two things are repeated at most, 16,000 characters of each. */
+  const most = 33_000;
+
+  it('is bounded, whatever it repeats', () => {
+    for (const input of huge) {
+      expect(succeed(input).length).toBeLessThan(most);
+      for (const code of codes) {
+        for (const details of [{}, { lines: [1] }, { reason: 'into_itself' }, { reason: 'both_kept' }]) {
+          for (const profile of ['doc', 'sdk'] as const) {
+            expect(say(input, code, details, profile).length).toBeLessThan(most);
+          }
+        }
+      }
+    }
+    const path = parseMemoryPath(given);
+    expect(viewFile({ given, text: 'x' }).length).toBeLessThan(most);
+    expect(viewDirectory({ given, path, files: [] }).length).toBeLessThan(most);
+  });
+});
+
+describe('failureSentence', () => {
   const hostile: readonly unknown[] = [
     ...inputs,
     undefined,

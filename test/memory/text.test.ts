@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { decodeText, encodeText, isWellFormed, startOfText, wellFormed } from '../../src/memory/text.ts';
+import {
+  decodeText,
+  encodeText,
+  isWellFormed,
+  LONGEST_TEXT,
+  startOfText,
+  wellFormed,
+} from '../../src/memory/text.ts';
 
 describe('decodeText', () => {
   it('gives back what encodeText made, a byte order mark and CRLF included', () => {
@@ -14,6 +21,26 @@ describe('decodeText', () => {
       expect(decodeText(Uint8Array.from(bytes))).toBeUndefined();
     },
   );
+});
+
+describe('decodeText of more than a string can hold', () => {
+  const limit = 2 ** 29 - 24;
+
+  it('says that the text is too large, not that it is none', () => {
+    const text = new Uint8Array(limit + 1);
+    const refusal = { limit: 'text_bytes', value: limit + 1, max: limit };
+    expect(() => decodeText(text)).toThrow(
+      expect.objectContaining({ code: 'limit_exceeded', details: refusal }),
+    );
+    text[0] = 0xff;
+    expect(decodeText(text)).toBeUndefined();
+  });
+
+  it('has the limit of strings', () => {
+    expect(LONGEST_TEXT).toBe(limit);
+    expect(() => 'x'.repeat(limit + 1)).toThrow(RangeError);
+    expect('x'.repeat(limit)).toHaveLength(limit);
+  });
 });
 
 describe('isWellFormed', () => {

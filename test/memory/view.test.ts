@@ -156,6 +156,44 @@ describe('editSnippet', () => {
     );
   });
 
+  it('is cut like a view, with the range that shows the rest', () => {
+    const many = editSnippet(replaceOnce(text, '5', 'x\n'.repeat(20_000))).split('\n');
+    expect(many.slice(0, 3)).toEqual(['     3\t3', '     4\t4', '     5\tx']);
+    expect(many.at(-2)).toBe('  8002\tx');
+    expect(many.at(-1)).toBe(
+      '(Cut at 16000 characters: 12005 more lines remain. Continue with view_range [8003, 20007].)',
+    );
+    const long = editSnippet(replaceOnce(`1\n2\n${'😀'.repeat(10_000)}5\n4`, '5', 'x')).split('\n');
+    expect(long).toEqual([
+      ...['     1\t1', '     2\t2'],
+      '(Cut at 16000 characters: 2 more lines remain. Continue with view_range [3, 4].)',
+    ]);
+    const alone = editSnippet(replaceOnce(`x${'😀'.repeat(10_000)}5`, '5', '6'));
+    expect(alone).toBe(`     1\tx${'😀'.repeat(7_999)}\n(First 15999 of the 20002 characters of line 1.)`);
+    expect(alone.isWellFormed()).toBe(true);
+  });
+
+  it('is made without a look at the rest of a long text', () => {
+    const snippetOf = (lines: number): (() => string) => {
+      const start = lines / 2;
+      const long = new TextDecoder().decode(new Uint8Array(lines).fill(0x0a));
+      const replacement = { text: long, start, end: start + 1, firstLine: start + 1, lineBreaks: 1 };
+      return () => editSnippet(replacement);
+    };
+    const [short, long] = [snippetOf(2 ** 10), snippetOf(2 ** 25)];
+    expect(long().split('\n')).toHaveLength(6);
+    const fastest = (work: () => string): number =>
+      Math.min(
+        ...Array.from({ length: 50 }, () => {
+          const before = performance.now();
+          for (let times = 0; times < 10; times++) work();
+          return performance.now() - before;
+        }),
+      );
+    // A look at all of it would take 32,768 times as long.
+    expect(fastest(long) / fastest(short)).toBeLessThan(1_000);
+  });
+
   it('stays within the text', () => {
     expect(editSnippet(replaceOnce(text, '1\n', ''))).toBe('     1\t2\n     2\t3\n     3\t4');
     expect(editSnippet(replaceOnce(text, '9', 'nine'))).toBe('     7\t7\n     8\t8\n     9\tnine');

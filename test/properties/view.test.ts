@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { replaceOnce } from '../../src/memory/edit.ts';
 import { viewDirectory } from '../../src/memory/listing.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../../src/memory/path.ts';
-import { viewFile } from '../../src/memory/view.ts';
+import { startOfText } from '../../src/memory/text.ts';
+import { editSnippet, viewFile } from '../../src/memory/view.ts';
 
 /** Follows the notes of a paged view; `show` makes one page's reply. The last number is of pages that were cut. */
 function followPages(show: (range: readonly number[] | undefined) => string): readonly (readonly string[])[] {
@@ -52,6 +54,31 @@ describe('viewFile', () => {
         );
         expect(pages.flat().map((row) => row.slice(7))).toEqual(lines.slice(first, last + 1));
       }),
+    );
+  });
+});
+
+describe('editSnippet', () => {
+  it('shows the change and what is around it, or with its note leads a reader there', () => {
+    const inserted = fc.array(line, { maxLength: 6 }).map((lines) => lines.join('\n'));
+    fc.assert(
+      fc.property(text, inserted, text, (before, newStr, after) => {
+        const mark = '<the only one>';
+        const replacement = replaceOnce(`${before}${mark}${after}`, mark, newStr);
+        const all = replacement.text.split('\n');
+        const at = before.split('\n').length;
+        const expected = all
+          .map((each, index) => `${String(index + 1).padStart(6)}\t${startOfText(each, 16_000)}`)
+          .slice(Math.max(0, at - 3), at + newStr.split('\n').length + 1);
+        const pages = followPages((viewRange) =>
+          viewRange === undefined
+            ? `\n${editSnippet(replacement)}`
+            : viewFile({ given: '/memories/a', text: replacement.text, viewRange }),
+        );
+        const rows = pages.flat().filter((row) => !/^\(First \d+ of/.test(row));
+        expect(rows).toEqual(expected);
+      }),
+      { numRuns: 300 },
     );
   });
 });

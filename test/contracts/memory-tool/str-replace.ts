@@ -52,6 +52,23 @@ export function describeStrReplace({ memory, about }: Contract): void {
       await memory.says(replace('\n5\n6', ''), snippet(2, '2', '3', '4', '7', '8'));
     });
 
+    it('bounds the snippet and the lines and the text it repeats', async () => {
+      await memory.files({ [FILE]: 'MARK\n' });
+      const long = await memory.does(replace('MARK', `${'x'.repeat(99)}\n`.repeat(9_000)));
+      expect(long.split('\n').at(-1)).toBe(
+        '(Cut at 16000 characters: 8842 more lines remain. Continue with view_range [161, 9002].)',
+      );
+      expect(long.length).toBeLessThan(18_000);
+      const refused = /^No replacement was performed.{1,16600}only the first \d+ lines are listed.{1,100}$/s;
+      await memory.refuses(replace('x'), 'ambiguous_match', refused);
+      const missing = `${'y'.repeat(99)}\n`.repeat(9_000);
+      await memory.refuses(
+        replace(missing),
+        'no_match',
+        `No replacement was performed, old_str \`${missing.slice(0, 15_999)}… (900000 characters)\` did not appear verbatim in ${FILE}.`,
+      );
+    });
+
     it.each([
       ['an omitted', undefined],
       ['an empty', ''],
