@@ -1,13 +1,16 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-const PLAYS_LONG: readonly string[] = ['test/simulation/**/*.test.ts', 'test/fuzz/**/*.test.ts'];
+/** Many seeds, many inputs, and the template of the cloud, which takes seconds to make. */
+const TAKES_LONG: readonly string[] = ['simulation', 'fuzz', 'infra'].map(
+  (part) => `test/${part}/**/*.test.ts`,
+);
 
-/** The test files that `npm run test:quick` leaves out: they play many seeds, or start processes. */
+/** The test files that `npm run test:quick` leaves out: they take long, or start processes. */
 export function slowFiles(): readonly string[] {
   const files = globSync('test/**/*.test.ts').filter((file) => !file.endsWith('.s3.test.ts'));
   const known = new Map<string, boolean>();
-  return [...PLAYS_LONG, ...files.filter((file) => startsProcesses(file, known))];
+  return [...TAKES_LONG, ...files.filter((file) => startsProcesses(file, known))];
 }
 
 /** Whether the file, or one that it imports, imports what starts processes. */
