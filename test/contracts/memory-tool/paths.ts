@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { MAX_SEGMENT_BYTES } from '../../../src/memory/segment.ts';
+import { THOROUGH } from '../../support/thorough.ts';
 import type { Contract } from './contract.ts';
 import type { Input } from './driver.ts';
 
@@ -170,6 +172,44 @@ export function describePaths({ memory, about }: Contract): void {
       ['20 segments of 15 bytes', Array.from({ length: 20 }, (_, i) => `${i}`.padEnd(15, 's'))],
       ['four segments of 143 bytes', Array.from({ length: 4 }, (_, i) => `${i}`.padEnd(143, 's'))],
     ])('may be %s', (_, segments) => accepts(['/memories', ...segments].join('/')));
+
+    it('may be any number of bytes in a segment, of a file and of a directory, which can all be renamed and deleted', {
+      timeout: 240_000,
+    }, async () => {
+      const lengths = Array.from({ length: MAX_SEGMENT_BYTES }, (_, i) => i + 1).filter(
+        (length) => THOROUGH || length % 16 <= 1 || length === MAX_SEGMENT_BYTES,
+      );
+      const names = lengths.map((length) => 'n'.repeat(length));
+      const all = async (inputs: readonly Input[]): Promise<void> => {
+        const outcomes = await memory.runAll(inputs);
+        expect(outcomes.filter(({ ok }) => !ok)).toEqual([]);
+      };
+      const treeAt = (root: string): Readonly<Record<string, string>> =>
+        Object.fromEntries(
+          names.flatMap((name) => [
+            [`${root}/${name}`, 'a file'],
+            [`${root}-of/${name}/f`, 'in a directory'],
+          ]),
+        );
+      const moved = (from: string, to: string): readonly Input[] =>
+        names.map((name) => ({ command: 'rename', old_path: `${from}/${name}`, new_path: `${to}/${name}` }));
+
+      await all(
+        Object.entries(treeAt('/memories/a')).map(([path, file_text]) => ({
+          command: 'create',
+          path,
+          file_text,
+        })),
+      );
+      await memory.does({ command: 'rename', old_path: '/memories/a', new_path: '/memories/b' });
+      await memory.does({ command: 'rename', old_path: '/memories/a-of', new_path: '/memories/b-of' });
+      expect(await memory.dump()).toEqual(treeAt('/memories/b'));
+      await all([...moved('/memories/b', '/memories/c'), ...moved('/memories/b-of', '/memories/c-of')]);
+      expect(await memory.dump()).toEqual(treeAt('/memories/c'));
+      await all(names.map((name) => ({ command: 'delete', path: `/memories/c/${name}` })));
+      await memory.does({ command: 'delete', path: '/memories/c-of' });
+      expect(await memory.dump()).toEqual({});
+    });
   });
 
   about('names')('a path that is too long', () => {
