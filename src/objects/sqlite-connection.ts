@@ -191,7 +191,7 @@ function openDatabase(path: string): DatabaseSync {
     database.exec('PRAGMA synchronous = FULL');
     // What was overwritten or deleted, such as the keys of a destroyed tenant, does not stay in the file.
     database.exec('PRAGMA secure_delete = ON');
-    if (isNew(database)) transact(database, BEGIN_WRITING, initialize);
+    if (transact(database, BEGIN_READING, isNew)) transact(database, BEGIN_WRITING, initialize);
     database.exec('PRAGMA journal_mode = TRUNCATE');
     return database;
   } catch (error) {
@@ -204,7 +204,9 @@ function openForReading(path: string): DatabaseSync {
   const database = new DatabaseSync(resolve(path), { readOnly: true });
   try {
     database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
-    if (isNew(database)) throw new MemoryError('misconfigured', 'The SQLite file is empty.');
+    if (transact(database, BEGIN_READING, isNew)) {
+      throw new MemoryError('misconfigured', 'The SQLite file is empty.');
+    }
     return database;
   } catch (error) {
     database.close();
@@ -228,6 +230,7 @@ function initialize(database: DatabaseSync): void {
   if (isNew(database)) database.exec(SCHEMA);
 }
 
+/** To be asked within a transaction: another process may be making the file a store at this moment. */
 function isNew(database: DatabaseSync): boolean {
   const application = pragma(database, 'application_id');
   const version = pragma(database, 'user_version');

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
 
@@ -255,6 +255,26 @@ describe('a SQLite store in a file', () => {
     expect(await open().put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
   });
 
+  it('takes a file that another process makes its own at that moment for what it is', async () => {
+    const other = new DatabaseSync(path, { timeout: 0 });
+    const { prepare } = DatabaseSync.prototype;
+    let looks = 0;
+    const spy = vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (
+      this: DatabaseSync,
+      sql: string,
+    ) {
+      if (this !== other && ++looks === 2) makeStore(other);
+      return prepare.call(this, sql);
+    });
+    try {
+      expect(await open().put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
+      expect(looks).toBeGreaterThan(2);
+    } finally {
+      spy.mockRestore();
+      other.close();
+    }
+  });
+
   it('is misconfigured when its file is damaged', async () => {
     const store = open();
     await store.put(KEY, new Uint8Array(100_000), { mode: 'create' });
@@ -286,4 +306,24 @@ function lock(path: string): DatabaseSync {
   const other = new DatabaseSync(path);
   other.exec('BEGIN IMMEDIATE');
   return other;
+}
+
+/** What another process does when it opens a new file; it leaves it where a lock is in its way. */
+function makeStore(database: DatabaseSync): void {
+  try {
+    database.exec(`
+      BEGIN IMMEDIATE;
+      CREATE TABLE objects (
+        key BLOB PRIMARY KEY NOT NULL,
+        etag TEXT NOT NULL,
+        last_modified INTEGER NOT NULL,
+        body BLOB NOT NULL
+      );
+      PRAGMA application_id = 0x534c4d4d;
+      PRAGMA user_version = 1;
+      COMMIT;
+    `);
+  } catch {
+    database.exec('ROLLBACK');
+  }
 }
