@@ -35,8 +35,10 @@ const RETRY: Partial<Record<MemoryErrorCode, RetryAdvice>> = {
   timeout: 'later',
 };
 
-/** Facts a reply may name: numbers, rule names, field names. Never content, keys, bucket names or object keys. */
-export type ErrorDetails = Readonly<Record<string, string | number | boolean | readonly number[]>>;
+/** Facts a reply may name: numbers, rule names, field names, memory paths. Never content, keys, bucket names or object keys. */
+export type ErrorDetails = Readonly<
+  Record<string, string | number | boolean | readonly number[] | readonly string[]>
+>;
 
 export interface MemoryErrorOptions {
   readonly details?: ErrorDetails;

@@ -110,9 +110,19 @@ function outOfRange(details: ErrorDetails, echo: Echo): string {
 }
 
 function conflict(details: ErrorDetails, echo: Echo): string {
+  if (details['reason'] === 'left_behind') return leftBehind(details, echo);
   return details['reason'] === 'both_kept'
     ? `${subjectOf(echo)} and ${writtenPath(echo)} were changed during the rename and both were kept. View both and delete the one you do not need`
     : `${subjectOf(echo)} was changed by another command at the same time. View it and try again`;
+}
+
+/** The one reply that names paths the model did not: it would look for those files in vain. */
+function leftBehind(details: ErrorDetails, echo: Echo): string {
+  const { paths } = details;
+  const named = Array.isArray(paths) ? paths : [];
+  const more = Number(details['files']) - named.length;
+  const others = more > 0 ? ` and ${more} more` : '';
+  return `${subjectOf(echo)} could not be renamed as a whole to ${writtenPath(echo)}: ${named.join(', ')}${others} had to stay. View both before trying again`;
 }
 
 /** The path a command writes to: of a rename, the destination. */

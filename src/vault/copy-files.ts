@@ -7,12 +7,13 @@ import { fileKey } from '../sealing/object-keys.ts';
 import { bindVersion } from './bind-version.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
+import { isRefusal, type LeftFile } from './left-behind.ts';
 import type { ListedEntry } from './list-directory.ts';
 import type { Move } from './move-file.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
 import { untilSettled } from './retry.ts';
 import { eachSideBySide } from './side-by-side.ts';
-import { hasOrigin, isStill, undoPut, type Written } from './undo.ts';
+import { hasOrigin, isStill, type Written } from './undo.ts';
 
 /** One rename of a directory; its id is the origin of every copy it makes. */
 export interface DirectoryRename extends Move {
@@ -31,6 +32,8 @@ export interface CopyOutcome {
   readonly copied: readonly CopiedFile[];
   /** Files at whose target somebody else's file lies. */
   readonly taken: readonly MemoryPath[];
+  /** Files that cannot be copied for a reason of their own; only while `moving`. */
+  readonly left: readonly LeftFile[];
   /** The first failure, one with an unknown outcome before all others; after it no further copy was begun. */
   readonly failure: unknown;
 }
@@ -39,7 +42,8 @@ export interface CopyOptions {
   /**
    * `copying` stops at the first target that is taken, and a source that differs from an earlier copy of it has been
    * edited: the copy is renewed. While `moving` it may as well be a new file in the place of one that was moved
-   * already, so its target counts as taken.
+   * already, so its target counts as taken. What is refused for a reason of its own ends `copying` and is left behind
+   * while `moving`.
    */
   readonly phase: 'copying' | 'moving';
 }
@@ -58,6 +62,7 @@ export async function copyFiles(
 ): Promise<CopyOutcome> {
   const copied: CopiedFile[] = [];
   const taken: MemoryPath[] = [];
+  const left: LeftFile[] = [];
   let failure: unknown;
   const copyOne = async ({ path: from }: FileToCopy): Promise<void> => {
     if (failure !== undefined || (work.phase === 'copying' && taken.length > 0)) return;
@@ -67,11 +72,12 @@ export async function copyFiles(
       else if (copy !== undefined) copied.push(copy);
       vault.onProgress?.({ done: copied.length, total: work.files.length });
     } catch (error) {
-      failure = failure === undefined || isUnknown(error) ? error : failure;
+      if (work.phase === 'moving' && isRefusal(error)) left.push({ path: from, cause: error });
+      else failure = failure === undefined || isUnknown(error) ? error : failure;
     }
   };
   await eachSideBySide(vault, work.files, copyOne, ({ size }) => size);
-  return { copied, taken, failure };
+  return { copied, taken, left, failure };
 }
 
 function isUnknown(error: unknown): boolean {
@@ -121,22 +127,6 @@ export async function copyAgain(
     if (found === undefined || !isStill(vault, older.target, found) || round === COPY_ROUNDS) return 'taken';
     etag = found.stored.etag;
   }
-}
-
-/**
- * Removes copies that nobody has changed since. Answers whether there were others, which stay.
- *
- * @throws MemoryError `outcome_unknown` when one of them may still be there; the others are removed all the same.
- */
-export async function takeBack(vault: OpenVault, copied: readonly CopiedFile[]): Promise<boolean> {
-  const failures: unknown[] = [];
-  let others = false;
-  await eachSideBySide(vault, copied, async ({ target }) => {
-    const undone = await undoPut(vault, target).catch((error: unknown) => failures.push(error));
-    others ||= undone === 'built_on';
-  });
-  if (failures.length > 0) throw failures[0];
-  return others;
 }
 
 /** Undefined: the condition failed. */

@@ -2,7 +2,8 @@ import type { DeleteFailure } from '../objects/object-store.ts';
 import type { OpenVault } from './context.ts';
 import { type CopiedFile, copyAgain, type DirectoryRename } from './copy-files.ts';
 import { deleteObjects } from './delete-objects.ts';
-import { bothKept, isBothKept } from './move-file.ts';
+import { isRefusal, type LeftFile } from './left-behind.ts';
+import { takeBack } from './take-back.ts';
 import { undoPut } from './undo.ts';
 
 /** How often a source that keeps changing is copied again before it is kept at both places. */
@@ -17,25 +18,29 @@ export interface SourceDeletion {
   readonly takenOver: boolean;
 }
 
+/** What stays where it was, or at both places. */
+export interface DeletedSources {
+  /** A file had changed at both places. */
+  readonly keptBoth: boolean;
+  readonly left: readonly LeftFile[];
+}
+
 /**
  * Deletes the sources as they were copied; those that changed are copied again first. What goes wrong with one file
  * is thrown only after all the others have been brought to their end.
  *
- * @throws MemoryError `version_conflict` when a file was kept at both places, and whatever the store throws.
+ * @throws MemoryError whatever the store throws that is no refusal of one file.
  */
 export async function deleteSources(
   vault: OpenVault,
   rename: DirectoryRename,
   { copied, takenOver }: SourceDeletion,
-): Promise<void> {
-  const problems: unknown[] = [];
+): Promise<DeletedSources> {
+  const left: LeftFile[] = [];
+  let [keptBoth, problem]: [boolean, unknown] = [false, undefined];
   let remaining = copied;
   for (let round = 0; remaining.length > 0 && round < COPY_ROUNDS; round++) {
-    const failures = await deleteObjects(
-      vault,
-      remaining.map(({ source }) => ({ key: source.key, ifMatch: source.etag })),
-      { signal: vault.signal },
-    );
+    const failures = await sendDeletes(vault, remaining);
     const byKey = new Map(failures.map((failure) => [failure.key, failure]));
     const again: CopiedFile[] = [];
     for (const file of remaining) {
@@ -43,38 +48,71 @@ export async function deleteSources(
       if (failure === undefined) continue;
       // Only versions that were copied before the takeover can be known to the other process.
       if (takenOver && round === 0 && isMissing(failure)) continue;
-      const newer = await settle(vault, rename, { file, failure }).catch((error: unknown) => {
-        problems.push(error);
-        return undefined;
-      });
-      if (newer !== undefined) again.push(newer);
+      try {
+        const settled = await settle(vault, rename, { file, failure });
+        if (settled === 'kept') keptBoth = true;
+        else if (settled !== undefined && 'cause' in settled) left.push(settled);
+        else if (settled !== undefined) again.push(settled);
+      } catch (error) {
+        problem ??= error;
+      }
     }
     remaining = again;
   }
-  if (remaining.length > 0) problems.push(bothKept());
-  if (problems.length > 0) throw problems.find((problem) => !isBothKept(problem)) ?? problems[0];
+  if (problem !== undefined) throw problem;
+  return { keptBoth: keptBoth || remaining.length > 0, left };
+}
+
+/** A request for a single file that is refused is the refusal of that file. */
+async function sendDeletes(
+  vault: OpenVault,
+  files: readonly CopiedFile[],
+): Promise<readonly DeleteFailure[]> {
+  const targets = files.map(({ source }) => ({ key: source.key, ifMatch: source.etag }));
+  const [only] = targets;
+  try {
+    return await deleteObjects(vault, targets, { signal: vault.signal });
+  } catch (error) {
+    if (only === undefined || targets.length > 1 || !isRefusal(error)) throw error;
+    return [{ key: only.key, error }];
+  }
 }
 
 function isMissing(failure: DeleteFailure): boolean {
   return 'conflict' in failure && failure.conflict === 'missing';
 }
 
-/** What to do about a source that was not deleted: copy it again, or give the copy up because the source is gone. */
+/**
+ * What to do about a source that was not deleted: copy it again, give the copy up because the source is gone, or leave
+ * it behind. `'kept'`: it stays at both places.
+ */
 async function settle(
   vault: OpenVault,
   rename: DirectoryRename,
-  failed: { readonly file: CopiedFile; readonly failure: DeleteFailure },
-): Promise<CopiedFile | undefined> {
-  const { file, failure } = failed;
-  if ('error' in failure) throw failure.error;
+  { file, failure }: { readonly file: CopiedFile; readonly failure: DeleteFailure },
+): Promise<CopiedFile | LeftFile | 'kept' | undefined> {
+  if ('error' in failure) return leave(vault, file, failure.error);
   if (failure.conflict === 'missing') {
     // A definite absence while the lease is ours: a user deleted the file. After a second attempt it may have been
     // our own delete, and the copy stays.
     if (!failure.retried) await undoPut(vault, file.target);
     return undefined;
   }
-  const newer = await copyAgain(vault, rename, file);
-  if (newer === 'taken') throw bothKept();
-  if (newer === undefined) await undoPut(vault, file.target);
-  return newer;
+  try {
+    const newer = await copyAgain(vault, rename, file);
+    if (newer === undefined) await undoPut(vault, file.target);
+    return newer === 'taken' ? 'kept' : newer;
+  } catch (error) {
+    return leave(vault, file, error);
+  }
+}
+
+/** Leaves a file that the server does not let go where it was, and takes its copy back if that goes. */
+async function leave(vault: OpenVault, file: CopiedFile, error: unknown): Promise<LeftFile> {
+  if (!isRefusal(error)) throw error;
+  const found = await vault.store.head(file.source.key, { signal: vault.signal });
+  // Only while the source is seen to be there.
+  if (found === undefined) throw error;
+  const { left } = await takeBack(vault, [file.target]);
+  return left[0] ?? { path: file.from, cause: error };
 }

@@ -3,16 +3,16 @@ import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { DeleteFailure, ObjectKey } from '../objects/object-store.ts';
 import { logicalName } from '../sealing/logical-name.ts';
 import { fileKey } from '../sealing/object-keys.ts';
-
 import { ID_BYTES } from '../sealing/sealing-keys.ts';
-
 import { bindVersion } from './bind-version.ts';
 import { clashError, findClash } from './clashes.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import type { OpenVault } from './context.ts';
 import { deleteObjects } from './delete-objects.ts';
+import { leftBehind } from './left-behind.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
 import { untilSettled } from './retry.ts';
+import { takeBack } from './take-back.ts';
 import { isStill, notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 
 export interface Move {
@@ -111,9 +111,10 @@ async function withdraw(
   error: unknown,
 ): Promise<unknown> {
   const source = await vault.store.head(copied.key).catch(() => undefined);
-  if (source === undefined || (await undoPut(vault, copied.target)) === 'built_on')
-    return notTakenBack(error);
-  return error;
+  if (source === undefined) return notTakenBack(error);
+  const { builtOn, left } = await takeBack(vault, [copied.target]);
+  if (left.length > 0) return leftBehind(left);
+  return builtOn ? notTakenBack(error) : error;
 }
 
 /** The source is gone by somebody else's delete or rename, which therefore came first: our copy must not stay. */

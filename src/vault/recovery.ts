@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { untilAborted } from '../pause.ts';
 import type { OpenVault } from './context.ts';
 import type { RenameRegister } from './rename-register.ts';
@@ -11,6 +11,12 @@ export interface Recovery {
   beside<T>(vault: OpenVault, read: () => Promise<T>): Promise<T>;
 }
 
+/** Why a rename cannot be finished says itself last. */
+function codeBehind(error: unknown): MemoryErrorCode {
+  if (!(error instanceof MemoryError)) return 'unavailable';
+  return error.cause instanceof MemoryError ? codeBehind(error.cause) : error.code;
+}
+
 export function createRecovery(renames: RenameRegister): Recovery {
   let looking: Promise<boolean> | undefined;
 
@@ -18,7 +24,7 @@ export function createRecovery(renames: RenameRegister): Recovery {
   const lookOnce = (vault: OpenVault): Promise<boolean> => {
     looking ??= renames.recover({ ...vault, signal: undefined }).catch((error: unknown) => {
       looking = undefined;
-      const code = error instanceof MemoryError ? error.code : 'unavailable';
+      const code = codeBehind(error);
       vault.logger.warn('the register of renames could not be read or finished', { code });
       return false;
     });

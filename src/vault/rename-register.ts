@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { ID_BYTES } from '../sealing/sealing-keys.ts';
 import type { OpenVault } from './context.ts';
 import { resumeRename } from './move-directory.ts';
-import { isBothKept, type Move } from './move-file.ts';
+import type { Move } from './move-file.ts';
 import { type RegisterState, type RenameEntry, readRegister } from './register.ts';
 import { LEASE_MS, type RenameLease, takeLease } from './rename-lease.ts';
 
@@ -83,19 +83,23 @@ async function takeOver(vault: OpenVault, { entry, etag, ageMs }: RegisterState)
   if (lease === undefined) return false;
   vault.logger.warn('finishing the rename of a directory that another process began', { phase: entry.phase });
   try {
-    await resumeRename(lease, entry.phase);
-  } catch (error) {
-    if (!isSettled(error)) throw error;
+    const verdict = await resumeRename(lease, entry.phase);
+    if (verdict !== undefined) {
+      const { code } = verdict;
+      vault.logger.warn('the rename of another process ended with an error that its caller does not hear', {
+        code,
+      });
+    }
+  } catch (cause) {
+    // Nothing of the caller's own was done. Why it goes on standing in the way is the operator's to know.
+    if (cause instanceof MemoryError && cause.code === 'aborted') throw cause;
+    throw new MemoryError('unavailable', 'The rename of a directory by another process cannot be finished.', {
+      cause,
+    });
   }
   return true;
 }
 
 function renameOf({ id, from, to }: RenameEntry): RenameLease['rename'] {
   return { id, from, to };
-}
-
-/** Verdicts that leave no rename under way; the one who asked for it is gone. */
-function isSettled(error: unknown): boolean {
-  if (!(error instanceof MemoryError)) return false;
-  return error.code === 'not_found' || error.code === 'already_exists' || isBothKept(error);
 }

@@ -122,7 +122,8 @@ async function recoverRename(vault: OpenVault): Promise<Recovered | undefined> {
 
 /** A rename that was left says so first; why is behind it. */
 function causeOf(error: MemoryError): MemoryError {
-  return error.code === 'outcome_unknown' && error.cause instanceof MemoryError ? error.cause : error;
+  const isFront = error.code === 'outcome_unknown' || error.code === 'unavailable';
+  return isFront && error.cause instanceof MemoryError ? causeOf(error.cause) : error;
 }
 
 function renameFindings(

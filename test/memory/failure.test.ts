@@ -231,6 +231,13 @@ describe('describeFailure, what the operator must see to', () => {
   });
 
   it('names both places of a rename that had to keep both', () => {
+    expect(
+      say(rename, 'version_conflict', {
+        reason: 'left_behind',
+        files: 3,
+        paths: ['/memories/a/x', '/memories/a/y'],
+      }),
+    ).toMatch(/\/memories\/a\/x, \/memories\/a\/y and 1 more had to stay/);
     expect(say(rename, 'version_conflict', { reason: 'both_kept' })).toMatch(
       /^Error: \/memories\/draft\.txt and \/memories\/final\.txt were changed .* both were kept/,
     );

@@ -47,6 +47,8 @@ export interface ClientOptions {
   /** The process's own clocks, where they are not the site's. */
   readonly clock?: () => number;
   readonly monotonic?: () => number;
+  /** Stands around the requests below what makes deletes guarded. */
+  readonly beneath?: Around;
 }
 
 /** One process that works on a vault. */
@@ -107,7 +109,8 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
   let around: Around = (_, proceed) => proceed();
   const { pause, randomBytes: random } = time;
   const { clock = time.clock, monotonic = time.clock } = options;
-  const slow = options.delayMs === undefined ? base : delayStore(base, time, options.delayMs);
+  const wire = interceptStore(base, options.beneath ?? ((_, proceed) => proceed()));
+  const slow = options.delayMs === undefined ? wire : delayStore(wire, time, options.delayMs);
   const dressed =
     kind === 'guarded'
       ? slow

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { copyAgain, copyFiles, type DirectoryRename, takeBack } from '../../src/vault/copy-files.ts';
+import { copyAgain, copyFiles, type DirectoryRename } from '../../src/vault/copy-files.ts';
 import { readFile } from '../../src/vault/read-file.ts';
+import { takeBack } from '../../src/vault/take-back.ts';
 import { noAnswer } from '../support/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient } from '../support/test-vault.ts';
 
@@ -95,7 +96,8 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     client.intercept((call, proceed) =>
       call.verb === 'delete' && deletes++ === 0 ? Promise.reject(noAnswer()) : proceed(),
     );
-    await expect(takeBack(vault, copied)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    const copies = copied.map(({ target }) => target);
+    await expect(takeBack(vault, copies)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await other.paths('/memories/to')).toHaveLength(1);
   });
 
