@@ -35,7 +35,8 @@ export function describeSealedStore(
   title: string,
   { start, step }: { readonly start: () => Promise<SealedSite>; readonly step: number },
 ): void {
-  describe(`what ${title} holds`, { timeout: 120_000 }, () => {
+  const tried = step === 1 ? '' : ` (every ${step}th byte and length is tried)`;
+  describe(`what ${title} holds${tried}`, { timeout: 120_000 }, () => {
     let site: SealedSite;
     const rootKey = randomBytes(32);
     const openAgain = (): Promise<Memory> => site.open(TENANT, rootKey);
