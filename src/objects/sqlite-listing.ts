@@ -20,11 +20,18 @@ export interface Page {
   readonly next: Uint8Array | undefined;
 }
 
-interface ListedRow {
-  readonly key: Uint8Array;
+interface MetaRow {
   readonly etag: ETag;
   readonly last_modified: number;
   readonly size: number;
+}
+
+interface NamedRow extends MetaRow {
+  readonly name: ObjectKey;
+}
+
+interface ListedRow extends MetaRow {
+  readonly key: Uint8Array;
 }
 
 /** The bytes a key is stored and ordered by. */
@@ -40,8 +47,41 @@ export function listingStart(prefix: string, startAfter: string | undefined): Ui
   return compareBytes(after, first) > 0 ? after : first;
 }
 
-/** Reads one page; a common prefix is passed over by one seek, however many keys lie below it. */
+/** Reads one page. */
 export function readPage(database: DatabaseSync, request: PageRequest): Page {
+  const { prefix, delimiter, from, maxKeys } = request;
+  return delimiter === undefined
+    ? readKeys(database, { prefix, from, maxKeys })
+    : readGroups(database, { ...request, delimiter });
+}
+
+/** All rows at once, keys as text: row by row they take SQLite and JavaScript half as long again. */
+function readKeys(
+  database: DatabaseSync,
+  { prefix, from, maxKeys }: Pick<PageRequest, 'prefix' | 'from' | 'maxKeys'>,
+): Page {
+  const end = prefixEnd(keyBytes(prefix));
+  const select = database.prepare(
+    `SELECT CAST(key AS TEXT) AS name, etag, last_modified, length(body) AS size FROM objects
+     WHERE key >= ? ${end === undefined ? '' : 'AND key < ?'} ORDER BY key LIMIT ${maxKeys + 1}`,
+  );
+  const rows = end === undefined ? select.all(from) : select.all(from, end);
+  const listed = (rows as unknown as readonly NamedRow[]).map(({ name, etag, size, last_modified }) => ({
+    key: name,
+    etag,
+    size,
+    lastModified: last_modified,
+  }));
+  const next = listed[maxKeys]?.key;
+  return {
+    objects: listed.slice(0, maxKeys),
+    prefixes: [],
+    next: next === undefined ? undefined : keyBytes(next),
+  };
+}
+
+/** Common prefixes and the keys between them; a prefix is passed over by one seek, however many keys lie below it. */
+function readGroups(database: DatabaseSync, request: PageRequest & { readonly delimiter: '/' }): Page {
   const end = prefixEnd(keyBytes(request.prefix));
   const select = database.prepare(
     `SELECT key, etag, last_modified, length(body) AS size FROM objects
@@ -57,8 +97,7 @@ export function readPage(database: DatabaseSync, request: PageRequest): Page {
       for (const row of rows as Iterable<unknown> as Iterable<ListedRow>) {
         if (objects.length + prefixes.length === request.maxKeys) return { objects, prefixes, next: row.key };
         const key = decoder.decode(row.key);
-        const cut =
-          request.delimiter === undefined ? -1 : key.indexOf(request.delimiter, request.prefix.length);
+        const cut = key.indexOf(request.delimiter, request.prefix.length);
         if (cut >= 0) {
           const common = key.slice(0, cut + 1);
           prefixes.push(common);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 
 import { MemoryError } from '../errors.ts';
-import type { Pause } from '../pause.ts';
+import { letOthersRun, type Pause } from '../pause.ts';
 import type {
   DeleteFailure,
   DeleteOptions,
@@ -41,6 +41,8 @@ const PAGE_KEYS = 1000;
  */
 export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore {
   const clock = options.clock ?? Date.now;
+  /** Keys that were listed, by whichever listing, since everything else in the process had its turn. */
+  let sinceTurn = 0;
   const connection = createSqliteConnection({
     path: options.path,
     busyTimeoutMs: options.busyTimeoutMs ?? 10_000,
@@ -108,6 +110,10 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
     const maxKeys = Math.min(request.maxKeys ?? PAGE_KEYS, PAGE_KEYS);
     let from: Uint8Array | undefined = listingStart(request.prefix, request.startAfter);
     while (from !== undefined) {
+      if (sinceTurn >= PAGE_KEYS) {
+        sinceTurn = 0;
+        await letOthersRun();
+      }
       const start: Uint8Array = from;
       const page = await connection.read(
         (database) =>
@@ -119,6 +125,7 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
           }),
         request.signal,
       );
+      sinceTurn += page.objects.length;
       yield { objects: page.objects, prefixes: page.prefixes, servedAt: clock() };
       from = page.next;
     }

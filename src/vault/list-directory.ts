@@ -1,5 +1,6 @@
 import { joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../memory/path.ts';
 import type { ETag, ListedObject, ObjectKey } from '../objects/object-store.ts';
+import { letOthersRun } from '../pause.ts';
 import { directoryPrefix, fileKey } from '../sealing/object-keys.ts';
 import { contentLength } from '../sealing/size.ts';
 import type { OpenVault } from './context.ts';
@@ -15,6 +16,9 @@ export interface ListedEntry {
   /** The server's clock, milliseconds since the epoch. */
   readonly lastModified: number;
 }
+
+/** Decoding them takes milliseconds. */
+const NAMES_BETWEEN_TURNS = 1_000;
 
 export interface DirectoryListing {
   /** Every file below the directory at any depth, in the store's order. */
@@ -37,9 +41,14 @@ export async function listDirectory(
   const { maxFiles = Number.POSITIVE_INFINITY, sideBySide = false } = options;
   const prefix = directoryPrefix(vault.layout, vault.keyring.names, directory);
   const { objects, truncated } = await listObjects(vault, { prefix, maxObjects: maxFiles, sideBySide });
-  const files = objects
-    .map((object) => decodeEntry(vault, { directory, prefix, object }))
-    .filter((entry) => entry !== undefined);
+  const files: ListedEntry[] = [];
+  for (let start = 0; start < objects.length; start += NAMES_BETWEEN_TURNS) {
+    if (start > 0) await letOthersRun();
+    for (const object of objects.slice(start, start + NAMES_BETWEEN_TURNS)) {
+      const entry = decodeEntry(vault, { directory, prefix, object });
+      if (entry !== undefined) files.push(entry);
+    }
+  }
   const foreign = objects.length - files.length;
   if (foreign > 0)
     vault.logger.warn('objects that no writer of this tenant made were passed over', { foreign });

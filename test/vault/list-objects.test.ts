@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ListedObject, ObjectKey } from '../../src/objects/object-store.ts';
 import { listObjects } from '../../src/vault/list-objects.ts';
+import { roundsDuring } from '../support/event-loop.ts';
 import { at, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 describe('listing many objects', { timeout: 60_000 }, () => {
@@ -41,6 +42,19 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     await listObjects(vault, { prefix, maxObjects: 1e6, sideBySide: true });
     expect(client.calls.length).toBeGreaterThanOrEqual(5);
     expect(client.calls.length).toBeLessThanOrEqual(9);
+    await site.base[Symbol.asyncDispose]();
+  });
+
+  it('lets everything else run between pages, and while names are decoded, on a store that answers at once', async () => {
+    const { client, site } = await filled(5_500);
+    const vault = await client.open();
+    const prefix = client.layout.data;
+    const pages = await roundsDuring(() =>
+      listObjects(vault, { prefix, maxObjects: 1e6, sideBySide: false }),
+    );
+    expect(pages).toBeGreaterThanOrEqual(5);
+    const decoded = await roundsDuring(() => client.vault.list(at('/memories')));
+    expect(decoded).toBeGreaterThanOrEqual(6);
     await site.base[Symbol.asyncDispose]();
   });
 

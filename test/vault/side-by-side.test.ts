@@ -9,26 +9,13 @@ import { movePath } from '../../src/vault/move.ts';
 import { createRenameRegister } from '../../src/vault/rename-register.ts';
 import { eachSideBySide } from '../../src/vault/side-by-side.ts';
 import { verifyTree } from '../../src/vault/verify.ts';
+import { roundsDuring } from '../support/event-loop.ts';
 import { editorOf, rotate } from '../support/key-operator.ts';
 import { at, createSite, type TestClient } from '../support/test-vault.ts';
 
 /** Ends when everything that can happen without it has happened. */
 const aWhile = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 const itself = (size: number): number => size;
-
-/** How many rounds the event loop makes until the work has ended. */
-async function roundsDuring(work: () => Promise<unknown>): Promise<number> {
-  let [rounds, working] = [0, true];
-  const count = (): void => {
-    rounds++;
-    if (working) setImmediate(count);
-  };
-  setImmediate(count);
-  await work().finally(() => {
-    working = false;
-  });
-  return rounds;
-}
 
 describe('eachSideBySide', () => {
   /** The sizes that were at work together, at every start. */
