@@ -1,0 +1,86 @@
+"""Opens all vectors and refuses those that must be refused, with the reader of sealed_memory.py."""
+import sealed_memory as f1
+from vector_additions import segments_of
+from vector_cases import FILE, REBINDS, bytes_of, forge_of, keyring_fields, keyring_ids, object_fields, xor
+from vector_forge import NAMES, NK, change, content_of, digest, expand, expected, described_path, old_added, value
+
+def code_of(action):
+    try:
+        action()
+    except f1.Refused as refused:
+        return str(refused)
+    return "ok"
+
+def must(condition, what):
+    if not condition:
+        raise SystemExit(f"not as it should be: {what}")
+
+def verify(v, added):
+    rings = {id: f1.open_keyring(bytes_of[id], [value("root")], keyring_fields(id)["tenant"])
+             for id in keyring_ids if "rootId" not in keyring_fields(id)}
+    def read(keyring, name, b): return f1.open_object(rings[keyring], keyring_fields(keyring)["tenant"], name, b)
+    for c in v["keyrings"]["cases"]:
+        must(expected(c, bytes_of[c["id"]]) == c, c["id"])
+    for c in v["objects"]["cases"]:
+        f = object_fields(c["id"])
+        told = {"content": content_of(f), "contentId": value(f["contentId"]), "mtime": int(f["mtime"]), "bound": int(f["bound"])}
+        told |= {field: value(f[field]) for field in ("previous", "writer", "origin")}
+        must(read(f["keyring"], f["name"], bytes_of[c["id"]]) == told, c["id"])
+    for r in v["rebinds"]:
+        f, b, base = object_fields(r["base"]), bytes_of[r["id"]], bytes_of[r["base"]]
+        opened, before = read(r["keyring"], r["to"], b), read(f["keyring"], r["from"], base)
+        must(opened == {**before, "bound": int(r["bound"]), "origin": value(r.get("origin", f["origin"]))}, r["id"])
+        must((b[:60], b[220:]) == (base[:60], base[220:]) and b[76:220] != base[76:220], r["id"])
+    for group, find in (("refuseObjects", "name"), ("refuseKeyrings", "tenant")):
+        defaults = v[group]["defaults"]
+        for c in v[group]["cases"]:
+            b = change(bytes_of[c.get("base", defaults["base"])], c.get("ops", []), bytes_of)
+            if "forge" in c:
+                forgery = forge_of(c, defaults)
+                must(forgery == b if "ops" in c else digest(forgery) == c["blake2b256"], c["id"])
+                b = forgery
+            else:
+                must(b != bytes_of["hello"] or "ops" not in c, c["id"])
+            q = {**defaults, **c}
+            read_it = (lambda: read(q["keyring"], q["name"], b)) if find == "name" else (
+                lambda: f1.open_keyring(b, [value(root) for root in q["roots"]], q["tenant"]))
+            must(code_of(read_it) == q["expect"], f"{c['id']} {code_of(read_it)}")
+    for c in v["names"]:
+        segments = [*c["dir"], expand(c["segment"])]
+        must(f1.encode_segments(NAMES[1], segments).split("/")[-1] == c["text"], c)
+        must(f1.decode_file(NAMES[1], c["text"] + ".sealed", c["dir"]) == segments[len(c["dir"]):], c)
+        must(f1.child_tweak(NK, bytes.fromhex(c["t"]), expand(c["segment"])).hex() == c["child"], c)
+    for c in v["foreign"]:
+        must(f1.decode_segments(NAMES[1], c["text"], c["dir"]) is None, c["id"])
+        must(f1.decode_file(NAMES[1], c["text"] + ".sealed", c["dir"]) is None, c["id"])
+    for c in v["objectKeys"]:
+        if c["path"].startswith("/memories") or " segments " in c["path"]:
+            make_key = lambda: f1.file_key(NAMES[c["mode"]], c["tenant"], described_path(c["path"]), c["prefix"])
+            code = c.get("expect", "invalid_path" if "tooMany" in c else "ok")
+            must(code_of(make_key) == code and ("key" not in c or make_key() == c["key"]), c)
+    for length, size in v["sizes"]["lengthToSize"]:
+        must(f1.sealed_size(length) == size and f1.content_length(size) == length, size)
+    must(all(f1.content_length(size) is None for size in v["sizes"]["foreign"]), "sizes")
+    for base in added["tampered"]["bases"]:
+        b, name = bytes_of[base], next((r["to"] for r in REBINDS if r["id"] == base), FILE)
+        read("two", name, b)
+        for i in range(len(b)):
+            for mask in added["tampered"]["masks"]:
+                must(code_of(lambda: read("two", name, change(b, [xor(i, mask)], bytes_of))) == "integrity", (base, i, mask))
+    for c in added["keyedHashes"]:
+        must(f1.keyed_hash(NK, c["class"], expand(c["text"])) == c["hash"], c)
+    must(old_added["keyedHashes"] == added["keyedHashes"][:len(old_added["keyedHashes"])], "keyed hashes that were told before")
+    for c in added["writers"]:
+        must(f1.writer_of(NK, expand(c["actor"])).hex() == c["writer"], c)
+    must(all(f1.valid_segment(expand(s)) for s in added["segments"]["accept"]), "segments")
+    for s in added["segments"]["refuse"]:
+        must(not f1.valid_segment(expand(s)), repr(s))
+    for c in added["fileKeys"]:
+        must(f1.encode_file(NAMES[c["mode"]], segments_of(c["segments"])) == c["text"], c)
+        must(f1.decode_file(NAMES[c["mode"]], c["text"]) == segments_of(c["segments"]), c)
+    for c in added["invalidPaths"]:
+        must(code_of(lambda: f1.encode_file(NAMES[c["mode"]], segments_of(c["segments"]))) == "invalid_path", c)
+    for c in added["foreignKeys"]:
+        must(f1.decode_file(NAMES[c["mode"]], c["text"]) is None, c)
+    for text in added["plainForeign"]:
+        must(f1.decode_file(NAMES[0], text) is None, repr(text))
