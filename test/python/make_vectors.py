@@ -23,6 +23,7 @@ ABOUT = (
     "the last base64url character by one. p is a padded segment sealed as it is; every foreign text must be foreign in dir, as a "
     "directory's as it stands and as a file's with .sealed behind it. The text of names has no suffix, an object key has it. A "
     "keyring's keys are version, created, tenant key; flags is byte 1 of its secret, 0 unless given; lengthToSize is length, size. "
+    "key is the tenant key an object is sealed under, a re-bind takes the last one of its keyring. "
     "previous, writer and origin name what is sealed; a re-bind keeps mtime, previous, writer, content id and chunks, has the bound and "
     "nonce given, and the origin given or else the one it had. shortWrap: no bound, previous and writer, so the wrap has 80 bytes; "
     "afterWrap follows the wrap; tooMany counts bytes above 1,024 of the whole key; sequences are two keyrings read one after the "

@@ -44,6 +44,14 @@ def open_box(k, nonce, a, box):
         raise Refused("integrity") from None
 
 # Root keys and the keyring
+def parse_root(text):
+    try:
+        R = base64.b64decode(text, validate=True)
+    except ValueError:
+        raise Refused("misconfigured") from None
+    demand(len(R) == 32 and base64.b64encode(R).decode() == text, "misconfigured")
+    return R
+
 def root_id(R): return b"env:" + b64u(H(16, R, D("root-id"))).encode()
 
 def root_binding(keyring_id, tenant):
@@ -127,8 +135,13 @@ def encode_file(ring, segments):
     demand(all(valid_directory(ring, s) for s in segments[:-1]), "invalid_path")
     return encode_segments(ring, segments) + SUFFIX
 
-def file_key(ring, tenant, path, prefix=""):
+def check_place(prefix, tenant):
+    demand(re.fullmatch("[a-z0-9][a-z0-9-]{0,62}", tenant), "misconfigured")
+    demand(prefix == "" or all(valid_segment(s) for s in prefix.split("/")), "misconfigured")
     demand(len(f"{prefix}{tenant}".encode()) <= 66, "misconfigured")
+
+def file_key(ring, tenant, path, prefix=""):
+    check_place(prefix, tenant)
     key = f"{top_of(prefix)}tenants/{tenant}/data/" + encode_file(ring, path.split("/")[2:])
     demand(len(key.encode()) <= 1024, "invalid_path")
     return key
@@ -237,7 +250,7 @@ def read_store(objects, R, tenant, prefix=""):
             files[name] = open_object(ring, tenant, name, b)
         elif kind in CLASSES and re.fullmatch("[A-Za-z0-9_-]{1,64}", rest):
             records[f"/{kind}/{rest}"] = open_object(ring, tenant, f"/{kind}/{rest}", b)
-        elif kind != "probe" or rest:
+        elif not re.match(r"probe(-|\Z)", key.removeprefix(below)):
             foreign.append(key)
     return {"keyring": ring, "files": files, "records": records, "foreign": foreign}
 

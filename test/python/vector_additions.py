@@ -41,7 +41,7 @@ SEGMENTS = {
     "accept": ["a", "x*143", "é*71", "日*47", "😀*35", ".sealed", "a.sealed", "...", "%", "%41", "%2", "%c0%ae", "%zz",
                "a\u200db", "a\u200cb", "cafe\u0301", "\u0378", " ", "a:b*c?", "~"],
     "refuse": ["", ".", "..", "x*144", "é*72", "日*48", "😀*36", "/", "a/b", "a\\b", "a\u0000", "a\u007f", "a\u0085", "a\n",
-               "\ufeffa", "a\u00ad", "a\u202e", "a\u2028", "a\u2029", "a\ud800", "%2e", "%2E", "%2f", "%2F", "%5c", "%5C", "%00",
+               "\ufeffa", "a\u00ad", "a\u202e", "a\u2028", "a\u2029", "%2e", "%2E", "%2f", "%2F", "%5c", "%5C", "%00",
                "%252e", "%25252e", "%%32e", "%2%65", "%25%32%65", "a%2eb"],
 }
 PLAIN_FOREIGN = ["", "/.sealed", "/", "a/", "a/.sealed", "/a.sealed", "a//b.sealed", "..sealed", "...sealed", "a/../b.sealed",
@@ -55,7 +55,7 @@ ADDED_ABOUT = (
     "expects misconfigured, and so does every text in rootTexts.refuse; a path in invalidPaths expects invalid_path. writers are the "
     "16 bytes that stand in a wrap for an actor's text. recordKeys tell what follows the tenant's prefix. fileKeys, invalidPaths and "
     "foreignKeys tell what follows data/ for segments in name mode 0 (plain) or 1; plainForeign are such texts that are foreign in "
-    "plain mode. steps are what comes between, for who looks for a mistake. tampered: each byte of each base, changed by each mask, must be refused.")
+    "plain mode. illFormed are texts in UTF-16, big-endian, that are neither segment nor prefix. steps are what comes between, for who looks for a mistake. tampered: each byte of each base, changed by each mask, must be refused.")
 
 def segments_of(segments): return [expand(s) for s in segments]
 
@@ -89,9 +89,10 @@ def make_added():
         "writers": [{"actor": a, "writer": H(16, K_id, D("writer") + expand(a).encode()).hex()} for a in ACTORS],
         "tombstones": kept["tombstones"],
         "tenantIds": kept["tenantIds"],
-        "prefixes": kept["prefixes"],
+        "prefixes": {**kept["prefixes"], "refuse": [p for p in kept["prefixes"]["refuse"] if p != "\ud800"]},
         "rootTexts": kept["rootTexts"],
         "segments": SEGMENTS,
+        "illFormed": ["d800", "0061dc00", "dc00d800"],
         "recordKeys": {"accept": [{"class": c, "id": i, "key": f"{c}/{i}"} for c in CLASSES for i in ("A-z_9", LONG_ID)],
                        "refuse": NO_RECORD},
         "fileKeys": [{"mode": m, "segments": s, "text": f1.encode_segments(NAMES[m], segments_of(s)) + ".sealed"}

@@ -75,6 +75,17 @@ def verify(v, added):
     must(all(f1.valid_segment(expand(s)) for s in added["segments"]["accept"]), "segments")
     for s in added["segments"]["refuse"]:
         must(not f1.valid_segment(expand(s)), repr(s))
+    for units in added["illFormed"]:
+        text = bytes.fromhex(units).decode("utf-16-be", "surrogatepass")
+        must(not f1.valid_segment(text) and code_of(lambda: f1.check_place(text, "acme")) == "misconfigured", units)
+    for code, verdict in (("ok", "accept"), ("misconfigured", "refuse")):
+        for text in added["prefixes"][verdict]:
+            must(code_of(lambda: f1.check_place(text, "acme")) == code, repr(text))
+        for text in added["tenantIds"][verdict]:
+            must(code_of(lambda: f1.check_place("", text)) == code, repr(text))
+    must(code_of(lambda: f1.parse_root(v["keys"]["rootText"])) == "ok", "root text")
+    for text in added["rootTexts"]["refuse"]:
+        must(code_of(lambda: f1.parse_root(text)) == "misconfigured", repr(text))
     for c in added["fileKeys"]:
         must(f1.encode_file(NAMES[c["mode"]], segments_of(c["segments"])) == c["text"], c)
         must(f1.decode_file(NAMES[c["mode"]], c["text"]) == segments_of(c["segments"]), c)
