@@ -56,6 +56,13 @@ describe.skipIf(missing !== undefined && !inCi)('the known answers', { timeout: 
   });
 });
 
+describe.skipIf(missing !== undefined && !inCi)('the test vectors of format 1', { timeout: 60_000 }, () => {
+  it('are to the byte what their generator makes, and its reader takes all of them as told', async () => {
+    if ('reason' in python) throw new Error(python.reason);
+    expect(await python.complaintOf('make_vectors.py', '--check')).toBe('');
+  });
+});
+
 describe.skipIf(missing !== undefined && !inCi)('the golden stores of format 1', { timeout: 60_000 }, () => {
   const stores = GOLDEN.flatMap((set) => (set.format === 1 ? set.stores : []));
 

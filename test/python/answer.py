@@ -1,5 +1,9 @@
-"""Answers a JSON list of requests on standard input with a JSON list of answers. Bytes stand as base64, bounds as decimal text."""
+"""Answers a JSON list of requests on standard input with a JSON list of answers.
+
+Bytes stand as base64, bounds as decimal text.
+"""
 import base64, json, sys
+from pathlib import Path
 import sealed_memory as format1
 
 def unpack(text): return base64.b64decode(text, validate=True)
@@ -19,6 +23,15 @@ def names_of(q): return {"NK": unpack(q["nameKey"]), "mode": 0 if q["nameMode"] 
 def read_store(q):
     return format1.read_store({key: unpack(b) for key, b in q["objects"].items()}, unpack(q["root"]), q["tenant"], q["prefix"])
 
+def read_folder(q):
+    folder = Path(q["folder"])
+    objects = {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    return format1.read_store(objects, unpack(q["root"]), q["tenant"], q["prefix"])
+
+def rebind(q):
+    place = keyring_of(q), q["tenant"], unpack(q["object"]), q["from"], q["to"], int(q["bound"])
+    return format1.rebind(*place, unpack(q["origin"]) if "origin" in q else None)
+
 def write_store(q):
     files = {path: unpack(content) for path, content in q["files"].items()}
     mode = 0 if q["nameMode"] == "plain" else 1
@@ -35,6 +48,8 @@ ACTIONS = {
     "decodeFile": lambda q: format1.decode_file(names_of(q), q["text"], q["base"]),
     "keyedHash": lambda q: format1.keyed_hash(unpack(q["nameKey"]), q["class"], q["text"]),
     "writerOf": lambda q: format1.writer_of(unpack(q["nameKey"]), q["actor"]),
+    "rebind": rebind,
+    "readFolder": read_folder,
     "readStore": read_store,
     "writeStore": write_store,
 }

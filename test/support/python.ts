@@ -17,6 +17,8 @@ const INTERPRETER = ['bin', 'python'];
 export interface Python {
   /** Sends requests to test/python/answer.py; one answer each, in order. */
   ask(requests: readonly PythonRequest[]): Promise<readonly PythonAnswer[]>;
+  /** Runs a program of test/python; what it says when it fails, or nothing. */
+  complaintOf(program: string, ...args: readonly string[]): Promise<string>;
 }
 
 /** `action` is one of answer.py; bytes stand as base64. */
@@ -47,7 +49,10 @@ export async function findPython(env: Environment): Promise<Python | { readonly 
   if (command === undefined) return { reason: 'no python3 on PATH' };
   try {
     const interpreter = await pythonEnvironment(env, { command, name: 'python', requirements: REQUIREMENTS });
-    return { ask: (requests) => ask(interpreter, requests) };
+    return {
+      ask: (requests) => ask(interpreter, requests),
+      complaintOf: (program, ...args) => complaintOf(interpreter, [join(FOLDER, program), ...args]),
+    };
   } catch (error) {
     const lines = error instanceof Error ? error.message.trim().split('\n') : [String(error)];
     return { reason: `python3 with venv and pip is needed, but: ${lines.slice(0, 4).join(' ')}` };
@@ -105,6 +110,13 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+async function complaintOf(interpreter: string, args: readonly string[]): Promise<string> {
+  const child = spawn(interpreter, ['-B', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const complaint = text(child.stderr);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code === 0 ? '' : `it ended with ${code}: ${await complaint}`;
 }
 
 async function ask(
