@@ -149,7 +149,7 @@ describe.skipIf(missing !== undefined && !inCi)(
         for (const [path, { mtime, origin }] of Object.entries(store.files)) {
           expect(mtime).toBeGreaterThanOrEqual(before);
           expect(mtime).toBeLessThanOrEqual(Date.now());
-          expect(origin === zeros).toBe(!path.startsWith('/memories/moved/'));
+          expect(origin === zeros).toBe(!/^\/memories\/(?:moved\/|other$)/.test(path));
         }
         const register = store.records['/journal/register']?.content ?? '';
         expect(JSON.parse(Buffer.from(register, 'base64').toString())).toEqual({ phase: 'idle' });

@@ -1,7 +1,7 @@
 """What the project adds to the vectors: test/vectors/format-1-additions.json."""
 import sealed_memory as f1
 from sealed_memory import D, H, b64u, kdf, u32
-from vector_cases import BOUND, FILE, keyring_fields, object_fields
+from vector_cases import BOUND, FILE, RENAME, keyring_fields, object_fields
 from vector_forge import NAMES, NK, expand, old_added, payload_of, secret_of
 
 CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "conversations", "sessions")
@@ -70,7 +70,7 @@ def name_steps(segment):
 
 def steps():
     complete = object_fields("with-all")
-    rebound = {**complete, "bound": str(BOUND + 0x10000), "origin": "zero16"}
+    rebound = {**complete, "bound": str(BOUND + 0x10000), "origin": RENAME}
     return {
         "name": name_steps("notes"),
         "wrapPlain": {"with-all": payload_of(complete, 5).hex(), "rebound-all": payload_of(rebound, 5).hex()},

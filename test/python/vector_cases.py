@@ -15,6 +15,7 @@ OBJECT_DEFAULTS = {"keyring": "one", "key": "TK1", "name": FILE, "text": "hello"
 OTHER = {"contentId": "contentId2", "dek": "DEK2", "nonce": "N66"}
 FULL = {"bound": str(BOUND + 1), "previous": "contentId", "writer": WRITER.hex(), "origin": "origin"}
 GREATEST = {"mtime": str(2**53 - 1), "bound": str(2**63 - 1), "previous": "f" * 32, "writer": "f" * 32, "origin": "f" * 32}
+RENAME = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"
 HISTORY_NAME = "/history/D_ntTl8XMK97KhvByAbnkihS-T5m5IOBsS5-oAFuJm4_-2Qz4mYF----_oKGio6Sl"
 HASH = {"only": "hash"}
 OBJECTS = [
@@ -38,17 +39,17 @@ def rebind(id, base, to, nonce, bound, keyring="two", **more):
     return {"id": id, "base": base, "keyring": keyring, "from": FILE, "to": to, "nonce": nonce, "bound": str(bound), **more}
 
 REBINDS = [
-    rebind("rebound", "hello", "/memories/b.txt", "N55", BOUND + 2, origin="zero16", comment="rename of one file"),
+    rebind("rebound", "hello", "/memories/b.txt", "N55", BOUND + 2, origin="zero16", comment="an origin of zeros"),
     rebind("rebound131073", "zeros131073", "/memories/b.txt", "N55", BOUND + 2, origin="zero16", **HASH),
-    rebind("rebound-dir", "hello", "/memories/c/a.txt", "N77", BOUND + 3, origin="origin", comment="rename of a directory"),
+    rebind("rebound-dir", "hello", "/memories/c/a.txt", "N77", BOUND + 3, origin="origin", comment="rename"),
     rebind("rebound-file", "with-origin", "/memories/b.txt", "N77", BOUND + 3, origin="zero16", **HASH,
-           comment="one file again: the origin goes"),
+           comment="the origin goes"),
     rebind("swept", "with-origin", FILE, "N55", BOUND + 2, **HASH, comment="key sweep: the origin stays"),
-    rebind("rebound-all", "with-all", "/memories/b.txt", "N77", BOUND + 0x10000, origin="zero16",
-           comment="rename of one file: previous and writer stay, the origin goes"),
+    rebind("rebound-all", "with-all", "/memories/b.txt", "N77", BOUND + 0x10000, origin=RENAME,
+           comment="rename: previous and writer stay, the origin changes"),
     rebind("swept-all", "with-all", FILE, "N55", BOUND + 2, comment="key sweep: previous, writer and origin stay"),
     rebind("moved-all", "with-all", "/memories/c/a.txt", "N44", BOUND + 2, "one", origin="contentId2",
-           comment="rename of a directory under the same key: previous and writer stay, the origin changes"),
+           comment="the same under the same key"),
 ]
 
 NEXT = 220 + 65536 + 16  # where chunk 1 begins
@@ -129,7 +130,7 @@ REFUSED = [
     case("o71", "wrap tag, first byte", xor(204)),
     case("o72", "origin bytes of another wrap", ("copy", "rebound-dir", 188, 16, 188)),
     case("o73", "origin bytes and tag of another wrap", ("copy", "swept", 188, 32, 188), base="with-origin"),
-    case("o74", "wrap of the directory rename under the old name", ("copy", "rebound-dir", 60, 160, 60)),
+    case("o74", "wrap of a rename under the old name", ("copy", "rebound-dir", 60, 160, 60)),
     case("o75", OLD + "cut to its header", ("truncate", 180)),
     case("o76", "origin missing", ("drop", 188, 16)),
     case("o77", "wrap tag missing", ("drop", 204, 16)),

@@ -176,6 +176,25 @@ describe('the key text of a file', () => {
   });
 });
 
+describe('a segment', () => {
+  const illFormed = added.illFormed.map((hex) => fromHex(hex));
+  const fromUtf16 = (units: Uint8Array): string =>
+    String.fromCharCode(
+      ...Array.from(
+        { length: units.length / 2 },
+        (_, at) => (units[2 * at] ?? 0) * 256 + (units[2 * at + 1] ?? 0),
+      ),
+    );
+
+  it.each(added.segments.accept)('may be %j', (given) => {
+    expect(isValidSegment(expand(given))).toBe(true);
+  });
+
+  it.each([...added.segments.refuse, ...illFormed.map(fromUtf16)])('is never %j', (given) => {
+    expect(isValidSegment(expand(given))).toBe(false);
+  });
+});
+
 describe('plain names', () => {
   it('stand as they are', () => {
     expect(plain().encodeDirectory(['café', '日本.md'])).toBe('café/日本.md');

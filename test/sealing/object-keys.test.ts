@@ -205,6 +205,10 @@ describe('createLayout', () => {
     expect(layoutOf(prefix).prefix).toBe(prefix);
   });
 
+  it.each(['\ud800', 'p/a\udc00'])('refuses the prefix %j, which is no text', (prefix) => {
+    expect(() => createLayout({ prefix, tenant: parseTenantId('a') })).toThrow(misconfigured);
+  });
+
   it.each(added.prefixes.refuse)('refuses the prefix %j', (prefix) => {
     expect(() => layoutOf(prefix)).toThrow(misconfigured);
   });

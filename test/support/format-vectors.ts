@@ -193,6 +193,8 @@ export interface AddedVectors {
   readonly rootTexts: { readonly refuse: readonly string[] };
   readonly writers: readonly { readonly actor: string; readonly writer: string }[];
   readonly segments: { readonly accept: readonly string[]; readonly refuse: readonly string[] };
+  /** Hex of UTF-16, big-endian. */
+  readonly illFormed: readonly string[];
   readonly recordKeys: {
     readonly accept: readonly { readonly class: string; readonly id: string; readonly key: string }[];
     readonly refuse: readonly string[];
