@@ -18,6 +18,7 @@ import {
   outdatedTurns,
   type ReadsAndTurns,
 } from './old-records.ts';
+import { readSweptVersions, type SweptVersions, type WrittenVersion } from './swept-versions.ts';
 
 export interface ExpiryOptions extends VerbOptions {
   /** Files that nobody read or wrote for so many days go; 1–3,650. Absent: no file goes. */
@@ -74,11 +75,13 @@ export async function expireTree(context: VaultContext, options: ExpiryOptions):
 
   const busy = (await readRegister(vault)).entry !== undefined;
   const records = await listReadsAndTurns(vault);
+  const swept = await readSweptVersions(vault);
   const files =
     busy || afterDays === undefined
       ? { files: 0, deleted: 0, marked: 0 }
-      : await expireFiles(vault, records, { limitMs: afterDays * DAY_MS, dryRun });
-  const turns = outdatedTurns(records, recordDays);
+      : await expireFiles(vault, records, { swept, limitMs: afterDays * DAY_MS, dryRun });
+  if (afterDays === undefined && !dryRun) await markTurns(vault, records);
+  const turns = outdatedTurns(records, recordDays, swept);
   // In this order, so that no receipt ever stands without its answer.
   const old = [outdatedAccess(records, afterDays), turns.receipts, turns.answers];
   const deleted = dryRun ? old.flat().length : await deleteRecords(vault, old);
@@ -87,24 +90,28 @@ export async function expireTree(context: VaultContext, options: ExpiryOptions):
 
 interface Unused {
   readonly file: string;
+  /** What a delete must find. */
   readonly object: ListedEntry;
+  /** What counts: a sweep of keys is no use of a file. */
+  readonly written: WrittenVersion;
 }
 
 async function expireFiles(
   vault: OpenVault,
   records: ReadsAndTurns,
-  { limitMs, dryRun }: { readonly limitMs: number; readonly dryRun: boolean },
+  options: { readonly swept: SweptVersions; readonly limitMs: number; readonly dryRun: boolean },
 ): Promise<Pick<ExpiryReport, 'files' | 'deleted' | 'marked'>> {
   const { now, lastRead } = records;
+  const { swept, limitMs, dryRun } = options;
   const listing = createAges(vault).boundIn(LISTING_HOLDS_MS);
   const { marks, etag } = await readMarks(vault);
-  const listed = await listFiles(vault);
+  const listed = await listFiles(vault, swept);
   const unused = listed.filter(
-    ({ file, object }) => now - Math.max(object.lastModified, lastRead.get(file) ?? 0) > limitMs,
+    ({ file, written }) => now - Math.max(written.lastModified, lastRead.get(file) ?? 0) > limitMs,
   );
-  const due = unused.filter(({ file, object }) => {
+  const due = unused.filter(({ file, written }) => {
     const mark = marks.get(file);
-    return mark?.etag === object.etag && now - mark.since >= MARKED_FOR_MS;
+    return mark?.etag === written.etag && now - mark.since >= MARKED_FOR_MS;
   });
   const gone = dryRun ? new Set(due.map(({ file }) => file)) : await deleteUnused(vault, due, listing);
   const waiting = unused.filter(({ file }) => !gone.has(file)).slice(0, MOST_MARKS);
@@ -112,20 +119,29 @@ async function expireFiles(
   return { files: listed.length, deleted: gone.size, marked: waiting.length };
 }
 
+/** Where no file expires, the marks, empty, tell sweeps of keys that turns do. */
+async function markTurns(vault: OpenVault, { receipts, answers }: ReadsAndTurns): Promise<void> {
+  if (receipts.size + answers.size === 0) return;
+  const { marks, etag } = await readMarks(vault);
+  if (etag === undefined) await writeMarks(vault, marks, etag);
+}
+
 /** A version that was marked before keeps its time. */
 function remark(
-  { file, object }: Unused,
+  { file, written: { etag } }: Unused,
   marks: ReadonlyMap<string, ExpiryMark>,
   now: number,
 ): readonly [string, ExpiryMark] {
   const mark = marks.get(file);
-  return [file, mark?.etag === object.etag ? mark : { etag: object.etag, since: now }];
+  return [file, mark?.etag === etag ? mark : { etag, since: now }];
 }
 
 /** What nobody of this tenant wrote, or what was cut short, is for the operator to judge. */
-async function listFiles(vault: OpenVault): Promise<readonly Unused[]> {
+async function listFiles(vault: OpenVault, swept: SweptVersions): Promise<readonly Unused[]> {
   const { files } = await listDirectory(vault, MEMORY_ROOT, { sideBySide: true });
-  return files.map((object) => ({ file: accessHash(vault, object.path), object }));
+  return files.map((object) => {
+    return { file: accessHash(vault, object.path), object, written: swept.writtenVersion(object) };
+  });
 }
 
 /**

@@ -2,6 +2,7 @@ import type { ListedObject } from '../objects/object-store.ts';
 import type { ObjectClass } from '../sealing/logical-name.ts';
 import { parseAccessRecordId } from '../vault/access-records.ts';
 import type { OpenVault } from '../vault/context.ts';
+import type { SweptVersions } from './swept-versions.ts';
 
 export const DAY_MS = 86_400_000;
 
@@ -66,8 +67,10 @@ export function outdatedAccess(
 export function outdatedTurns(
   { receipts, answers, now }: ReadsAndTurns,
   afterDays: number,
+  { writtenVersion }: SweptVersions,
 ): { readonly receipts: readonly ListedObject[]; readonly answers: readonly ListedObject[] } {
-  const isOld = ({ lastModified }: ListedObject): boolean => now - lastModified > afterDays * DAY_MS;
+  const isOld = (object: ListedObject): boolean =>
+    now - writtenVersion(object).lastModified > afterDays * DAY_MS;
   const oldAnswers = [...answers].filter(([id, answer]) => {
     const receipt = receipts.get(id);
     return isOld(answer) && (receipt === undefined || isOld(receipt));

@@ -11,6 +11,7 @@ import type { ListedRecord } from '../vault/list-records.ts';
 import type { SealedVersion } from '../vault/read-file.ts';
 import { isRegister } from '../vault/register.ts';
 import type { RenameWatch } from './rename-watch.ts';
+import type { WrittenVersion } from './swept-versions.ts';
 
 /**
  * What became of one object; the key version is the one that it was found under. `settled`: it was under the active
@@ -18,7 +19,14 @@ import type { RenameWatch } from './rename-watch.ts';
  * works with it would take the change for somebody else's.
  */
 export type SweptObject =
-  | { readonly state: 'settled' | 'rebound'; readonly keyVersion: number; readonly etag: ETag }
+  | { readonly state: 'settled'; readonly keyVersion: number; readonly etag: ETag }
+  | {
+      readonly state: 'rebound';
+      readonly keyVersion: number;
+      readonly etag: ETag;
+      /** The version that it took the place of. */
+      readonly replaced: WrittenVersion;
+    }
   | { readonly state: 'newer' | 'busy'; readonly keyVersion: number }
   | Exclude<Inspection, { readonly state: 'whole' }>;
 
@@ -52,7 +60,9 @@ export async function sweepObject(
   }
   if (await isInUse(vault, { record, version, renames: work.renames })) return { state: 'busy', keyVersion };
   const etag = await write(vault, record, { version, work });
-  return etag === undefined ? { state: 'newer', keyVersion } : { state: 'rebound', keyVersion, etag };
+  return etag === undefined
+    ? { state: 'newer', keyVersion }
+    : { state: 'rebound', keyVersion, etag, replaced: version.stored };
 }
 
 function needsWrite({ keys, mtime, contentId }: SealedVersion, keyVersion: number, work: SweepWork): boolean {

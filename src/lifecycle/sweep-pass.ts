@@ -8,6 +8,7 @@ import { type ListedRecord, listRecords } from '../vault/list-records.ts';
 import { eachSideBySide } from '../vault/side-by-side.ts';
 import { watchRenames } from './rename-watch.ts';
 import { type SweepWork, type SweptObject, sweepObject } from './sweep-object.ts';
+import { createSweptNotes, NO_NOTES, saysThatFilesExpire } from './swept-versions.ts';
 
 /** What a sweep leaves as it is, because it cannot be opened. */
 export type SweepProblem =
@@ -53,6 +54,9 @@ export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
   const { records, foreign, orphans } = await listRecords(vault);
   // Looks later than the listing: a rename that is under way is known by then if a copy of it was listed.
   const work = { ...request, renames: watchRenames({ deadToo: request.reencrypt }) };
+  const notes = records.some(({ name }) => saysThatFilesExpire(name))
+    ? createSweptNotes(vault, new Set(records.map(({ object }) => object.etag)))
+    : NO_NOTES;
   const [found, left] = [new Map<number, number>(), new Map<number, number>()];
   const counts = { rebound: 0, newer: 0, busy: 0 };
   const problems: SweepProblem[] = [];
@@ -81,10 +85,15 @@ export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
       const keyring = await freshKeyring(context, signal);
       const swept = await sweepObject({ ...vault, keyring }, record, work);
       if (swept !== undefined) note(record, swept);
+      if (swept?.state === 'rebound') await notes.note(swept.etag, swept.replaced);
     }
     onProgress({ done: ++done, total: records.length });
   };
-  await eachSideBySide(vault, records, sweepOne, ({ object }) => object.size);
+  try {
+    await eachSideBySide(vault, records, sweepOne, ({ object }) => object.size);
+  } finally {
+    await notes.finish();
+  }
   problems.sort(byKindAndName);
   if (foreign > 0) problems.push({ kind: 'foreign', objects: foreign });
   if (orphans > 0) problems.push({ kind: 'orphan', objects: orphans });

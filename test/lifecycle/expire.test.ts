@@ -5,6 +5,7 @@ import { createAccessRecords } from '../../src/vault/access-records.ts';
 import type { OpenVault } from '../../src/vault/context.ts';
 import { createVault } from '../../src/vault/vault.ts';
 import { noAnswer } from '../support/intercepted-store.ts';
+import { createOperator } from '../support/key-operator.ts';
 import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 const HOUR = 3_600_000;
@@ -187,6 +188,85 @@ describeOnBothKinds('expiry', (newSite) => {
       );
       expect(report).toMatchObject({ deleted: 0, marked: 2 });
       expect(await client.paths()).toHaveLength(2);
+    });
+  });
+
+  describe('of a tenant whose keys are swept more often than that', () => {
+    /** A rotation and a sweep every ten days, and a run of expiry every day, for so many days. */
+    const live = async (site: TestSite, days: number, onDay?: (day: number) => Promise<void>) => {
+      const operator = await createOperator(site, await site.client());
+      for (let day = 1; day <= days; day++) {
+        await site.time.pause(DAY);
+        if (day % 10 === 0) {
+          await operator.rotate();
+          expect((await operator.sweep()).rebound).toBeGreaterThan(0);
+        }
+        await onDay?.(day);
+        await expire(site);
+      }
+    };
+
+    it('deletes what nobody else wrote, and keeps what is used', async () => {
+      const { site, client } = await filled();
+      await client.create('/memories/renamed.md', 'renamed');
+      await client.create('/memories/read.md', 'read');
+      const late = await reader(site);
+      await live(site, 29, async (day) => {
+        if (day === 15) await client.append('/memories/d/used.md', ' again');
+        if (day === 16) await client.move('/memories/renamed.md', '/memories/new.md');
+        if (day === 17) await late.read('/memories/read.md');
+      });
+      expect(await client.paths()).toHaveLength(4);
+      await live(site, 5);
+      const kept = ['/memories/d/used.md', '/memories/new.md', '/memories/read.md'];
+      expect(await client.paths()).toEqual(kept);
+      await live(site, 25);
+      expect(await client.paths()).toEqual([]);
+    });
+
+    it('deletes a file that is swept between the two runs, as the version that was swept', async () => {
+      const { site, client } = await filled();
+      const operator = await createOperator(site, await site.client());
+      await expire(site);
+      await site.time.pause(31 * DAY);
+      await client.append('/memories/d/used.md', ' again');
+      expect(await expire(site)).toMatchObject({ deleted: 0, marked: 1 });
+      for (const _ of [1, 2]) {
+        await site.time.pause(DAY);
+        await operator.rotate();
+        await operator.sweep();
+      }
+      expect(await expire(site)).toMatchObject({ deleted: 1 });
+      expect(await client.paths()).toEqual(['/memories/d/used.md']);
+    });
+
+    it('deletes receipts and answers that no queue can ask for', async () => {
+      const { site } = await filled();
+      const vault = await (await site.client()).open();
+      const claim = await createReceipts(vault).claim('turn', { leaseMs: 60_000 });
+      if (claim.state !== 'ours') throw new Error(claim.state);
+      await claim.lease.finish(bytes('answer'));
+      await live(site, 35);
+      expect(await keysOf(site, 'receipts')).toEqual([]);
+      expect(await keysOf(site, 'answers')).toEqual([]);
+    });
+
+    it('deletes those where no file expires, too', async () => {
+      const { site } = await filled();
+      const vault = await (await site.client()).open();
+      const claim = await createReceipts(vault).claim('turn', { leaseMs: 60_000 });
+      if (claim.state !== 'ours') throw new Error(claim.state);
+      await claim.lease.finish(bytes('answer'));
+      const operator = await createOperator(site, await site.client());
+      for (let day = 1; day <= 35; day++) {
+        await site.time.pause(DAY);
+        if (day % 10 === 0) {
+          await operator.rotate();
+          await operator.sweep();
+        }
+        await expire(site, { afterDays: undefined });
+      }
+      expect(await keysOf(site, 'answers')).toEqual([]);
     });
   });
 
