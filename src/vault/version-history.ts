@@ -36,7 +36,7 @@ export interface VersionHistory {
 }
 
 export interface HistoryLimits {
-  /** Versions that are remembered in all. The keys seen longest ago are forgotten first. */
+  /** Versions of one tenant that are remembered. The keys seen longest ago are forgotten first. */
   readonly versions: number;
   /** Versions of one key that are remembered, the latest ones. */
   readonly versionsOfKey: number;
@@ -49,10 +49,52 @@ export function identityOf(object: Uint8Array): VersionIdentity {
   return toBase64url(object.subarray(OFFSET.nonce, OFFSET.wrap)) as VersionIdentity;
 }
 
-export function createVersionHistory(limits: HistoryLimits = LIMITS): VersionHistory {
+/** Room for versions that the histories of many tenants share. */
+export interface HistoryRoom {
+  /** `member` has seen something, and remembers so many versions more than before. */
+  use(member: RoomMember, more: number): void;
+}
+
+interface RoomMember {
+  /** Forgets the key seen longest ago and answers how many versions that were; undefined when none is left. */
+  forgetOldestKey(): number | undefined;
+}
+
+/** @param versions that are remembered in all. The tenant that was seen longest ago forgets first. */
+export function createHistoryRoom(versions: number): HistoryRoom {
+  /** In the order of their latest sightings. */
+  const members = new Set<RoomMember>();
+  let count = 0;
+  return {
+    use(member, more) {
+      members.delete(member);
+      members.add(member);
+      count += more;
+      for (const oldest of members) {
+        while (count > versions) {
+          const forgotten = oldest.forgetOldestKey();
+          if (forgotten === undefined) break;
+          count -= forgotten;
+        }
+        if (count <= versions) return;
+        members.delete(oldest);
+      }
+    },
+  };
+}
+
+/** Of this process: the worker of a thousand tenants has the memory of one worker. */
+const ROOM_OF_PROCESS = createHistoryRoom(65_536);
+
+export function createVersionHistory(
+  limits: HistoryLimits = LIMITS,
+  room: HistoryRoom = ROOM_OF_PROCESS,
+): VersionHistory {
   /** In the order of their latest sightings. */
   const known = new Map<ObjectKey, KnownVersion[]>();
   let count = 0;
+  /** What the room knows of. */
+  let reported = 0;
   let last = 0;
 
   const next = (): Instant => ++last as Instant;
@@ -69,14 +111,22 @@ export function createVersionHistory(limits: HistoryLimits = LIMITS): VersionHis
     const versions = touch(key);
     const now = next();
     supersede(versions, { since, now, by: version });
-    if (versions.some(({ identity }) => identity === version)) return;
-    versions.push({ identity: version, firstSeen: now, superseded: undefined });
-    count++;
+    if (!versions.some(({ identity }) => identity === version)) {
+      versions.push({ identity: version, firstSeen: now, superseded: undefined });
+      count++;
+    }
     if (versions.length > limits.versionsOfKey) {
       versions.shift();
       count--;
     }
     while (count > limits.versions) forgetOldestKey();
+    report();
+  };
+
+  const report = (): void => {
+    const more = count - reported;
+    reported = count;
+    room.use(member, more);
   };
 
   const forget = (key: ObjectKey, version: VersionIdentity): void => {
@@ -85,12 +135,21 @@ export function createVersionHistory(limits: HistoryLimits = LIMITS): VersionHis
     if (at >= 0) count -= versions.splice(at, 1).length;
   };
 
-  const forgetOldestKey = (): void => {
+  const forgetOldestKey = (): number | undefined => {
     for (const [key, versions] of known) {
       known.delete(key);
       count -= versions.length;
-      return;
+      return versions.length;
     }
+    return undefined;
+  };
+
+  const member: RoomMember = {
+    forgetOldestKey() {
+      const forgotten = forgetOldestKey();
+      reported = count;
+      return forgotten;
+    },
   };
 
   return {
@@ -106,7 +165,9 @@ export function createVersionHistory(limits: HistoryLimits = LIMITS): VersionHis
       note(key, since, version);
     },
     sawNothing({ key, since }) {
-      if (known.has(key)) supersede(touch(key), { since, now: next(), by: undefined });
+      if (!known.has(key)) return;
+      supersede(touch(key), { since, now: next(), by: undefined });
+      report();
     },
   };
 }

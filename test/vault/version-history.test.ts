@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/objects/object-store.ts';
 import {
+  createHistoryRoom,
   createVersionHistory,
   type Instant,
   identityOf,
@@ -151,6 +152,42 @@ describe('a history of versions', () => {
     expect(isRefused(() => read(history, versions[1]))).toBe(true);
     expect(isRefused(() => read(history, A, third))).toBe(true);
     read(history, A, second);
+  });
+
+  it('shares its room with those of other tenants, of which the one seen longest ago forgets first', () => {
+    const room = createHistoryRoom(8);
+    const limits = { versions: 6, versionsOfKey: 3 };
+    const [one, two, three] = Array.from({ length: 3 }, () => createVersionHistory(limits, room)) as [
+      VersionHistory,
+      VersionHistory,
+      VersionHistory,
+    ];
+    const other = 'other' as ObjectKey;
+    const seeTwo = (history: VersionHistory, key = KEY): void => {
+      for (const version of [A, B]) read(history, version, key);
+    };
+    for (const history of [one, two]) for (const key of [KEY, other]) seeTwo(history, key);
+    for (const history of [one, two])
+      for (const key of [KEY, other]) expect(isRefused(() => read(history, A, key))).toBe(true);
+    read(one, B);
+    seeTwo(three);
+    // Two was seen longest ago, and its first key before its other one.
+    read(two, A);
+    expect(isRefused(() => read(one, A))).toBe(true);
+    expect(isRefused(() => read(three, A))).toBe(true);
+  });
+
+  it('remembers no more of a thousand tenants than there is room for, and as much', () => {
+    const room = createHistoryRoom(1_000);
+    const histories = Array.from({ length: 1_000 }, () => createVersionHistory(undefined, room));
+    const keys = Array.from({ length: 10 }, (_, i) => `key ${i}` as ObjectKey);
+    for (const history of histories)
+      for (const key of keys) for (const version of [A, B]) read(history, version, key);
+    // Those seen last are asked first: a version that is new again is remembered in the place of another one.
+    const known = histories
+      .toReversed()
+      .flatMap((history) => keys.toReversed().filter((key) => isRefused(() => read(history, A, key))));
+    expect(known).toHaveLength(500);
   });
 
   it('names a version by the nonce of its wrap', () => {
