@@ -9,6 +9,7 @@ import { openMemory, openTenant } from '../src/open-memory.ts';
 import { describeStaleKey } from './contracts/stale-key.ts';
 import { describeSweep } from './contracts/sweep-load.ts';
 import { editorOf, rotate } from './support/key-operator.ts';
+import { laterStore } from './support/later-store.ts';
 import { TEST_ROOT_KEY } from './support/test-vault.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-sweep-'));
@@ -42,7 +43,8 @@ describe('a sweep of a store that answers at once', () => {
     for (let file = 0; file < 1_000; file++) {
       await tenant.execute({ command: 'create', path: `/memories/${file}`, file_text: '' });
     }
-    const { parts, close } = await openTenant({ store, tenant: 'acme', rootKey: TEST_ROOT_KEY });
+    const later = laterStore(store, 120_000);
+    const { parts, close } = await openTenant({ store: later, tenant: 'acme', rootKey: TEST_ROOT_KEY });
     const { context } = parts;
     const editor = editorOf(context);
     await rotate(editor, context);

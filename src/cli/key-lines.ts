@@ -58,7 +58,7 @@ export function rewrapLines({ rewrapped, rootId, epoch }: Rewrapping): readonly 
 }
 
 export function sweepLines(report: SweepReport): readonly string[] {
-  const { passes, objects, rebound, busy, problems, versions, retired, blocked, retireAfter } = report;
+  const { passes, objects, rebound, busy, young, problems, versions, retired, blocked, retireAfter } = report;
   const held = versions.map(({ version, active, objects: count }) => {
     return `${active ? 'ok   ' : 'old  '} key ${version}: ${counted(count, 'object')}${active ? ', active' : ''}`;
   });
@@ -74,6 +74,9 @@ export function sweepLines(report: SweepReport): readonly string[] {
         ]
       : []),
     ...(busy > 0 ? [`wait  ${counted(busy, 'object')} in use by a rename or a turn — ${SWEEP_AGAIN}`] : []),
+    ...(young > 0
+      ? [`wait  left for the next pass: ${counted(young, 'object')} written a moment ago — ${SWEEP_AGAIN}`]
+      : []),
     ...(retireAfter === undefined
       ? []
       : [

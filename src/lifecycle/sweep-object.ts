@@ -16,7 +16,8 @@ import type { WrittenVersion } from './swept-versions.ts';
 /**
  * What became of one object; the key version is the one that it was found under. `settled`: it was under the active
  * key. `rebound`: it is now. `newer`: somebody else has written it meanwhile. `busy`: left alone, because whoever
- * works with it would take the change for somebody else's.
+ * works with it would take the change for somebody else's. `young`: left alone for a while, because its writer may
+ * still take it back, by its ETag.
  */
 export type SweptObject =
   | { readonly state: 'settled'; readonly keyVersion: number; readonly etag: ETag }
@@ -28,6 +29,7 @@ export type SweptObject =
       readonly replaced: WrittenVersion;
     }
   | { readonly state: 'newer' | 'busy'; readonly keyVersion: number }
+  | { readonly state: 'young'; readonly keyVersion: number; readonly contentId: string }
   | Exclude<Inspection, { readonly state: 'whole' }>;
 
 export interface SweepWork {
@@ -40,6 +42,8 @@ export interface SweepWork {
 
 /** A turn's worker may still hold a younger receipt by its ETag; milliseconds by the server's clock. */
 const RECEIPT_IN_USE_MS = 960_000;
+/** A create may be taken back after its checks; milliseconds by the server's clock, which may tell whole seconds. */
+const YOUNG_MS = 60_000;
 /** Clocks of writers that may sign requests to S3 at all differ by no more than this from the server's. */
 const CLOCK_SKEW_MS = 900_000;
 
@@ -58,6 +62,9 @@ export async function sweepObject(
   if (!needsWrite(version, keyVersion, work)) {
     return { state: 'settled', keyVersion, etag: version.stored.etag };
   }
+  if (isYoung(version)) {
+    return { state: 'young', keyVersion, contentId: toBase64url(version.contentId) };
+  }
   if (await isInUse(vault, { record, version, renames: work.renames })) return { state: 'busy', keyVersion };
   const etag = await write(vault, record, { version, work });
   return etag === undefined
@@ -70,6 +77,10 @@ function needsWrite({ keys, mtime, contentId }: SealedVersion, keyVersion: numbe
   if (keyVersion !== active.version) return true;
   const mayBeOlder = mtime < active.created + CLOCK_SKEW_MS;
   return work.reencrypt && mayBeOlder && !work.sealed.has(toBase64url(contentId));
+}
+
+function isYoung({ stored: { servedAt, lastModified } }: SealedVersion): boolean {
+  return servedAt - lastModified <= YOUNG_MS;
 }
 
 async function isInUse(

@@ -28,6 +28,8 @@ export interface SweepPass {
   /** Somebody else wrote them meanwhile. */
   readonly newer: number;
   readonly busy: number;
+  /** Content ids of those that were written a moment ago, and are left to a later pass. */
+  readonly young: readonly string[];
   /** By the version of the key that the objects were found under. */
   readonly found: ReadonlyMap<number, number>;
   /** The same, as the pass left them. */
@@ -59,6 +61,7 @@ export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
     : NO_NOTES;
   const [found, left] = [new Map<number, number>(), new Map<number, number>()];
   const counts = { rebound: 0, newer: 0, busy: 0 };
+  const young: string[] = [];
   const problems: SweepProblem[] = [];
   let done = 0;
 
@@ -71,6 +74,7 @@ export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
       count(left, swept.state === 'rebound' ? active.version : keyVersion);
     }
     if (swept.state === 'rebound' || swept.state === 'newer' || swept.state === 'busy') counts[swept.state]++;
+    if (swept.state === 'young') young.push(swept.contentId);
     if ('etag' in swept) settled.set(record.object.key, swept.etag);
     else settled.delete(record.object.key);
   };
@@ -97,7 +101,7 @@ export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
   problems.sort(byKindAndName);
   if (foreign > 0) problems.push({ kind: 'foreign', objects: foreign });
   if (orphans > 0) problems.push({ kind: 'orphan', objects: orphans });
-  return { objects: records.length, ...counts, found, left, problems };
+  return { objects: records.length, ...counts, young, found, left, problems };
 }
 
 /** From the cache within its time to live: a long pass must not go on with keys that are not the newest any more. */

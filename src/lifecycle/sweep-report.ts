@@ -25,6 +25,8 @@ export interface SweepReport {
   readonly skipped: number;
   /** Objects that the last pass left alone, because a rename or a turn is at work with them. */
   readonly busy: number;
+  /** Objects that the last pass left to the next one, because they were written less than a minute before. */
+  readonly young: number;
   readonly problems: readonly SweepProblem[];
   /** The keys that the keyring holds at the end, with what the last pass left under them. */
   readonly versions: readonly KeyVersionUse[];
@@ -46,17 +48,17 @@ export function reportOf(
   },
 ): SweepReport {
   const { active, old, ...facts } = rest;
-  const { objects, busy, problems, left } = pass;
+  const { objects, busy, young, problems, left } = pass;
   const versions = [...old, active].map((version) => ({
     version,
     active: version === active,
     objects: left.get(version) ?? 0,
   }));
-  return { ...facts, objects, busy, problems, versions };
+  return { ...facts, objects, busy, young: young.length, problems, versions };
 }
 
 /** Of a tenant that has no keyring, and so nothing to sweep. */
 export const NOTHING_TO_SWEEP: SweepReport = {
-  ...{ passes: 0, objects: 0, rebound: 0, skipped: 0, busy: 0 },
+  ...{ passes: 0, objects: 0, rebound: 0, skipped: 0, busy: 0, young: 0 },
   ...{ problems: [], versions: [], retired: [], blocked: [], retireAfter: undefined },
 };

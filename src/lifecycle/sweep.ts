@@ -41,11 +41,13 @@ export async function sweepKeys(context: VaultContext, options: SweepOptions): P
   const sweepOne = createPasses(context, options);
   const totals = { passes: 0, rebound: 0, skipped: 0 };
   const retired: number[] = [];
+  const isYoungStill = watchYoung();
 
   for (let inARow = 1; ; inARow++) {
     const facts = await readKeyringFacts(editor, { signal });
     if (facts === undefined) return NOTHING_TO_SWEEP;
     const pass = await sweepOne(facts, ++totals.passes);
+    const hasYoung = isYoungStill(pass);
     totals.rebound += pass.rebound;
     totals.skipped += pass.newer;
     const now = await context.keyrings.load({ signal });
@@ -59,15 +61,16 @@ export async function sweepKeys(context: VaultContext, options: SweepOptions): P
     };
     const dueInMs = 2 * ttlMs - facts.ageMs;
     const held = facts.old.length - free.length - blocked.length;
-    const isWorthWaiting = wait && (dueInMs > 0 ? free.length + held > 0 : held > 0);
+    const isDue = dueInMs <= 0;
+    const isWorthWaiting = wait && (held > 0 || hasYoung || (!isDue && free.length > 0));
     if (isWorthWaiting) {
-      await waitFor(context, dueInMs > 0 ? dueInMs + CLOCK_STEP_MS : LOOK_AGAIN_MS, options, (waitingUntil) =>
+      await waitFor(context, isDue ? LOOK_AGAIN_MS : dueInMs + CLOCK_STEP_MS, options, (waitingUntil) =>
         onProgress?.({ done: pass.objects, total: pass.objects, pass: totals.passes, waitingUntil }),
       );
       inARow = 0;
       continue;
     }
-    if (dueInMs > 0 || free.length === 0) return done(facts.old, facts.writtenAt);
+    if (!isDue || free.length === 0) return done(facts.old, facts.writtenAt);
     const written = await retireKeys(editor, facts, { versions: free, signal });
     if (written === undefined) continue;
     retired.push(...free);
@@ -76,6 +79,18 @@ export async function sweepKeys(context: VaultContext, options: SweepOptions): P
       written.writtenAt,
     );
   }
+}
+
+/**
+ * Tells whether a pass has left something that the first one had left already: it may have to be sealed anew although
+ * it is under the active key. What others write all the while is not waited for.
+ */
+function watchYoung(): (pass: SweepPass) => boolean {
+  let first: ReadonlySet<string> | undefined;
+  return ({ young }) => {
+    first ??= new Set(young);
+    return young.some((contentId) => first?.has(contentId));
+  };
 }
 
 type OnePass = (facts: KeyringFacts, number: number) => Promise<SweepPass>;

@@ -62,7 +62,13 @@ export function describeLifecycleLife(title: string, newSite: (site: LifecycleSi
 
         // The keys change once while a writer stands still and another one dies …
         await finish(site, { verb: 'rotate' });
-        const sweep: LifecycleTask = { verb: 'sweep', wait: true, ttlMs: TTL_MS };
+        const sweep: LifecycleTask = {
+          verb: 'sweep',
+          wait: true,
+          ttlMs: TTL_MS,
+          aheadMs: 120_000,
+          amongOthers: true,
+        };
         const sweeping = finish(site, sweep);
         sleeper.signal('SIGSTOP');
         await sleep(FREEZE_MS * chance.fraction());

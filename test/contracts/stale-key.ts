@@ -4,7 +4,7 @@ import { sweepKeys } from '../../src/lifecycle/sweep.ts';
 import type { ObjectStore, StoredObject } from '../../src/objects/object-store.ts';
 import { openTenant, type TenantParts } from '../../src/open-memory.ts';
 import { copyOf } from '../../src/sealing/encoding.ts';
-import { type LogicalName, logicalName } from '../../src/sealing/logical-name.ts';
+import { type LogicalName, logicalName, OBJECT_CLASSES } from '../../src/sealing/logical-name.ts';
 import type { NameMode } from '../../src/sealing/names.ts';
 import { open } from '../../src/sealing/sealed-object.ts';
 import type { OpenVault } from '../../src/vault/context.ts';
@@ -21,7 +21,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/memories/deep/er/日本.md': 'deep down',
   '/memories/two chunks': 'x'.repeat(70_000),
 };
-const CLASSES = ['access', 'answers', 'journal', 'receipts'];
+const CLASSES: readonly string[] = OBJECT_CLASSES;
 /** The files, a record of every class, and the register of renames, which a rename has made. */
 const OBJECTS = Object.keys(FILES).length + CLASSES.length + 1;
 
@@ -38,7 +38,7 @@ export function describeStaleKey(title: string, start: () => Promise<ObjectStore
       'opens nothing any more to who kept the old tenant key, once all is %s and the key retired',
       { timeout: 120_000 },
       async (_, reencrypt) => {
-        const store = withOldReceipts(await start());
+        const store = withOldObjects(await start());
         const first = await openTenantOn(store, names);
         await fill(first.parts);
         const vault = await vaultOf(first.parts);
@@ -73,7 +73,7 @@ export function describeStaleKey(title: string, start: () => Promise<ObjectStore
     );
 
     it('refuses a version from before that is put back after the retirement', async () => {
-      const store = withOldReceipts(await start());
+      const store = withOldObjects(await start());
       const first = await openTenantOn(store, names);
       await fill(first.parts);
       const { context } = first.parts;
@@ -165,18 +165,18 @@ async function expectAllRead(parts: TenantParts): Promise<void> {
   });
 }
 
-/** Receipts were written twenty minutes before: no turn is at work with them. */
-function withOldReceipts(store: ObjectStore): ObjectStore {
+/** All was written twenty minutes before: no writer is at work with it, and no turn. */
+function withOldObjects(store: ObjectStore): ObjectStore {
   return interceptStore(store, async (call, proceed) => {
     const answer = await proceed();
-    return isReceipt(call) && isDated(answer)
+    return isObject(call) && isDated(answer)
       ? { ...answer, lastModified: answer.lastModified - 1_200_000 }
       : answer;
   });
 }
 
-function isReceipt(call: StoreCall): boolean {
-  return call.verb === 'get' && call.key.includes('/receipts/');
+function isObject(call: StoreCall): boolean {
+  return call.verb === 'get' && call.key.startsWith('tenants/');
 }
 
 function isDated(answer: unknown): answer is StoredObject {

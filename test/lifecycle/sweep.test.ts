@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { encodeText } from '../../src/memory/text.ts';
-import type { ETag, ObjectKey } from '../../src/objects/object-store.ts';
+import type { ETag, ObjectKey, StoredObject } from '../../src/objects/object-store.ts';
 import { readHeader } from '../../src/sealing/header.ts';
 import { OBJECT_CLASSES } from '../../src/sealing/logical-name.ts';
 import type { NameMode } from '../../src/sealing/names.ts';
@@ -91,6 +91,7 @@ describeOnBothKinds('a sweep', (newSite) => {
         rebound: OBJECTS,
         skipped: 0,
         busy: 0,
+        young: 0,
         problems: [],
         versions: [{ version: 2, active: true, objects: OBJECTS }],
         retired: [1],
@@ -266,6 +267,7 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
         worker.vault.overwrite(at('/memories/a'), bytes('changed under the old key')),
       ]);
     const report = await operator.sweep({
+      wait: true,
       onProgress: ({ done, total }) => {
         if (done === total) late ??= writeLate();
       },
@@ -321,8 +323,8 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
     const moved = worker.move('/memories/b', '/memories/moved');
     await standing.promise;
     const early = await operator.sweep();
-    // Two files, their copies and the register.
-    expect(early).toMatchObject({ busy: 5, retired: [], rebound: OBJECTS - 3 });
+    // Two files; and their copies and the register.
+    expect(early).toMatchObject({ busy: 2, young: 3, retired: [], rebound: OBJECTS - 3 });
     resume.resolve();
     await moved;
     expect(await worker.paths()).toEqual([
@@ -331,7 +333,8 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
       '/memories/moved/c',
       '/memories/moved/d/日本.md',
     ]);
-    expect(await operator.sweep()).toMatchObject({ busy: 0, retired: [1], problems: [] });
+    await site.time.pause(60_001);
+    expect(await operator.sweep()).toMatchObject({ busy: 0, young: 0, retired: [1], problems: [] });
     expect(await (await site.client()).text('/memories/moved/c')).toBe(textOf('/memories/b/c'));
   });
 
@@ -343,12 +346,75 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
       return dead ? Promise.reject(new MemoryError('outcome_unknown', 'no answer came')) : proceed();
     });
     await expect(worker.move('/memories/b', '/memories/moved')).rejects.toThrow();
-    await site.time.pause(10_001);
+    await site.time.pause(60_001);
     expect(await operator.sweep()).toMatchObject({ busy: 0, retired: [1] });
     await site.time.pause(10_001);
     const next = await site.client();
     expect(await next.paths('/memories/moved')).toEqual(['/memories/moved/c', '/memories/moved/d/日本.md']);
     expect(await next.paths()).not.toContain('/memories/b/c');
+  });
+
+  it('leaves what is younger than a minute to the next pass, and keeps its key', async () => {
+    const { site, worker, operator } = await rotated(await newSite());
+    await worker.create('/memories/young', 'text');
+    const key = await keyOf(worker, '/memories/young');
+    const etag = (await site.base.head(key))?.etag;
+    await site.time.pause(60_000);
+    expect(await operator.sweep()).toMatchObject({
+      ...{ young: 1, rebound: OBJECTS, retired: [], problems: [] },
+      versions: [{ version: 1, objects: 1 }, { version: 2 }],
+    });
+    expect((await site.base.head(key))?.etag).toBe(etag);
+    await site.time.pause(1);
+    expect(await operator.sweep()).toMatchObject({ young: 0, rebound: 1, retired: [1] });
+    expect(await (await site.client()).text('/memories/young')).toBe('text');
+  });
+
+  it('leaves it also where the server tells whole seconds, which may make a minute of 59.001 s', async () => {
+    const { site, worker, operator } = await rotated(await newSite());
+    await site.time.pause(1_000 - (site.time.clock() % 1_000) + 999);
+    await worker.create('/memories/young', 'text');
+    await site.time.pause(59_001);
+    const whole = (ms: number): number => Math.floor(ms / 1_000) * 1_000;
+    operator.client.intercept(async (call, proceed) => {
+      const answer: unknown = await proceed();
+      if (call.verb !== 'get' || typeof answer !== 'object' || answer === null) return answer as never;
+      const { servedAt, lastModified } = answer as StoredObject;
+      return { ...answer, servedAt: whole(servedAt), lastModified: whole(lastModified) } as never;
+    });
+    expect(await operator.sweep()).toMatchObject({ young: 1, retired: [] });
+  });
+
+  it('waits for it when told to wait, also for what is only to be sealed anew', async () => {
+    for (const reencrypt of [false, true]) {
+      const { site, operator } = await rotated(await newSite());
+      const writer = await site.client();
+      if (reencrypt) await writer.vault.overwrite(at('/memories/a'), bytes('newer'));
+      else await writer.create('/memories/young', 'text');
+      const before = await storedObjects({ store: site.base });
+      const key = await keyOf(writer, reencrypt ? '/memories/a' : '/memories/young');
+      const began = site.time.clock();
+      expect(await operator.sweep({ wait: true, reencrypt })).toMatchObject({ young: 0, retired: [1] });
+      const after = (await storedObjects({ store: site.base })).get(key);
+      if (reencrypt) expect(site.time.clock() - began).toBeGreaterThan(60_000);
+      if (reencrypt) expect(after?.subarray(12, 28)).not.toEqual(before.get(key)?.subarray(12, 28));
+    }
+  });
+
+  it('lets a create take back what a sweep came upon meanwhile', async () => {
+    const { site, worker, operator } = await rotated(await newSite());
+    const blocker = await site.client();
+    worker.intercept(
+      atFirst('put', async (proceed) => {
+        await blocker.create('/memories/new/below', 'text');
+        const answer = await proceed();
+        await operator.sweep();
+        return answer;
+      }),
+    );
+    await expect(worker.create('/memories/new', 'text')).rejects.toMatchObject({ code: 'is_directory' });
+    expect(await blocker.paths('/memories/new')).toEqual(['/memories/new/below']);
+    expect(await blocker.text('/memories/new')).toBeUndefined();
   });
 
   it('leaves a receipt alone as long as a turn may be at work with it', async () => {
@@ -590,6 +656,7 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
       return versions.map((version) => version && [version.mtime, version.origin, version.content]);
     };
     const [before, earlierFacts] = [await storedObjects({ store: site.base }), await facts()];
+    await site.time.pause(60_001);
     expect(await operator.sweep({ reencrypt: true })).toMatchObject({
       rebound: OBJECTS,
       passes: 2,
@@ -611,7 +678,9 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
     const key = await keyOf(renamer, '/memories/elsewhere');
     expect(await versionsInUse(site)).toEqual({ 1: OBJECTS - 1, 2: 1 });
     const before = (await contentIds(site)).get(key);
-    expect(await operator.sweep({ reencrypt: true })).toMatchObject({ rebound: OBJECTS });
+    expect(await operator.sweep({ reencrypt: true })).toMatchObject({ rebound: OBJECTS - 1, young: 1 });
+    await site.time.pause(60_001);
+    expect(await operator.sweep({ reencrypt: true })).toMatchObject({ young: 0 });
     expect((await contentIds(site)).get(key)).not.toBe(before);
     expect(await renamer.text('/memories/elsewhere')).toBe(textOf('/memories/a'));
   });
@@ -630,6 +699,7 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
     const renamer = await site.client();
     renamer.intercept(
       atFirst('delete', async (proceed) => {
+        await site.time.pause(60_001);
         expect(await operator.sweep({ reencrypt: true })).toMatchObject({ rebound: OBJECTS + 1 });
         return proceed();
       }),
@@ -658,6 +728,7 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
         await renamer.create('/memories/new/a', 'text');
         moved = renamer.move('/memories/new', '/memories/newer');
         await standing.promise;
+        await site.time.pause(60_001);
       }
       return proceed();
     });
@@ -676,10 +747,12 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
       return dead ? Promise.reject(new MemoryError('outcome_unknown', 'no answer came')) : proceed();
     });
     await expect(worker.move('/memories/b', '/memories/moved')).rejects.toThrow();
-    await site.time.pause(60_000);
+    await site.time.pause(60_001);
+    // The register was written by the very sweep that finished the rename.
     expect(await operator.sweep({ reencrypt: true })).toMatchObject({
       busy: 0,
-      rebound: OBJECTS,
+      young: 1,
+      rebound: OBJECTS - 1,
       problems: [],
     });
     const reader = await site.client();

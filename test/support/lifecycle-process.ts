@@ -7,7 +7,9 @@ import { rotateKey } from '../../src/lifecycle/rotate.ts';
 import { shredTenant } from '../../src/lifecycle/shred.ts';
 import { sweepKeys } from '../../src/lifecycle/sweep.ts';
 import { readSettings } from '../../src/memory-options.ts';
+import type { DatedMeta } from '../../src/objects/object-store.ts';
 import { wireTenant } from '../../src/open-memory.ts';
+import { LEASE_MS } from '../../src/vault/rename-lease.ts';
 import { openFatedStore } from './fated-store.ts';
 import type { Around } from './intercepted-store.ts';
 import type { LifecycleTask } from './lifecycle-task.ts';
@@ -20,7 +22,7 @@ const task: LifecycleTask = JSON.parse(text);
 const settings = readSettings({});
 const { tenant } = settings.config;
 if (tenant === undefined) throw new Error('SEALED_MEMORY_TENANT is not set');
-const { base, requests } = openFatedStore({ settings, fate, around: agedBy(task.aheadMs ?? 0) });
+const { base, requests } = openFatedStore({ settings, fate, around: agedBy(task) });
 const { context, rootKeys, versions, verify } = await wireTenant({ options: {}, settings, base, tenant });
 const { store, layout, clock, random, pause } = context;
 const editor = createKeyringEditor({ store, layout, rootKeys, clock, random });
@@ -52,9 +54,23 @@ async function run(): Promise<unknown> {
   }
 }
 
-/** Everything in the store is older by so much than it is. */
-function agedBy(ms: number): Around {
-  return async (_, proceed) => aged(await proceed(), ms);
+/**
+ * Everything below the tenant's prefix is older by so much than it is. Not so the keyring, whose age decides what may
+ * be retired, and, where others are at work, a register whose lease may be alive.
+ */
+function agedBy({ aheadMs: ms = 0, amongOthers = false }: LifecycleTask): Around {
+  return async (call, proceed) => {
+    const answer = await proceed();
+    if (!('key' in call) || call.verb === 'put') return aged(answer, ms);
+    if (call.key.includes('keyrings/')) return answer;
+    const isAlive = amongOthers && call.key.endsWith('/journal/register') && ageOf(answer) < 2 * LEASE_MS;
+    return isAlive ? answer : aged(answer, ms);
+  };
+}
+
+function ageOf(answer: unknown): number {
+  const { servedAt = 0, lastModified = 0 } = answer === undefined ? {} : (answer as Partial<DatedMeta>);
+  return servedAt - lastModified;
 }
 
 function aged<T>(answer: T, ms: number): T {

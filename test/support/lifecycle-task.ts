@@ -1,7 +1,9 @@
 /** A verb for a process of its own, with its options. */
 export type LifecycleTask = {
-  /** By how much everything in the store looks older than it is, in milliseconds. */
+  /** By how much everything but the keyring looks older than it is, in milliseconds. */
   readonly aheadMs?: number;
+  /** Writers rename directories meanwhile. */
+  readonly amongOthers?: boolean;
 } & (
   | { readonly verb: 'rotate'; readonly force?: boolean }
   | {

@@ -56,6 +56,8 @@ export const FILES: Readonly<Record<string, string>> = {
 /** Receipts are left alone as long as a turn may be at work with them, and these are young. */
 const CLASSES = ['access', 'answers', 'journal'] as const;
 const TTL_MS = 300;
+/** Old enough for a sweep, which leaves alone what its writer may still take back. */
+const AHEAD_MS = 120_000;
 
 export const [OLD_ROOT, NEW_ROOT] = [6, 7].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [
   string,
@@ -126,19 +128,19 @@ export const VERBS: readonly LifecycleVerb[] = [
   {
     ...sweeping,
     title: 'sweep',
-    task: () => ({ verb: 'sweep' }),
+    task: () => ({ verb: 'sweep', aheadMs: AHEAD_MS }),
     expectDone: expectKeys({ epoch: 2, keys: [1, 2], under: 2, contents: 'kept' }),
   },
   {
     ...sweeping,
     title: 'sweep that encrypts anew',
-    task: () => ({ verb: 'sweep', reencrypt: true }),
+    task: () => ({ verb: 'sweep', reencrypt: true, aheadMs: AHEAD_MS }),
     expectDone: expectKeys({ epoch: 2, keys: [1, 2], under: 2, contents: 'fresh' }),
   },
   {
     ...sweeping,
     title: 'sweep that waits and retires',
-    task: () => ({ verb: 'sweep', wait: true, ttlMs: TTL_MS }),
+    task: () => ({ verb: 'sweep', wait: true, ttlMs: TTL_MS, aheadMs: AHEAD_MS }),
     expectDone: expectKeys({ epoch: 3, keys: [2], under: 2, contents: 'kept' }),
   },
   {
@@ -177,7 +179,7 @@ export const VERBS: readonly LifecycleVerb[] = [
   },
   {
     title: 'verify that repairs',
-    task: () => ({ verb: 'verify', repair: true, aheadMs: 120_000 }),
+    task: () => ({ verb: 'verify', repair: true, aheadMs: AHEAD_MS }),
     prepare: async (options) => {
       await cutOffRename(options, '/memories/plan.md', '/memories/plan-2.md');
       await cutOffRename(options, '/memories/deep', '/memories/moved');

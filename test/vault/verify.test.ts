@@ -219,6 +219,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
         { version: 2, objects: 1, active: true },
       ],
     });
+    await site.time.pause(60_001);
     await operator.sweep();
     await overwriteRaw(site, key, before);
     expect(await verify(await site.client(), { repair: true })).toMatchObject({
