@@ -1,5 +1,6 @@
 import { MemoryError } from '../errors.ts';
-import { isWithin, MEMORY_ROOT } from '../memory/path.ts';
+import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../memory/path.ts';
+import { fileKey } from '../sealing/object-keys.ts';
 import type { OpenVault } from './context.ts';
 import { listDirectory, listPath } from './list-directory.ts';
 import { moveDirectory } from './move-directory.ts';
@@ -11,13 +12,15 @@ import type { RenameRegister } from './rename-register.ts';
  * Renames a file or a directory. A missing source is reported before anything that is wrong with the target, and
  * nothing is ever overwritten.
  *
- * @throws MemoryError `not_found`, `already_exists`, `invalid_command` (`reason`: `root`, `into_itself`),
- * `version_conflict` when a file changed at both places and was kept at both.
+ * @throws MemoryError `not_found`, `already_exists`, `invalid_command` (`reason`: `root`, `into_itself`), `invalid_path`
+ * with the `role` of the path when a file could not have it, `version_conflict` when a file changed at both places and was kept at both.
  */
 export async function movePath(vault: OpenVault, renames: RenameRegister, move: Move): Promise<void> {
+  refuseImpossible(vault, move.from, 'source');
   const source = await readFile(vault, move.from);
   if (source !== undefined) {
     refuseTarget(move, 'file');
+    refuseImpossible(vault, move.to, 'target');
     await moveFile(vault, move, source);
     return;
   }
@@ -26,9 +29,21 @@ export async function movePath(vault: OpenVault, renames: RenameRegister, move: 
     throw new MemoryError('not_found', 'there is neither a file nor a directory at the source');
   }
   refuseTarget(move, 'directory');
+  for (const { path } of files) refuseImpossible(vault, rebase(path, move.from, move.to), 'target');
   const target = await listPath(vault, move.to);
   if (target.kind === 'file' || target.listing.files.length > 0) throw targetExists();
   await moveDirectory(await renames.begin(vault, move), files);
+}
+
+/** @throws MemoryError `invalid_path` when there is no object key for a file of that path. */
+function refuseImpossible({ layout, keyring }: OpenVault, path: MemoryPath, role: 'source' | 'target'): void {
+  if (path === MEMORY_ROOT) return;
+  try {
+    fileKey(layout, keyring.names, path);
+  } catch (error) {
+    if (!(error instanceof MemoryError) || error.code !== 'invalid_path') throw error;
+    throw new MemoryError(error.code, error.message, { details: { ...error.details, role } });
+  }
 }
 
 /** What is wrong with the target whatever the store holds. */
