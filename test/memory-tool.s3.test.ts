@@ -8,6 +8,22 @@ import { freshTenant, libraryDriver, type StoreSettings } from './contracts/memo
 import { describeMemoryTool } from './contracts/memory-tool.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';
 
+describeOnS3('the memory tool', ['versitygw'], (server) => {
+  let bucket: TestBucket;
+  beforeAll(async () => {
+    bucket = await createTestBucket(server());
+  });
+  afterAll(() => bucket?.remove());
+
+  describe.each(['encrypted', 'plain'] as const)('with %s names', (names) => {
+    describeMemoryTool(
+      'openMemory',
+      libraryDriver(() => settingsIn(bucket, `library-${names}`)),
+      { shows: ['store', 'names'], names, shared: true, manyFiles: 300 },
+    );
+  });
+});
+
 describeOnS3('the memory tool', ['minio'], (server) => {
   let bucket: TestBucket;
   beforeAll(async () => {
@@ -15,10 +31,7 @@ describeOnS3('the memory tool', ['minio'], (server) => {
   });
   afterAll(() => bucket?.remove());
 
-  const storeSettings = (prefix: string): StoreSettings => {
-    const { bucket: name, credentials, ...s3 } = bucket.storeOptions;
-    return { store: `s3://${name}/${prefix}`, s3, credentials };
-  };
+  const storeSettings = (prefix: string): StoreSettings => settingsIn(bucket, prefix);
   const environment = (prefix: string): Readonly<Record<string, string>> => {
     const { bucket: name, endpoint, region, credentials } = bucket.storeOptions;
     return {
@@ -133,4 +146,9 @@ async function closedPort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   if (address === null || typeof address === 'string') throw new Error('no port');
   return address.port;
+}
+
+function settingsIn({ storeOptions }: TestBucket, prefix: string): StoreSettings {
+  const { bucket, credentials, ...s3 } = storeOptions;
+  return { store: `s3://${bucket}/${prefix}`, s3, credentials };
 }

@@ -4,7 +4,7 @@ import { openMemory } from '../src/open-memory.ts';
 import { describeRaces } from './contracts/races.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';
 
-describeOnS3('memories', ['minio'], (server) => {
+describeOnS3('memories', ['minio', 'versitygw'], (server) => {
   let bucket: TestBucket;
   beforeAll(async () => {
     bucket = await createTestBucket(server());

@@ -38,7 +38,7 @@ export async function getFromS3(
     };
   } catch (error) {
     if (statusOf(error) === 304) return 'not_modified';
-    if (isAbsent(error)) return undefined;
+    if (s3CodeOf(error) === 'NoSuchKey') return undefined;
     throw options.signal?.aborted ? aborted(options.signal) : s3Failure(error);
   }
 }
@@ -63,12 +63,6 @@ export async function headFromS3(
     if (statusOf(error) === 404) return undefined;
     throw s3Failure(error);
   }
-}
-
-/** VersityGW answers a read below an object with that object's own refusal. */
-function isAbsent(error: unknown): boolean {
-  const code = s3CodeOf(error);
-  return code === 'NoSuchKey' || code === 'ObjectParentIsFile';
 }
 
 /** Reads the whole body, or none of it when it is too large. Its socket is destroyed unless all was read. */

@@ -79,17 +79,5 @@ function judgeFailedPut(error: unknown, mode: PutMode, trace: Trace): WriteResul
     return { conflict: mode === 'create' ? 'exists' : 'changed', retried };
   }
   if (typeof mode === 'object' && code === 'NoSuchKey') return { conflict: 'missing', retried };
-  if (!mayHaveLanded(trace) && (code === 'ObjectParentIsFile' || code === 'XMinioParentIsObject')) {
-    throw new MemoryError('already_exists', 'A part of the object key is an object itself.', {
-      details: { reason: 'below_file' },
-      cause: error,
-    });
-  }
-  if (!mayHaveLanded(trace) && code === 'ExistingObjectIsDirectory') {
-    throw new MemoryError('is_directory', 'Objects lie below the object key.', {
-      details: { reason: 'target_is_directory' },
-      cause: error,
-    });
-  }
   throw writeFailure(error, trace);
 }

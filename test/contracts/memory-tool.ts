@@ -36,6 +36,7 @@ export function describeMemoryTool(name: string, openDriver: OpenDriver, suite: 
       memory: useMemory(open),
       open,
       about: casesAbout(suite.shows),
+      names: suite.names ?? 'encrypted',
       shared: suite.shared === true,
       manyFiles: suite.manyFiles,
     };

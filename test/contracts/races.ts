@@ -1,9 +1,13 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Memory } from '../../src/tool/memory-tool.ts';
+import { startCli } from '../support/cli.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
+import { amount } from '../support/thorough.ts';
 
 /** A place for memories of one tenant that knows nothing yet. */
 export interface RaceTrack {
@@ -21,7 +25,15 @@ export interface RaceOptions {
 
 const INSERT_LINES = fileURLToPath(new URL('../support/insert-lines.ts', import.meta.url));
 const LINES = 50;
+const CLASHES = amount({ usual: 20, thorough: 200 });
+/** The loser below waits up to 3 s, so several clashes are played at a time. */
+const CLASHES_AT_ONCE = 20;
 const PATH = '/memories/log.md';
+
+interface ClashAnswer {
+  readonly id: number;
+  readonly ok: boolean;
+}
 
 /** What no backend may get wrong under load, whatever lies below. */
 export function describeRaces(title: string, newTrack: () => RaceTrack, options: RaceOptions): void {
@@ -88,6 +100,47 @@ export function describeRaces(title: string, newTrack: () => RaceTrack, options:
         const refusals = new Set(results.filter(({ isError }) => isError).map(({ content }) => content));
         expect([...refusals]).toEqual([`Error: File ${path} already exists`]);
         expect(await succeed(observer, { command: 'view', path })).toContain(`\tcreator ${winners[0]}`);
+      }
+    });
+
+    it(`lets one win of a file and a file below it, each created by 2 processes, ${CLASHES} times`, async () => {
+      const processes = numbers(1, 4).map(() => startCli(['exec', '--jsonl'], { env: track.env }));
+      try {
+        const answers = processes.map((child) =>
+          createInterface({ input: child.stdout })[Symbol.asyncIterator](),
+        );
+        for (let first = 1; first <= CLASHES; first += CLASHES_AT_ONCE) {
+          const rounds = numbers(first, Math.min(first + CLASHES_AT_ONCE - 1, CLASHES));
+          const upper = (round: number): string => `/memories/clash/${round}/q`;
+          for (const round of rounds) {
+            for (const [i, child] of processes.entries()) {
+              const path = i % 2 === 0 ? upper(round) : `${upper(round)}/below`;
+              child.stdin.write(
+                `${JSON.stringify({ id: round, command: 'create', path, file_text: `process ${i}` })}\n`,
+              );
+            }
+          }
+          const winners = new Map(rounds.map((round) => [round, [] as number[]]));
+          for (const [i, lines] of answers.entries()) {
+            for (const _ of rounds) {
+              const { id, ok } = JSON.parse((await lines.next()).value ?? '{}') as ClashAnswer;
+              if (ok) winners.get(id)?.push(i);
+            }
+          }
+          expect([...winners].filter(([, won]) => won.length !== 1)).toEqual([]);
+          for (const [round, [winner = 0]] of winners) {
+            const listing = await succeed(observer, { command: 'view', path: `/memories/clash/${round}` });
+            const rows = winner % 2 === 0 ? [upper(round)] : [`${upper(round)}/`, `${upper(round)}/below`];
+            expect(listing.split('\n').slice(2)).toEqual(rows.map((path) => `9B\t${path}`));
+          }
+        }
+      } finally {
+        await Promise.all(
+          processes.map(async (child) => {
+            child.stdin.end();
+            if (child.exitCode === null) await once(child, 'close');
+          }),
+        );
       }
     });
 

@@ -17,6 +17,7 @@ export interface Contract {
   readonly open: OpenDriver;
   /** `describe` for cases that depend on one of these parts; does nothing where the setting shows none of them. */
   readonly about: (...parts: readonly Part[]) => (title: string, body: () => void) => void;
+  readonly names: 'encrypted' | 'plain';
   /** Drivers of one tenant see the same files. */
   readonly shared: boolean;
   /** Files of a large directory. */

@@ -15,7 +15,7 @@ const commandsOn = (path: string): readonly Input[] => [
   { command: 'rename', old_path: '/memories/kept', new_path: path },
 ];
 
-export function describePaths({ memory, about }: Contract): void {
+export function describePaths({ memory, about, names }: Contract): void {
   const refusesEverywhere = async (path: string, content: RegExp): Promise<void> => {
     await memory.files({ '/memories/kept': 'kept' });
     for (const input of commandsOn(path)) await memory.refuses(input, 'invalid_path', content);
@@ -209,6 +209,41 @@ export function describePaths({ memory, about }: Contract): void {
       await all(names.map((name) => ({ command: 'delete', path: `/memories/c/${name}` })));
       await memory.does({ command: 'delete', path: '/memories/c-of' });
       expect(await memory.dump()).toEqual({});
+    });
+  });
+
+  about('store', 'names')('a name that ends like the keys of files', () => {
+    it('may be that of a file, beside others that its key could be taken for', async () => {
+      const texts = { '/memories/a': '1', '/memories/a.sealed': '2', '/memories/a.sealed.sealed': '3' };
+      await memory.files(texts);
+      expect(await memory.dump()).toEqual(texts);
+      await memory.does({ command: 'delete', path: '/memories/a.sealed' });
+      await memory.does({ command: 'rename', old_path: '/memories/a', new_path: '/memories/a.sealed' });
+      expect(await memory.dump()).toEqual({ '/memories/a.sealed': '1', '/memories/a.sealed.sealed': '3' });
+    });
+
+    it('is that of a directory where names are encrypted, and nowhere else', async () => {
+      await memory.files({ '/memories/a.sealed': '1', '/memories/d/f': '2' });
+      const create = { command: 'create', path: '/memories/d.sealed/f', file_text: '' };
+      const rename = { command: 'rename', old_path: '/memories/d', new_path: '/memories/e.sealed' };
+      if (names === 'plain') {
+        const content =
+          /^Error: Path .* has a directory whose name ends in \.sealed: choose another name for it$/;
+        for (const input of [create, rename]) await memory.refuses(input, 'invalid_path', content);
+        await memory.refuses(
+          { command: 'view', path: '/memories/d.sealed' },
+          'not_found',
+          'The path /memories/d.sealed does not exist. Please provide a valid path.',
+        );
+      } else {
+        await memory.does(create);
+        await memory.does(rename);
+        expect(Object.keys(await memory.dump()).sort()).toEqual([
+          '/memories/a.sealed',
+          '/memories/d.sealed/f',
+          '/memories/e.sealed/f',
+        ]);
+      }
     });
   });
 
