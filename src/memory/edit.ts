@@ -1,6 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { countLineBreaks, endOfLine, type LineBreaks, lineBreaksOf, startOfLine } from './lines.ts';
 import { PAGE_CHARACTERS } from './page.ts';
+import { type Search, searchFor } from './search.ts';
 import { LONGEST_TEXT } from './text.ts';
 
 /** A text after a replacement, and where in it the new text stands. */
@@ -28,11 +29,12 @@ export function replaceOnce(text: string, oldStr: string, newStr: string): Repla
       details: { problem: 'empty', field: 'old_str' },
     });
   }
-  const at = text.indexOf(oldStr);
+  const search = searchFor(oldStr);
+  const at = search(text, 0);
   if (at === -1) throw new MemoryError('no_match', 'the text to replace does not occur');
-  if (text.indexOf(oldStr, at + oldStr.length) !== -1) {
+  if (search(text, at + oldStr.length) !== -1) {
     throw new MemoryError('ambiguous_match', 'the text to replace occurs more than once', {
-      details: matchingLines(text, oldStr),
+      details: matchingLines(text, oldStr, search),
     });
   }
   refuseTooLong(text.length - oldStr.length + newStr.length);
@@ -77,11 +79,12 @@ export function insertAfterLine(text: string, insertLine: number, insertText: st
 function matchingLines(
   text: string,
   oldStr: string,
+  search: Search,
 ): { readonly lines: readonly number[]; readonly more?: true } {
   const isOneLine = !oldStr.includes('\n');
   const lines: number[] = [];
   let characters = 0;
-  for (let at = text.indexOf(oldStr), counted = 0, line = 1; at !== -1; ) {
+  for (let at = search(text, 0), counted = 0, line = 1; at !== -1; ) {
     line += countLineBreaks(text, counted, at);
     counted = at;
     if (lines.at(-1) !== line) {
@@ -90,7 +93,7 @@ function matchingLines(
       lines.push(line);
     }
     // What lies within a line is on that line however often it occurs there.
-    at = text.indexOf(oldStr, isOneLine ? endOfLine(text, at) : at + oldStr.length);
+    at = search(text, isOneLine ? endOfLine(text, at) : at + oldStr.length);
   }
   return { lines };
 }
