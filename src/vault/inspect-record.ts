@@ -1,4 +1,5 @@
 import { MemoryError } from '../errors.ts';
+import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import type { ObjectKey } from '../objects/object-store.ts';
 import { readHeader } from '../sealing/header.ts';
 import type { SealingKeys } from '../sealing/sealing-keys.ts';
@@ -25,10 +26,9 @@ const BESIDE_THE_TREE_BYTES = 16_777_216;
  *
  * @throws MemoryError what the store and the keyring throw.
  */
-export async function inspectRecord(
-  vault: OpenVault,
-  { cls, name, object: { key } }: ListedRecord,
-): Promise<Inspection | undefined> {
+export async function inspectRecord(vault: OpenVault, record: ListedRecord): Promise<Inspection | undefined> {
+  const { cls, name, object } = record;
+  const { key } = object;
   const limit = cls === 'data' ? vault.maxFileBytes : Math.max(vault.maxFileBytes, BESIDE_THE_TREE_BYTES);
   const maxBytes = sealedSize(limit);
   try {
@@ -40,11 +40,20 @@ export async function inspectRecord(
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
     if (error.code === 'limit_exceeded') return { state: 'too_large' };
-    // Also where the look at the keyring was withheld, which only a flood of made-up keys brings about.
-    if (error.details['reason'] === 'unknown_key') return { state: 'unknown_key' };
+    if (error.details['reason'] === 'unknown_key') {
+      // Withheld, which only a flood of made-up keys brings about: nothing whole is to be named for that.
+      const keyring = error.code === 'unavailable' ? await newerKeyring(vault) : undefined;
+      return keyring === undefined ? { state: 'unknown_key' } : inspectRecord({ ...vault, keyring }, record);
+    }
     if (error.code !== 'integrity') throw error;
     return { state: 'damaged', keyVersion: await namedVersion(vault, key, maxBytes) };
   }
+}
+
+/** Undefined: it is the one that the vault has. */
+async function newerKeyring({ keyrings, keyring, signal }: OpenVault): Promise<LoadedKeyring | undefined> {
+  const newest = await keyrings.look({ signal });
+  return newest === undefined || newest.epoch === keyring.epoch ? undefined : newest;
 }
 
 /** The version of the key that a refused object names, as far as it can be told. */

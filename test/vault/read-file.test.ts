@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
+import { OFFSET } from '../../src/sealing/header.ts';
 import { logicalName } from '../../src/sealing/logical-name.ts';
 import { fileKey } from '../../src/sealing/object-keys.ts';
 import { seal } from '../../src/sealing/sealed-object.ts';
 import { sealedSize } from '../../src/sealing/size.ts';
 import { readFile } from '../../src/vault/read-file.ts';
+import { verifyTree } from '../../src/vault/verify.ts';
 import { countCalls } from '../support/intercepted-store.ts';
 import {
   at,
@@ -53,6 +55,66 @@ describeOnBothKinds('reading a file', (newSite) => {
     await other.create('/memories/new', 'new');
     expect(await client.text('/memories/new')).toBe('new');
     expect(await client.text('/memories/old')).toBe('old');
+  });
+
+  it('reads whole files under the keys of many rotations in a row, however soon they follow', async () => {
+    const site = await newSite();
+    const client = await site.client();
+    await client.create('/memories/0', 'text');
+    for (let rotation = 1; rotation <= 4; rotation++) {
+      await rotate(site, client);
+      const other = await site.client();
+      await other.create(`/memories/${rotation}`, 'text');
+      expect(await client.text(`/memories/${rotation}`)).toBe('text');
+    }
+  });
+
+  it('reads whole files right after junk under a made-up key, and looks at the keyring once for that', async () => {
+    const site = await newSite();
+    const client = await site.client();
+    await client.create('/memories/junk', 'text');
+    await client.create('/memories/whole', 'text');
+    await underMadeUpKey(site, client, '/memories/junk', 1);
+    client.calls.length = 0;
+    for (let read = 0; read < 3; read++) {
+      await expect(client.text('/memories/junk')).rejects.toMatchObject({ code: 'integrity' });
+    }
+    expect(client.calls.filter((call) => 'key' in call && call.key === client.layout.keyring)).toHaveLength(
+      1,
+    );
+    await rotate(site, client);
+    await (await site.client()).append('/memories/whole', '!');
+    expect(await client.text('/memories/whole')).toBe('text!');
+  });
+
+  /** A process that junk has made look for keys as often as it looks for free, and a file under a newer key. */
+  async function flooded(): Promise<{ readonly site: TestSite; readonly client: TestClient }> {
+    const site = await newSite();
+    const client = await site.client();
+    await client.create('/memories/junk', 'text');
+    await client.create('/memories/whole', 'text');
+    for (let key = 1; key <= 256; key++) {
+      await underMadeUpKey(site, client, '/memories/junk', key);
+      await expect(client.text('/memories/junk')).rejects.toMatchObject({ code: 'integrity' });
+    }
+    await rotate(site, client);
+    await (await site.client()).append('/memories/whole', '!');
+    return { site, client };
+  }
+
+  it('calls a whole file unavailable, not damaged, while a flood of made-up keys withholds the look', async () => {
+    const { site, client } = await flooded();
+    const unavailable = { code: 'unavailable', retry: 'later' };
+    await expect(client.text('/memories/whole')).rejects.toMatchObject(unavailable);
+    await expect(client.append('/memories/whole', '?')).rejects.toMatchObject(unavailable);
+    await site.time.pause(30_000);
+    expect(await client.text('/memories/whole')).toBe('text!');
+  });
+
+  it('lets a verification look all the same, so that it names nothing that is whole', async () => {
+    const { client } = await flooded();
+    const { findings } = await verifyTree(await client.open());
+    expect(findings).toEqual([{ kind: 'unknown_key', name: '/memories/junk' }]);
   });
 
   it('renames and edits a file under a tenant key that another process has made', async () => {
@@ -104,4 +166,14 @@ async function rotate({ base, time }: TestSite, { layout }: TestClient): Promise
   const rotated = rotateKeyring(keyring, { random: time.randomBytes, created: time.clock() });
   const object = await sealKeyring({ keyring: rotated, tenant, rootKey, random: time.randomBytes });
   await base.put(layout.keyring, object, { mode: { ifMatch: stored.etag } });
+}
+
+/** The file as it lies in the store, but for the id of its key. */
+async function underMadeUpKey(site: TestSite, client: TestClient, path: string, id: number): Promise<void> {
+  const { layout, keyring } = await client.open();
+  const key = fileKey(layout, keyring.names, at(path));
+  const stored = await site.base.get(key);
+  if (typeof stored !== 'object') throw new Error('there is no such file');
+  stored.body.set(new Uint8Array(OFFSET.nonce - OFFSET.keyId).fill(id).with(0, id >> 8), OFFSET.keyId);
+  await site.base.put(key, stored.body, { mode: 'overwrite' });
 }
