@@ -19,6 +19,8 @@ export interface Request<T> {
   readonly writes: boolean;
   /** How often the client sends it before it gives up, as SDKs do. */
   readonly attempts: number;
+  /** Asked before each attempt: what it gives is why nothing more is sent. */
+  readonly refusal?: (() => MemoryError | undefined) | undefined;
   /** The answer as the trace shows it. */
   show(answer: T): string;
   /** Executes the request, over several instants if it likes, and calls `done` with its answer. */
@@ -91,6 +93,10 @@ export function createConnection(options: ConnectionOptions): Connection {
     async send(request) {
       let retried = false;
       for (let sent = 1; ; sent++) {
+        const refused = request.refusal?.();
+        if (refused !== undefined) {
+          throw retried ? new MemoryError('outcome_unknown', 'no answer came', { cause: refused }) : refused;
+        }
         const outcome = await attempt(request, drawAttempt(chance, options.weather()));
         if (typeof outcome === 'object') return { answer: outcome.answer, retried };
         retried ||= outcome === 'no_answer';

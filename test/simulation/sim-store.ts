@@ -9,7 +9,7 @@ import type {
   ListPage,
   ObjectKey,
   ObjectStore,
-  PutMode,
+  PutOptions,
   StoredObject,
   WriteResult,
 } from '../../src/objects/object-store.ts';
@@ -43,12 +43,13 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
   const versions = new Set<string>();
   const reads = { writes: false, attempts: 2 };
 
-  async function put(key: ObjectKey, body: Uint8Array, mode: PutMode): Promise<WriteResult> {
+  async function put(key: ObjectKey, body: Uint8Array, { mode, sendBy }: PutOptions): Promise<WriteResult> {
     const condition = typeof mode === 'object' ? `if ${short(mode.ifMatch)}` : mode;
     const { answer, retried } = await connection.send<PutAnswer>({
       label: `PUT ${nameOf(key)} (${body.length} B, ${condition})`,
       writes: true,
       attempts: chance.between(1, 3),
+      refusal: () => lateness(sendBy),
       show: (written) => ('etag' in written ? short(written.etag) : written.conflict),
       execute(execution, done) {
         const written = server.put(key, body, mode);
@@ -146,7 +147,7 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
       });
       return answer;
     },
-    put: (key, body, { mode }) => put(key, body, mode),
+    put: (key, body, request) => put(key, body, request),
     async delete(targets, request) {
       if (storeClass === 'unguarded' && targets.some(({ ifMatch }) => ifMatch !== undefined)) {
         throw new MemoryError('misconfigured', 'This server does not honour conditions on deletes.');
