@@ -27,6 +27,9 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
     const put = (bytes: Uint8Array): Promise<void> => site.raw.put(lane.victim.layout.keyring, bytes);
     const viewAnew = (): Promise<Outcome> =>
       executeAnew(lane.victim.open, { command: 'view', path: lane.one.path });
+    /** A listing needs no file's key: what refuses it is the keyring. */
+    const listAnew = (): Promise<Outcome> =>
+      executeAnew(lane.victim.open, { command: 'view', path: '/memories' });
     const sealed = (
       keyring: Keyring,
       { rootKey = site.rootKey, tenant = lane.victim.tenant } = {},
@@ -36,12 +39,13 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
 
     it('is detected when it was wrapped for another tenant, or by a root key that is not configured', async () => {
       const neighbour = laneOf(site, 1).victim;
+      expect(await listAnew()).toEqual({ got: expect.stringContaining('/memories') });
       await put(neighbour.keyring.second);
-      expect(await viewAnew()).toEqual({ refusedAs: 'integrity' });
+      expect(await listAnew()).toEqual({ refusedAs: 'integrity' });
       await put(await sealed(made(), { tenant: neighbour.tenant }));
-      expect(await viewAnew()).toEqual({ refusedAs: 'integrity' });
+      expect(await listAnew()).toEqual({ refusedAs: 'integrity' });
       await put(await sealed(made(), { rootKey: osRandom(32) }));
-      expect(await viewAnew()).toEqual({ refusedAs: 'key_unavailable' });
+      expect(await listAnew()).toEqual({ refusedAs: 'key_unavailable' });
       await put(lane.victim.keyring.second);
       expect(await viewAnew()).toEqual({ got: expect.stringContaining(lane.one.text) });
     });
@@ -52,7 +56,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       const forged = Uint8Array.from(second);
       forged.set(other.subarray(16, 32), 16);
       await put(forged);
-      expect(await viewAnew()).toEqual({ refusedAs: 'integrity' });
+      expect(await listAnew()).toEqual({ refusedAs: 'integrity' });
     });
 
     it('has none made anew by removing it: data without a keyring is refused', async () => {
@@ -69,7 +73,12 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
         openMemory({ store: storeFor(layout), tenant, rootKey: site.rootKey, keyring: { minimumEpoch } });
       const viewing = { command: 'view', path: lane.one.path };
       expect(await executeAnew(open(2), viewing)).toEqual({ got: expect.stringContaining(lane.one.text) });
+      // The file with it, so that nothing but the epoch is in the way.
       await put(keyring.first);
+      await site.raw.put(lane.one.key, lane.one.older);
+      expect(await executeAnew(open(1), viewing)).toEqual({
+        got: expect.stringContaining('An earlier draft of'),
+      });
       expect(await executeAnew(open(2), viewing)).toEqual({ refusedAs: 'integrity' });
     });
 
