@@ -86,15 +86,16 @@ describe('replaceOnce', () => {
 });
 
 describe('an edit whose text no string can hold', () => {
-  const half = 'x'.repeat(2 ** 28);
+  const longest = 'x'.repeat(2 ** 29 - 24);
+  const refusal = (value: number) =>
+    expect.objectContaining({
+      code: 'limit_exceeded',
+      details: { limit: 'text_characters', value, max: longest.length },
+    });
 
   it('is refused as too large', () => {
-    const refusal = expect.objectContaining({
-      code: 'limit_exceeded',
-      details: { limit: 'text_characters', value: 2 ** 29 + 1, max: 2 ** 29 - 24 },
-    });
-    expect(() => replaceOnce(`${half}y`, 'y', `z${half}`)).toThrow(refusal);
-    expect(() => insertAfterLine(half, 1, half)).toThrow(refusal);
+    expect(() => replaceOnce('ab', 'a', longest)).toThrow(refusal(longest.length + 1));
+    expect(() => insertAfterLine('a\n', 1, longest)).toThrow(refusal(longest.length + 3));
   });
 });
 
