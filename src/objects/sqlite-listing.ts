@@ -39,9 +39,9 @@ export function keyBytes(key: string): Uint8Array {
   return encoder.encode(key);
 }
 
-/** The first key of a listing. */
+/** The first key of a listing, never empty: SQLite in Node 22.13 takes an empty array for NULL, and no key is above that. */
 export function listingStart(prefix: string, startAfter: string | undefined): Uint8Array {
-  const first = keyBytes(prefix);
+  const first = prefix === '' ? Uint8Array.of(0) : keyBytes(prefix);
   if (startAfter === undefined) return first;
   const after = keyAfter(keyBytes(startAfter));
   return compareBytes(after, first) > 0 ? after : first;

@@ -340,6 +340,15 @@ export function describeObjectStore(
         expect(Math.abs((page?.servedAt ?? 0) - (head?.servedAt ?? 0))).toBeLessThan(SLOW);
       });
 
+      it('begins with the first key there is when no prefix is asked for', async () => {
+        // Further down others may have written in between.
+        const key = `!first-${randomBytes(4).toString('hex')}` as ObjectKey;
+        await create(key, randomBytes(7));
+        const [page] = await pagesOf({ prefix: '' });
+        expect(page?.objects.map((object) => object.key)).toContain(key);
+        await store.delete([{ key }]);
+      });
+
       it('orders keys by their UTF-8 bytes', async () => {
         const under = freshPrefix();
         const names = ['Z', 'a', 'a-b', 'd-b', 'd.b', 'd/x', 'd0', 'e', '\u{e9}', '\u{ff5e}', '\u{1f600}'];
