@@ -1,4 +1,4 @@
-import { isWithin, type MemoryPath } from '../memory/path.ts';
+import { ancestorsOf, isWithin, MEMORY_ROOT, type MemoryPath } from '../memory/path.ts';
 import { untilAborted } from '../pause.ts';
 
 /**
@@ -29,11 +29,12 @@ interface Entry {
 }
 
 export function createCommandOrder(): CommandOrder {
-  const entries = new Set<Entry>();
+  const entries = createEntries();
 
   return {
     async run(claims, action, signal) {
-      const turn = Promise.all([...entries].map((entry) => waitOn(entry, claims)));
+      const earlier = [...entries.near(claims)].flatMap((entry) => waitOn(entry, claims) ?? []);
+      const turn = Promise.all(earlier);
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
       const entry: Entry = { claims, begun, ended };
@@ -53,9 +54,67 @@ export function createCommandOrder(): CommandOrder {
       }
     },
     async idle() {
-      await Promise.all([...entries].map((entry) => entry.ended));
+      await Promise.all([...entries.all].map((entry) => entry.ended));
     },
   };
+}
+
+interface Entries {
+  readonly all: ReadonlySet<Entry>;
+  add(entry: Entry): void;
+  delete(entry: Entry): void;
+  /** Those with a claim on one of these paths, on what is above it or on what is below: no others can overlap. */
+  near(claims: readonly Claim[]): ReadonlySet<Entry>;
+}
+
+/** The entries by their paths: thousands of calls on paths of their own need not be compared with one another. */
+function createEntries(): Entries {
+  const all = new Set<Entry>();
+  const at = new Map<MemoryPath, Set<Entry>>();
+  /** By each directory above their paths, and by the paths. */
+  const within = new Map<MemoryPath, Set<Entry>>();
+  return {
+    all,
+    add(entry) {
+      all.add(entry);
+      for (const { path } of entry.claims) {
+        put(at, path, entry);
+        for (const each of lineageOf(path)) put(within, each, entry);
+      }
+    },
+    delete(entry) {
+      all.delete(entry);
+      for (const { path } of entry.claims) {
+        take(at, path, entry);
+        for (const each of lineageOf(path)) take(within, each, entry);
+      }
+    },
+    near: (claims) =>
+      new Set(
+        claims.flatMap(({ path }) => [
+          ...(within.get(path) ?? []),
+
+          ...lineageOf(path).flatMap((each) => [...(at.get(each) ?? [])]),
+        ]),
+      ),
+  };
+}
+
+function put(index: Map<MemoryPath, Set<Entry>>, path: MemoryPath, entry: Entry): void {
+  const known = index.get(path);
+  if (known === undefined) index.set(path, new Set([entry]));
+  else known.add(entry);
+}
+
+function take(index: Map<MemoryPath, Set<Entry>>, path: MemoryPath, entry: Entry): void {
+  const known = index.get(path);
+  known?.delete(entry);
+  if (known?.size === 0) index.delete(path);
+}
+
+/** The path and every directory above it. */
+function lineageOf(path: MemoryPath): readonly MemoryPath[] {
+  return path === MEMORY_ROOT ? [path] : [MEMORY_ROOT, ...ancestorsOf(path), path];
 }
 
 /** Resolves when a call with `claims` may pass the earlier one. */

@@ -1,4 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseMemoryPath } from '../../src/memory/path.ts';
 import { type Claim, type CommandOrder, createCommandOrder } from '../../src/tool/command-order.ts';
@@ -225,6 +226,55 @@ describe('createCommandOrder with an AbortSignal', () => {
     await calls.end('running');
     expect(await running).toBe('running');
     expect(calls.started).toEqual(['running', 'behind']);
+  });
+});
+
+describe('a command order of many calls', () => {
+  const path = fc
+    .constantFrom('', '/a', '/a/b', '/a/b/c', '/a/c', '/ab', '/b')
+    .map((tail) => `/memories${tail}`);
+  const claims = fc.array(
+    fc.record({ path: path.map((text) => parseMemoryPath(text)), mode: fc.constantFrom('read', 'write') }),
+    { minLength: 1, maxLength: 2 },
+  );
+
+  it('starts exactly those that overlap none of the earlier ones', async () => {
+    const overlap = (a: Claim, b: Claim): boolean =>
+      (a.mode === 'write' || b.mode === 'write') &&
+      (`${a.path}/`.startsWith(`${b.path}/`) || `${b.path}/`.startsWith(`${a.path}/`));
+    await fc.assert(
+      fc.asyncProperty(fc.array(claims, { maxLength: 8 }), async (all) => {
+        const calls = observe(createCommandOrder());
+        for (const [name, each] of all.entries()) void calls.call(String(name), each as readonly Claim[]);
+        await nextTick();
+        const free = all.flatMap((each, name) =>
+          all
+            .slice(0, name)
+            .some((earlier) => each.some((a) => earlier.some((b) => overlap(a as Claim, b as Claim))))
+            ? []
+            : [String(name)],
+        );
+        expect(calls.started).toEqual(free);
+      }),
+    );
+  });
+
+  it('compares no calls whose paths have nothing to do with one another', async () => {
+    const order = createCommandOrder();
+    let looks = 0;
+    const calls = Array.from({ length: 2_000 }, (_, i) => {
+      const at = parseMemoryPath(`/memories/${i % 10}/${i}`);
+      const claim: Claim = {
+        get path() {
+          looks++;
+          return at;
+        },
+        mode: 'write',
+      };
+      return order.run([claim], nextTick);
+    });
+    await Promise.all(calls);
+    expect(looks).toBeLessThan(2_000 * 10);
   });
 });
 
