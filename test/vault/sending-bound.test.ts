@@ -118,7 +118,14 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     const vault = await behind(scene, '/data/');
     const moving = createVault(vault).move({ from: at('/memories/dir'), to: at('/memories/moved') });
     await expect(moving).rejects.toMatchObject({ code: 'outcome_unknown' });
-    expect(await (await scene.site.client()).text('/memories/dir/there')).toBe('text');
+    const other = await scene.site.client();
+    expect(await other.text('/memories/dir/there')).toBe('text');
+    // Nor does what arrived late, and nobody can read, stand in anybody's way for long.
+    await scene.site.time.pause(60_000);
+    await (await scene.site.client()).create('/memories/other/file', 'text');
+    await (await scene.site.client()).move('/memories/other', '/memories/another');
+    expect(await other.text('/memories/another/file')).toBe('text');
+    expect(await other.text('/memories/dir/there')).toBe('text');
   });
 
   it('is readable all the same: the register of renames', async () => {
