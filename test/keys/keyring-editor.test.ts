@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { type Keyring, rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
@@ -10,7 +11,14 @@ import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts'
 import { osRandom as random } from '../../src/os-random.ts';
 import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
 import { loadSodium } from '../../src/sealing/sodium.ts';
-import { type Around, atFirst, interceptStore, loseAnswer, noAnswer } from '../support/intercepted-store.ts';
+import {
+  type Around,
+  atFirst,
+  interceptStore,
+  loseAnswer,
+  noAnswer,
+  sendTwice,
+} from '../support/intercepted-store.ts';
 
 const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
 const oldRoot = envRootKey(new Uint8Array(32).fill(1));
@@ -127,6 +135,76 @@ describe('KeyringEditor.change', () => {
     expect(changed).toBe(true);
     expect(seen).toEqual([1, 2]);
     expect(await stored()).toEqual({ epoch: 3, versions: [1, 2, 3] });
+  });
+
+  it('knows its own write when the condition failed after an attempt of its own', async () => {
+    let decided = 0;
+    const { changed } = await editor({ around: atFirst('put', sendTwice) }).change(({ keyring }) => {
+      decided += 1;
+      return rewrapKeyring(keyring);
+    });
+    expect([changed, decided]).toEqual([true, 1]);
+    expect(await stored()).toEqual({ epoch: 2, versions: [1] });
+  });
+
+  it('knows its own write when the lost attempt arrives before the one that was sent again', async () => {
+    let puts = 0;
+    let late: (() => Promise<unknown>) | undefined;
+    let decided = 0;
+    const around: Around = async (call, proceed) => {
+      if (call.verb !== 'put') return proceed();
+      puts += 1;
+      if (puts > 1) await late?.();
+      else late = () => base.put(call.key, call.body, { mode: call.mode });
+      if (puts === 1) throw noAnswer();
+      return proceed();
+    };
+    const { changed } = await editor({ around }).change(({ keyring }) => {
+      decided += 1;
+      return rewrapKeyring(keyring);
+    });
+    expect([changed, decided, puts]).toEqual([true, 1, 2]);
+    expect(await stored()).toEqual({ epoch: 2, versions: [1] });
+  });
+
+  it('builds on what somebody else wrote where its own answer was lost', async () => {
+    let puts = 0;
+    const around: Around = async (call, proceed) => {
+      if (call.verb !== 'put' || ++puts > 1) return proceed();
+      await editor().change(({ keyring }) => rotated(keyring));
+      throw noAnswer();
+    };
+    const { changed } = await editor({ around }).change(({ keyring }) => rewrapKeyring(keyring));
+    expect([changed, puts]).toEqual([true, 2]);
+    expect(await stored()).toEqual({ epoch: 3, versions: [1, 2] });
+  });
+
+  it.each([
+    ['none of three attempts is answered', 3, () => Promise.reject(noAnswer())],
+    [
+      'a refusal follows an attempt without an answer',
+      2,
+      (puts: number) => Promise.reject(puts === 1 ? noAnswer() : new MemoryError('access_denied', 'no')),
+    ],
+  ])('does not know the outcome where %s', async (_, expected, answer) => {
+    let puts = 0;
+    const around: Around = (call, proceed) => (call.verb === 'put' ? answer(++puts) : proceed());
+    const changing = editor({ around }).change(({ keyring }) => rewrapKeyring(keyring));
+    await expect(changing).rejects.toEqual(refusal('outcome_unknown'));
+    expect(puts).toBe(expected);
+  });
+
+  it('does not know the outcome where it cannot read back what it wrote', async () => {
+    let lost = false;
+    const around: Around = (call, proceed) => {
+      if (call.verb === 'put') {
+        lost = true;
+        return loseAnswer(proceed);
+      }
+      return lost ? Promise.reject(new MemoryError('unavailable', 'down')) : proceed();
+    };
+    const changing = editor({ around }).change(({ keyring }) => rewrapKeyring(keyring));
+    await expect(changing).rejects.toEqual(refusal('outcome_unknown'));
   });
 
   it('takes a no for an answer after a lost race', async () => {

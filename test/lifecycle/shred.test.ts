@@ -80,6 +80,31 @@ describeOnBothKinds('shredTenant', (newSite) => {
     );
   });
 
+  it('says whose marker it is: its own where the answer was lost, not where another run was faster', async () => {
+    const run = async (around: (site: TestSite) => Around) => {
+      const site = await newSite();
+      await (await site.client()).create('/memories/a', 'secret');
+      return shred(site, { around: around(site), ttlMs: 0 });
+    };
+    expect(await run(() => atFirst('put', loseAnswer))).toMatchObject({ marked: true });
+    const faster = (site: TestSite): Around =>
+      atFirst('put', async (proceed) => {
+        await shred(site, { ttlMs: 0 });
+        return proceed();
+      });
+    expect(await run(faster)).toMatchObject({ marked: false });
+  });
+
+  it('takes the probe of conditions for no trace of a tenant, and for no object of one', async () => {
+    const site = await newSite();
+    const putProbe = () => site.base.put(layout.probe, new Uint8Array(9), { mode: 'overwrite' });
+    await putProbe();
+    await expect(shred(site)).rejects.toEqual(refusal('not_found'));
+    await (await site.client()).create('/memories/a', 'secret');
+    await putProbe();
+    expect(await shred(site)).toMatchObject({ objects: 1 });
+  });
+
   it('waits until the marker is older than every cache, by the clock of the store', async () => {
     const site = await newSite();
     const worker = await site.client();

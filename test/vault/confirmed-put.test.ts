@@ -143,6 +143,37 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     await expect(confirmedPut(vault, edit(vault, 'new', base))).rejects.toMatchObject(UNKNOWN);
   });
 
+  it('does not know the outcome when a refusal follows an attempt without an answer', async () => {
+    const { client, vault, base } = await start();
+    let puts = 0;
+    client.intercept((call, proceed) => {
+      if (call.verb !== 'put') return proceed();
+      return Promise.reject(++puts === 1 ? noAnswer() : new MemoryError('access_denied', 'no'));
+    });
+    await expect(confirmedPut(vault, edit(vault, 'new', base))).rejects.toMatchObject(UNKNOWN);
+  });
+
+  it.each(['an edit', 'a lost create'])(
+    'remembers that nothing was there when %s found that',
+    async (what) => {
+      const { client, vault, base } = await start();
+      const key = keyOf(vault);
+      expect(await client.text(PATH)).toBe('base');
+      const stored = await vault.store.get(key);
+      await vault.store.delete([{ key, ifMatch: base }]);
+      if (what === 'an edit') {
+        expect(await confirmedPut(vault, edit(vault, 'new', base))).toEqual({ conflict: 'missing' });
+      } else {
+        client.intercept((call, proceed) => (call.verb === 'put' ? Promise.reject(noAnswer()) : proceed()));
+        await expect(confirmedPut(vault, create(vault, 'new'))).rejects.toMatchObject(UNKNOWN);
+        client.intercept((_, proceed) => proceed());
+      }
+      if (typeof stored !== 'object') throw new Error('the base is missing');
+      await vault.store.put(key, stored.body, { mode: 'create' });
+      await expect(client.text(PATH)).rejects.toMatchObject({ code: 'integrity' });
+    },
+  );
+
   it('passes on a failure that certainly wrote nothing', async () => {
     const { client, vault, base } = await start();
     client.intercept(() => Promise.reject(new MemoryError('access_denied', 'no')));

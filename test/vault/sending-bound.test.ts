@@ -350,6 +350,53 @@ describeOnBothKinds('a PUT that is answered late', (newSite) => {
     await expect(worker.append('/memories/there', '!')).rejects.toMatchObject({ code: 'outcome_unknown' });
   });
 
+  it('has an unknown outcome where the key is rotated again before each answer, at the eighth', async () => {
+    const { site, worker, puts } = await start();
+    const operator = await createOperator(site);
+    worker.intercept(async (call, proceed) => {
+      const answer = await proceed();
+      if (call.verb !== 'put') return answer;
+      await operator.rotate();
+      await site.time.pause(75_000);
+      return answer;
+    });
+    await expect(worker.append('/memories/there', '!')).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(puts()).toBe(8);
+  });
+
+  it('has an unknown outcome where it cannot be written once more', async () => {
+    const { site, worker } = await start();
+    const operator = await createOperator(site);
+    let puts = 0;
+    worker.intercept(async (call, proceed) => {
+      if (call.verb !== 'put') return proceed();
+      if (++puts > 1) throw new MemoryError('access_denied', 'no');
+      const answer = await proceed();
+      await operator.rotate();
+      await site.time.pause(75_000);
+      return answer;
+    });
+    await expect(worker.append('/memories/there', '!')).rejects.toMatchObject({ code: 'outcome_unknown' });
+  });
+
+  it.each([
+    ['it cannot be sealed anew', 600_000, 0],
+    ['it is too late for each one that is sealed anew', 75_000, 75_000],
+  ])('has an unknown outcome where an attempt has none and %s', async (_, first, later) => {
+    const { site, worker } = await start();
+    let puts = 0;
+    worker.intercept(async (call, proceed) => {
+      if (later === 0 && call.verb === 'get' && call.key === worker.layout.keyring) {
+        throw new MemoryError('unavailable', 'down');
+      }
+      if (call.verb !== 'put') return proceed();
+      await site.time.pause(++puts === 1 ? first : later);
+      if (puts === 1) throw noAnswer();
+      return proceed();
+    });
+    await expect(worker.append('/memories/there', '!')).rejects.toMatchObject({ code: 'outcome_unknown' });
+  });
+
   it('is not applied twice where the first attempt arrives after it was sealed anew', async () => {
     const { site, worker, puts } = await start();
     let first: (() => Promise<unknown>) | undefined;
