@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
+import { type Keyring, openKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { createKeyringStore } from '../../src/keys/keyring-store.ts';
@@ -39,6 +40,12 @@ function run(rootKeys: readonly RootKey[], options?: RewrapOptions, around?: Aro
   return rewrapRoot({ editor, rootKeys }, options);
 }
 
+async function secretsUnder(rootKey: RootKey): Promise<Keyring> {
+  const found = await store.get(layout.keyring);
+  if (typeof found !== 'object') throw new Error('there is no keyring');
+  return openKeyring({ bytes: found.body, tenant: layout.tenant, rootKeys: [rootKey] });
+}
+
 async function opensWith(rootKey: RootKey): Promise<boolean> {
   const keyrings = createKeyringStore({ store, layout, rootKeys: [rootKey] });
   const loaded = await keyrings.load().catch(() => undefined);
@@ -54,9 +61,12 @@ const status = (rootKeys: readonly RootKey[], around: Around = (_, proceed) => p
 
 describe('rewrapRoot', () => {
   it('moves the keyring to the first root key, and keeps the tenant keys', async () => {
+    const before = await secretsUnder(oldRoot);
+    expect(before).toMatchObject({ tenantKeys: [{ version: 1 }], epoch: 1 });
     expect(await run([newRoot, oldRoot])).toEqual({ rewrapped: true, rootId: newRoot.id, epoch: 2 });
     expect([await opensWith(oldRoot), await opensWith(newRoot)]).toEqual([false, true]);
     expect(await status([newRoot])).toMatchObject({ keys: [{ version: 1, active: true }] });
+    expect(await secretsUnder(newRoot)).toEqual({ ...before, epoch: 2 });
   });
 
   it('does nothing when the first root key wraps it already, unless forced', async () => {
