@@ -98,6 +98,9 @@ async function settle(
     if (!failure.retried) await undoPut(vault, file.target);
     return undefined;
   }
+  // After a second attempt this may be a new file in the place of one that our own delete has removed. Copied over its
+  // copy it would be the end of that text: it is left to the look for late files, which keeps both.
+  if (failure.retried) return undefined;
   try {
     const newer = await copyAgain(vault, rename, file);
     if (newer === undefined) await undoPut(vault, file.target);

@@ -7,6 +7,7 @@ import {
   loseAnswer,
   noAnswer,
   type StoreCall,
+  sendTwice,
 } from '../support/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
 import { at, createSite, describeOnBothKinds, STORE_KINDS, type TestClient } from '../support/test-vault.ts';
@@ -88,6 +89,22 @@ describeOnBothKinds('renaming a directory', (newSite) => {
     await client.move(FROM, TO);
     expect(await filesBelow(other)).toEqual(source(TO));
     expect(await other.text(`${TO}/a`)).toBe('a+++');
+  });
+
+  it('copies no new file over the copy of a source that its resent delete has removed', async () => {
+    const { client, other } = await start();
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        let sent = 0;
+        return sendTwice(async () => {
+          if (sent++ > 0) await other.create(`${FROM}/a`, 'new');
+          return proceed();
+        });
+      }),
+    );
+    await expect(client.move(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
+    expect(await other.text(`${TO}/a`)).toBe('a');
+    expect(await other.text(`${FROM}/a`)).toBe('new');
   });
 
   it('does not bring back a file that was deleted meanwhile', async () => {
