@@ -39,7 +39,7 @@ export async function moveFile(vault: OpenVault, from: Move, source: SealedVersi
   if ('conflict' in written) throw targetExists();
   const target: Written = { path: move.to, key, etag: written.etag, mark: { origin: move.id } };
   const clash = await orTakeBack(vault, target, () => findClash(vault, move.to, ancestorsOf(move.from)));
-  if (clash !== undefined && (await undoPut(vault, target)) === 'undone') {
+  if (clash !== undefined && (await undoPut(vault, target)) !== 'built_on') {
     throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
   await removeSource(vault, move, { source, target });
@@ -119,7 +119,10 @@ async function withdraw(
 
 /** The source is gone by somebody else's delete or rename, which therefore came first: our copy must not stay. */
 async function giveUpTarget(vault: OpenVault, target: Copied['target']): Promise<never> {
-  if ((await undoPut(vault, target)) === 'built_on') throw bothKept();
+  const undone = await undoPut(vault, target);
+  if (undone === 'built_on') throw bothKept();
+  // Whoever moved the copy on has the file at a third place, besides whoever was first at the source.
+  if (undone === 'gone') throw notTakenBack(undefined);
   throw new MemoryError('not_found', 'the source was deleted or renamed by somebody else');
 }
 

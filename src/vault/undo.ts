@@ -30,21 +30,21 @@ const ROUNDS = 4;
 /**
  * Takes back a write of ours, and nothing else: a guarded delete of exactly the version that was written, or of what a
  * migration of keys has made of it. It goes on when the caller gives up, because a write that is left behind would
- * contradict the error the caller gets. `built_on`: somebody has changed the object since, so it stays. `undone` also
- * when it is gone already.
+ * contradict the error the caller gets. `built_on`: another process has changed the object since, so it stays. `gone`: it
+ * was not there any more; another process has deleted it, or has moved it on.
  *
  * @throws MemoryError `outcome_unknown` when it may still be there.
  */
-export async function undoPut(vault: OpenVault, written: Written): Promise<'undone' | 'built_on'> {
+export async function undoPut(vault: OpenVault, written: Written): Promise<'undone' | 'built_on' | 'gone'> {
   const quiet: OpenVault = { ...vault, signal: undefined };
   try {
     for (let { etag } = written, round = 1; round <= ROUNDS; round++) {
       const [failure] = await deleteObjects(quiet, [{ key: written.key, ifMatch: etag }]);
       if (failure === undefined) return 'undone';
       if ('error' in failure) throw failure.error;
-      if (failure.conflict === 'missing') return 'undone';
+      if (failure.conflict === 'missing') return 'gone';
       const found = await readFile(quiet, written.path);
-      if (found === undefined) return 'undone';
+      if (found === undefined) return 'gone';
       if (!isStill(quiet, written, found)) return 'built_on';
       etag = found.stored.etag;
     }
@@ -82,7 +82,7 @@ export async function orTakeBack<T>(vault: OpenVault, written: Written, check: (
   try {
     return await check();
   } catch (error) {
-    if ((await undoPut(vault, written)) === 'undone') throw error;
+    if ((await undoPut(vault, written)) !== 'built_on') throw error;
     throw notTakenBack(error);
   }
 }

@@ -100,6 +100,19 @@ describeOnBothKinds('renaming a file', (newSite) => {
     }
   });
 
+  it('does not call the source missing when its copy was moved on before it could be taken back', async () => {
+    const { client, other } = await start();
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        await other.move(FROM, '/memories/elsewhere');
+        await other.move(TO, '/memories/moved on');
+        return proceed();
+      }),
+    );
+    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(await other.paths()).toEqual(['/memories/elsewhere', '/memories/moved on']);
+  });
+
   it('gives its copy up, too, when a migration of keys has written it anew', async () => {
     for (const how of MIGRATIONS) {
       const { client, other } = await start();

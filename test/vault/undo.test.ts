@@ -37,7 +37,7 @@ describeOnBothKinds('taking a write back', (newSite) => {
     const { client, vault, written } = await start();
     expect(await undoPut(vault, written)).toBe('undone');
     expect(await client.text(PATH)).toBeUndefined();
-    expect(await undoPut(vault, written)).toBe('undone');
+    expect(await undoPut(vault, written)).toBe('gone');
   });
 
   it('removes what a migration of keys has made of it, however often', async () => {
