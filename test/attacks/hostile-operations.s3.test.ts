@@ -24,7 +24,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
     const counts: number[] = [];
     beforeAll(async () => {
       site = await openAttackSite(server(), { names, victims: 8, lanesEach: 4 });
-    });
+    }, 180_000);
     afterAll(() => site?.[Symbol.asyncDispose]());
 
     const kinds = (on: AttackSite): readonly AttackKind[] => [
