@@ -30,6 +30,21 @@ describe('an attempt that may have to be repeated', () => {
     expect(new Set(pauses).size).toBeGreaterThan(10);
   });
 
+  it('doubles the longest pause from 8 ms up to 400 ms, of which it takes the part that chance says', async () => {
+    const { pauses, vault } = contender();
+    for (const [byte, part] of [
+      [255, 1],
+      [127, 1 / 2],
+      [0, 1 / 256],
+    ] as const) {
+      let left = 9;
+      pauses.length = 0;
+      const random = (length: number): Uint8Array => new Uint8Array(length).fill(byte);
+      await untilSettled({ ...vault, random }, async () => (left-- > 0 ? 'again' : undefined));
+      expect(pauses).toEqual([8, 16, 32, 64, 128, 256, 400, 400, 400].map((ms) => ms * part));
+    }
+  });
+
   it('ends as a version conflict after 64 attempts', async () => {
     const { vault } = contender();
     let attempts = 0;
