@@ -27,6 +27,7 @@ function puts(store: ObjectStore, life: BuggyLife, put: Put): ObjectStore {
 const IN_FILES = { kind: 'files', storeKind: 'guarded' } as const;
 const IN_RENAMES = { kind: 'renames', storeKind: 'guarded' } as const;
 const IN_CLASHES = { kind: 'clashes', storeKind: 'guarded' } as const;
+const IN_DIRECTORIES = { kind: 'directories', storeKind: 'guarded' } as const;
 const TAKEN = { etag: 'taken for done' as ETag };
 
 /** Mistakes that any implementation might make. The judge has to reject each of them. */
@@ -318,6 +319,41 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       ...store,
       delete: (targets, options) =>
         store.delete(life.command() === 'create' ? plain(targets) : targets, options),
+    }),
+  },
+  'a rename of a directory that leaves a file': {
+    ...IN_DIRECTORIES,
+    store: (store, life) => ({
+      ...store,
+      delete: async (targets, options) => {
+        const some = life.command() === 'rename' ? targets.slice(1) : targets;
+        return some.length === 0 ? [] : store.delete(some, options);
+      },
+    }),
+  },
+  'a rename of a directory that loses a file': {
+    ...IN_DIRECTORIES,
+    store: (store, life) =>
+      puts(store, life, async (key, body, options) =>
+        life.command() === 'rename' && life.chance.happens(0.3) ? TAKEN : store.put(key, body, options),
+      ),
+  },
+  'a rename of a directory that deletes sources that have changed': {
+    ...IN_DIRECTORIES,
+    store: (store, life) => ({
+      ...store,
+      delete: (targets, options) =>
+        store.delete(life.command() === 'rename' ? plain(targets) : targets, options),
+    }),
+  },
+  'a rename of a directory that overwrites what is at the target': {
+    ...IN_DIRECTORIES,
+    store: (store, life) => ({
+      ...puts(store, life, (key, body, options) =>
+        store.put(key, body, life.command() === 'rename' ? OVERWRITE : options),
+      ),
+      list: (options) =>
+        life.command() === 'rename' && life.chance.happens(0.5) ? nothing() : store.list(options),
     }),
   },
   'a delete of a directory that leaves a file': {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -50,7 +51,16 @@ func (c Command) last() int64 {
 }
 
 func (c Command) overlaps(other Command) bool {
-	return c.Call <= other.last() && other.Call <= c.last()
+	return c.Call <= other.reach() && other.Call <= c.reach()
+}
+
+// reach is like last, but others may bring a rename of a directory to its end at any time. What is renamed is not told
+// here, so that it counts for files, too.
+func (c Command) reach() int64 {
+	if c.Command == "rename" && !c.answered() {
+		return math.MaxInt64
+	}
+	return c.last()
 }
 
 // number gives the commands their places and finds out which of them may have had an effect, if only for a moment: a
@@ -82,6 +92,9 @@ func (h History) mayHaveEffect(c Command) bool {
 			return h.everThere(path, c)
 		})
 	case "rename":
+		if !slices.Contains(h.Paths, c.Path) {
+			return h.mayRenameDirectory(c)
+		}
 		if target || !h.everThere(c.Path, c) {
 			return false
 		}
@@ -90,6 +103,21 @@ func (h History) mayHaveEffect(c Command) bool {
 		return c.Outcome != "not_found" || h.meanwhile(c, taken) > 0
 	}
 	return false
+}
+
+// mayRenameDirectory: where the source was empty, or the target taken, from the beginning, nothing was copied.
+func (h History) mayRenameDirectory(c Command) bool {
+	from, to := h.below(c.Path), h.below(c.To)
+	if !slices.ContainsFunc(from, func(path string) bool { return h.everThere(path, c) }) {
+		return false
+	}
+	switch c.Outcome {
+	case "not_found":
+		return h.meanwhile(c, func(other Command) bool { return slices.ContainsFunc(from, other.removes) }) > 0
+	case "already_exists":
+		return h.meanwhile(c, func(other Command) bool { return slices.ContainsFunc(to, other.writes) }) > 0
+	}
+	return true
 }
 
 func (c Command) changes() bool { return c.Outcome == "ok" || c.Outcome == "unknown" }
@@ -119,7 +147,7 @@ func (h History) everThere(path string, before Command) bool {
 func (c Command) writes(path string) bool {
 	switch c.Command {
 	case "rename":
-		return c.To == path
+		return isWithin(path, c.To)
 	case "create", "insert", "str_replace":
 		return c.Path == path
 	}
@@ -130,13 +158,17 @@ func (c Command) writes(path string) bool {
 func (c Command) removes(path string) bool {
 	switch c.Command {
 	case "rename":
-		return c.Path == path || c.To == path && c.Outcome != "ok"
+		return isWithin(path, c.Path) || isWithin(path, c.To) && c.Outcome != "ok"
 	case "delete":
-		return c.Path == path || strings.HasPrefix(path, c.Path+"/")
+		return isWithin(path, c.Path)
 	case "create":
 		return c.Path == path && c.Outcome != "ok"
 	}
 	return false
+}
+
+func isWithin(path, directory string) bool {
+	return path == directory || strings.HasPrefix(path, directory+"/")
 }
 
 func (h History) below(directory string) []string {

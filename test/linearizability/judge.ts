@@ -32,18 +32,18 @@ export function findGo(): Promise<string | undefined> {
 }
 
 /**
- * Judges histories. With `keep` all that were not accepted are left in a folder for temporary files, with pictures.
+ * Judges histories, each for so many seconds at most. With `keep` all that were not accepted are left in a folder for temporary files, with pictures.
  *
  * @throws Error when the judge itself fails.
  */
 export async function judgeHistories(
   histories: readonly RecordedHistory[],
-  { keep }: { readonly keep: boolean },
+  { keep, seconds = 60 }: { readonly keep: boolean; readonly seconds?: number },
 ): Promise<{ readonly verdicts: readonly Verdict[]; readonly failures: readonly Evidence[] }> {
   const folder = await mkdtemp(join(tmpdir(), 'linearizability-'));
   const all = join(folder, 'all.jsonl');
   await writeFile(all, histories.map((history) => `${JSON.stringify(history)}\n`).join(''));
-  const lines = await runGo(['run', '.', ...(keep ? ['-pictures', folder] : []), all]);
+  const lines = await runGo(['run', '.', '-timeout', `${seconds}s`, ...(keep ? ['-pictures', folder] : []), all]);
   const verdicts = lines.map((line) => JSON.parse(line) as Verdict);
   if (verdicts.length !== histories.length) throw new Error('the judge left a history out');
   const failures: Evidence[] = [];

@@ -108,7 +108,7 @@ async function findBugs(
       owners.push(name);
     }
   }
-  const { verdicts } = await judgeHistories(recorded, { keep: false });
+  const { verdicts } = await judgeHistories(recorded, { keep: false, seconds: 10 });
   return new Set(owners.filter((_, at) => verdicts[at]?.verdict === 'rejected'));
 }
 

@@ -7,6 +7,10 @@ export interface Kind extends Omit<Theme, 'name'> {
   readonly name: string;
   /** Commands of each process. The judge's work grows fast with the steps that overlap. */
   readonly commands: number;
+  /** Files that are there before the processes begin. */
+  readonly initial: readonly string[];
+  /** One process does this once. */
+  readonly renamed?: Extract<Command, { command: 'rename' }>;
 }
 
 /** What the processes of one history are asked to do; repeats itself for the same seed. */
@@ -30,6 +34,7 @@ export const KINDS: readonly Kind[] = [
   {
     name: 'files',
     paths: ['/memories/a', '/memories/b'],
+    initial: ['/memories/a'],
     directories: [],
     commands: 8,
     weights: { ...NO_DIRECTORIES, view: 5, create: 4, str_replace: 1, insert: 8, delete: 2, rename: 0 },
@@ -37,6 +42,7 @@ export const KINDS: readonly Kind[] = [
   {
     name: 'renames',
     paths: ['/memories/a', '/memories/b', '/memories/c'],
+    initial: ['/memories/a', '/memories/b'],
     directories: [],
     commands: 5,
     weights: { ...NO_DIRECTORIES, view: 4, create: 6, str_replace: 1, insert: 6, delete: 1, rename: 7 },
@@ -44,6 +50,7 @@ export const KINDS: readonly Kind[] = [
   {
     name: 'clashes',
     paths: ['/memories/d', '/memories/d/x', '/memories/d/y'],
+    initial: ['/memories/d/x'],
     directories: ['/memories/d'],
     commands: 5,
     weights: {
@@ -57,6 +64,15 @@ export const KINDS: readonly Kind[] = [
       rename_directory: 0,
     },
   },
+  {
+    name: 'directories',
+    paths: ['/memories/d/x', '/memories/d/y', '/memories/e/x', '/memories/e/y'],
+    directories: ['/memories/d', '/memories/e'],
+    initial: ['/memories/d/x', '/memories/d/y'],
+    renamed: { command: 'rename', old_path: '/memories/d', new_path: '/memories/e' },
+    commands: 4,
+    weights: { ...NO_DIRECTORIES, view: 5, create: 2, str_replace: 0, insert: 8, delete: 1, rename: 0 },
+  },
 ];
 
 export function planHistory(seed: string, kind: Kind): Plan {
@@ -64,8 +80,11 @@ export function planHistory(seed: string, kind: Kind): Plan {
   const workload = createWorkload(kind, chance);
   const clients: Command[][] = Array.from({ length: CLIENTS }, () => []);
   for (let at = 0; at < kind.commands; at++) for (const list of clients) list.push(workload.next());
+  if (kind.renamed !== undefined) chance.pick(clients).splice(chance.between(0, 2), 1, kind.renamed);
   const { paths, directories } = kind;
-  const initial = directories.length > 0 ? workload.initial.slice(0, 1) : workload.initial;
+  const initial = kind.initial.map(
+    (path): Command => ({ command: 'create', path, file_text: `first in ${path}\n` }),
+  );
   const restMs = chance.pick([0, 5, 50]);
   return { name: seed, paths, directories, initial, clients, restMs };
 }

@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // A rename of a file reads the source at one instant, puts what it read at the target, where nothing may be, at a later
 // one, and deletes the source at a third. In between readers may see it at both places, and at the target a text that is
 // older than the source's. A source that holds another text than the copy is not deleted: it is read again and put over
@@ -20,6 +22,9 @@ type rename struct {
 
 func planRename(p *plan, id string, history History) error {
 	c := p.command
+	if !slices.Contains(history.Paths, c.Path) {
+		return planDirectoryRename(p, id, history)
+	}
 	r := rename{plan: p, id: id, from: c.Path, to: c.To}
 	r.renewals = history.meanwhile(c, func(other Command) bool { return other.writes(r.from) })
 	r.stale = r.renewals+history.meanwhile(c, func(other Command) bool { return other.removes(r.from) }) > 0

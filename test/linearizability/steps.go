@@ -1,7 +1,9 @@
 package main
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -72,26 +74,55 @@ func (p *plan) change(what string, make func(*state) *state) {
 	})
 }
 
+// possible are the states that the tree and the commands under way may be in, ordered, each once. Porcupine's own way from a
+// nondeterministic model to a model compares each state with each other one.
+type possible struct {
+	states []*state
+	hash   uint64
+}
+
 func treeModel() porcupine.Model {
-	model := porcupine.NondeterministicModel{
-		Init: func() []interface{} {
-			return []interface{}{newState(map[string]string{}, map[string]stage{})}
+	known := closures{}
+	return porcupine.Model{
+		Init: func() interface{} {
+			return newPossible(map[string]*state{"": newState(map[string]string{}, map[string]stage{}, nil)})
 		},
-		Step: func(before, input, _ interface{}) []interface{} {
-			var after []interface{}
-			for _, next := range input.(step).take(before.(*state)) {
-				after = append(after, next)
+		Step: func(before, input, _ interface{}) (bool, interface{}) {
+			after := map[string]*state{}
+			for _, one := range before.(*possible).states {
+				for _, reached := range known.of(one) {
+					for _, next := range input.(step).take(reached) {
+						after[next.key] = next
+					}
+				}
 			}
-			return after
+			return len(after) > 0, newPossible(after)
 		},
 		Equal: func(one, other interface{}) bool {
-			return one.(*state).hash == other.(*state).hash && one.(*state).key == other.(*state).key
+			left, right := one.(*possible), other.(*possible)
+			return left.hash == right.hash && slices.EqualFunc(left.states, right.states, func(one, other *state) bool {
+				return one.key == other.key
+			})
 		},
-		Hash:              func(each interface{}) uint64 { return each.(*state).hash },
+		Hash:              func(each interface{}) uint64 { return each.(*possible).hash },
 		DescribeOperation: func(input, _ interface{}) string { return input.(step).label },
-		DescribeState:     func(each interface{}) string { return each.(*state).key },
+		DescribeState: func(each interface{}) string {
+			var texts []string
+			for _, one := range each.(*possible).states {
+				texts = append(texts, one.key)
+			}
+			return strings.Join(texts, " or ")
+		},
 	}
-	return model.ToModel()
+}
+
+func newPossible(found map[string]*state) *possible {
+	made := &possible{}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		made.states = append(made.states, found[key])
+		made.hash = made.hash*31 + found[key].hash
+	}
+	return made
 }
 
 func partitionByPath(operations []porcupine.Operation) [][]porcupine.Operation {
