@@ -43,7 +43,14 @@ export async function judgeHistories(
   const folder = await mkdtemp(join(tmpdir(), 'linearizability-'));
   const all = join(folder, 'all.jsonl');
   await writeFile(all, histories.map((history) => `${JSON.stringify(history)}\n`).join(''));
-  const lines = await runGo(['run', '.', '-timeout', `${seconds}s`, ...(keep ? ['-pictures', folder] : []), all]);
+  const lines = await runGo([
+    'run',
+    '.',
+    '-timeout',
+    `${seconds}s`,
+    ...(keep ? ['-pictures', folder] : []),
+    all,
+  ]);
   const verdicts = lines.map((line) => JSON.parse(line) as Verdict);
   if (verdicts.length !== histories.length) throw new Error('the judge left a history out');
   const failures: Evidence[] = [];
