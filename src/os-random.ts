@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { copyOfKey } from './sealing/encoding.ts';
 import type { RandomBytes } from './sealing/random.ts';
 
-/** The generator of the operating system, in arrays of their own. */
-export const osRandom: RandomBytes = (length) => new Uint8Array(randomBytes(length));
+/** The generator of the operating system, in arrays of their own, of which no other copy is left. */
+export const osRandom: RandomBytes = (length) => {
+  const drawn = randomBytes(length);
+  const bytes = copyOfKey(drawn);
+  drawn.fill(0);
+  return bytes;
+};

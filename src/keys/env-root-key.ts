@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { osRandom } from '../os-random.ts';
 import { fromBase64, toBase64url } from '../sealing/base64.ts';
-import { concat, domain, lengthPrefixed, u32, utf8 } from '../sealing/encoding.ts';
+import { concat, copyOfKey, domain, lengthPrefixed, u32, utf8 } from '../sealing/encoding.ts';
 import type { RandomBytes } from '../sealing/random.ts';
 import {
   deriveKey,
@@ -34,7 +34,7 @@ export function envRootKey(
   key: string | Uint8Array,
   { random = osRandom }: { readonly random?: RandomBytes } = {},
 ): RootKey {
-  const secret = typeof key === 'string' ? fromBase64(key) : Uint8Array.from(key);
+  const secret = typeof key === 'string' ? fromBase64(key) : copyOfKey(key);
   if (secret?.length !== KEY_BYTES) {
     throw new MemoryError('misconfigured', 'a root key must be 32 bytes, or their padded canonical base64');
   }

@@ -1,4 +1,4 @@
-import { concat, copyOf, readU16, readU32, readU64, u16, u32, u64 } from '../sealing/encoding.ts';
+import { concat, copyOfKey, readU16, readU32, readU64, u16, u32, u64 } from '../sealing/encoding.ts';
 import type { NameMode } from '../sealing/names.ts';
 import { deriveTenantKey, type TenantKey } from '../sealing/sealing-keys.ts';
 import { equalBytes, KEY_BYTES } from '../sealing/sodium.ts';
@@ -60,11 +60,16 @@ export function decodeKeyringSecret(bytes: Uint8Array): KeyringSecret | undefine
     const created = readU64(bytes, offset + 4, Number.MAX_SAFE_INTEGER);
     if (created === undefined) return undefined;
     tenantKeys.push(
-      keyringKey(readU32(bytes, offset), created, copyOf(bytes, offset + 12, offset + ENTRY_BYTES)),
+      keyringKey(readU32(bytes, offset), created, copyOfKey(bytes, offset + 12, offset + ENTRY_BYTES)),
     );
   }
   return isValidKeyList(tenantKeys)
-    ? { nameMode, keepsHistory: flags === KEEPS_HISTORY, nameKey: copyOf(bytes, NAME_KEY, KEYS), tenantKeys }
+    ? {
+        nameMode,
+        keepsHistory: flags === KEEPS_HISTORY,
+        nameKey: copyOfKey(bytes, NAME_KEY, KEYS),
+        tenantKeys,
+      }
     : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { concat, domain, NO_BYTES } from './encoding.ts';
 import { HEADER_BYTES, OFFSET } from './header.ts';
 import { CHUNK_BYTES, chunkCount } from './size.ts';
-import { hash, KEY_BYTES, NONCE_BYTES, openBox, sealBox, TAG_BYTES } from './sodium.ts';
+import { hashToKey, KEY_BYTES, NONCE_BYTES, openBox, sealBox, TAG_BYTES } from './sodium.ts';
 
 const BODY = domain('body');
 const NUMBER_OFFSET = 15;
@@ -15,7 +15,11 @@ export interface BodyKeys {
 
 /** `start` is bytes 0–27 of the object: version and contentId. */
 export function deriveBodyKeys(dataKey: Uint8Array, keyringId: Uint8Array, start: Uint8Array): BodyKeys {
-  const both = hash(2 * KEY_BYTES, dataKey, concat(BODY, keyringId, start.subarray(0, OFFSET.commitment)));
+  const both = hashToKey(
+    2 * KEY_BYTES,
+    dataKey,
+    concat(BODY, keyringId, start.subarray(0, OFFSET.commitment)),
+  );
   return { body: both.subarray(0, KEY_BYTES), commitment: both.subarray(KEY_BYTES) };
 }
 

@@ -18,6 +18,16 @@ export function copyOf(bytes: Uint8Array, begin = 0, end: number = bytes.length)
   return new Uint8Array(bytes.subarray(begin, end));
 }
 
+/**
+ * A copy of a key, in a buffer of its own. It never moves, so that overwriting it leaves nothing: V8 moves small arrays
+ * that have none, also when a part of them is taken, and leaves the old place as it was.
+ */
+export function copyOfKey(bytes: Uint8Array, begin = 0, end: number = bytes.length): Uint8Array {
+  const copy = new Uint8Array(new ArrayBuffer(end - begin));
+  copy.set(bytes.subarray(begin, end));
+  return copy;
+}
+
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text);
 }

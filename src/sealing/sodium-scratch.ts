@@ -1,4 +1,5 @@
 import libsodium from 'libsodium-wrappers';
+import { copyOfKey } from './encoding.ts';
 
 /**
  * The functions of the compiled library that are used here, by their addresses in its memory. Its wrappers in
@@ -31,6 +32,8 @@ export interface Room {
   put(bytes: Uint8Array): number;
   write(address: number, bytes: Uint8Array): void;
   copy(address: number, bytes: number): Uint8Array;
+  /** Slower, and for keys: what overwrites the copy leaves none. */
+  copyKey(address: number, bytes: number): Uint8Array;
 }
 
 /** Lends out room in the memory of the compiled library and overwrites it afterwards. */
@@ -72,6 +75,7 @@ export async function createScratch(bytes: number): Promise<Scratch> {
     },
     write: (address, content) => sodium.HEAPU8.set(content, address),
     copy: (address, length) => sodium.HEAPU8.slice(address, address + length),
+    copyKey: (address, length) => copyOfKey(sodium.HEAPU8, address, address + length),
   };
 
   return {

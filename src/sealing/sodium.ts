@@ -20,12 +20,25 @@ export function loadSodium(): Promise<void> {
 
 /** H(n, k, m) of the format: BLAKE2b of `message` under `key`, `length` bytes. */
 export function hash(length: number, key: Uint8Array, message: Uint8Array): Uint8Array {
+  return hashTo('copy', { length, key, message });
+}
+
+/** The same, where the digest is a key. */
+export function hashToKey(length: number, key: Uint8Array, message: Uint8Array): Uint8Array {
+  return hashTo('copyKey', { length, key, message });
+}
+
+function hashTo(
+  copy: 'copy' | 'copyKey',
+  input: { readonly length: number; readonly key: Uint8Array; readonly message: Uint8Array },
+): Uint8Array {
+  const { length, key, message } = input;
   return within(length + key.length + message.length, (room) => {
-    const [digest, secret, input] = [room.take(length), room.put(key), room.put(message)];
+    const [digest, secret, text] = [room.take(length), room.put(key), room.put(message)];
     const { _crypto_generichash: digestOf } = room.sodium;
     // A length of 64 bits is handed over in two halves, here and below.
-    const status = digestOf(digest, length, input, message.length, 0, secret, key.length);
-    return status === 0 ? room.copy(digest, length) : refuse('BLAKE2b');
+    const status = digestOf(digest, length, text, message.length, 0, secret, key.length);
+    return status === 0 ? room[copy](digest, length) : refuse('BLAKE2b');
   });
 }
 
@@ -36,7 +49,7 @@ export function deriveKey(key: Uint8Array, index: number, context: string): Uint
   return within(2 * KEY_BYTES + label.length, (room) => {
     const [derived, secret, name] = [room.take(KEY_BYTES), room.put(key), room.put(label)];
     const status = room.sodium._crypto_kdf_derive_from_key(derived, KEY_BYTES, index, 0, name, secret);
-    return status === 0 ? room.copy(derived, KEY_BYTES) : refuse('The derivation of a key');
+    return status === 0 ? room.copyKey(derived, KEY_BYTES) : refuse('The derivation of a key');
   });
 }
 
@@ -77,7 +90,7 @@ export function openBox(box: Uint8Array, { key, nonce, additional }: BoxParamete
     ];
     const { _crypto_aead_xchacha20poly1305_ietf_decrypt: decrypt } = room.sodium;
     const status = decrypt(text, 0, 0, text, box.length, 0, bound, additional.length, 0, start, secret);
-    return status === 0 ? room.copy(text, box.length - TAG_BYTES) : undefined;
+    return status === 0 ? room.copyKey(text, box.length - TAG_BYTES) : undefined;
   });
 }
 
