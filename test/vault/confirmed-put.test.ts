@@ -174,6 +174,21 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     },
   );
 
+  it('does not know the outcome when its own write is there again behind a newer one that it has seen', async () => {
+    const { client, vault, base } = await start();
+    let met = false;
+    client.intercept(async (call, proceed) => {
+      if (met || call.verb !== 'put') return proceed();
+      met = true;
+      await proceed();
+      expect(await client.text(PATH)).toBe('new');
+      await client.append(PATH, 'er');
+      await vault.store.put(keyOf(vault), call.body, { mode: 'overwrite' });
+      throw noAnswer();
+    });
+    await expect(confirmedPut(vault, edit(vault, 'new', base))).rejects.toMatchObject(UNKNOWN);
+  });
+
   it('passes on a failure that certainly wrote nothing', async () => {
     const { client, vault, base } = await start();
     client.intercept(() => Promise.reject(new MemoryError('access_denied', 'no')));
