@@ -89,9 +89,13 @@ async function put(
       sent.push(sealed);
       const found = await readBack(vault, write, sent);
       if (found !== 'base') return found;
+      // What the create met, ours perhaps, has been deleted since: to create it again would undo that.
+      if (write.mode === 'create' && answer !== undefined) throw unknownOutcome();
       if (sends++ === SENDS) throw unknownOutcome();
     }
     if (!sealed.sendBy.isPast()) continue;
+    // Sealed anew it would be nobody's second delivery any more, and bring back unseen what was deleted meanwhile.
+    if (write.mode === 'create' && sent.length > 0) throw unknownOutcome();
     if (sealings++ === SEALINGS) throw sent.length > 0 ? unknownOutcome() : neverSent();
     sealed = await sealNow(vault, write).catch((error: unknown) => {
       throw sent.length > 0 ? unknownOutcome(error) : error;

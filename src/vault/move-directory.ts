@@ -81,8 +81,8 @@ async function findRefusal(
   if (copied.length === 0) {
     return new MemoryError('not_found', 'every file of the source vanished meanwhile');
   }
-  const knownDirectories = ancestorsOf(rename.from);
-  const above = [...ancestorsOf(rename.to), rename.to].filter((path) => !knownDirectories.includes(path));
+  // Those of the source, too: above a young file another one may lie, whose clash is not settled yet.
+  const above = [...ancestorsOf(rename.to), rename.to];
   const ours = new Set<string>(copied.map(({ target }) => target.key));
   const [target, fileAbove] = await Promise.all([
     listDirectory(vault, rename.to),

@@ -38,11 +38,21 @@ export async function moveFile(vault: OpenVault, from: Move, source: SealedVersi
   });
   if ('conflict' in written) throw targetExists();
   const target: Written = { path: move.to, key, etag: written.etag, mark: { origin: move.id } };
-  const clash = await orTakeBack(vault, target, () => findClash(vault, move.to, ancestorsOf(move.from)));
+  const clash = await orTakeBack(vault, target, () =>
+    findClash(vault, move.to, knownDirectories(move, source)),
+  );
   if (clash !== undefined && (await undoPut(vault, target)) !== 'built_on') {
     throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
   await removeSource(vault, move, { source, target });
+}
+
+/** By then whoever created a file has found out whether it may stay (milliseconds, the server's clock). */
+const SETTLED_MS = 60_000;
+
+/** Above a young file another one may lie, whose clash is not settled yet. */
+function knownDirectories({ from }: Move, { stored }: SealedVersion): readonly MemoryPath[] {
+  return stored.servedAt - stored.lastModified > SETTLED_MS ? ancestorsOf(from) : [];
 }
 
 /** A rename of one file; every copy it makes carries its id as the origin, and a migration of keys keeps that. */

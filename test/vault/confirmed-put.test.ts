@@ -126,6 +126,22 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     expect(await client.text(PATH)).toBe('theirs');
   });
 
+  it('never creates again what somebody may have deleted since it was first created', async () => {
+    const { client, vault } = await start();
+    await client.remove(PATH);
+    const other = await client.open();
+    client.intercept(
+      atFirst('put', async (proceed) => {
+        const answer = await sendTwice(proceed);
+        const found = await other.store.head(keyOf(other));
+        await other.store.delete([{ key: keyOf(other), ifMatch: found?.etag }]);
+        return answer;
+      }),
+    );
+    await expect(confirmedPut(vault, create(vault, 'new'))).rejects.toMatchObject(UNKNOWN);
+    expect(await client.text(PATH)).toBeUndefined();
+  });
+
   it('gives up after three sends that nobody answers, and tells the truth about it', async () => {
     const { client, vault, base } = await start();
     client.intercept((call, proceed) => (call.verb === 'put' ? Promise.reject(noAnswer()) : proceed()));

@@ -13,18 +13,18 @@ import {
   sendTwice,
 } from '../support/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
-import { at, describeOnBothKinds, type TestClient } from '../support/test-vault.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/x/y/to';
 
 describeOnBothKinds('renaming a file', (newSite) => {
-  async function start(): Promise<{ client: TestClient; other: TestClient }> {
+  async function start(): Promise<{ site: TestSite; client: TestClient; other: TestClient }> {
     const site = await newSite();
     const [client, other] = [await site.client(), await site.client()];
     await client.create(FROM, 'text');
     client.calls.length = 0;
-    return { client, other };
+    return { site, client, other };
   }
 
   it('copies it by GET and PUT, looks for clashes at the target and deletes the source', async () => {
@@ -35,12 +35,37 @@ describeOnBothKinds('renaming a file', (newSite) => {
     expect(await client.text(TO)).toBe('text');
   });
 
-  it('asks for no ancestor that the source has too', async () => {
-    const { client } = await start();
-    await client.create('/memories/a/b/c', '');
-    client.calls.length = 0;
-    await client.move('/memories/a/b/c', '/memories/a/b/d');
-    expect(countCalls(client.calls)).toEqual({ get: 1, put: 1, list: 1, delete: 1 });
+  it('asks for no ancestor that the source has too, once that is older than a minute', async () => {
+    const { site, client } = await start();
+    for (const [ageMs, head] of [
+      [60_000, { head: 2 }],
+      [61_000, {}],
+    ] as const) {
+      await client.create('/memories/a/b/c', '');
+      await site.time.pause(ageMs);
+      client.calls.length = 0;
+      await client.move('/memories/a/b/c', '/memories/a/b/d');
+      expect(countCalls(client.calls)).toEqual({ get: 1, put: 1, list: 1, delete: 1, ...head });
+      await client.remove('/memories/a');
+    }
+  });
+
+  it('leaves a file that is about to be taken back from below another', async () => {
+    const { site, client, other } = await start();
+    await client.create('/memories/a', 'above');
+    await site.time.pause(10_000);
+    other.intercept(
+      atFirst('head', async (proceed) => {
+        // Created below a file, and not yet taken back.
+        await expect(client.move('/memories/a/b/c', '/memories/a/d')).rejects.toMatchObject({
+          code: 'already_exists',
+          details: { reason: 'below_file' },
+        });
+        return proceed();
+      }),
+    );
+    await expect(other.create('/memories/a/b/c', '')).rejects.toMatchObject({ code: 'already_exists' });
+    expect(await client.paths()).toEqual(['/memories/a', FROM]);
   });
 
   it('keeps contentId and mtime, and binds the copy to its new path', async () => {
