@@ -46,6 +46,8 @@ interface Under {
 }
 
 const MOST_STATES = 200_000;
+/** A move that others may repeat at will can be followed in circles. */
+const MOST_STEPS = 1_000;
 
 /**
  * Whether an order of steps exists in which every operation does what its answer says between its call and its
@@ -55,16 +57,19 @@ export function check(claims: readonly Claim[], initial: Tree, mostStates: numbe
   const met = new Set<string>();
   let furthest: { readonly left: readonly Under[]; readonly tree: Tree } | undefined;
 
-  function search(given: readonly Under[], before: Tree): Tree | undefined {
+  let isTooLong = false;
+
+  function search(given: readonly Under[], before: Tree, taken: number): Tree | undefined {
     const { all, tree } = takeLooks(given, before);
     const left = all.filter(({ program }) => program !== undefined);
     if (furthest === undefined || left.length < furthest.left.length) furthest = { left, tree };
     if (left.every(isStoppable)) return tree;
     const key = keyOf(all, tree);
-    if (met.has(key) || met.size >= mostStates) return undefined;
+    isTooLong ||= taken > MOST_STEPS;
+    if (met.has(key) || met.size >= mostStates || taken > MOST_STEPS) return undefined;
     met.add(key);
     for (const { at, step } of candidates(all, tree)) {
-      const found = search(taken(all, { at, step, tree }), step.tree);
+      const found = search(afterStep(all, { at, step, tree }), step.tree, taken + 1);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -74,12 +79,13 @@ export function check(claims: readonly Claim[], initial: Tree, mostStates: numbe
   const explained = search(
     begun.toSorted((one, other) => one.claim.start - other.claim.start),
     initial,
+    0,
   );
   const states = met.size;
   if (explained !== undefined) return { explained: true, tree: explained, states };
   const stuck = (furthest?.left ?? []).filter((each) => !isStoppable(each)).map(({ claim }) => claim.label);
   const tree = furthest?.tree ?? initial;
-  return { explained: false, stuck, tree, states, exhausted: states >= mostStates };
+  return { explained: false, stuck, tree, states, exhausted: isTooLong || states >= mostStates };
 }
 
 /** A step that only looks, and stops nobody, hinders nothing that is still to come: it is taken at once. */
@@ -98,7 +104,7 @@ function takeLooks(
     );
     const step = all[at]?.program?.steps(tree)[0];
     if (step === undefined) return { all, tree };
-    all = taken(all, { at, step, tree });
+    all = afterStep(all, { at, step, tree });
   }
 }
 
@@ -146,7 +152,7 @@ function differingPath(before: Tree, after: Tree): string | undefined {
 }
 
 /** The operations after a step. Those that could stop, and are over before this one began, have stopped. */
-function taken(
+function afterStep(
   all: readonly Under[],
   move: { readonly at: number; readonly step: Step; readonly tree: Tree },
 ): readonly Under[] {

@@ -1,4 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
+import type { SendBound } from '../../src/objects/object-store.ts';
+import { lateness } from '../../src/objects/send-bound.ts';
 import type { Chance } from './chance.ts';
 import { type Attempt, drawAttempt, type Weather } from './faults.ts';
 import { type Operation, underWay } from './history.ts';
@@ -11,6 +13,8 @@ export interface Execution {
   readonly part: 'all' | 'some';
   /** The client has given this attempt up before it was executed. */
   readonly late: boolean;
+  /** How long it was on the wire, in milliseconds. */
+  readonly travelled: number;
   readonly operation: Operation | undefined;
 }
 
@@ -19,8 +23,9 @@ export interface Request<T> {
   readonly writes: boolean;
   /** How often the client sends it before it gives up, as SDKs do. */
   readonly attempts: number;
-  /** Asked before each attempt: what it gives is why nothing more is sent. */
-  readonly refusal?: (() => MemoryError | undefined) | undefined;
+  readonly sendBy?: SendBound | undefined;
+  /** Gives up waiting for the answer, and closes the connection. */
+  readonly signal?: AbortSignal | undefined;
   /** The answer as the trace shows it. */
   show(answer: T): string;
   /** Executes the request, over several instants if it likes, and calls `done` with its answer. */
@@ -49,7 +54,7 @@ export interface ConnectionOptions {
   readonly open: ReadonlySet<Operation>;
 }
 
-type Outcome<T> = { readonly answer: T } | 'no_answer' | 'refused';
+type Outcome<T> = { readonly answer: T } | 'no_answer' | 'refused' | 'unsent';
 
 export function createConnection(options: ConnectionOptions): Connection {
   const { life, scheduler, chance, trace, open } = options;
@@ -66,21 +71,39 @@ export function createConnection(options: ConnectionOptions): Connection {
         over = true;
         if (life.passes()) life.resume(() => resolve(outcome));
       };
-      if (drawn.executed === 'none' && !drawn.refused) trace.note(who, `${request.label} is lost`);
-      if (Number.isFinite(drawn.patience)) scheduler.after(drawn.patience, () => settle('no_answer'));
-      scheduler.after(drawn.travel, () => {
-        if (drawn.refused) trace.note(who, `${request.label} is refused`);
-        if (drawn.refused) scheduler.after(drawn.answer ?? 0, () => settle('refused'));
-        if (drawn.executed === 'none') return;
-        const execution: Execution = { part: drawn.executed, late: over, operation };
-        request.execute(execution, (answer) => {
-          if (operation !== undefined) noteOn(operation, request);
-          for (const each of concerned) each.lastExecuted = scheduler.now();
-          const fate = `${drawn.answer === undefined ? ', no answer' : ''}${execution.late ? ', late' : ''}`;
-          trace.note(who, `${request.label} ⇒ ${request.show(answer)}${fate}`);
-          if (drawn.answer !== undefined) scheduler.after(drawn.answer, () => settle({ answer }));
+      const depart = (): void => {
+        if (over || !life.alive) return;
+        if (request.sendBy?.isPast()) {
+          trace.note(who, `${request.label} is not sent any more`);
+          settle('unsent');
+          return;
+        }
+        if (drawn.executed === 'none' && !drawn.refused) trace.note(who, `${request.label} is lost`);
+        if (Number.isFinite(drawn.patience)) scheduler.after(drawn.patience, () => settle('no_answer'));
+        travel();
+      };
+      const travel = (): void =>
+        scheduler.after(drawn.travel, () => {
+          if (drawn.refused) trace.note(who, `${request.label} is refused`);
+          if (drawn.refused) scheduler.after(drawn.answer ?? 0, () => settle('refused'));
+          if (drawn.executed === 'none') return;
+          const execution: Execution = {
+            part: drawn.executed,
+            late: over,
+            travelled: drawn.travel,
+            operation,
+          };
+          request.execute(execution, (answer) => {
+            if (operation !== undefined) noteOn(operation, request);
+            for (const each of concerned) each.lastExecuted = scheduler.now();
+            const fate = `${drawn.answer === undefined ? ', no answer' : ''}${execution.late ? ', late' : ''}`;
+            trace.note(who, `${request.label} ⇒ ${request.show(answer)}${fate}`);
+            if (drawn.answer !== undefined) scheduler.after(drawn.answer, () => settle({ answer }));
+          });
         });
-      });
+      request.signal?.addEventListener('abort', () => settle('no_answer'), { once: true });
+      if (drawn.held === 0) depart();
+      else scheduler.after(drawn.held, () => life.resume(depart));
     });
   }
 
@@ -93,14 +116,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     async send(request) {
       let retried = false;
       for (let sent = 1; ; sent++) {
-        const refused = request.refusal?.();
-        if (refused !== undefined) {
-          throw retried ? new MemoryError('outcome_unknown', 'no answer came', { cause: refused }) : refused;
-        }
         const outcome = await attempt(request, drawAttempt(chance, options.weather()));
         if (typeof outcome === 'object') return { answer: outcome.answer, retried };
+        if (outcome === 'unsent' && !retried) throw lateness({ isPast: () => true });
         retried ||= outcome === 'no_answer';
-        if (sent >= request.attempts) {
+        if (sent >= request.attempts || outcome === 'unsent') {
           const unknown = request.writes && retried;
           throw new MemoryError(unknown ? 'outcome_unknown' : 'unavailable', 'no answer came');
         }

@@ -2,6 +2,11 @@ import type { Chance } from './chance.ts';
 
 /** What befalls one attempt of a request; times in milliseconds. */
 export interface Attempt {
+  /**
+   * From deciding on it to its first byte on the wire: credentials, signing, the queue for a connection. A process that
+   * stands still meanwhile sends it when it thaws, one that dies does not.
+   */
+  readonly held: number;
   /** From sending to being executed. */
   readonly travel: number;
   /** How much of it is executed: of a batch a part may be. */
@@ -16,23 +21,35 @@ export interface Attempt {
 
 /** How the network and the server behave in one simulation. */
 export interface Weather {
-  readonly name: 'calm' | 'rough' | 'storm';
+  readonly name: 'calm' | 'rough' | 'storm' | 'gale';
   /** The longest usual time of a request to its server, milliseconds. */
   readonly slowness: number;
   /** How likely an attempt is to go wrong in one way or another. */
   readonly trouble: number;
+  /** No request is executed later than this after it was put on the wire. */
+  readonly latest: number;
 }
 
+/** What a network may do that nothing relies on. */
+const LATE_MS = 28_000;
 /**
- * No request is executed later than this after it was sent, in milliseconds. Tombstones rely on such a bound: their
- * DELETE is sent within 45 s and has arrived when they are 180 s old.
+ * Later than everything that is waited for: leases, the takeover of tombstones, the retirement of keys. Tombstones rely
+ * on a bound, for their DELETE is sent within 45 s and has to arrive before they are 180 s old.
  */
-export const LATEST_MS = 28_000;
+export const LATEST_MS = 400_000;
+/** A DELETE that travels longer may hit what took the place of its tombstone. */
+export const LATE_DELETE_MS = 135_000;
+/** Sealed bytes that travel longer may arrive behind the retirement of their key, and be nobody's to read. */
+export const LATE_SEALED_MS = 60_000;
+/** The longest that anything is held before it is sent: longer than any bound that is looked at there. */
+const LONGEST_HELD_MS = 250_000;
 
-export function drawWeather(chance: Chance): Weather {
-  const name = chance.pick(['calm', 'calm', 'rough', 'rough', 'rough', 'storm'] as const);
+export function drawWeather(chance: Chance, given?: Weather['name']): Weather {
+  const drawn = chance.pick(['calm', 'calm', 'rough', 'rough', 'rough', 'storm', 'gale'] as const);
+  const name = given ?? drawn;
   const slowness = chance.pick([5, 50, 50, 500]);
-  return { name, slowness, trouble: { calm: 0, rough: 0.06, storm: 0.25 }[name] };
+  const trouble = { calm: 0, rough: 0.06, storm: 0.25, gale: 0.15 }[name];
+  return { name, slowness, trouble, latest: name === 'gale' ? LATEST_MS : LATE_MS };
 }
 
 export function drawAttempt(chance: Chance, weather: Weather): Attempt {
@@ -42,6 +59,7 @@ export function drawAttempt(chance: Chance, weather: Weather): Attempt {
     return chance.fraction() ** 2 * weather.slowness * spread;
   };
   const smooth: Attempt = {
+    held: chance.happens(0.3) ? chance.fraction() : 0,
     travel: time(),
     executed: 'all',
     answer: time(),
@@ -50,7 +68,7 @@ export function drawAttempt(chance: Chance, weather: Weather): Attempt {
   };
   if (!chance.happens(weather.trouble)) return smooth;
   const patience = smooth.travel + chance.fraction() * 3_000;
-  switch (chance.pick(['lost', 'unanswered', 'partly', 'late', 'late', 'refused'] as const)) {
+  switch (chance.pick(['lost', 'unanswered', 'partly', 'late', 'late', 'refused', 'held'] as const)) {
     case 'lost':
       return { ...smooth, executed: 'none', answer: undefined, patience };
     case 'unanswered':
@@ -58,14 +76,16 @@ export function drawAttempt(chance: Chance, weather: Weather): Attempt {
     case 'partly':
       return { ...smooth, executed: 'some', answer: undefined, patience };
     case 'late': {
-      const most = chance.pick([2_000, 10_000, LATEST_MS]);
-      const travel = Math.min(LATEST_MS, smooth.travel + chance.fraction() * most);
+      const most = chance.pick([2_000, 10_000, weather.latest]);
+      const travel = Math.min(weather.latest, smooth.travel + chance.fraction() * most);
       return { ...smooth, travel, answer: undefined, patience };
     }
+    case 'held':
+      return { ...smooth, held: chance.fraction() * chance.pick([3_000, 20_000, 70_000, LONGEST_HELD_MS]) };
     case 'refused':
       return { ...smooth, executed: 'none', refused: true };
   }
 }
 
 /** A network in which nothing goes wrong any more. */
-export const FAIR_WEATHER: Weather = { name: 'calm', slowness: 5, trouble: 0 };
+export const FAIR_WEATHER: Weather = { name: 'calm', slowness: 5, trouble: 0, latest: LATE_MS };

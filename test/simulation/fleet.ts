@@ -1,11 +1,14 @@
 import type { Chance } from './chance.ts';
 import type { Fate } from './life.ts';
+import { CHORES } from './operator.ts';
 import { createProcess, type Process, type World } from './process.ts';
 import type { Workload } from './workload.ts';
 
 const MOST_BOUNDARIES = 60;
 /** How many look through the tree of a process at once, where a theme wants it. */
 const VERIFIERS = 3;
+
+const OPERATORS = 2;
 
 /**
  * Starts several processes, each with some calls at once, which work through commands of the workload. Some of them
@@ -56,6 +59,19 @@ export function startFleet(
     }
   };
 
+  /** While anybody works, and a little longer. */
+  const operate = async (process: Process, chores: number): Promise<void> => {
+    for (let left = chores; left > 0; left--) {
+      await process.life.pause(chance.fraction() ** 2 * chance.pick([50, 1_000, 20_000]));
+      await process.operate(chance.pick(CHORES));
+    }
+  };
+
+  for (let at = 1; workload.operated && at <= OPERATORS; at++) {
+    const name = `op${at}`;
+    const process = createProcess(world, { name, chance: chance.fork(name), fates: fatesOf(name) });
+    void operate(process, chance.between(4, 10));
+  }
   const processes = chance.between(2, 4);
   for (let at = 1; at <= processes; at++) start(`p${at}`, chance.between(2, 5));
 }

@@ -72,8 +72,24 @@ export interface Alarm {
   readonly version: VersionIdentity;
 }
 
+/** A DELETE of a tombstone that a network delivered later than is relied on, and that hit a file. */
+export interface StrayDelete {
+  readonly at: number;
+  readonly key: ObjectKey;
+}
+
+/** A file that a network delivered later than is relied on: its key may have been retired meanwhile. */
+export interface LateFile {
+  readonly at: number;
+  readonly key: ObjectKey;
+}
+
 export interface History {
+  readonly lateFiles: LateFile[];
   readonly operations: Operation[];
+  /** What migrations and repairs have written or removed in the tree. */
+  readonly byOperators: Landing[];
+  readonly strayDeletes: StrayDelete[];
   readonly strayCreates: StrayCreate[];
   readonly alarms: Alarm[];
 }

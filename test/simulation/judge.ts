@@ -5,7 +5,7 @@ import { type Claim, check } from './checker.ts';
 import { type Alarm, describeCommand, describeResult, type History, type Operation } from './history.ts';
 import { explain, type Surroundings, type Unfinished } from './model.ts';
 import { takenBack } from './model-moves.ts';
-import { END, either, type Tree, withFile, write } from './program.ts';
+import { END, either, type Tree, withFile, withoutFile, write } from './program.ts';
 import type { Server } from './server.ts';
 import { LAYOUT, pathOf } from './tenant.ts';
 
@@ -32,9 +32,12 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
   if (falseAlarms.length > 0) {
     return { problem: 'a false alarm', details: falseAlarms, undecided: false };
   }
-  const paths = pathsOf(history.operations);
+  const paths = pathsOf(history);
   const others = history.operations.flatMap((operation) => unfinishedRename(operation) ?? []);
-  const landed = history.operations.flatMap((operation) => operation.landed).toSorted((a, b) => a.at - b.at);
+  const landed = [
+    ...history.operations.flatMap((operation) => operation.landed),
+    ...history.byOperators,
+  ].toSorted((a, b) => a.at - b.at);
   const touched = new Set(landed.map(({ path }) => path));
   const surroundings: Surroundings = { paths, others, touched, landed };
   let claims: Claim[];
@@ -52,7 +55,14 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
     .map(({ at, key, body }) =>
       strayClaim({ at, path: pathOf(key), text: textOf(key, body) }, { paths, others, touched, landed }),
     );
-  const verdict = check([...claims, ...strays], new Map());
+  const lost = history.strayDeletes
+    .filter(({ key }) => key.startsWith(LAYOUT.data))
+    .map(({ at, key }) => instantClaim('a stray delete', at, pathOf(key), removed(pathOf(key))));
+  // Of two places with one text, `verify --repair` removes one.
+  const repaired = history.byOperators.map(({ at, path }) =>
+    instantClaim('a repair', at, path, (tree) => (hasTwin(tree, path) ? removed(path)(tree) : undefined)),
+  );
+  const verdict = check([...claims, ...strays, ...lost, ...repaired], new Map());
   if (verdict.explained) return undefined;
   const problem = verdict.exhausted
     ? 'no explanation was found in time'
@@ -68,11 +78,12 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
 }
 
 /** Every path at which a file may have been: those named in commands, and those where anything was written. */
-export function pathsOf(operations: readonly Operation[]): readonly string[] {
+export function pathsOf({ operations, byOperators }: History): readonly string[] {
   const paths = operations.flatMap(({ command, landed }) => [
     ...(command.command === 'rename' ? [command.old_path, command.new_path] : [command.path]),
     ...landed.map(({ path }) => path),
   ]);
+  paths.push(...byOperators.map(({ path }) => path));
   return [...new Set(paths)].filter((path) => path !== '/memories').sort();
 }
 
@@ -80,7 +91,7 @@ export function pathsOf(operations: readonly Operation[]): readonly string[] {
  * Alarms about versions that nobody ever put back, and commands that failed as if there had been an alarm. The one way
  * in which a server without an attacker puts a version back is that a create is executed twice.
  */
-function judgeAlarms({ alarms, strayCreates, operations }: History): readonly string[] {
+function judgeAlarms({ alarms, strayCreates, lateFiles, operations }: History): readonly string[] {
   const isTrue = ({ at, key, version }: Alarm): boolean =>
     strayCreates.some(
       (stray) => stray.again && stray.at <= at && stray.key === key && identityOf(stray.body) === version,
@@ -89,6 +100,7 @@ function judgeAlarms({ alarms, strayCreates, operations }: History): readonly st
     ({ result, process, start, end }) =>
       result?.ok === false &&
       result.code === 'integrity' &&
+      !lateFiles.some((late) => late.at <= (end ?? start)) &&
       !alarms.some((alarm) => alarm.process === process && alarm.at >= start && alarm.at <= (end ?? start)),
   );
   return [
@@ -142,6 +154,30 @@ function strayClaim(
     mayStop: true,
     hints: { looked: [], landed: [{ at, path }], anybody: isCopy ? landed : [] },
   };
+}
+
+function instantClaim(
+  what: string,
+  at: number,
+  path: string,
+  change: (tree: Tree) => Tree | undefined,
+): Claim {
+  return {
+    label: `${what} at ${path}`,
+    start: at,
+    end: at,
+    program: write(`${what} ${path}`, change),
+    mayStop: true,
+    hints: { looked: [], landed: [{ at, path }], anybody: [] },
+  };
+}
+
+function removed(path: string): (tree: Tree) => Tree | undefined {
+  return (tree) => (tree.has(path) ? withoutFile(tree, path) : undefined);
+}
+
+function hasTwin(tree: Tree, path: string): boolean {
+  return [...tree].some(([other, text]) => other !== path && text === tree.get(path));
 }
 
 function describeTree(tree: Tree): string {

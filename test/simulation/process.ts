@@ -24,6 +24,7 @@ import {
   underWay,
 } from './history.ts';
 import { createLife, type Fate, type Life } from './life.ts';
+import { type Chore, createOperator, TTL_MS } from './operator.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Server } from './server.ts';
 import { createSimStore, type StoreClass } from './sim-store.ts';
@@ -57,6 +58,8 @@ export interface Process {
   run(command: Command): Promise<Result>;
   /** Looks through the whole tree, past the order of commands. What it finds is no part of the history. */
   verify(): Promise<void>;
+  /** Does what an operator does beside all commands. What goes wrong with it is no part of the history. */
+  operate(chore: Chore): Promise<void>;
   /** The keyring as the process has it in its cache, once a command has needed it. */
   keyring(): Promise<LoadedKeyring | undefined>;
 }
@@ -102,6 +105,7 @@ export function createProcess(
     layout: LAYOUT,
     rootKeys: [envRootKey(ROOT_KEY, { random: own.random })],
     nameMode: 'plain',
+    ttlMs: TTL_MS,
     clock,
     monotonic: life.monotonic,
     random: own.random,
@@ -123,6 +127,7 @@ export function createProcess(
     logger: silentLogger,
   };
   const vault = createVault(context);
+  const operator = createOperator({ context, plain: beneath, storeClass, wallClock: clock });
   const memory = createMemory({
     vault,
     order: createCommandOrder(),
@@ -135,6 +140,13 @@ export function createProcess(
   return {
     life,
     keyring: () => keyrings.load(),
+    async operate(chore) {
+      trace.note(name, `── ${chore}`);
+      await operator(chore).catch((error: unknown) => {
+        if (!(error instanceof MemoryError)) throw error;
+        trace.note(name, `── ${error.code}`);
+      });
+    },
     async verify() {
       await verifyTree(context).catch((error: unknown) => {
         if (!(error instanceof MemoryError)) throw error;

@@ -41,7 +41,14 @@ async function attack(options: {
   if (theme === undefined) throw new Error('there is no such theme');
   const chance = createChance(`rollback/${storeClass}/${seed}`);
   const scheduler = createScheduler();
-  const history: History = { operations: [], strayCreates: [], alarms: [] };
+  const history: History = {
+    operations: [],
+    byOperators: [],
+    strayCreates: [],
+    strayDeletes: [],
+    lateFiles: [],
+    alarms: [],
+  };
   const server = createServer(scheduler.now);
   const world: World = {
     scheduler,

@@ -21,6 +21,8 @@ export interface Server {
   next(prefix: string, after: string): ListedObject | undefined;
   date(): number;
   keys(): readonly ObjectKey[];
+  /** Every body that was ever written to the keyring. */
+  written(key: ObjectKey): readonly Uint8Array[];
 }
 
 export type PutAnswer = { readonly etag: ETag } | { readonly conflict: 'exists' | 'changed' | 'missing' };
@@ -34,6 +36,7 @@ interface Held {
 /** An ETag is the hash of the body, so that the same bytes written twice are one version, as with S3. */
 export function createServer(clock: () => number): Server {
   const objects = new Map<ObjectKey, Held>();
+  const keyrings: { readonly key: ObjectKey; readonly body: Uint8Array }[] = [];
   // HTTP dates know whole seconds.
   const date = (): number => Math.floor(clock() / 1000) * 1000;
 
@@ -63,6 +66,7 @@ export function createServer(clock: () => number): Server {
     put(key, body, mode) {
       const refused = refusal(key, mode);
       if (refused !== undefined) return { conflict: refused };
+      if (key.startsWith('keyrings/')) keyrings.push({ key, body: body.slice() });
       const etag = createHash('md5').update(body).digest('hex') as ETag;
       objects.set(key, { body: body.slice(), etag, lastModified: date() });
       return { etag };
@@ -86,5 +90,6 @@ export function createServer(clock: () => number): Server {
       return { key: found, etag: meta.etag, size: meta.size, lastModified: meta.lastModified };
     },
     keys: () => [...objects.keys()].sort(),
+    written: (key) => keyrings.filter((each) => each.key === key).map(({ body }) => body),
   };
 }

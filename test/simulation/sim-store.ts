@@ -13,10 +13,10 @@ import type {
   StoredObject,
   WriteResult,
 } from '../../src/objects/object-store.ts';
-import { lateness } from '../../src/objects/send-bound.ts';
 import { TOMBSTONE_BYTES } from '../../src/sealing/size.ts';
 import type { Chance } from './chance.ts';
 import type { Connection, Execution } from './connection.ts';
+import { LATE_DELETE_MS, LATE_SEALED_MS } from './faults.ts';
 import type { History } from './history.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { PutAnswer, Server } from './server.ts';
@@ -43,13 +43,18 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
   const versions = new Set<string>();
   const reads = { writes: false, attempts: 2 };
 
-  async function put(key: ObjectKey, body: Uint8Array, { mode, sendBy }: PutOptions): Promise<WriteResult> {
+  async function put(
+    key: ObjectKey,
+    body: Uint8Array,
+    { mode, sendBy, signal }: PutOptions,
+  ): Promise<WriteResult> {
     const condition = typeof mode === 'object' ? `if ${short(mode.ifMatch)}` : mode;
     const { answer, retried } = await connection.send<PutAnswer>({
       label: `PUT ${nameOf(key)} (${body.length} B, ${condition})`,
       writes: true,
       attempts: chance.between(1, 3),
-      refusal: () => lateness(sendBy),
+      sendBy,
+      signal,
       show: (written) => ('etag' in written ? short(written.etag) : written.conflict),
       execute(execution, done) {
         const written = server.put(key, body, mode);
@@ -58,6 +63,9 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
           const version = `${key} ${written.etag}`;
           const again = versions.has(version);
           const isFile = body.length !== TOMBSTONE_BYTES;
+          if (isFile && execution.travelled > LATE_SEALED_MS) {
+            history.lateFiles.push({ at: scheduler.now(), key });
+          }
           const isStray = isFile && (again || (execution.late && mode === 'create'));
           if (isStray) history.strayCreates.push({ at: scheduler.now(), key, body, again });
           versions.add(version);
@@ -70,10 +78,8 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
 
   async function remove(
     targets: readonly DeleteTarget[],
-    { sendBy }: DeleteOptions = {},
+    { sendBy, signal }: DeleteOptions = {},
   ): Promise<readonly DeleteFailure[]> {
-    const late = lateness(sendBy);
-    if (late !== undefined) throw late;
     const named = targets.map(
       ({ key, ifMatch }) => `${nameOf(key)}${ifMatch ? ` if ${short(ifMatch)}` : ''}`,
     );
@@ -81,6 +87,8 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
       label: `DELETE ${named.join(', ')}`,
       writes: true,
       attempts: 1,
+      sendBy,
+      signal,
       show: (failures) => (failures.length === 0 ? 'ok' : failures.map(describeFailure).join(', ')),
       execute(execution, done) {
         const most = execution.part === 'all' ? targets.length : chance.between(0, targets.length - 1);
@@ -94,7 +102,12 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
           const size = server.head(target.key)?.size ?? TOMBSTONE_BYTES;
           const failure = server.remove(target);
           if (failure !== undefined) failures.push(failure);
-          else if (size !== TOMBSTONE_BYTES) landed(target.key, execution);
+          else if (size !== TOMBSTONE_BYTES) {
+            landed(target.key, execution);
+            if (target.ifMatch === undefined && execution.travelled > LATE_DELETE_MS) {
+              history.strayDeletes.push({ at: scheduler.now(), key: target.key });
+            }
+          }
           // A batch is not atomic: others come in between.
           scheduler.after(at + 1 < most ? chance.fraction() * 10 : 0, () => one(at + 1));
         };
@@ -147,7 +160,7 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
       });
       return answer;
     },
-    put: (key, body, request) => put(key, body, request),
+    put,
     async delete(targets, request) {
       if (storeClass === 'unguarded' && targets.some(({ ifMatch }) => ifMatch !== undefined)) {
         throw new MemoryError('misconfigured', 'This server does not honour conditions on deletes.');
@@ -168,7 +181,10 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
 
   /** A file was changed for everybody to see. */
   function landed(key: ObjectKey, { operation }: Execution): void {
-    if (key.startsWith(LAYOUT.data)) operation?.landed.push({ at: scheduler.now(), path: pathOf(key) });
+    if (!key.startsWith(LAYOUT.data)) return;
+    const landing = { at: scheduler.now(), path: pathOf(key) };
+    if (operation === undefined) history.byOperators.push(landing);
+    else operation.landed.push(landing);
   }
 }
 

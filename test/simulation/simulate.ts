@@ -1,6 +1,11 @@
+import { envRootKey } from '../../src/keys/env-root-key.ts';
+import { createKeyringStore } from '../../src/keys/keyring-store.ts';
 import { parseMemoryPath } from '../../src/memory/path.ts';
+import type { ETag, ObjectStore } from '../../src/objects/object-store.ts';
+import { OFFSET } from '../../src/sealing/header.ts';
 import { logicalName } from '../../src/sealing/logical-name.ts';
 import { open } from '../../src/sealing/sealed-object.ts';
+import type { SealingKeys } from '../../src/sealing/sealing-keys.ts';
 import { loadSodium } from '../../src/sealing/sodium.ts';
 import { createChance } from './chance.ts';
 import { drawWeather, FAIR_WEATHER, LATEST_MS, type Weather } from './faults.ts';
@@ -12,7 +17,7 @@ import { type Bug, createProcess, type Process, type World } from './process.ts'
 import { createScheduler } from './scheduler.ts';
 import { createServer } from './server.ts';
 import type { StoreClass } from './sim-store.ts';
-import { pathOf } from './tenant.ts';
+import { LAYOUT, pathOf, ROOT_KEY } from './tenant.ts';
 import { createTrace } from './trace.ts';
 import { createWorkload, THEMES, type Theme } from './workload.ts';
 
@@ -22,6 +27,8 @@ export interface SimulationOptions {
   readonly bug?: Bug;
   /** Any, as the seed has it, unless one is named. */
   readonly themeName?: Theme['name'] | undefined;
+  /** The seed's own, unless one is named. */
+  readonly weatherName?: Weather['name'] | undefined;
   /** Strikes the first process of the fleet instead of what the seed has for all of them. */
   readonly fate?: Fate | undefined;
 }
@@ -43,13 +50,20 @@ const CALM_MS = LATEST_MS + 180_000;
  * until nothing moves any more; then a fresh process looks at everything. The same seed gives the same simulation.
  */
 export async function simulate(options: SimulationOptions): Promise<Simulation> {
-  const { seed, storeClass, bug = {}, themeName, fate } = options;
+  const { seed, storeClass, bug = {}, themeName, weatherName, fate } = options;
   await loadSodium();
   const chance = createChance(`${storeClass}/${seed}`);
   const scheduler = createScheduler();
   const trace = createTrace(scheduler.now);
-  const history: History = { operations: [], strayCreates: [], alarms: [] };
-  const drawn = drawWeather(chance);
+  const history: History = {
+    operations: [],
+    byOperators: [],
+    strayCreates: [],
+    strayDeletes: [],
+    lateFiles: [],
+    alarms: [],
+  };
+  const drawn = drawWeather(chance, weatherName);
   let weather: Weather = FAIR_WEATHER;
   const server = createServer(scheduler.now);
   const world: World = { scheduler, server, storeClass, trace, history, bug, weather: () => weather };
@@ -82,23 +96,42 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   await scheduler.run();
 
   const auditor = peaceful('auditor');
-  const paths = [...pathsOf(history.operations), '/memories'];
+  const paths = [...pathsOf(history), '/memories'];
   const audit = (): Promise<void> => inTurn(paths, (path) => auditor.run({ command: 'view', path }));
   // The first look lets the auditor finish what others have left, the second one finds it finished.
   await finish(audit());
   await scheduler.run();
   await finish(audit());
   const keyring = await finish(auditor.keyring());
+  // Those that were retired since, too: what they sealed may arrive late, for nobody to read.
+  const everyKeyring = await finish(openAll(server.written(LAYOUT.keyring)));
   const complaint = judge({
     history,
     server,
     textOf(key, body) {
       if (keyring === undefined) throw new Error('there is a file but no keyring');
       const name = logicalName(parseMemoryPath(pathOf(key)));
-      return new TextDecoder().decode(open({ keys: keyring.keys, name, object: body }).content);
+      for (const keys of [keyring.keys, ...everyKeyring]) {
+        if (keys.find(body.subarray(OFFSET.keyId, OFFSET.nonce)) === undefined) continue;
+        return new TextDecoder().decode(open({ keys, name, object: body }).content);
+      }
+      throw new Error('a file was sealed under a key that never was');
     },
   });
   return { theme: theme.name, weather: drawn.name, complaint, history, trace: trace.lines };
+}
+
+/** The keys of every keyring that was ever written. */
+async function openAll(bodies: readonly Uint8Array[]): Promise<readonly SealingKeys[]> {
+  const rootKeys = [envRootKey(ROOT_KEY)];
+  const opened = bodies.map(async (body) => {
+    const store = {
+      get: async () => ({ body, etag: '' as ETag, size: body.length, lastModified: 0, servedAt: 0 }),
+    };
+    const keyrings = createKeyringStore({ store: store as unknown as ObjectStore, layout: LAYOUT, rootKeys });
+    return (await keyrings.load())?.keys;
+  });
+  return (await Promise.all(opened)).filter((keys) => keys !== undefined);
 }
 
 async function inTurn<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {

@@ -3,11 +3,21 @@ import type { Command } from './history.ts';
 
 /** Which files and commands a simulation is about. */
 export interface Theme {
-  readonly name: 'one file' | 'files' | 'clashes' | 'directories' | 'moving directories' | 'busy readers';
+  readonly name:
+    | 'one file'
+    | 'files'
+    | 'clashes'
+    | 'directories'
+    | 'moving directories'
+    | 'contested directories'
+    | 'busy readers'
+    | 'changing keys';
   readonly paths: readonly string[];
   readonly directories: readonly string[];
   /** Every process looks through the whole tree again and again beside its commands, several times at once. */
   readonly verifies?: true;
+  /** Operators rotate, migrate, repair and bury beside the commands. */
+  readonly operated?: true;
   readonly weights: Readonly<Record<Command['command'] | 'delete_directory' | 'rename_directory', number>>;
 }
 
@@ -62,6 +72,22 @@ export const THEMES: readonly Theme[] = [
       rename_directory: 5,
     },
   },
+  // Renames of directories whose targets others take meanwhile: they are taken back.
+  {
+    name: 'contested directories',
+    paths: ['/memories/d/x', '/memories/d/y', '/memories/e', '/memories/e/x', '/memories/e/z'],
+    directories: ['/memories/d', '/memories/e'],
+    weights: {
+      view: 0,
+      create: 7,
+      str_replace: 0,
+      insert: 2,
+      delete: 3,
+      rename: 1,
+      delete_directory: 1,
+      rename_directory: 6,
+    },
+  },
   {
     name: 'busy readers',
     paths: ['/memories/a', '/memories/d/x', '/memories/d/y'],
@@ -78,12 +104,29 @@ export const THEMES: readonly Theme[] = [
       rename_directory: 1,
     },
   },
+  {
+    name: 'changing keys',
+    paths: ['/memories/a', '/memories/d', '/memories/d/x', '/memories/d/s/z'],
+    directories: ['/memories/d', '/memories/e'],
+    operated: true,
+    weights: {
+      view: 1,
+      create: 5,
+      str_replace: 0,
+      insert: 2,
+      delete: 3,
+      rename: 5,
+      delete_directory: 1,
+      rename_directory: 2,
+    },
+  },
 ];
 
 export interface Workload {
   /** The files that are there before the processes begin. */
   readonly initial: readonly Command[];
   readonly verifies: boolean;
+  readonly operated: boolean;
   next(): Command;
 }
 
@@ -105,6 +148,7 @@ export function createWorkload(theme: Omit<Theme, 'name'>, chance: Chance): Work
   return {
     initial: theme.paths.filter(() => chance.happens(0.5)).map(create),
     verifies: theme.verifies ?? false,
+    operated: theme.operated ?? false,
     next() {
       const path = chance.pick(theme.paths);
       switch (chance.pick(lottery)) {

@@ -1,0 +1,83 @@
+import { MemoryError } from '../../src/errors.ts';
+import type { ListedObject, ObjectKey } from '../../src/objects/object-store.ts';
+import { type Command, underWay } from './history.ts';
+import type { Bug } from './process.ts';
+import { LAYOUT, pathOf } from './tenant.ts';
+
+/** Mistakes that were made once, as they look from the store. */
+export const FROZEN_BUGS = {
+  copiedOverMoved: {
+    above: (store) => ({
+      ...store,
+      async put(key, body, options) {
+        const answer = await store.put(key, body, options);
+        if (!('conflict' in answer) || options.mode !== 'create' || !isAtTarget(key)) return answer;
+        const found = await store.head(key);
+        return found === undefined
+          ? answer
+          : store.put(key, body, { ...options, mode: { ifMatch: found.etag } });
+      },
+    }),
+  },
+  secondRoundTakesAll: {
+    above: (store) => ({
+      ...store,
+      async delete(targets, options) {
+        const failures = await store.delete(targets, options);
+        const command = commandNow();
+        if (command?.command !== 'delete' || targets.some(({ key }) => pathOf(key) === command.path)) {
+          return failures;
+        }
+        const left: ListedObject[] = [];
+        const prefix = `${LAYOUT.data}${command.path.slice('/memories/'.length)}/`;
+        for await (const page of store.list({ prefix })) left.push(...page.objects);
+        if (left.length > 0) await store.delete(left.map(({ key, etag }) => ({ key, ifMatch: etag })));
+        return failures;
+      },
+    }),
+  },
+  lostBatchChangedNothing: {
+    above: (store) => ({
+      ...store,
+      delete: (targets, options) =>
+        store.delete(targets, options).catch((error: unknown) => {
+          if (!(error instanceof MemoryError) || error.code !== 'outcome_unknown') throw error;
+          throw new MemoryError('unavailable', 'nothing was deleted');
+        }),
+    }),
+  },
+  resendSpeaksForTheFirst: {
+    above: (store) => ({
+      ...store,
+      async put(key, body, options) {
+        const answer = await store.put(key, body, options);
+        return 'etag' in answer ? answer : { ...answer, retried: false };
+      },
+    }),
+  },
+  failedLookChangedNothing: {
+    above: (store) => ({
+      ...store,
+      put: (key, body, options) =>
+        store.put(key, body, options).catch(async (error: unknown) => {
+          if (!(error instanceof MemoryError) || error.code !== 'outcome_unknown') throw error;
+          await store.get(key);
+          throw error;
+        }),
+    }),
+  },
+} satisfies Readonly<Record<string, Bug>>;
+
+function commandNow(): Command | undefined {
+  return underWay.getStore()?.command;
+}
+
+/** Below or at the new path of the rename that is under way. */
+function isAtTarget(key: ObjectKey): boolean {
+  const command = commandNow();
+  return (
+    command?.command === 'rename' &&
+    key.startsWith(LAYOUT.data) &&
+    `${pathOf(key)}/`.startsWith(`${command.new_path}/`)
+  );
+}

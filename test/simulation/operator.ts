@@ -1,0 +1,98 @@
+import { envRootKey } from '../../src/keys/env-root-key.ts';
+import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
+import { expireTree } from '../../src/lifecycle/expire.ts';
+import { rotateKey } from '../../src/lifecycle/rotate.ts';
+import { sweepKeys } from '../../src/lifecycle/sweep.ts';
+import { buryOldTombstones } from '../../src/objects/guarded-delete-burial.ts';
+import type { ObjectStore, StoredObject } from '../../src/objects/object-store.ts';
+import type { VaultContext } from '../../src/vault/context.ts';
+import { verifyTree } from '../../src/vault/verify.ts';
+import type { StoreClass } from './sim-store.ts';
+import { LAYOUT, ROOT_KEY } from './tenant.ts';
+
+/** What an operator does. A restore only reads, as `repair` does first, and is left out: it writes real files. */
+export type Chore = 'rotate' | 'sweep' | 'reencrypt' | 'repair' | 'bury' | 'expire';
+
+export const CHORES: readonly Chore[] = [
+  'rotate',
+  'rotate',
+  'sweep',
+  'sweep',
+  'sweep',
+  'reencrypt',
+  'reencrypt',
+  'repair',
+  'bury',
+  'expire',
+];
+
+/** The shortest that a keyring may live in the caches of a tenant, so that keys retire within a simulation. */
+export const TTL_MS = 60_000;
+/** As young as a tombstone may be buried. */
+const BURIAL_AGE_MS = 180_000;
+/** Takes objects for older than any that a migration leaves to the next pass. */
+const AGED_MS = 120_000;
+
+export function createOperator(parts: {
+  readonly context: VaultContext;
+  /** Below what makes deletes guarded. */
+  readonly plain: ObjectStore;
+  readonly storeClass: StoreClass;
+  readonly wallClock: () => number;
+}): (chore: Chore) => Promise<void> {
+  const { context, plain, storeClass, wallClock } = parts;
+  const { store, clock, monotonic, random, pause } = context;
+  const rootKeys = [envRootKey(ROOT_KEY, { random })];
+  const editor = createKeyringEditor({ store, layout: LAYOUT, rootKeys, clock, random });
+  // A migration that takes no account of age: taking back has to stand it, too.
+  const hasty: VaultContext = { ...context, store: aged(store) };
+
+  const run = async (chore: Chore): Promise<unknown> => {
+    switch (chore) {
+      case 'rotate':
+        return rotateKey({ editor, clock, random }, { force: true });
+      case 'sweep':
+      case 'reencrypt':
+        return sweepKeys(hasty, { editor, reencrypt: chore === 'reencrypt', ttlMs: TTL_MS });
+      case 'repair':
+        return verifyTree(context, { repair: true });
+      case 'expire':
+        return expireTree(context, { afterDays: 1 });
+      case 'bury':
+        if (storeClass === 'guarded') return undefined;
+        return buryOldTombstones({
+          store: plain,
+          prefix: LAYOUT.tenantPrefix,
+          olderThanMs: BURIAL_AGE_MS,
+          random,
+          time: { clock: monotonic, wallClock, pause },
+        });
+    }
+  };
+  return async (chore) => {
+    await run(chore);
+  };
+}
+
+/** The store, its files older than they are. */
+function aged(store: ObjectStore): ObjectStore {
+  const older = <T extends { readonly lastModified: number }>(object: T): T => ({
+    ...object,
+    lastModified: object.lastModified - AGED_MS,
+  });
+  return {
+    ...store,
+    async get(key, options) {
+      const found: StoredObject | 'not_modified' | undefined = await store.get(key, options);
+      return typeof found === 'object' && key.startsWith(LAYOUT.data) ? older(found) : found;
+    },
+    async *list(options) {
+      for await (const page of store.list(options)) {
+        const objects = page.objects.map((object) =>
+          object.key.startsWith(LAYOUT.data) ? older(object) : object,
+        );
+        yield { ...page, objects };
+      }
+    },
+  };
+}

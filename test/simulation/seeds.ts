@@ -1,0 +1,22 @@
+import { amount } from '../support/thorough.ts';
+import type { Theme } from './workload.ts';
+
+/**
+ * How many seeds of each theme CI runs, on each class of store. Every seeded bug has to turn one of them red in its
+ * theme.
+ */
+export const CI_SEEDS: Readonly<Record<Theme['name'], number>> = {
+  'one file': 300,
+  files: 100,
+  clashes: 100,
+  directories: 200,
+  'moving directories': 100,
+  'contested directories': 100,
+  'busy readers': 60,
+  'changing keys': 100,
+};
+
+/** Those of this run. */
+export function seedsOf(theme: Theme['name']): number {
+  return amount({ usual: Math.ceil(CI_SEEDS[theme] / 5), thorough: CI_SEEDS[theme] });
+}
