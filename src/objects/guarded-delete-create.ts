@@ -29,7 +29,7 @@ export async function createPastTombstones(request: CreateRequest): Promise<Writ
   const deadline = request.clock() + PATIENCE_MS;
   for (let round = 0; ; round++) {
     const created = await store.put(key, body, { mode: 'create', signal, sendBy });
-    if ('etag' in created || created.conflict !== 'exists') return created;
+    if ('etag' in created) return created;
 
     // Our own lost attempt may be what was deleted meanwhile: creating it again would undo that delete.
     if (created.retried) return settleLost(request);

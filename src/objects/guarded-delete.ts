@@ -71,8 +71,7 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
   ): Promise<readonly DeleteFailure[]> {
     const guarded = targets.flatMap(({ key, ifMatch }) => (ifMatch === undefined ? [] : [{ key, ifMatch }]));
     const plain = targets.filter((target) => target.ifMatch === undefined);
-    const failures =
-      guarded.length === 0 || plain.length > 0 ? [...(await store.delete(plain, request))] : [];
+    const failures = plain.length > 0 ? [...(await store.delete(plain, request))] : [];
     for (let start = 0; start < guarded.length; start += BATCH_TARGETS) {
       const batch = guarded.slice(start, start + BATCH_TARGETS);
       failures.push(...(await deleteGuarded(batch, { ...request, alone: targets.length === 1 })));

@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { guardDeletes } from '../../src/objects/guarded-delete.ts';
-import type {
-  ETag,
-  ListedObject,
-  ObjectKey,
-  ObjectStore,
-  WriteResult,
-} from '../../src/objects/object-store.ts';
+import type { ListedObject, ObjectKey } from '../../src/objects/object-store.ts';
 import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
 import { createTombstone } from '../../src/sealing/tombstone.ts';
 import { describeObjectStore } from '../contracts/object-store.ts';
+import { bytesOf, create, created, KEY, openSite } from '../support/guarded-site.ts';
 import {
   type Around,
   countCalls,
@@ -18,21 +13,8 @@ import {
   interceptStore,
   loseAnswer,
   noAnswer,
-  recordInto,
-  type StoreCall,
   sendTwice,
 } from '../support/intercepted-store.ts';
-import { createVirtualTime, type VirtualTime } from '../support/virtual-time.ts';
-
-const KEY = 'data/file' as ObjectKey;
-
-interface Site {
-  readonly time: VirtualTime;
-  /** What lies in the store. */
-  readonly base: ObjectStore;
-  readonly calls: StoreCall[];
-  readonly store: ObjectStore;
-}
 
 describeObjectStore('A guarded wrapper of an unguarded store', () =>
   guardDeletes(ignoreDeleteConditions(openSqliteObjectStore({ path: ':memory:' }))),
@@ -352,23 +334,6 @@ describe('guardDeletes', () => {
   });
 });
 
-function openSite(around: Around = (_, proceed) => proceed()): Site {
-  const time = createVirtualTime();
-  const base = openSqliteObjectStore({ path: ':memory:', clock: time.clock, pause: time.pause });
-  const calls: StoreCall[] = [];
-  const record = recordInto(calls);
-  const wire = interceptStore(ignoreDeleteConditions(base), (call, proceed) =>
-    record(call, () => around(call, proceed)),
-  );
-  const { clock, pause, fraction, randomBytes: random } = time;
-  return {
-    time,
-    base,
-    calls,
-    store: guardDeletes(wire, { clock, wallClock: clock, pause, fraction, random }),
-  };
-}
-
 /** Stands around the first PUT only. */
 function onceForPut(around: <T>(proceed: () => Promise<T>) => Promise<T>): Around {
   let isDone = false;
@@ -377,17 +342,4 @@ function onceForPut(around: <T>(proceed: () => Promise<T>) => Promise<T>): Aroun
     isDone = true;
     return around(proceed);
   };
-}
-
-async function create(store: ObjectStore, text: string, key: ObjectKey = KEY): Promise<ETag> {
-  return created(await store.put(key, bytesOf(text), { mode: 'create' }));
-}
-
-function created(result: WriteResult): ETag {
-  if (!('etag' in result)) throw new Error(`the write met a conflict: ${result.conflict}`);
-  return result.etag;
-}
-
-function bytesOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
 }
