@@ -1,5 +1,6 @@
 import { MemoryError } from '../errors.ts';
-import type { DeleteFailure, ETag, ObjectStore } from '../objects/object-store.ts';
+import type { DeleteFailure, ETag, ObjectStore, SendBound } from '../objects/object-store.ts';
+import { isTooLate } from '../objects/send-bound.ts';
 import { toBase64url } from '../sealing/base64.ts';
 import type { OpenVault } from './context.ts';
 import type { DirectoryRename } from './copy-files.ts';
@@ -12,6 +13,8 @@ export const LEASE_MS = 10_000;
  * clocks ran faster. The rest of the lease is for requests on their way.
  */
 const RENEW_MS = 3_000;
+/** Nothing is put on the wire so long after the register was written: it could arrive when the lease is another's. */
+const SEND_MS = 5_000;
 const TARGETS_PER_DELETE = 1_000;
 const OWNER_BYTES = 16;
 
@@ -62,9 +65,11 @@ export async function takeLease(vault: OpenVault, request: LeaseRequest): Promis
     return writing;
   };
   const isDue = (): boolean => elapsedSince(vault, writtenAt) >= RENEW_MS;
-  const hold = async (): Promise<void> => {
+  const hold = async (): Promise<SendBound> => {
     await writing;
     while (isDue()) await inTurn(async () => (isDue() ? write(entry) : undefined));
+    const since = writtenAt;
+    return { isPast: () => elapsedSince(vault, since) >= SEND_MS };
   };
 
   const store = holding(vault.store, hold);
@@ -80,8 +85,11 @@ export async function takeLease(vault: OpenVault, request: LeaseRequest): Promis
   };
 }
 
-/** The store behind `hold`: nothing is sent before it resolves. Deletes go in batches, each behind a `hold` of its own. */
-function holding(store: ObjectStore, hold: () => Promise<void>): ObjectStore {
+/**
+ * The store behind `hold`: nothing is sent before it resolves, and no PUT past the bound it answers with; what came too
+ * late for that is held anew. Deletes go in batches, each behind a `hold` of its own.
+ */
+function holding(store: ObjectStore, hold: () => Promise<SendBound>): ObjectStore {
   return {
     async get(key, options) {
       await hold();
@@ -92,8 +100,15 @@ function holding(store: ObjectStore, hold: () => Promise<void>): ObjectStore {
       return store.head(key, options);
     },
     async put(key, body, options) {
-      await hold();
-      return store.put(key, body, options);
+      for (;;) {
+        const held = await hold();
+        const sendBy: SendBound = { isPast: () => held.isPast() || options.sendBy?.isPast() === true };
+        try {
+          return await store.put(key, body, { ...options, sendBy });
+        } catch (error) {
+          if (!isTooLate(error) || options.sendBy?.isPast() === true) throw error;
+        }
+      }
     },
     async delete(targets, options) {
       const failures: DeleteFailure[] = [];

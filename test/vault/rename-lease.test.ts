@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ObjectKey } from '../../src/objects/object-store.ts';
+import { isTooLate } from '../../src/objects/send-bound.ts';
 import type { OpenVault } from '../../src/vault/context.ts';
 import { readRegister } from '../../src/vault/register.ts';
 import { LEASE_MS, type RenameLease, takeLease } from '../../src/vault/rename-lease.ts';
@@ -66,6 +67,45 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     }
     expect(client.calls.filter((call) => 'key' in call && call.key === KEY)).toEqual([]);
     expect(await readRegister(vault)).toMatchObject({ entry: { phase: 'moving' } });
+  });
+
+  it('sends nothing that waited for half of it, but renews it and sends that anew', async () => {
+    const { client, vault, lease } = await take();
+    const waits = [4_999, 5_000, 4_999];
+    client.intercept(async (call, proceed) => {
+      if (call.verb !== 'put' || call.key !== KEY) return proceed();
+      await vault.pause(waits.shift() ?? 0);
+      return proceed();
+    });
+    const put = () => lease.vault.store.put(KEY, new Uint8Array(300), { mode: 'overwrite' });
+    await put();
+    expect(countCalls(client.calls)).toEqual({ put: 1 });
+    await vault.pause(3_000);
+    client.calls.length = 0;
+    await put();
+    // The register, what came too late, the register once more, and what is sent.
+    expect(countCalls(client.calls)).toEqual({ put: 4 });
+    expect(waits).toEqual([]);
+  });
+
+  it('lets nothing through that waited until somebody else had taken it over', async () => {
+    const { client, vault, lease } = await take();
+    client.intercept(async (call, proceed) => {
+      if (call.verb !== 'put' || call.key !== KEY) return proceed();
+      await seize(vault);
+      return proceed();
+    });
+    const put = lease.vault.store.put(KEY, new Uint8Array(300), { mode: 'create' });
+    await expect(put).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(await vault.store.head(KEY)).toBeUndefined();
+  });
+
+  it('keeps to the bound of what it is given, and leaves what is past that to its caller', async () => {
+    const { client, lease } = await take();
+    const sendBy = { isPast: () => true };
+    const put = lease.vault.store.put(KEY, new Uint8Array(300), { mode: 'create', sendBy });
+    await expect(put).rejects.toSatisfy(isTooLate);
+    expect(countCalls(client.calls)).toEqual({ put: 1 });
   });
 
   it('is looked at again between the batches of a delete', async () => {
