@@ -63,7 +63,7 @@ export async function deleteSources(
   return { keptBoth: keptBoth || remaining.length > 0, left };
 }
 
-/** A request for a single file that is refused is the refusal of that file. */
+/** What goes wrong with a request for a single file goes wrong with that file. */
 async function sendDeletes(
   vault: OpenVault,
   files: readonly CopiedFile[],
@@ -73,7 +73,7 @@ async function sendDeletes(
   try {
     return await deleteObjects(vault, targets, { signal: vault.signal });
   } catch (error) {
-    if (only === undefined || targets.length > 1 || !isRefusal(error)) throw error;
+    if (only === undefined || targets.length > 1) throw error;
     return [{ key: only.key, error }];
   }
 }

@@ -5,6 +5,7 @@ import type { OpenVault } from '../../src/vault/context.ts';
 import { type CopiedFile, copyFiles, type DirectoryRename } from '../../src/vault/copy-files.ts';
 import { deleteSources } from '../../src/vault/delete-sources.ts';
 import { atFirst, noAnswer, sendTwice } from '../support/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../support/noted-options.ts';
 import { at, describeOnBothKinds, type TestClient } from '../support/test-vault.ts';
 
 const RENAME: DirectoryRename = {
@@ -33,13 +34,25 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
 
   it('takes the copy back of a file that a user deleted, also of one deleted before a takeover', async () => {
     for (const takenOver of [false, true]) {
-      const { other, vault, copied } = await start();
+      const { client, other, vault, copied } = await start();
       await other.remove('/memories/from/b');
+      client.calls.length = 0;
       const done = await deleteSources(vault, RENAME, { copied, takenOver });
       expect(done).toEqual({ keptBoth: false, left: [] });
+      // What is gone is not looked for again: what lies there by now is another file, and follows as one.
+      expect(client.calls.filter(({ verb }) => verb === 'get')).toEqual([]);
       // After a takeover the delete may have been that of the process before, and the copy is all there is.
       expect(await other.paths()).toEqual(moved(takenOver ? NAMES : ['a', 'c']));
     }
+  });
+
+  it('sends its deletes with the signal of the caller', async () => {
+    const { vault, copied } = await start();
+    const noted: NotedOptions[] = [];
+    const { signal } = new AbortController();
+    const watched = { ...vault, signal, store: noteOptions(vault.store, noted) };
+    await deleteSources(watched, RENAME, { copied, takenOver: false });
+    expect(noted.map((each) => [each.verb, each.signal === signal])).toEqual([['delete', true]]);
   });
 
   it('takes the copy back of a file that was changed and then deleted since the takeover', async () => {

@@ -114,6 +114,22 @@ describeOnBothKinds('taking the rename of a directory over', (newSite) => {
     });
   });
 
+  it.each(['copying', 'moving', 'aborting'] as const)(
+    'goes on in the phase %s, and says so',
+    async (phase) => {
+      const { site, client, next } = await leave(phase);
+      await site.time.pause(10_001);
+      const watching = await client.open();
+      const phases: (string | undefined)[] = [];
+      next.intercept(async (call, proceed) => {
+        if (call.verb === 'list') phases.push((await readRegister(watching)).entry?.phase);
+        return proceed();
+      });
+      await createRenameRegister().recover(await next.open());
+      expect(phases[0]).toBe(phase);
+    },
+  );
+
   it('ends with the caller who waits for it, and tells nobody that the store is unavailable', async () => {
     const { site, next } = await leave('moving');
     await site.time.pause(10_001);

@@ -72,12 +72,18 @@ describe('waiting for a turn at the register', () => {
     const controller = new AbortController();
     const { vault } = await start(controller.signal);
     await occupy();
-    const waiting = createRenameRegister().begin(vault, MOVE);
+    const signals: (AbortSignal | undefined)[] = [];
+    const pause: OpenVault['pause'] = (ms, signal) => {
+      signals.push(signal);
+      return vault.pause(ms, signal);
+    };
+    const waiting = createRenameRegister().begin({ ...vault, pause }, MOVE);
     const begun = vault.clock();
     const told = expect(waiting).rejects.toMatchObject({ code: 'aborted' });
     await vault.pause(1_000);
     controller.abort();
     await told;
+    expect(new Set(signals)).toEqual(new Set([controller.signal]));
     expect(vault.clock() - begun).toBeLessThan(2_000);
   });
 
@@ -143,6 +149,22 @@ describe('waiting for a turn at the register', () => {
     await vault.pause(10_001);
     expect(await renames.recover(vault)).toBe(true);
     expect(await readRegister(vault)).toMatchObject({ entry: undefined });
+  });
+
+  it('takes the register as the takeover left it', async () => {
+    const { client, vault } = await start();
+    await occupy();
+    await vault.pause(10_001);
+    const lease = await createRenameRegister().begin(vault, {
+      from: at('/memories/to'),
+      to: at('/memories/e'),
+    });
+    const puts = client.calls.flatMap((call) =>
+      call.verb === 'put' && call.key.includes('/journal/') ? [call.mode] : [],
+    );
+    // Taken over, entered, left; then taken anew, without one that is refused.
+    expect(puts).toHaveLength(4);
+    await lease.end();
   });
 
   it('may be over by the time somebody else has taken a rename over', async () => {
