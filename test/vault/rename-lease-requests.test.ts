@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/objects/object-store.ts';
+import { isTooLate } from '../../src/objects/send-bound.ts';
 import type { OpenVault } from '../../src/vault/context.ts';
 import { readRegister } from '../../src/vault/register.ts';
 import { type RenameLease, takeLease } from '../../src/vault/rename-lease.ts';
@@ -46,10 +47,18 @@ describe('the requests under a lease', () => {
     expect(noted).toEqual([
       { verb: 'get', signal, sendBy: undefined },
       { verb: 'head', signal, sendBy: undefined },
-      { verb: 'put', signal, sendBy },
+      { verb: 'put', signal, sendBy: expect.anything() },
       { verb: 'delete', signal, sendBy },
       { verb: 'list', signal, sendBy: undefined },
     ]);
+  });
+
+  it('are not sent past the bound of the caller, whatever is left of the lease', async () => {
+    const { client, lease } = await start();
+    const sendBy = { isPast: () => true };
+    const put = lease.vault.store.put(KEY, new Uint8Array(200), { mode: 'create', sendBy });
+    await expect(put).rejects.toSatisfy(isTooLate);
+    expect(countCalls(client.calls)).toEqual({ put: 1 });
   });
 
   it('end with the caller, but for those that finish or take back, and for the register', async () => {
