@@ -28,8 +28,8 @@ const FILE = `/memories/${NAMES[0]}/${NAMES[1]}`;
 const TENANT = 'acme';
 
 /**
- * What a reader and a writer of the bucket must not be able to do (docs/format.md, "Promise"). `step` 1 changes every
- * byte; whether one is noticed does not depend on the store, so that the other stores take wider steps.
+ * What a reader and a writer of the bucket must not be able to do (docs/security.md, "Attacker by attacker"). `step` 1
+ * changes every byte; whether one is noticed does not depend on the store, so that the other stores take wider steps.
  */
 export function describeSealedStore(
   title: string,
