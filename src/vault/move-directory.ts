@@ -115,8 +115,7 @@ async function giveUp(
     const left = [...known.left];
     if (!copies.isComplete) {
       const { files } = await listDirectory(finishing, rename.to);
-      const unnamed = files.filter(({ path }) => !left.some((file) => file.path === path));
-      left.push(...(await takeBack(finishing, await findCopies(finishing, rename, unnamed))).left);
+      left.push(...(await takeBack(finishing, await findCopies(finishing, rename, files))).left);
     }
     await lease.end();
     if (left.length > 0) return leftBehind(left);
