@@ -105,7 +105,7 @@ async function probeDelete(options: ProbeOptions): Promise<Finding> {
     : '';
   return {
     ok: true,
-    what: `deletes: an unguarded store, each delete takes one more request to be safe, and one that is cut off midway holds its path back for a minute${hint}`,
+    what: `deletes: an unguarded store, each delete takes one more request to be safe, and one that is cut off midway holds its path back for three minutes${hint}`,
   };
 }
 
