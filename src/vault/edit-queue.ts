@@ -67,7 +67,7 @@ interface PathQueue {
   readonly waiting: WaitingEdit[];
   /** Those of the round under way that have been judged. */
   batch: readonly WaitingEdit[];
-  /** How many waited when the round under way began, until they are taken: those behind them were called later. */
+  /** How many waited when the round under way began: those behind them were called later. */
   early: number;
   /** Ends the requests of the round under way. */
   giveUp: AbortController;
@@ -144,7 +144,6 @@ async function editTogether(
 /** Moves what waits into the round; edits whose callers gave up are not begun. */
 function takeWaiting(queue: PathQueue): readonly WaitingEdit[] {
   const taken = queue.waiting.splice(0);
-  queue.early = 0;
   for (const edit of taken) if (edit.signal?.aborted) edit.fail(gaveUp());
   queue.batch = [...queue.batch, ...taken.filter((edit) => !edit.signal?.aborted)];
   return queue.batch;
