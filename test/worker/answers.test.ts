@@ -15,3 +15,18 @@ it('answers that a reply points to are read with the tenant’s keys, and only t
   await using others = await openAnswers({ store, rootKey, tenant: 'other' });
   expect(await others.read('turn-1')).toBeUndefined();
 });
+
+it('answers are read until whoever reads them gives up, or closes them by either way', async () => {
+  await using store = openSqliteObjectStore({ path: ':memory:' });
+  const rootKey = randomBytes(32).toString('base64');
+  await using site = await startTestWorker(store, undefined, { memory: { store, rootKey } });
+  await site.deliver([{ tenant: 'acme', turn: 'turn-1', prompt: 'Hello' }]);
+  for (const end of ['close', Symbol.asyncDispose] as const) {
+    const answers = await openAnswers({ store, rootKey, tenant: 'acme' });
+    const given = answers.read('turn-1', { signal: AbortSignal.abort() });
+    await expect(given).rejects.toMatchObject({ code: 'aborted' });
+    expect(await answers.read('turn-1')).toMatchObject({ outcome: 'answered' });
+    await answers[end]();
+    await expect(answers.read('turn-1')).rejects.toMatchObject({ code: 'aborted' });
+  }
+});

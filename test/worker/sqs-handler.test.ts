@@ -55,6 +55,22 @@ describe('the SQS handler', () => {
     ]);
   });
 
+  it('asks for no time below zero, and has asked before it answers', async () => {
+    let asked: unknown;
+    const send = async (command: ChangeMessageVisibilityCommand) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      asked = command.input.VisibilityTimeout;
+    };
+    const handler = createSqsHandler({
+      sqs: { send } as unknown as Pick<SQSClient, 'send'>,
+      queueUrl: QUEUE,
+      deliver: async () => ({ state: 'later', code: 'unavailable', afterSeconds: -5 }),
+      log: createJsonLog({ write: () => {} }),
+    });
+    await handler({ Records: [record('a')] }, TIME);
+    expect(asked).toBe(0);
+  });
+
   it('keeps the order within a FIFO group, and runs the groups side by side', async () => {
     const { handler, delivered } = handlerOf({ a1: LATER });
     const Records = [record('a1', 'a'), record('b1', 'b'), record('a2', 'a'), record('b2', 'b')];

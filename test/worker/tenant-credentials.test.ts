@@ -54,7 +54,7 @@ describe('tenant credentials', () => {
     expect(await ids()).toEqual(['acme-1', 'other-2']);
     now += HOUR - 300_001;
     expect(await ids()).toEqual(['acme-1', 'other-2']);
-    now += 2;
+    now += 1;
     expect(await ids()).toEqual(['acme-3', 'other-4']);
     expect(requests).toHaveLength(4);
   });
@@ -75,6 +75,7 @@ describe('tenant credentials', () => {
 
   it.each([
     ['AccessDenied', 'access_denied'],
+    ['AccessDeniedException', 'access_denied'],
     ['ThrottlingException', 'unavailable'],
   ])('turn the answer %s into %s, and tell nothing that it says', async (name, code) => {
     const $metadata = { httpStatusCode: 403, requestId: 'request-1', attempts: 1 };
@@ -89,9 +90,20 @@ describe('tenant credentials', () => {
     for (const secret of ['arn:', '111122223333', 'acme']) expect(printed).not.toContain(secret);
   });
 
-  it('refuse an answer that lacks a part', async () => {
-    const send = async () => ({ Credentials: { AccessKeyId: 'a', SecretAccessKey: 'b' } });
-    const provider = createTenantCredentials({ sts: { send } as never, roleArn: ROLE })(ACME);
-    await expect(provider()).rejects.toMatchObject({ code: 'unavailable' });
+  it('have a session whose name is the tenant, cut to 64 characters', async () => {
+    const { sts, requests } = tokenService(Date.now);
+    await createTenantCredentials({ sts, roleArn: ROLE })(parseTenantId('t'.repeat(60)))();
+    expect(requests[0]?.RoleSessionName).toBe(`sealed-memory-${'t'.repeat(50)}`);
+    expect(requests[0]?.Tags).toEqual([{ Key: 'tenant', Value: 't'.repeat(60) }]);
   });
+
+  it.each(['AccessKeyId', 'SecretAccessKey', 'SessionToken', 'Expiration'])(
+    'refuse an answer that lacks %s',
+    async (part) => {
+      const whole = { AccessKeyId: 'a', SecretAccessKey: 'b', SessionToken: 'c', Expiration: new Date(2e12) };
+      const send = async () => ({ Credentials: { ...whole, [part]: undefined } });
+      const provider = createTenantCredentials({ sts: { send } as never, roleArn: ROLE })(ACME);
+      await expect(provider()).rejects.toMatchObject({ code: 'unavailable' });
+    },
+  );
 });
