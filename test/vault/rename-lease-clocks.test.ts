@@ -90,6 +90,28 @@ describe('the clocks of a lease', () => {
     site = await createSite();
   });
 
+  it('bound a PUT from the last write of the register on, not from when it was asked for', async () => {
+    for (const [waitMs, sent] of [
+      [2_099, 1],
+      [2_100, 3],
+    ] as const) {
+      const { client, vault } = await start();
+      const lease = await take(vault);
+      await vault.pause(2_900);
+      let waits = 1;
+      client.intercept(async (call, proceed) => {
+        if (call.verb === 'put' && call.key === KEY && waits-- > 0) await vault.pause(waitMs);
+        return proceed();
+      });
+      client.calls.length = 0;
+      await lease.vault.store.put(KEY, new Uint8Array(200), { mode: 'create' });
+      // What came too late, the register, and what is sent.
+      expect(countCalls(client.calls)).toEqual({ put: sent });
+      await site.base[Symbol.asyncDispose]();
+    }
+    site = await createSite();
+  });
+
   it('are looked at again when a renewal took so long that the next one is due', async () => {
     const { client, vault } = await start();
     const lease = await take(vault);
