@@ -1,5 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey } from '../../src/sealing/object-keys.ts';
@@ -14,6 +14,14 @@ const LEASE_MS = 90_000;
 const memory = {
   execute: () => Promise.reject(new Error('no command is expected')),
 };
+
+async function receiptsOf(site: TestSite): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for await (const { objects } of site.base.list({ prefix: 'tenants/acme/receipts/' })) {
+    keys.push(...objects.map(({ key }) => key));
+  }
+  return keys;
+}
 
 describe('deliverTurn', () => {
   let claude: ScriptedClaude;
@@ -93,6 +101,8 @@ describe('deliverTurn', () => {
     const late = AbortSignal.abort(new DOMException('late', 'TimeoutError'));
     expect(await first.deliver(late)).toEqual({ state: 'later', code: 'deadline', afterSeconds: 5 });
     expect(asked).toBe(0);
+    // Not even its receipt is written.
+    expect(await receiptsOf(site)).toEqual([]);
     expect(await (await worker(site)).deliver()).toMatchObject({ state: 'answered', isFresh: true });
   });
 
@@ -107,6 +117,29 @@ describe('deliverTurn', () => {
     expect(await first.deliver(ending.signal)).toMatchObject({ state: 'answered', isFresh: true });
     expect(await (await worker(site)).deliver()).toMatchObject({ state: 'answered', isFresh: false });
     expect(asked).toBe(1);
+  });
+
+  it('lets an answer count that an earlier delivery stored while Claude was at work', async () => {
+    const site = await createSite();
+    const [first, next] = [await worker(site), await worker(site)];
+    const claim = await first.receipts.claim('turn-1', { leaseMs: LEASE_MS });
+    if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
+    await site.time.pause(LEASE_MS + 1_000);
+    beforeAnswer = async () => {
+      await claim.lease.finish(bytes('{"outcome":"answered","text":"earlier","messages":[]}'));
+    };
+    expect(await next.deliver()).toMatchObject({ answer: { text: 'earlier' }, isFresh: true });
+  });
+
+  it('gives a turn back within five seconds', async () => {
+    const site = await createSite();
+    const first = await worker(site);
+    const ending = new AbortController();
+    beforeAnswer = async () => ending.abort();
+    const within = vi.spyOn(AbortSignal, 'timeout');
+    await first.deliver(ending.signal);
+    expect(within.mock.calls).toContainEqual([5_000]);
+    within.mockRestore();
   });
 
   it('warns, and lets the lease run out, when a turn cannot be given back', async () => {
@@ -182,6 +215,8 @@ describe('codeOf', () => {
     const cause = new MemoryError('access_denied', 'x');
     expect(codeOf(new MemoryError('unavailable', 'y', { cause }))).toBe('access_denied');
     expect(codeOf(new MemoryError('unavailable', 'y', { cause: new Error('z') }))).toBe('unavailable');
+    const ours = new MemoryError('not_found', 'z');
+    expect(codeOf(new MemoryError('unavailable', 'y', { cause: ours }))).toBe('unavailable');
     expect(codeOf('z')).toBe('unexpected');
   });
 });
