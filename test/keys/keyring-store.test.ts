@@ -17,7 +17,7 @@ import type { LogicalName } from '../../src/sealing/logical-name.ts';
 import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
 import { open, seal } from '../../src/sealing/sealed-object.ts';
 import { loadSodium } from '../../src/sealing/sodium.ts';
-import { format1, fromHex, input } from '../support/format-vectors.ts';
+import { added, format1, fromHex, input } from '../support/format-vectors.ts';
 import { vectorBytes } from '../support/vector-parts.ts';
 
 const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
@@ -583,6 +583,26 @@ describe('KeyringStore and what it has seen', () => {
       };
       expect(await read(first)).toBe(first === 'tombstone' ? 'key_unavailable' : 'ok');
       expect(await read(then)).toBe(outcome);
+    },
+  );
+
+  it.each(added.readings)(
+    'answers $answers to $keyrings where the least epoch is $leastEpoch',
+    async ({ leastEpoch, keyrings: ids, answers }) => {
+      const clocks = handClocks();
+      const store = keyrings({ ...clocks, minimumEpoch: leastEpoch });
+      const given: string[] = [];
+      for (const id of ids) {
+        await write(vectorBytes(id));
+        clocks.advance(300_000);
+        given.push(
+          await store.load().then(
+            () => 'ok',
+            (error: unknown) => (error instanceof MemoryError ? error.code : String(error)),
+          ),
+        );
+      }
+      expect(given).toEqual(answers);
     },
   );
 

@@ -6,6 +6,7 @@ import { type KmsRootKeyOptions, kmsRootKey } from '../../src/keys/kms-root-key.
 import type { KeyringContext, RootKey } from '../../src/keys/root-key.ts';
 import { describeRootKey } from '../contracts/root-key.ts';
 import { type FakeKms, type KmsError, startFakeKms } from '../support/fake-kms.ts';
+import { added } from '../support/format-vectors.ts';
 
 const CONTEXT: KeyringContext = {
   app: 'sealed-memory',
@@ -128,6 +129,16 @@ describe('kmsRootKey', () => {
     `arn:aws-cn:kms:cn-north-1:111122223333:key/${ID}`,
   ])('takes %s', (keyArn) => {
     expect(kmsRootKey({ keyArn }).id).toBe(`aws-kms:${keyArn}`);
+  });
+});
+
+describe('an ARN of the test vectors', () => {
+  it.each(added.rootIds.accept)('makes a root id: $arn', ({ arn, rootId }) => {
+    expect(kmsRootKey({ keyArn: arn }).id).toBe(rootId);
+  });
+
+  it.each(added.rootIds.refuse)('is refused: %j', (keyArn) => {
+    expect(() => kmsRootKey({ keyArn })).toThrow(expect.objectContaining({ code: 'misconfigured' }));
   });
 });
 

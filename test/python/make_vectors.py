@@ -27,7 +27,7 @@ ABOUT = (
     "previous, writer and origin name what is sealed; a re-bind keeps mtime, previous, writer, content id and chunks, has the bound and "
     "nonce given, and the origin given or else the one it had. shortWrap: no bound, previous and writer, so the wrap has 80 bytes; "
     "afterWrap follows the wrap; tooMany counts bytes above 1,024 of the whole key; sequences are two keyrings read one after the "
-    "other in one process. Made by test/python/make_vectors.py with PyNaCl and hashlib from docs/format.md, without the library; "
+    "other in one process; tombstone, there and in keyrings, is the older word for the shred marker. Made by test/python/make_vectors.py with PyNaCl and hashlib from docs/format.md, without the library; "
     "inputs, keys, rootWrap, names but the longest, keyrings up to full, refused keyrings up to k66 but k46, sequences, and foreign "
     "texts up to n32 were made by one implementation and verified by another before, and stand as they were.")
 

@@ -54,6 +54,12 @@ def parse_root(text):
 
 def root_id(R): return b"env:" + b64u(H(16, R, D("root-id"))).encode()
 
+def kms_root_id(arn):
+    """What stands in a keyring for a key of KMS."""
+    key = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32}"
+    demand(re.fullmatch(f"arn:aws[a-z-]*:kms:[a-z0-9-]{{1,63}}:[0-9]{{12}}:key/({key})", arn), "misconfigured")
+    return "aws-kms:" + arn
+
 def root_binding(keyring_id, tenant):
     pairs = [("app", "sealed-memory"), ("keyring", b64u(keyring_id)), ("kind", "keyring"), ("tenant", tenant), ("version", "1")]
     return D("root") + u32(5) + b"".join(lp(text.encode()) for pair in pairs for text in pair)
@@ -93,6 +99,24 @@ def open_keyring(b, roots, tenant):
     demand(all(later[0] > earlier[0] for earlier, later in zip([(0,)] + keys, keys)))
     demand(all(created < 2**53 for _, created, _ in keys) and len({key_id(TK) for _, _, TK in keys}) == n)
     return {"epoch": epoch, "id": b[16:32], "mode": mode, "flags": flags, "NK": secret[4:36], "keys": keys}
+
+def read_in_turn(objects, roots, tenant, least=1):
+    """What one process answers that meets these objects in the keyring's place, one after the other."""
+    newest, shredded, answers = None, False, []
+    for b in objects:
+        try:
+            ring = open_keyring(b, roots, tenant)
+            demand(not shredded and ring["epoch"] >= least)
+            if newest:
+                before, bytes_before = newest
+                demand(ring["id"] == before["id"] and ring["epoch"] >= before["epoch"])
+                demand(ring["epoch"] > before["epoch"] or b == bytes_before)
+            newest = ring, b
+            answers.append("ok")
+        except Refused as refused:
+            shredded = shredded or b == KEYRING_MAGIC + bytes(4)
+            answers.append(str(refused))
+    return answers
 
 # Names
 def valid_segment(s):
@@ -193,6 +217,9 @@ def content_length(size):
     length = body - 16 * -(-body // (CHUNK + 16))
     return length if body >= 16 and length >= 0 and sealed_size(length) == size else None
 
+def next_bound(clock, replaced=None):
+    return min(2**63 - 1, clock << 16 if replaced is None else max(clock << 16, replaced + 1))
+
 def seal_wrap(ring, tenant, name, start, w):
     TK, nonce = ring["keys"][-1][2], os.urandom(24)
     head = start + key_id(TK)
@@ -236,22 +263,33 @@ def rebind(ring, tenant, b, old, new, bound, origin=None):
     return seal_wrap(ring, tenant, new, b[:60], w) + b[HEADER:]
 
 # A tenant's store, as a mapping of object keys to bytes
+def judge(ring, rest, size):
+    """The verdict on an entry of a listing behind the tenant's prefix, and the logical name where it has one."""
+    kind, _, behind = rest.partition("/")
+    if re.match(r"probe(-|\Z)", rest):
+        return "scratch", None
+    if size == 40:
+        return "tombstone", None
+    whole = content_length(size) is not None
+    segments = decode_file(ring, behind) if kind == "data" else None
+    if segments is not None:
+        return "file" if whole else "damaged", "/memories/" + "/".join(segments)
+    if kind in CLASSES and re.fullmatch("[A-Za-z0-9_-]{1,64}", behind):
+        return "record" if whole else "damaged", "/" + rest
+    return "foreign", None
+
 def read_store(objects, R, tenant, prefix=""):
     top = top_of(prefix)
     ring, below = open_keyring(objects[f"{top}keyrings/{tenant}"], [R], tenant), f"{top}tenants/{tenant}/"
     files, records, foreign = {}, {}, []
     for key, b in objects.items():
-        kind, _, rest = key.removeprefix(below).partition("/")
-        if not key.startswith(below) or (len(b) == 40 and b[:8] == TOMBSTONE_MAGIC):
+        if not key.startswith(below):
             continue
-        segments = decode_file(ring, rest) if kind == "data" else None
-        if segments is not None:
-            name = "/memories/" + "/".join(segments)
-            files[name] = open_object(ring, tenant, name, b)
-        elif kind in CLASSES and re.fullmatch("[A-Za-z0-9_-]{1,64}", rest):
-            records[f"/{kind}/{rest}"] = open_object(ring, tenant, f"/{kind}/{rest}", b)
-        elif not re.match(r"probe(-|\Z)", key.removeprefix(below)):
+        verdict, name = judge(ring, key.removeprefix(below), len(b))
+        if verdict == "foreign":
             foreign.append(key)
+        elif name is not None:
+            (files if name.startswith("/memories/") else records)[name] = open_object(ring, tenant, name, b)
     return {"keyring": ring, "files": files, "records": records, "foreign": foreign}
 
 def write_store(files, R, tenant, mode, created, prefix="", flags=0):

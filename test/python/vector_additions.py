@@ -2,6 +2,7 @@
 import sealed_memory as f1
 from sealed_memory import D, H, b64u, kdf, u32
 from vector_cases import BOUND, FILE, RENAME, keyring_fields, object_fields
+from vector_entries import bounds, listings, readings, root_ids
 from vector_forge import NAMES, NK, expand, old_added, payload_of, secret_of
 
 CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "conversations", "sessions")
@@ -55,7 +56,11 @@ ADDED_ABOUT = (
     "expects misconfigured, and so does every text in rootTexts.refuse; a path in invalidPaths expects invalid_path. writers are the "
     "16 bytes that stand in a wrap for an actor's text. recordKeys tell what follows the tenant's prefix. fileKeys, invalidPaths and "
     "foreignKeys tell what follows data/ for segments in name mode 0 (plain) or 1; plainForeign are such texts that are foreign in "
-    "plain mode. illFormed are texts in UTF-16, big-endian, that are neither segment nor prefix. steps are what comes between, for who looks for a mistake. tampered: each byte of each base, changed by each mask, must be refused.")
+    "plain mode. illFormed are texts in UTF-16, big-endian, that are neither segment nor prefix. steps are what comes between, for who looks for a mistake. tampered: each byte of each base, changed by each mask, must be refused. listings "
+    "are entries of a listing under the prefix p/q of the tenant acme, with the logical name of what is a file or a record, damaged "
+    "or not. bounds tell the bound of a version made at that clock, in ms, above the greatest bound replaced, where there is one. An "
+    "ARN in rootIds.refuse expects misconfigured. readings are keyrings that one process reads one after the other, and its answers, "
+    "where the operator configured a least epoch or not; tombstone is the shred marker.")
 
 def segments_of(segments): return [expand(s) for s in segments]
 
@@ -101,4 +106,8 @@ def make_added():
         "foreignKeys": [{"id": f"f{i:02}", "what": w, "mode": m, "text": t} for i, (m, w, t) in enumerate(FOREIGN_KEYS, 1)],
         "plainForeign": PLAIN_FOREIGN,
         "tampered": {"bases": ["with-all", "rebound-all"], "masks": ["01", "80", "ff"]},
+        "listings": listings(),
+        "bounds": bounds(),
+        "rootIds": root_ids(),
+        "readings": readings(),
     }

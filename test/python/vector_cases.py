@@ -184,6 +184,8 @@ REFUSED_KEYRINGS = [
     case("k70", "the history flag taken away through the stream", xor(163), base="history-on"),
     case("k71", "no root configured, above 16,384 bytes", ("append-zeros", 16083), roots=[]),
     case("k72", "no root configured, 16,384 bytes", ("append-zeros", 16082), roots=[], expect="key_unavailable"),
+    case("k73", "no root configured, root wrap of 8,193 bytes", roots=[], forge={"wrapped": "9*16386"}),
+    case("k74", "no root configured, root wrap of 8,192 bytes", roots=[], forge={"wrapped": "9*16384"}, expect="key_unavailable"),
 ]
 KEYRINGS = [{"id": "history-on", "epoch": 3, "flags": 1, "KK": "KK2", "rootNonce": "N66", "nonce": "N77",
              "comment": "the tenant keeps history"}]

@@ -58,6 +58,9 @@ def verify(v, added):
             make_key = lambda: f1.file_key(NAMES[c["mode"]], c["tenant"], described_path(c["path"]), c["prefix"])
             code = c.get("expect", "invalid_path" if "tooMany" in c else "ok")
             must(code_of(make_key) == code and ("key" not in c or make_key() == c["key"]), c)
+    for c in v["sequences"]:
+        answers = f1.read_in_turn([bytes_of[c["first"]], bytes_of[c["then"]]], [value("root")], "acme")
+        must(answers[1] == c["expect"], c)
     for length, size in v["sizes"]["lengthToSize"]:
         must(f1.sealed_size(length) == size and f1.content_length(size) == length, size)
     must(all(f1.content_length(size) is None for size in v["sizes"]["foreign"]), "sizes")
@@ -83,6 +86,8 @@ def verify(v, added):
             must(code_of(lambda: f1.check_place(text, "acme")) == code, repr(text))
         for text in added["tenantIds"][verdict]:
             must(code_of(lambda: f1.check_place("", text)) == code, repr(text))
+    for arn in added["rootIds"]["refuse"]:
+        must(code_of(lambda: f1.kms_root_id(arn)) == "misconfigured", repr(arn))
     must(code_of(lambda: f1.parse_root(v["keys"]["rootText"])) == "ok", "root text")
     for text in added["rootTexts"]["refuse"]:
         must(code_of(lambda: f1.parse_root(text)) == "misconfigured", repr(text))

@@ -64,7 +64,7 @@ def forge_keyring(f):
     pairs = {"app": "sealed-memory", "keyring": b64u(value(f.get("wrapKeyringId", f["keyringId"]))), "kind": "keyring",
              "tenant": f.get("wrapTenant", f["tenant"]), "version": "1"}
     canon = u32(5) + b"".join(lp(k.encode()) + lp(v.encode()) for k, v in pairs.items())
-    wrapped = bytes.fromhex(f["wrapped"]) if "wrapped" in f else root_nonce + seal_box(
+    wrapped = bytes.fromhex(expand(f["wrapped"])) if "wrapped" in f else root_nonce + seal_box(
         kdf(root, 1, b"smem-rk1"), root_nonce, D("root") + canon, value(f.get("wrappedKK", f["KK"])))
     head = bytes.fromhex("89534d4b0d0a1a0a" + f.get("version", "01010000")) + u32(f["epoch"]) + keyring_id
     head += lp(root_id.encode()) + lp(wrapped)

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_BOUND, nextBound } from '../../src/sealing/bound.ts';
+import { added } from '../support/format-vectors.ts';
 
 describe('nextBound', () => {
+  it.each(added.bounds)('at $clock ms above $replaced is $bound', ({ clock, replaced, bound }) => {
+    expect(nextBound(clock, replaced === undefined ? undefined : BigInt(replaced))).toBe(BigInt(bound));
+  });
+
   it('is the clock above 16 bits', () => {
     expect(nextBound(1_700_000_000_000)).toBe(1_700_000_000_000n << 16n);
     expect(nextBound(1.9)).toBe(1n << 16n);

@@ -86,7 +86,7 @@ export function forgeKeyring(fields: KeyringFields & KeyringForgery): Uint8Array
             ),
           }),
         )
-      : fromHex(fields.wrapped);
+      : fromHex(expand(fields.wrapped));
   const head = concat(
     fromHex('89534d4b0d0a1a0a'),
     fromHex(fields.version ?? '01010000'),

@@ -205,6 +205,28 @@ export interface AddedVectors {
     Pick<NamedFile, 'mode' | 'text'> & { readonly what: string })[];
   readonly plainForeign: readonly string[];
   readonly tampered: { readonly bases: readonly string[]; readonly masks: readonly string[] };
+  readonly listings: readonly {
+    readonly mode: number;
+    readonly key: string;
+    readonly size: number;
+    readonly verdict: string;
+    /** The logical name of what is a file or a record, damaged or not. */
+    readonly name?: string;
+  }[];
+  readonly bounds: readonly {
+    readonly clock: number;
+    readonly replaced?: string;
+    readonly bound: string;
+  }[];
+  readonly rootIds: {
+    readonly accept: readonly { readonly arn: string; readonly rootId: string }[];
+    readonly refuse: readonly string[];
+  };
+  readonly readings: readonly {
+    readonly leastEpoch: number;
+    readonly keyrings: readonly string[];
+    readonly answers: readonly string[];
+  }[];
 }
 
 export const format1: FormatVectors = read('format-1.json');

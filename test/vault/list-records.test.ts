@@ -1,8 +1,15 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { MEMORY_ROOT } from '../../src/memory/path.ts';
 import type { ObjectKey } from '../../src/objects/object-store.ts';
-import type { NameMode } from '../../src/sealing/names.ts';
+import { createNames, type NameMode } from '../../src/sealing/names.ts';
+import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
+import { contentLength } from '../../src/sealing/size.ts';
+import { loadSodium } from '../../src/sealing/sodium.ts';
 import { createTombstone } from '../../src/sealing/tombstone.ts';
+import type { OpenVault } from '../../src/vault/context.ts';
+import { listDirectory } from '../../src/vault/list-directory.ts';
 import { listRecords, type RecordListing } from '../../src/vault/list-records.ts';
+import { added, input } from '../support/format-vectors.ts';
 import { countCalls } from '../support/intercepted-store.ts';
 import { putRecord } from '../support/key-operator.ts';
 import {
@@ -22,6 +29,34 @@ async function put(site: TestSite, key: string, body: Uint8Array = new Uint8Arra
 }
 
 const namesOf = ({ records }: RecordListing): readonly string[] => records.map(({ name }) => name).sort();
+
+describe('the verdict of a listing', () => {
+  const layout = createLayout({ prefix: 'p/q', tenant: parseTenantId('acme') });
+  beforeAll(loadSodium);
+
+  /** A vault whose listings show just that entry, new as it is. */
+  function vaultOf({ mode, key, size }: (typeof added.listings)[number]): OpenVault {
+    const names = createNames({ mode: mode === 0 ? 'plain' : 'encrypted', nameKey: input('NK') });
+    const object = { key: key as ObjectKey, size, etag: 'e', lastModified: 0 };
+    const store = {
+      async *list({ prefix }: { readonly prefix: string }) {
+        yield { objects: key.startsWith(prefix) ? [object] : [], prefixes: [], servedAt: 0 };
+      },
+    };
+    const logger = { warn() {} };
+    return { layout, keyring: { names }, store, logger } as unknown as OpenVault;
+  }
+
+  it.each(added.listings)('on $key of $size bytes in mode $mode is $verdict', async (entry) => {
+    const { key, size, verdict, name } = entry;
+    const { records, foreign, orphans } = await listRecords(vaultOf(entry));
+    expect(records.map((record) => record.name)).toEqual(name === undefined ? [] : [name]);
+    expect(foreign + orphans).toBe(verdict === 'foreign' ? 1 : 0);
+    if (name !== undefined) expect(contentLength(size) === undefined).toBe(verdict === 'damaged');
+    const { files } = await listDirectory(vaultOf(entry), MEMORY_ROOT);
+    expect(files.map((file) => [file.key, file.path])).toEqual(verdict === 'file' ? [[key, name]] : []);
+  });
+});
 
 describeOnBothKinds('the listing of all records', (newSite) => {
   it.each<NameMode>(['plain', 'encrypted'])('names every object of every class, %s names', async (names) => {
