@@ -131,6 +131,29 @@ describe('deliverTurn', () => {
     expect(await next.deliver()).toMatchObject({ answer: { text: 'earlier' }, isFresh: true });
   });
 
+  it('asks Claude with what the message says of the model, its limit and the system prompt', async () => {
+    const site = await createSite();
+    const bodies: unknown[] = [];
+    const fetched: typeof fetch = (url, init) => {
+      bodies.push(JSON.parse(String(init?.body)));
+      return fetch(url, init);
+    };
+    const given = { model: 'claude-opus-5', maxTokens: 1_234, system: 'Be brief.' };
+    await deliverTurn({
+      message: { ...MESSAGE, ...given },
+      place: { memory, receipts: createReceipts(await (await site.client()).open()) },
+      turn: {
+        client: new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0, fetch: fetched }),
+        model: 'claude-sonnet-5-5',
+      },
+      signal: new AbortController().signal,
+      leaseMs: LEASE_MS,
+      log: createJsonLog({ write: () => {} }),
+    });
+    expect(bodies).toMatchObject([{ model: given.model, max_tokens: given.maxTokens }]);
+    expect(JSON.stringify(bodies)).toContain(given.system);
+  });
+
   it('gives a turn back within five seconds', async () => {
     const site = await createSite();
     const first = await worker(site);
