@@ -103,6 +103,21 @@ it('a file that is written after it was marked is marked anew, and deleted an ho
   expect(await expire(site)).toMatchObject({ deleted: 1, marked: 0 });
 });
 
+it.each([-DAY, 0, DAY])('a read during the run keeps its file though its reader is %s ms off', async (ms) => {
+  const site = await marked();
+  const client = await site.client({ clock: () => site.time.clock() + ms });
+  const reader = createVault({ ...(await client.open()), accessRecords: createAccessRecords() });
+  let looks = 0;
+  const report = await expire(site, {}, async (call, proceed) => {
+    // The second look at the register is the first request behind the listing.
+    const isLook = call.verb === 'get' && call.key.endsWith('/journal/register');
+    if (isLook && ++looks === 2) await reader.read(at('/memories/a.md'));
+    return proceed();
+  });
+  expect(report).toMatchObject({ deleted: 1, marked: 1 });
+  expect(await client.paths()).toEqual(['/memories/a.md']);
+});
+
 it('files go a hundred at a time, each hundred behind a look of its own', async () => {
   const site = await createSite();
   const client = await site.client();
