@@ -109,10 +109,12 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     ['sqlite:', /--from needs the path of a file/, ''],
     ['.', /--to lies in the folder that --from names/, ''],
   ])('refuses --from %s and makes nothing', async (from, sentence, told) => {
+    const before = readdirSync(home);
     const { code, stdout, stderr } = await restore(from);
     expect({ code, stdout }).toEqual({ code: 2, stdout: told });
     expect(stderr).toMatch(sentence);
-    expect(readdirSync(home).sort()).toEqual(['backup', 'store.sqlite', 'store.sqlite-journal']);
+    expect(before).toContain('store.sqlite');
+    expect(readdirSync(home)).toEqual(before);
   });
 
   it('refuses an SQLite file that holds nothing, and one of another program', async () => {
