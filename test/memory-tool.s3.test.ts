@@ -9,7 +9,7 @@ import { describeMemoryTool } from './contracts/memory-tool.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';
 import { amount } from './support/thorough.ts';
 
-const manyFiles = amount({ usual: 100, thorough: 300 });
+const manyFiles = amount({ usual: 120, thorough: 300 });
 
 describeOnS3('the memory tool', ['versitygw'], (server) => {
   let bucket: TestBucket;
