@@ -26,7 +26,7 @@ export default defineConfig({
         test: {
           name: 's3',
           include: ['test/**/*.s3.test.ts'],
-          globalSetup: ['test/support/servers/global-setup.ts'],
+          globalSetup: ['test/servers/global-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

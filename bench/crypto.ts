@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { parseMemoryPath } from '../src/memory/path.ts';
-import { osRandom } from '../src/os-random.ts';
-import { logicalName } from '../src/sealing/logical-name.ts';
-import { open, seal } from '../src/sealing/sealed-object.ts';
-import { deriveTenantKey, type SealingKeys } from '../src/sealing/sealing-keys.ts';
-import { loadSodium } from '../src/sealing/sodium.ts';
+import { logicalName } from '../src/format/logical-name.ts';
+import { open, seal } from '../src/format/sealed-object.ts';
+import { deriveTenantKey, type SealingKeys } from '../src/format/sealing-keys.ts';
+import { loadSodium } from '../src/format/sodium.ts';
+import { parseMemoryPath } from '../src/language/path.ts';
+import { osRandom } from '../src/store/os-random.ts';
 import { defaultSdk, unsignedSdk } from './encryption-sdk.ts';
 import { printRatios } from './ratios.ts';
 

@@ -1,5 +1,5 @@
-import { createMemoryPool, type MemoryPool } from '../src/memory-pool.ts';
-import { openSqliteObjectStore } from '../src/objects/sqlite-object-store.ts';
+import { createMemoryPool, type MemoryPool } from '../src/open/pool.ts';
+import { openSqliteObjectStore } from '../src/store/sqlite/sqlite-store.ts';
 
 // What a tenant takes that stays warm in a pool: a program of its own, run with --expose-gc, so that nothing else lives
 // in its heap.

@@ -48,7 +48,7 @@ export interface MemoryErrorOptions {
 
 /**
  * The one error class of the library. `message` is written for the operator and holds no content, key material,
- * bucket, ARN or object key; what the model reads is made from `code` and `details` by `memory/reply.ts` alone.
+ * bucket, ARN or object key; what the model reads is made from `code` and `details` by `language/reply.ts` alone.
  */
 export class MemoryError extends Error {
   override readonly name = 'MemoryError';
@@ -78,4 +78,14 @@ const FOR_THE_OPERATOR: ReadonlySet<MemoryErrorCode> = new Set([
 /** Whether the model reads only a neutral sentence about `error`, so that the operator must be told the cause. */
 export function isForTheOperator(error: MemoryError): boolean {
   return FOR_THE_OPERATOR.has(error.code);
+}
+
+/** @throws MemoryError `misconfigured`, naming `what`, unless the value is a whole number within the bounds. */
+export function checkWholeNumber(
+  what: string,
+  value: number,
+  { least, most }: { readonly least: number; readonly most: number },
+): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return;
+  throw new MemoryError('misconfigured', `${what} must be a whole number from ${least} to ${most}.`);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { launchMinio, randomCredentials } from '../infra/local/servers/binary.ts';
-import { openMemory } from '../src/open-memory.ts';
+import { openMemory } from '../src/open/open-memory.ts';
 import type { Memory } from '../src/tool/memory-tool.ts';
 import { compareWithFiles, type EditLoad, NO_DISCREPANCY, runEdits } from './support/edit-load.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';

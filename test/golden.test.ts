@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type LogicalName, OBJECT_CLASSES } from '../src/format/logical-name.ts';
+import { createNames } from '../src/format/names.ts';
+import { open } from '../src/format/sealed-object.ts';
+import type { SealingKeys } from '../src/format/sealing-keys.ts';
+import { loadSodium } from '../src/format/sodium.ts';
+import { isTombstone } from '../src/format/tombstone.ts';
 import { envRootKey } from '../src/keys/env-root-key.ts';
 import { openKeyring } from '../src/keys/keyring.ts';
 import { parseKeyringHead } from '../src/keys/keyring-head.ts';
-import { MEMORY_ROOT, parseMemoryPath } from '../src/memory/path.ts';
-import { openTenant } from '../src/open-memory.ts';
-import { type LogicalName, OBJECT_CLASSES } from '../src/sealing/logical-name.ts';
-import { createNames } from '../src/sealing/names.ts';
-import { open } from '../src/sealing/sealed-object.ts';
-import type { SealingKeys } from '../src/sealing/sealing-keys.ts';
-import { loadSodium } from '../src/sealing/sodium.ts';
-import { isTombstone } from '../src/sealing/tombstone.ts';
+import { MEMORY_ROOT, parseMemoryPath } from '../src/language/path.ts';
+import { openTenant } from '../src/open/open-memory.ts';
 import { toHex } from './support/format-vectors.ts';
 import { contentOfGolden, fillGolden, GOLDEN, type GoldenStore, goldenBytes } from './support/golden.ts';
 

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runDoctor } from '../src/cli/doctor.ts';
-import type { MemoryOptions } from '../src/memory-options.ts';
-import { createMemoryPool } from '../src/memory-pool.ts';
-import type { ObjectStore } from '../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../src/objects/sqlite-object-store.ts';
-import { openMemory } from '../src/open-memory.ts';
+import { openMemory } from '../src/open/open-memory.ts';
+import type { MemoryOptions } from '../src/open/options.ts';
+import { createMemoryPool } from '../src/open/pool.ts';
+import type { ObjectStore } from '../src/store/port.ts';
+import { openSqliteObjectStore } from '../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../src/tool/memory-tool.ts';
 import { type FakeKms, startFakeKms } from './support/fake-kms.ts';
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ObjectKey } from '../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../src/objects/sqlite-object-store.ts';
+import type { ObjectKey } from '../src/store/port.ts';
+import { openSqliteObjectStore } from '../src/store/sqlite/sqlite-store.ts';
 import { describeLeaks, type LeakSite } from './contracts/leaks.ts';
 
 async function start(): Promise<LeakSite> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openMemory } from '../src/open-memory.ts';
+import { openMemory } from '../src/open/open-memory.ts';
 import { execDriver } from './contracts/memory-tool/exec-driver.ts';
 import { freshTenant, libraryDriver, type StoreSettings } from './contracts/memory-tool/library-driver.ts';
 import { describeMemoryTool } from './contracts/memory-tool.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
-import { openMemory } from '../src/open-memory.ts';
+import { openMemory } from '../src/open/open-memory.ts';
 import { describeRaces } from './contracts/races.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';
 

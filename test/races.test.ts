@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { openMemory } from '../src/open-memory.ts';
+import { openMemory } from '../src/open/open-memory.ts';
 import { describeRaces } from './contracts/races.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-races-'));

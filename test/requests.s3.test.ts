@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { checkConditions } from '../src/objects/condition-check.ts';
-import { guardDeletes } from '../src/objects/guarded-delete.ts';
-import type { ObjectStore } from '../src/objects/object-store.ts';
-import { openS3ObjectStore } from '../src/objects/s3-object-store.ts';
-import { openMemory } from '../src/open-memory.ts';
-import { createLayout, parseTenantId } from '../src/sealing/object-keys.ts';
+import { createLayout, parseTenantId } from '../src/format/object-keys.ts';
+import { openMemory } from '../src/open/open-memory.ts';
+import { checkConditions } from '../src/store/conditions.ts';
+import { guardDeletes } from '../src/store/guarded-delete.ts';
+import type { ObjectStore } from '../src/store/port.ts';
+import { openS3ObjectStore } from '../src/store/s3/s3-store.ts';
 import { type Bill, describeRequestBill } from './contracts/request-bill.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { ObjectStore } from '../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../src/objects/sqlite-object-store.ts';
-import { openMemory } from '../src/open-memory.ts';
+import { openMemory } from '../src/open/open-memory.ts';
+import type { ObjectStore } from '../src/store/port.ts';
+import { openSqliteObjectStore } from '../src/store/sqlite/sqlite-store.ts';
 import { describeRequestBill } from './contracts/request-bill.ts';
 import { countCalls, interceptStore, recordInto, type StoreCall } from './support/intercepted-store.ts';
 

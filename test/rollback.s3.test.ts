@@ -1,8 +1,8 @@
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openMemory } from '../src/open-memory.ts';
-import { openBaseStore } from '../src/open-object-store.ts';
-import { createLayout, parseTenantId } from '../src/sealing/object-keys.ts';
+import { createLayout, parseTenantId } from '../src/format/object-keys.ts';
+import { openMemory } from '../src/open/open-memory.ts';
+import { openBaseStore } from '../src/open/open-object-store.ts';
 import type { Memory } from '../src/tool/memory-tool.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';
 

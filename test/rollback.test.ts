@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { createMemoryPool } from '../src/memory-pool.ts';
-import type { ObjectKey } from '../src/objects/object-store.ts';
-import { openMemory } from '../src/open-memory.ts';
-import { classKey, fileKey } from '../src/sealing/object-keys.ts';
-import { verifyTree } from '../src/vault/verify.ts';
+import { verifyTree } from '../src/admin/verify.ts';
+import { classKey, fileKey } from '../src/format/object-keys.ts';
+import { openMemory } from '../src/open/open-memory.ts';
+import { createMemoryPool } from '../src/open/pool.ts';
+import type { ObjectKey } from '../src/store/port.ts';
 import { atFirst, loseAnswer } from './support/intercepted-store.ts';
 import {
   at,

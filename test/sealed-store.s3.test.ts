@@ -5,9 +5,9 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll } from 'vitest';
-import { openMemory } from '../src/open-memory.ts';
-import { openBaseStore } from '../src/open-object-store.ts';
-import { createLayout, parseTenantId } from '../src/sealing/object-keys.ts';
+import { createLayout, parseTenantId } from '../src/format/object-keys.ts';
+import { openMemory } from '../src/open/open-memory.ts';
+import { openBaseStore } from '../src/open/open-object-store.ts';
 import { describeSealedStore, type RawStore, type SealedSite } from './contracts/sealed-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';
 

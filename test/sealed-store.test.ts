@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { ObjectKey } from '../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../src/objects/sqlite-object-store.ts';
-import { openMemory } from '../src/open-memory.ts';
+import { openMemory } from '../src/open/open-memory.ts';
+import type { ObjectKey } from '../src/store/port.ts';
+import { openSqliteObjectStore } from '../src/store/sqlite/sqlite-store.ts';
 import { describeSealedStore, type RawStore, type SealedSite } from './contracts/sealed-store.ts';
 
 const directories: string[] = [];

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openMemory } from '../src/open-memory.ts';
+import { openMemory } from '../src/open/open-memory.ts';
 import type { Memory } from '../src/tool/memory-tool.ts';
 
 const CLI = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));

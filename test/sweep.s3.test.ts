@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
-import type { ObjectStore } from '../src/objects/object-store.ts';
-import { openBaseStore } from '../src/open-object-store.ts';
-import { createLayout, parseTenantId } from '../src/sealing/object-keys.ts';
+import { createLayout, parseTenantId } from '../src/format/object-keys.ts';
+import { openBaseStore } from '../src/open/open-object-store.ts';
+import type { ObjectStore } from '../src/store/port.ts';
 import { describeStaleKey } from './contracts/stale-key.ts';
 import { describeSweep } from './contracts/sweep-load.ts';
 import { createTestBucket, describeOnS3 } from './support/s3.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openMemory } from '../src/open-memory.ts';
-import { openBaseStore } from '../src/open-object-store.ts';
-import { createLayout, parseTenantId } from '../src/sealing/object-keys.ts';
+import { createLayout, parseTenantId } from '../src/format/object-keys.ts';
+import { openMemory } from '../src/open/open-memory.ts';
+import { openBaseStore } from '../src/open/open-object-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli } from './support/cli.ts';
 import { interceptStore, noAnswer } from './support/intercepted-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from './support/s3.ts';

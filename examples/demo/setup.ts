@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { readConfig } from '../../src/config/config.ts';
-import type { Environment } from '../../src/config/setting.ts';
+import { readConfig } from '../../src/open/environment.ts';
+import type { Environment } from '../../src/open/setting.ts';
 
 /** The environment of both conversations, and what to tell the user about it. */
 export interface Setup {

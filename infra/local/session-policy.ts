@@ -1,4 +1,4 @@
-import type { TenantId } from '../../src/sealing/object-keys.ts';
+import type { TenantId } from '../../src/format/object-keys.ts';
 import { TENANT_TAG, tenantResources } from '../tenant-resources.ts';
 import { tenantStatements } from '../tenant-role.ts';
 

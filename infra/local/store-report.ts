@@ -1,10 +1,10 @@
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { parseClassKey } from '../../src/format/object-keys.ts';
 import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
-import { openTenant } from '../../src/open-memory.ts';
-import { parseClassKey } from '../../src/sealing/object-keys.ts';
-import type { OpenVault } from '../../src/vault/context.ts';
-import { listRecords } from '../../src/vault/list-records.ts';
-import { decodeFields, readRecord } from '../../src/vault/sealed-record.ts';
+import { openTenant } from '../../src/open/open-memory.ts';
+import { listRecords } from '../../src/tree/list-records.ts';
+import { decodeFields, readRecord } from '../../src/tree/sealed-record.ts';
+import type { OpenVault } from '../../src/tree/session.ts';
 import type { Cloud } from './cloud.ts';
 import { MOTO_CREDENTIALS, openMinio } from './resources.ts';
 import type { S3Server } from './servers/s3-server.ts';

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { AssumeRoleCommand, type Credentials, STSClient } from '@aws-sdk/client-sts';
-import { parseTenantId, type TenantId } from '../../src/sealing/object-keys.ts';
+import { parseTenantId, type TenantId } from '../../src/format/object-keys.ts';
 import type { S3Server } from './servers/s3-server.ts';
 import { type AccessKey, isSignedWith } from './signature.ts';
 

@@ -1,6 +1,6 @@
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import type { MemoryError, MemoryErrorCode } from '../errors.ts';
-import { COMMAND_NAMES, type CommandName } from '../memory/command.ts';
+import { COMMAND_NAMES, type CommandName } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
 
 /** One memory command of a turn, as a log may tell it: no path, no text. */

@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { openAdmin, type TenantAdmin } from '../open-admin.ts';
+import { openAdmin, type TenantAdmin } from '../open/open-admin.ts';
+import type { ObjectStore } from '../store/port.ts';
 import { createEventLines, type EventLines } from './event-lines.ts';
 import type { Invocation } from './invocation.ts';
 import { createOperatorLogger } from './operator-log.ts';

@@ -1,4 +1,4 @@
-import type { DeleteTarget, ETag, ObjectKey, ObjectStore, WriteResult } from '../objects/object-store.ts';
+import type { DeleteTarget, ETag, ObjectKey, ObjectStore, WriteResult } from '../store/port.ts';
 
 const RACERS = 16;
 

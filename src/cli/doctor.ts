@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
-
-import { type Config, readConfig } from '../config/config.ts';
-import type { StoreLocation } from '../config/store-location.ts';
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { createLayout, type Layout } from '../format/object-keys.ts';
+import { loadSodium } from '../format/sodium.ts';
 import { createKeyringStore } from '../keys/keyring-store.ts';
 import type { RootKey } from '../keys/root-key.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { openS3ObjectStore } from '../objects/s3-object-store.ts';
-import { openSqliteObjectStore } from '../objects/sqlite-object-store.ts';
-import { openRootKeys } from '../open-root-keys.ts';
-import { createLayout, type Layout } from '../sealing/object-keys.ts';
-import { loadSodium } from '../sealing/sodium.ts';
+import { type Config, readConfig } from '../open/environment.ts';
+import { openRootKeys } from '../open/open-root-keys.ts';
+import type { StoreLocation } from '../open/store-location.ts';
+import type { ObjectStore } from '../store/port.ts';
+import { openS3ObjectStore } from '../store/s3/s3-store.ts';
+import { openSqliteObjectStore } from '../store/sqlite/sqlite-store.ts';
 import { type Finding, probeConditions } from './condition-probe.ts';
 import { operatorLine } from './operator-log.ts';
 

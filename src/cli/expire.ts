@@ -1,4 +1,4 @@
-import type { TenantExpiry } from '../lifecycle/expire.ts';
+import type { TenantExpiry } from '../admin/expire.ts';
 import { runOnAdmin } from './admin-command.ts';
 import type { Invocation } from './invocation.ts';
 

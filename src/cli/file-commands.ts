@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 import { MemoryError } from '../errors.ts';
-import { type MemoryPath, parseMemoryPath } from '../memory/path.ts';
+import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What the commands for people work on: the tool itself, and the vault for bytes that no tool input can carry. */

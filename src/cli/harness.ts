@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import pLimit from 'p-limit';
 
 import { MemoryError } from '../errors.ts';
-import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath, segmentsOf } from '../memory/path.ts';
+import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
 import type { Answer } from './exec-jsonl.ts';
 
 const SIDE_BY_SIDE = 32;

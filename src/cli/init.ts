@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 
-import { createRootKeyFile } from '../config/root-key-file.ts';
+import { createRootKeyFile } from '../open/root-key-file.ts';
 
 export const DEFAULT_KEY_FILE = '.sealed-memory/root.key';
 

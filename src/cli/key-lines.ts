@@ -1,9 +1,9 @@
-import type { KeyStatus } from '../lifecycle/key-status.ts';
-import type { Rewrapping } from '../lifecycle/rewrap-root.ts';
-import type { Rotation } from '../lifecycle/rotate.ts';
-import type { ShredProgress, ShredReport } from '../lifecycle/shred.ts';
-import type { SweepProblem } from '../lifecycle/sweep-pass.ts';
-import type { SweepProgress, SweepReport } from '../lifecycle/sweep-report.ts';
+import type { KeyStatus } from '../admin/key-status.ts';
+import type { SweepProblem } from '../admin/migrate-pass.ts';
+import type { SweepProgress, SweepReport } from '../admin/migrate-report.ts';
+import type { Rewrapping } from '../admin/rewrap-root.ts';
+import type { Rotation } from '../admin/rotate.ts';
+import type { ShredProgress, ShredReport } from '../admin/shred.ts';
 import { counted } from './counted.ts';
 
 const SWEEP_AGAIN = 'run "sealed-memory keys sweep" again';

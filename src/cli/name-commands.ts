@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import { openAdmin } from '../open-admin.ts';
+import { openAdmin } from '../open/open-admin.ts';
 import type { Invocation } from './invocation.ts';
 import { createOperatorLogger } from './operator-log.ts';
 

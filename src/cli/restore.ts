@@ -1,13 +1,12 @@
 import { realpathSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
-
-import { parseStoreLocation } from '../config/store-location.ts';
+import type { RestoreFinding, RestoreReport } from '../admin/restore.ts';
 import { MemoryError } from '../errors.ts';
-import type { RestoreFinding, RestoreReport } from '../lifecycle/restore.ts';
-import { openFolderObjectStore } from '../objects/folder-object-store.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import { openSqliteObjectStore } from '../objects/sqlite-object-store.ts';
-import type { Progress } from '../vault/context.ts';
+import { parseStoreLocation } from '../open/store-location.ts';
+import { openFolderObjectStore } from '../store/folder.ts';
+import type { ObjectStore } from '../store/port.ts';
+import { openSqliteObjectStore } from '../store/sqlite/sqlite-store.ts';
+import type { Progress } from '../tree/session.ts';
 import { type AdminRun, runOnAdmin } from './admin-command.ts';
 import { counted } from './counted.ts';
 import type { Invocation } from './invocation.ts';

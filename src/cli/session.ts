@@ -1,4 +1,4 @@
-import { openTenant } from '../open-memory.ts';
+import { openTenant } from '../open/open-memory.ts';
 import { execJsonLines } from './exec-jsonl.ts';
 import type { FileCommand, FileCommandTarget } from './file-commands.ts';
 import { createHarness } from './harness.ts';

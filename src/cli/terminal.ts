@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import type { Progress } from '../vault/context.ts';
+import type { Progress } from '../tree/session.ts';
 
 /** 1: the command failed. 2: it was called or configured wrongly. 130: interrupted by the user. */
 export const EXIT_FAILED = 1;

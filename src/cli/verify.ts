@@ -1,6 +1,6 @@
-import { openTenant } from '../open-memory.ts';
-import type { KeyVersionCount } from '../vault/check-files.ts';
-import { type Finding, isLeft, type RenameFinding, type Verification } from '../vault/verify.ts';
+import type { KeyVersionCount } from '../admin/check-files.ts';
+import { type Finding, isLeft, type RenameFinding, type Verification } from '../admin/verify.ts';
+import { openTenant } from '../open/open-memory.ts';
 import { counted } from './counted.ts';
 import type { Invocation } from './invocation.ts';
 import { createOperatorLogger } from './operator-log.ts';

@@ -1,8 +1,7 @@
 import { MemoryError } from '../errors.ts';
-import { osRandom } from '../os-random.ts';
-import { fromBase64, toBase64url } from '../sealing/base64.ts';
-import { concat, copyOfKey, domain, lengthPrefixed, u32, utf8 } from '../sealing/encoding.ts';
-import type { RandomBytes } from '../sealing/random.ts';
+import { fromBase64, toBase64url } from '../format/base64.ts';
+import { concat, copyOfKey, domain, lengthPrefixed, u32, utf8 } from '../format/encoding.ts';
+import type { RandomBytes } from '../format/random.ts';
 import {
   deriveKey,
   hash,
@@ -12,7 +11,8 @@ import {
   openBox,
   sealBox,
   TAG_BYTES,
-} from '../sealing/sodium.ts';
+} from '../format/sodium.ts';
+import { osRandom } from '../store/os-random.ts';
 import type { KeyringContext, RootKey } from './root-key.ts';
 
 const ROOT = domain('root');

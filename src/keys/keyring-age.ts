@@ -1,4 +1,4 @@
-import type { SendBound } from '../objects/object-store.ts';
+import type { SendBound } from '../store/port.ts';
 
 /** A moment on two clocks. */
 export interface Instant {

@@ -1,8 +1,8 @@
 import { MemoryError } from '../errors.ts';
-import type { ETag, ObjectStore, RequestOptions, WriteResult } from '../objects/object-store.ts';
-import type { Layout } from '../sealing/object-keys.ts';
-import type { RandomBytes } from '../sealing/random.ts';
-import { loadSodium, wipe } from '../sealing/sodium.ts';
+import type { Layout } from '../format/object-keys.ts';
+import type { RandomBytes } from '../format/random.ts';
+import { loadSodium, wipe } from '../format/sodium.ts';
+import type { ETag, ObjectStore, RequestOptions, WriteResult } from '../store/port.ts';
 import { type Keyring, sealKeyring } from './keyring.ts';
 import { parseKeyringHead } from './keyring-head.ts';
 import { forget } from './keyring-life.ts';

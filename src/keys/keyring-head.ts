@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
-import { concat, copyOf, hasBytesAt, lengthPrefixed, readU32, u32, utf8 } from '../sealing/encoding.ts';
-import { NONCE_BYTES, TAG_BYTES } from '../sealing/sodium.ts';
+import { concat, copyOf, hasBytesAt, lengthPrefixed, readU32, u32, utf8 } from '../format/encoding.ts';
+import { NONCE_BYTES, TAG_BYTES } from '../format/sodium.ts';
 import { SMALLEST_SECRET_BYTES } from './keyring-secret.ts';
 
 export const MAX_KEYRING_BYTES = 16_384;

@@ -1,8 +1,8 @@
 import { MemoryError } from '../errors.ts';
-import { toBase64url } from '../sealing/base64.ts';
-import { createNames, type Names } from '../sealing/names.ts';
-import type { SealingKeys, TenantKey } from '../sealing/sealing-keys.ts';
-import { wipe } from '../sealing/sodium.ts';
+import { toBase64url } from '../format/base64.ts';
+import { createNames, type Names } from '../format/names.ts';
+import type { SealingKeys, TenantKey } from '../format/sealing-keys.ts';
+import { wipe } from '../format/sodium.ts';
 import type { Keyring } from './keyring.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { MemoryError } from '../errors.ts';
-import type { ObjectStore, RequestOptions, StoredObject } from '../objects/object-store.ts';
-import type { NameMode } from '../sealing/names.ts';
-import type { Layout } from '../sealing/object-keys.ts';
-import { loadSodium } from '../sealing/sodium.ts';
+import type { NameMode } from '../format/names.ts';
+import type { Layout } from '../format/object-keys.ts';
+import { loadSodium } from '../format/sodium.ts';
+import type { ObjectStore, RequestOptions, StoredObject } from '../store/port.ts';
 import { openKeyring } from './keyring.ts';
 import { isShredMarker, MAX_KEYRING_BYTES } from './keyring-head.ts';
 import { forget } from './keyring-life.ts';

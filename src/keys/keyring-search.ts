@@ -1,5 +1,5 @@
-import type { RequestOptions } from '../objects/object-store.ts';
-import { toBase64url } from '../sealing/base64.ts';
+import { toBase64url } from '../format/base64.ts';
+import type { RequestOptions } from '../store/port.ts';
 import type { Ages, Instant } from './keyring-age.ts';
 import type { LoadedKeyring } from './keyring-life.ts';
 

@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
-import type { RequestOptions } from '../objects/object-store.ts';
-import type { RandomBytes } from '../sealing/random.ts';
-import { loadSodium } from '../sealing/sodium.ts';
+import type { RandomBytes } from '../format/random.ts';
+import { loadSodium } from '../format/sodium.ts';
+import type { RequestOptions } from '../store/port.ts';
 import { createKeyring, sealKeyring } from './keyring.ts';
 import { createKeyringReader, type KeyringReaderOptions } from './keyring-reader.ts';
 import { type OpenedKeyring, sameBytes } from './rollback-guard.ts';

@@ -1,10 +1,9 @@
-import { MemoryError, type MemoryErrorCode } from '../errors.ts';
-import type { ObjectStore, RequestOptions, SendBound } from '../objects/object-store.ts';
-import { osRandom } from '../os-random.ts';
-import type { NameMode } from '../sealing/names.ts';
-import type { Layout } from '../sealing/object-keys.ts';
-import type { RandomBytes } from '../sealing/random.ts';
-import { checkWholeNumber } from '../whole-number.ts';
+import { checkWholeNumber, MemoryError, type MemoryErrorCode } from '../errors.ts';
+import type { NameMode } from '../format/names.ts';
+import type { Layout } from '../format/object-keys.ts';
+import type { RandomBytes } from '../format/random.ts';
+import { osRandom } from '../store/os-random.ts';
+import type { ObjectStore, RequestOptions, SendBound } from '../store/port.ts';
 import { createAges, type Instant, sealingLimits } from './keyring-age.ts';
 import { type SharedFlight, startFlight } from './keyring-flight.ts';
 import { bringToLife, forget, type KeyringLife, type LoadedKeyring } from './keyring-life.ts';

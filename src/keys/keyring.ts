@@ -1,10 +1,10 @@
 import { MemoryError } from '../errors.ts';
-import { toBase64url } from '../sealing/base64.ts';
-import { concat, domain, lengthPrefixed, utf8 } from '../sealing/encoding.ts';
-import type { NameMode } from '../sealing/names.ts';
-import type { RandomBytes } from '../sealing/random.ts';
-import { ID_BYTES } from '../sealing/sealing-keys.ts';
-import { KEY_BYTES, NONCE_BYTES, openBox, sealBox, wipe } from '../sealing/sodium.ts';
+import { toBase64url } from '../format/base64.ts';
+import { concat, domain, lengthPrefixed, utf8 } from '../format/encoding.ts';
+import type { NameMode } from '../format/names.ts';
+import type { RandomBytes } from '../format/random.ts';
+import { ID_BYTES } from '../format/sealing-keys.ts';
+import { KEY_BYTES, NONCE_BYTES, openBox, sealBox, wipe } from '../format/sodium.ts';
 import { encodeKeyringHead, keyringRefusal, parseKeyringHead } from './keyring-head.ts';
 import {
   decodeKeyringSecret,

@@ -1,6 +1,6 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
-import { networkFaultOf } from '../network-fault.ts';
-import { readSdkFailure, type SdkFailure, tellableCause } from '../sdk-failure.ts';
+import { networkFaultOf } from '../store/network-fault.ts';
+import { readSdkFailure, type SdkFailure, tellableCause } from '../store/sdk-failure.ts';
 
 type Failure = readonly [MemoryErrorCode, string];
 

@@ -1,7 +1,7 @@
 import type { DecryptCommand, GenerateDataKeyCommand, KMSClient, KMSClientConfig } from '@aws-sdk/client-kms';
 import type { NodeHttpHandler } from '@smithy/node-http-handler';
 
-import { throwIfAborted, untilAborted } from '../pause.ts';
+import { throwIfAborted, untilAborted } from '../time.ts';
 import { kmsFailure, kmsRefusal } from './kms-errors.ts';
 import { KMS_SCHEME, parseKeyArn, regionOf } from './kms-key-arn.ts';
 import type { KeyringContext, RootKey } from './root-key.ts';

@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
-import { hasBytesAt } from '../sealing/encoding.ts';
-import { equalBytes, hash } from '../sealing/sodium.ts';
+import { hasBytesAt } from '../format/encoding.ts';
+import { equalBytes, hash } from '../format/sodium.ts';
 import type { Keyring } from './keyring.ts';
 
 /** A keyring that was opened, with the bytes of its object. */

@@ -1,5 +1,5 @@
-import { ancestorsOf, isWithin, MEMORY_ROOT, type MemoryPath } from '../memory/path.ts';
-import { untilAborted } from '../pause.ts';
+import { ancestorsOf, isWithin, MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { untilAborted } from '../time.ts';
 
 /**
  * What a command touches: the path itself and everything below it. Edits of one path may run together, because the

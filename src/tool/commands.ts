@@ -1,16 +1,16 @@
 import type { BetaToolResultContentBlockParam } from '@anthropic-ai/sdk/resources/beta';
 import { MemoryError } from '../errors.ts';
-import type { MemoryCommand } from '../memory/command.ts';
-import { insertAfterLine, replaceOnce } from '../memory/edit.ts';
-import { imageMediaType } from '../memory/image.ts';
-import { viewDirectory } from '../memory/listing.ts';
-import { MEMORY_ROOT, type MemoryPath } from '../memory/path.ts';
-import { type Profile, successSentence } from '../memory/reply.ts';
-import { decodeText, encodeText } from '../memory/text.ts';
-import { editSnippet, viewFile } from '../memory/view.ts';
-import { toBase64 } from '../sealing/base64.ts';
-import type { VerbOptions } from '../vault/context.ts';
-import type { Vault } from '../vault/vault.ts';
+import { toBase64 } from '../format/base64.ts';
+import type { MemoryCommand } from '../language/command.ts';
+import { insertAfterLine, replaceOnce } from '../language/edit.ts';
+import { imageMediaType } from '../language/image.ts';
+import { viewDirectory } from '../language/listing.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { type Profile, successSentence } from '../language/reply.ts';
+import { decodeText, encodeText } from '../language/text.ts';
+import { editSnippet, viewFile } from '../language/view.ts';
+import type { VerbOptions } from '../tree/session.ts';
+import type { Vault } from '../tree/tree.ts';
 import type { Claim } from './command-order.ts';
 
 /** What the model reads: a sentence, or content blocks for an image. */

@@ -3,11 +3,11 @@ import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableT
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818, BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
 import { isForTheOperator, MemoryError } from '../errors.ts';
+import { COMMAND_NAMES, parseCommand } from '../language/command.ts';
+import { failureSentence, type Profile } from '../language/reply.ts';
 import type { Logger } from '../logger.ts';
-import { COMMAND_NAMES, parseCommand } from '../memory/command.ts';
-import { failureSentence, type Profile } from '../memory/reply.ts';
-import type { VerbOptions } from '../vault/context.ts';
-import type { Vault } from '../vault/vault.ts';
+import type { VerbOptions } from '../tree/session.ts';
+import type { Vault } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
 import { claimsOf, type MemoryContent, runCommand } from './commands.ts';
 

@@ -1,6 +1,6 @@
-import type { MemoryOptions } from '../memory-options.ts';
-import { openTenant } from '../open-memory.ts';
-import { createReceipts, type TurnRequest } from '../turns/receipts.ts';
+import { openTenant } from '../open/open-memory.ts';
+import type { MemoryOptions } from '../open/options.ts';
+import { createReceipts, type TurnRequest } from './receipts.ts';
 import { decodeAnswer, type TurnAnswer } from './turn-answer.ts';
 
 /** The stored answers of one tenant's turns, for whoever receives replies that only point to them. */

@@ -2,8 +2,8 @@ import { runTurn, type TurnRequest } from '../agent/run-turn.ts';
 import type { TurnOutcome } from '../agent/turn-outcome.ts';
 import { isForTheOperator, MemoryError } from '../errors.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import type { Receipts, TurnLease } from '../turns/receipts.ts';
 import type { JsonLog } from './json-log.ts';
+import type { Receipts, TurnLease } from './receipts.ts';
 import { answerOf, decodeAnswer, encodeAnswer, isFinal, type TurnAnswer } from './turn-answer.ts';
 import type { TurnMessage } from './turn-message.ts';
 

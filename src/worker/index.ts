@@ -1,9 +1,9 @@
-export { readSweeperConfig, readWorkerConfig } from '../config/worker-config.ts';
+export { readSweeperConfig, readWorkerConfig } from '../open/worker-config.ts';
 export { type Answers, openAnswers } from './answers.ts';
+export { createSweep, type Sweep, type SweepSummary } from './expire-tenants.ts';
 export { createJsonLog, type JsonLog } from './json-log.ts';
 export { createReplies, type Replies } from './replies.ts';
 export type { LambdaTime } from './sqs-handler.ts';
-export { createSweep, type Sweep, type SweepSummary } from './sweep-tenants.ts';
 export { createTenantCredentials, type TenantCredentialProvider } from './tenant-credentials.ts';
 export type { TurnAnswer } from './turn-answer.ts';
 export { createWorker, type Worker, type WorkerOptions } from './worker.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { MemoryError } from '../errors.ts';
-import { tellableCause } from '../sdk-failure.ts';
+import { tellableCause } from '../store/sdk-failure.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 import type { TurnMessage } from './turn-message.ts';
 

@@ -1,7 +1,7 @@
 import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
 import { MemoryError } from '../errors.ts';
-import { tellableCause } from '../sdk-failure.ts';
-import type { TenantId } from '../sealing/object-keys.ts';
+import type { TenantId } from '../format/object-keys.ts';
+import { tellableCause } from '../store/sdk-failure.ts';
 
 /** Temporary credentials that reach one tenant's objects and keys, and nobody else's. */
 export interface TenantCredentials {

@@ -2,7 +2,7 @@ import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { TurnOutcome } from '../agent/turn-outcome.ts';
 import type { TurnUsage } from '../agent/turn-usage.ts';
 import { MemoryError } from '../errors.ts';
-import { decodeFields, encodeFields } from '../vault/sealed-record.ts';
+import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 
 /** How a turn ended for good, as it is stored with its receipt. */
 export interface TurnAnswer {

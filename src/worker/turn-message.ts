@@ -1,6 +1,6 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { MemoryError } from '../errors.ts';
-import { parseTenantId, type TenantId } from '../sealing/object-keys.ts';
+import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 
 /** One message for one tenant, as a queue or a caller delivers it. */
 export interface TurnMessage {

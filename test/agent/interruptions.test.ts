@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { commands } from '../support/played-claude.ts';
 import { useTurnSite } from '../support/turn-site.ts';
 

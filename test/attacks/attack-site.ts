@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { NameMode } from '../../src/sealing/names.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
+import type { NameMode } from '../../src/format/names.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createTestBucket, type S3Server, type TestBucket } from '../support/s3.ts';
 import { succeed } from './outcome.ts';

@@ -1,9 +1,9 @@
 import { createHash, getHashes } from 'node:crypto';
 import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readHeader } from '../../src/sealing/header.ts';
-import type { NameMode } from '../../src/sealing/names.ts';
-import { contentLength } from '../../src/sealing/size.ts';
+import { readHeader } from '../../src/format/header.ts';
+import type { NameMode } from '../../src/format/names.ts';
+import { contentLength } from '../../src/format/size.ts';
 import { describeOnS3 } from '../support/s3.ts';
 import { findTraces } from '../support/traces.ts';
 import { type AttackSite, laneOf, openAttackSite } from './attack-site.ts';

@@ -12,7 +12,7 @@ import {
   PutObjectCommand,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
 import type { AttackKind, Attempt } from './attack-kind.ts';
 import type { AttackSite } from './attack-site.ts';
 import { executeAnew, type Outcome, request } from './outcome.ts';

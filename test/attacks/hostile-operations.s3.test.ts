@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { NameMode } from '../../src/sealing/names.ts';
+import type { NameMode } from '../../src/format/names.ts';
 import { describeOnS3 } from '../support/s3.ts';
 import { amount } from '../support/thorough.ts';
 import { type AttackKind, runKind } from './attack-kind.ts';

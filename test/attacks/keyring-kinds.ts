@@ -1,9 +1,9 @@
+import { concat, utf8 } from '../../src/format/encoding.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, type Keyring, openKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { createKeyringStore, type KeyringStore } from '../../src/keys/keyring-store.ts';
-import { osRandom } from '../../src/os-random.ts';
-import { concat, utf8 } from '../../src/sealing/encoding.ts';
+import { osRandom } from '../../src/store/os-random.ts';
 import type { AttackKind, Attempt } from './attack-kind.ts';
 import type { AttackSite } from './attack-site.ts';
 import { equal } from './object-kinds.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { NameMode } from '../../src/format/names.ts';
+import { fileKey } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, type Keyring, sealKeyring } from '../../src/keys/keyring.ts';
-import { parseMemoryPath } from '../../src/memory/path.ts';
-import { openMemory } from '../../src/open-memory.ts';
-import { osRandom } from '../../src/os-random.ts';
-import type { NameMode } from '../../src/sealing/names.ts';
-import { fileKey } from '../../src/sealing/object-keys.ts';
+import { parseMemoryPath } from '../../src/language/path.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
+import { osRandom } from '../../src/store/os-random.ts';
 import { describeOnS3 } from '../support/s3.ts';
 import { type AttackSite, type Lane, laneOf, openAttackSite } from './attack-site.ts';
 import { executeAnew, type Outcome, succeed, view } from './outcome.ts';

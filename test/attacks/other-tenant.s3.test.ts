@@ -6,8 +6,8 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openMemory } from '../../src/open-memory.ts';
-import type { NameMode } from '../../src/sealing/names.ts';
+import type { NameMode } from '../../src/format/names.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
 import { describeOnS3 } from '../support/s3.ts';
 import { type AttackSite, laneOf, openAttackSite } from './attack-site.ts';
 import { executeAnew, request } from './outcome.ts';

@@ -1,6 +1,6 @@
-import { osRandom } from '../../src/os-random.ts';
-import { concat } from '../../src/sealing/encoding.ts';
-import { createTombstone } from '../../src/sealing/tombstone.ts';
+import { concat } from '../../src/format/encoding.ts';
+import { createTombstone } from '../../src/format/tombstone.ts';
+import { osRandom } from '../../src/store/os-random.ts';
 import type { AttackKind } from './attack-kind.ts';
 import type { AttackSite } from './attack-site.ts';
 import { equal } from './object-kinds.ts';

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Finding, probeConditions } from '../../src/cli/condition-probe.ts';
 import { MemoryError } from '../../src/errors.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 
 /** What the probe finds on a store of SQLite that differs in `changes`, and what it leaves there. */
 async function probe(

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { expiryLines } from '../../src/cli/expire.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import { openAdmin } from '../../src/open-admin.ts';
-import { openMemory } from '../../src/open-memory.ts';
+import { openAdmin } from '../../src/open/open-admin.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli } from '../support/cli.ts';
 
 const DAY = 86_400_000;

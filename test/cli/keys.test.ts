@@ -7,8 +7,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Invocation } from '../../src/cli/invocation.ts';
 import { runRewrap, runRotate, runShred, runStatus, runSweep } from '../../src/cli/key-commands.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../support/cli.ts';
 
 const OTHER_KEY = Buffer.alloc(32, 8).toString('base64');

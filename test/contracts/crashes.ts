@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseMemoryPath } from '../../src/memory/path.ts';
-import type { MemoryOptions } from '../../src/memory-options.ts';
-import { openTenant, type TenantParts } from '../../src/open-memory.ts';
+import { parseMemoryPath } from '../../src/language/path.ts';
+import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
+import type { MemoryOptions } from '../../src/open/options.ts';
 import {
   type Boundary,
   boundariesOf,

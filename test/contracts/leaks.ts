@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { MemoryOptions } from '../../src/memory-options.ts';
-import { openMemory, openTenant } from '../../src/open-memory.ts';
+import { openMemory, openTenant } from '../../src/open/open-memory.ts';
+import type { MemoryOptions } from '../../src/open/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import type { TenantCredentials } from '../../src/worker/tenant-credentials.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { NameMode } from '../../src/sealing/names.ts';
+import type { NameMode } from '../../src/format/names.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import {
   type Boundary,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
-import { openAdmin } from '../../src/open-admin.ts';
-import type { NameMode } from '../../src/sealing/names.ts';
+import type { NameMode } from '../../src/format/names.ts';
+import { openAdmin } from '../../src/open/open-admin.ts';
 import { createChance } from '../simulation/chance.ts';
 import { type CrashChild, type Fate, startLifecycleChild } from '../support/crash-child.ts';
 import { SHARED } from '../support/deeds.ts';

@@ -8,8 +8,8 @@ import type {
   ObjectKey,
   ObjectStore,
   WriteResult,
-} from '../../src/objects/object-store.ts';
-import { isTooLate } from '../../src/objects/send-bound.ts';
+} from '../../src/store/port.ts';
+import { isTooLate } from '../../src/store/send-bound.ts';
 
 const MIB = 1024 * 1024;
 const BODY: Uint8Array = Uint8Array.of(1, 2, 3);

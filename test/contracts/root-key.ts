@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
 import type { KeyringContext, RootKey } from '../../src/keys/root-key.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
 
 const CONTEXT: KeyringContext = {
   app: 'sealed-memory',

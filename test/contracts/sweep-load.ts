@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { sweepKeys } from '../../src/lifecycle/sweep.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { openTenant } from '../../src/open-memory.ts';
-import type { NameMode } from '../../src/sealing/names.ts';
+import { sweepKeys } from '../../src/admin/migrate.ts';
+import type { NameMode } from '../../src/format/names.ts';
+import { openTenant } from '../../src/open/open-memory.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { compareWithFiles, NO_DISCREPANCY, runEdits } from '../support/edit-load.ts';
 import { countCalls, interceptStore, recordInto, type StoreCall } from '../support/intercepted-store.ts';
 import { editorOf, rotate } from '../support/key-operator.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { COMMAND_NAMES, parseCommand } from '../../src/memory/command.ts';
-import { parseMemoryPath } from '../../src/memory/path.ts';
-import { failureSentence, type Profile } from '../../src/memory/reply.ts';
+import { COMMAND_NAMES, parseCommand } from '../../src/language/command.ts';
+import { parseMemoryPath } from '../../src/language/path.ts';
+import { failureSentence, type Profile } from '../../src/language/reply.ts';
 import { fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutatedTexts } from '../support/mutation.ts';
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect } from 'vitest';
-import { readConfig } from '../../src/config/config.ts';
-import type { Environment } from '../../src/config/setting.ts';
-import { parseStoreLocation } from '../../src/config/store-location.ts';
+import { readConfig } from '../../src/open/environment.ts';
+import type { Environment } from '../../src/open/setting.ts';
+import { parseStoreLocation } from '../../src/open/store-location.ts';
 import { fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutatedTexts } from '../support/mutation.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { isValidSegment, parseMemoryPath, segmentsOf } from '../../src/memory/path.ts';
-import { fromBase64, fromBase64url, toBase64, toBase64url } from '../../src/sealing/base64.ts';
-import { createNames, type NameMode } from '../../src/sealing/names.ts';
-import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
+import { fromBase64, fromBase64url, toBase64, toBase64url } from '../../src/format/base64.ts';
+import { createNames, type NameMode } from '../../src/format/names.ts';
+import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
+import { isValidSegment, parseMemoryPath, segmentsOf } from '../../src/language/path.ts';
 import { input } from '../support/format-vectors.ts';
 import { fuzz, largestArray, verdictOf } from '../support/fuzz.ts';
 import { mutatedTexts } from '../support/mutation.ts';

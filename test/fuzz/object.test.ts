@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readHeader, sameHeader } from '../../src/sealing/header.ts';
-import type { LogicalName } from '../../src/sealing/logical-name.ts';
-import { open, rebind } from '../../src/sealing/sealed-object.ts';
-import { contentLength, sealedSize } from '../../src/sealing/size.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
-import { createTombstone, isTombstone } from '../../src/sealing/tombstone.ts';
+import { readHeader, sameHeader } from '../../src/format/header.ts';
+import type { LogicalName } from '../../src/format/logical-name.ts';
+import { open, rebind } from '../../src/format/sealed-object.ts';
+import { contentLength, sealedSize } from '../../src/format/size.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
+import { createTombstone, isTombstone } from '../../src/format/tombstone.ts';
 import { forgeObject } from '../support/forge.ts';
 import { contentOf, format1, scripted } from '../support/format-vectors.ts';
 import { fuzz, largestArray, type Verdict, verdictOf } from '../support/fuzz.ts';

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseMemoryPath } from '../../src/memory/path.ts';
-import { toBase64url } from '../../src/sealing/base64.ts';
-import { classLogicalName } from '../../src/sealing/logical-name.ts';
-import { classKey } from '../../src/sealing/object-keys.ts';
-import { seal } from '../../src/sealing/sealed-object.ts';
-import { type RenameEntry, readRegister } from '../../src/vault/register.ts';
+import { toBase64url } from '../../src/format/base64.ts';
+import { classLogicalName } from '../../src/format/logical-name.ts';
+import { classKey } from '../../src/format/object-keys.ts';
+import { seal } from '../../src/format/sealed-object.ts';
+import { parseMemoryPath } from '../../src/language/path.ts';
+import { type RenameEntry, readRegister } from '../../src/tree/rename/register.ts';
 import { asyncVerdictOf, fuzz, type Verdict } from '../support/fuzz.ts';
 import { beginningLike, mutations } from '../support/mutation.ts';
 import { createSite } from '../support/test-vault.ts';

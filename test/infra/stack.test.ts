@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config/config.ts';
-import { readSweeperConfig, readWorkerConfig } from '../../src/config/worker-config.ts';
+import { readConfig } from '../../src/open/environment.ts';
+import { readSweeperConfig, readWorkerConfig } from '../../src/open/worker-config.ts';
 import { onlyResource, type Template } from '../support/iam/template.ts';
 import { synthesize } from '../support/synthesized.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
+import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { deploy, encryptionContextOf, type Session, tenantSession } from '../support/iam/deployment.ts';
 import { synthesize } from '../support/synthesized.ts';
 

@@ -7,7 +7,7 @@ import {
 import { defaultProvider } from '../../infra/worker/function-credentials.ts';
 import { TurnClient } from '../../infra/worker/turn-client.ts';
 import { runTurn } from '../../src/agent/run-turn.ts';
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
 
 describe('TurnClient', () => {
   let claude: ScriptedClaude;

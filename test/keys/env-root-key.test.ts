@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { concat, domain } from '../../src/format/encoding.ts';
+import { loadSodium, sealBox } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import type { KeyringContext } from '../../src/keys/root-key.ts';
-import { concat, domain } from '../../src/sealing/encoding.ts';
-import { loadSodium, sealBox } from '../../src/sealing/sodium.ts';
 import { describeRootKey } from '../contracts/root-key.ts';
 import { canon } from '../support/forge.ts';
 import { added, format1, fromHex, input, scripted, toHex } from '../support/format-vectors.ts';

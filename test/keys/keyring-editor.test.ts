@@ -1,16 +1,16 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { type Keyring, rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { createKeyringStore } from '../../src/keys/keyring-store.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import { osRandom as random } from '../../src/os-random.ts';
-import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
+import { osRandom as random } from '../../src/store/os-random.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import {
   type Around,
   atFirst,

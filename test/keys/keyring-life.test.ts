@@ -1,4 +1,9 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { LogicalName } from '../../src/format/logical-name.ts';
+import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
+import { open, seal } from '../../src/format/sealed-object.ts';
+import type { TenantKey } from '../../src/format/sealing-keys.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, type Keyring, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
@@ -10,14 +15,9 @@ import {
   type KeyringStoreOptions,
   type LoadedKeyring,
 } from '../../src/keys/keyring-store.ts';
-import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import { osRandom as random } from '../../src/os-random.ts';
-import type { LogicalName } from '../../src/sealing/logical-name.ts';
-import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
-import { open, seal } from '../../src/sealing/sealed-object.ts';
-import type { TenantKey } from '../../src/sealing/sealing-keys.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
+import { osRandom as random } from '../../src/store/os-random.ts';
+import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { interceptStore, noAnswer } from '../support/intercepted-store.ts';
 
 const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });

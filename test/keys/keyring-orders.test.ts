@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
 import { createAges } from '../../src/keys/keyring-age.ts';
@@ -7,7 +8,6 @@ import { startFlight } from '../../src/keys/keyring-flight.ts';
 import { createKeySearch } from '../../src/keys/keyring-search.ts';
 import { createKeyringStore, type LoadedKeyring } from '../../src/keys/keyring-store.ts';
 import { createRollbackGuard, sameBytes } from '../../src/keys/rollback-guard.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
 import { type Around, interceptStore } from '../support/intercepted-store.ts';
 import { createSite, TEST_ROOT_KEY } from '../support/test-vault.ts';
 

@@ -1,5 +1,9 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import type { LogicalName } from '../../src/format/logical-name.ts';
+import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
+import { open, seal } from '../../src/format/sealed-object.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
@@ -10,13 +14,9 @@ import {
   type KeyringStoreOptions,
 } from '../../src/keys/keyring-store.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
-import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import { osRandom as random } from '../../src/os-random.ts';
-import type { LogicalName } from '../../src/sealing/logical-name.ts';
-import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
-import { open, seal } from '../../src/sealing/sealed-object.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
+import { osRandom as random } from '../../src/store/os-random.ts';
+import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { added, format1, fromHex, input } from '../support/format-vectors.ts';
 import { vectorBytes } from '../support/vector-parts.ts';
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import {
   createKeyring,
@@ -11,8 +12,7 @@ import {
 import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { createRollbackGuard } from '../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
-import { osRandom as random } from '../../src/os-random.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
+import { osRandom as random } from '../../src/store/os-random.ts';
 import { forgeKeyring } from '../support/forge.ts';
 import {
   applyOps,

@@ -4,8 +4,8 @@ import { inTests } from '../../infra/local/servers/install-options.ts';
 import { startMoto } from '../../infra/local/servers/moto.ts';
 import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describeRootKey } from '../contracts/root-key.ts';
 
 // moto lets keys decrypt that are disabled or pending deletion: those states are tested on the strict fake alone.

@@ -1,5 +1,8 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readKeyStatus } from '../../src/admin/key-status.ts';
 import { MemoryError } from '../../src/errors.ts';
+import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
@@ -11,12 +14,9 @@ import {
   type OpenedKeyring,
   type RollbackGuard,
 } from '../../src/keys/rollback-guard.ts';
-import { readKeyStatus } from '../../src/lifecycle/key-status.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import { osRandom as random } from '../../src/os-random.ts';
-import { createLayout, parseTenantId } from '../../src/sealing/object-keys.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
+import { osRandom as random } from '../../src/store/os-random.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { input } from '../support/format-vectors.ts';
 import { interceptStore } from '../support/intercepted-store.ts';
 import { vectorBytes } from '../support/vector-parts.ts';

@@ -1,4 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
+import { TOMBSTONE_BYTES } from '../../src/format/size.ts';
 import type {
   DeleteTarget,
   ETag,
@@ -8,8 +9,7 @@ import type {
   PutOptions,
   StoredObject,
   WriteResult,
-} from '../../src/objects/object-store.ts';
-import { TOMBSTONE_BYTES } from '../../src/sealing/size.ts';
+} from '../../src/store/port.ts';
 import type { Command } from '../simulation/history.ts';
 import type { BuggyLife, SeededBug } from './racing.ts';
 

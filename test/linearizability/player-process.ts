@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { MemoryError } from '../../src/errors.ts';
-import { createMemoryPool } from '../../src/memory-pool.ts';
-import { openAdmin } from '../../src/open-admin.ts';
+import { openAdmin } from '../../src/open/open-admin.ts';
+import { createMemoryPool } from '../../src/open/pool.ts';
 import type { Result } from '../simulation/history.ts';
 import type { PlayerAnswer, PlayerRequest } from './player-lines.ts';
 

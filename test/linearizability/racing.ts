@@ -1,9 +1,9 @@
 import type { MemoryError } from '../../src/errors.ts';
 import { silentLogger } from '../../src/logger.ts';
-import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
+import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';
-import { createVault } from '../../src/vault/vault.ts';
+import { createVault } from '../../src/tree/tree.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import type { Command, Result } from '../simulation/history.ts';
 import { type Around, interceptStore, noAnswer } from '../support/intercepted-store.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { insertAfterLine, replaceOnce } from '../../src/memory/edit.ts';
+import { insertAfterLine, replaceOnce } from '../../src/language/edit.ts';
 
 const text = fc
   .array(fc.constantFrom('a', 'b', '$&', '\\', 'é', '😀', '\ufeff', '\n', '\r\n', '\n', ' '), {

@@ -7,7 +7,7 @@ import {
   lineStartAt,
   linesFrom,
   startOfLine,
-} from '../../src/memory/lines.ts';
+} from '../../src/language/lines.ts';
 
 /** Lines shorter and longer than what is looked at character by character. */
 const text = fc

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isValidSegment, joinPath, MEMORY_ROOT, parseMemoryPath, segmentsOf } from '../../src/memory/path.ts';
+import {
+  isValidSegment,
+  joinPath,
+  MEMORY_ROOT,
+  parseMemoryPath,
+  segmentsOf,
+} from '../../src/language/path.ts';
 
 /** Pieces that path attacks are made of, and ordinary text between them. */
 const piece = fc.constantFrom(

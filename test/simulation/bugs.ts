@@ -1,7 +1,7 @@
 import { MemoryError } from '../../src/errors.ts';
-import type { DeleteTarget, ETag, ObjectStore, WriteResult } from '../../src/objects/object-store.ts';
-import { TOMBSTONE_BYTES } from '../../src/sealing/size.ts';
-import { createVersionHistory } from '../../src/vault/version-history.ts';
+import { TOMBSTONE_BYTES } from '../../src/format/size.ts';
+import type { DeleteTarget, ETag, ObjectStore, WriteResult } from '../../src/store/port.ts';
+import { createVersionHistory } from '../../src/tree/version-history.ts';
 import { underWay } from './history.ts';
 import { createLastSeenHistory } from './last-seen.ts';
 import type { Bug } from './process.ts';

@@ -1,5 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
-import type { ListedObject, ObjectKey } from '../../src/objects/object-store.ts';
+import type { ListedObject, ObjectKey } from '../../src/store/port.ts';
 import { type Command, underWay } from './history.ts';
 import type { Bug } from './process.ts';
 import { LAYOUT, pathOf } from './tenant.ts';

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { ObjectKey } from '../../src/objects/object-store.ts';
-import type { VersionIdentity } from '../../src/vault/version-history.ts';
+import type { ObjectKey } from '../../src/store/port.ts';
+import type { VersionIdentity } from '../../src/tree/version-history.ts';
 
 /** A command as the model sends it. */
 export type Command =

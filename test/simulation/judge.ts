@@ -1,5 +1,5 @@
-import type { ObjectKey } from '../../src/objects/object-store.ts';
-import { identityOf } from '../../src/vault/version-history.ts';
+import type { ObjectKey } from '../../src/store/port.ts';
+import { identityOf } from '../../src/tree/version-history.ts';
 import { ImpossibleAnswer, isBelow } from './answer.ts';
 import { type Claim, check } from './checker.ts';
 import { type Alarm, describeCommand, describeResult, type History, type Operation } from './history.ts';

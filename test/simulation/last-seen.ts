@@ -1,5 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
-import type { Instant, VersionHistory, VersionIdentity } from '../../src/vault/version-history.ts';
+import type { Instant, VersionHistory, VersionIdentity } from '../../src/tree/version-history.ts';
 
 /** The rule one would think of first, which is wrong: what was seen before and is not what was seen last is old. */
 export function createLastSeenHistory(): VersionHistory {

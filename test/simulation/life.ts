@@ -1,5 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
-import type { Pause } from '../../src/pause.ts';
+import type { Pause } from '../../src/time.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Trace } from './trace.ts';
 

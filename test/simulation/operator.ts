@@ -1,12 +1,12 @@
+import { expireTree } from '../../src/admin/expire.ts';
+import { sweepKeys } from '../../src/admin/migrate.ts';
+import { rotateKey } from '../../src/admin/rotate.ts';
+import { verifyTree } from '../../src/admin/verify.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { expireTree } from '../../src/lifecycle/expire.ts';
-import { rotateKey } from '../../src/lifecycle/rotate.ts';
-import { sweepKeys } from '../../src/lifecycle/sweep.ts';
-import { buryOldTombstones } from '../../src/objects/guarded-delete-burial.ts';
-import type { ObjectStore, StoredObject } from '../../src/objects/object-store.ts';
-import type { VaultContext } from '../../src/vault/context.ts';
-import { verifyTree } from '../../src/vault/verify.ts';
+import { buryOldTombstones } from '../../src/store/guarded-delete-burial.ts';
+import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
+import type { VaultContext } from '../../src/tree/session.ts';
 import type { StoreClass } from './sim-store.ts';
 import { LAYOUT, ROOT_KEY } from './tenant.ts';
 

@@ -8,7 +8,7 @@ import type {
   ObjectKey,
   PutMode,
   StoredObject,
-} from '../../src/objects/object-store.ts';
+} from '../../src/store/port.ts';
 
 /** An object server as S3 is one: every call here is the instant at which a request is executed. */
 export interface Server {

@@ -1,4 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
+import { TOMBSTONE_BYTES } from '../../src/format/size.ts';
 import type {
   DatedMeta,
   DeleteFailure,
@@ -12,8 +13,7 @@ import type {
   PutOptions,
   StoredObject,
   WriteResult,
-} from '../../src/objects/object-store.ts';
-import { TOMBSTONE_BYTES } from '../../src/sealing/size.ts';
+} from '../../src/store/port.ts';
 import type { Chance } from './chance.ts';
 import type { Connection, Execution } from './connection.ts';
 import { LATE_DELETE_MS, LATE_SEALED_MS } from './faults.ts';

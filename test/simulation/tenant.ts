@@ -1,6 +1,6 @@
-import type { ObjectKey } from '../../src/objects/object-store.ts';
-import { FILE_SUFFIX } from '../../src/sealing/names.ts';
-import { createLayout, type Layout, parseTenantId } from '../../src/sealing/object-keys.ts';
+import { FILE_SUFFIX } from '../../src/format/names.ts';
+import { createLayout, type Layout, parseTenantId } from '../../src/format/object-keys.ts';
+import type { ObjectKey } from '../../src/store/port.ts';
 
 /** Where the objects of the one simulated tenant lie. */
 export const LAYOUT: Layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });

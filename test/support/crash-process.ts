@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { readSettings } from '../../src/memory-options.ts';
-import { wireTenant } from '../../src/open-memory.ts';
+import { wireTenant } from '../../src/open/open-memory.ts';
+import { readSettings } from '../../src/open/options.ts';
 import { openFatedStore } from './fated-store.ts';
 
 // node crash-process.ts COMMAND [ACTION REQUEST SIDE]: executes one command of the memory tool, given as JSON, in a

@@ -1,6 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
-import { type MemoryOptions, readSettings } from '../../src/memory-options.ts';
-import { openStoreOf, wireTenant } from '../../src/open-memory.ts';
+import { openStoreOf, wireTenant } from '../../src/open/open-memory.ts';
+import { type MemoryOptions, readSettings } from '../../src/open/options.ts';
 import { interceptStore } from './intercepted-store.ts';
 import { at } from './test-vault.ts';
 

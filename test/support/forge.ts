@@ -1,5 +1,5 @@
-import { concat, domain, lengthPrefixed, NO_BYTES, u16, u32, utf8 } from '../../src/sealing/encoding.ts';
-import { deriveKey, hash, sealBox } from '../../src/sealing/sodium.ts';
+import { concat, domain, lengthPrefixed, NO_BYTES, u16, u32, utf8 } from '../../src/format/encoding.ts';
+import { deriveKey, hash, sealBox } from '../../src/format/sodium.ts';
 import {
   contentOf,
   expand,

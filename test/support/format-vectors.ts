@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { concat, NO_BYTES, utf8 } from '../../src/sealing/encoding.ts';
-import { hash } from '../../src/sealing/sodium.ts';
+import { concat, NO_BYTES, utf8 } from '../../src/format/encoding.ts';
+import { hash } from '../../src/format/sodium.ts';
 
 /** One change to the bytes of a base, as format-1.json describes it. */
 export type Op = readonly [string, ...(number | string)[]];

@@ -1,6 +1,6 @@
+import { HEADER_BYTES, readHeader } from '../../src/format/header.ts';
+import { isTombstone } from '../../src/format/tombstone.ts';
 import { isShredMarker, parseKeyringHead } from '../../src/keys/keyring-head.ts';
-import { HEADER_BYTES, readHeader } from '../../src/sealing/header.ts';
-import { isTombstone } from '../../src/sealing/tombstone.ts';
 import { toHex } from './format-vectors.ts';
 
 const COMMITMENT = [28, 60] as const;

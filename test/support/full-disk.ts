@@ -1,6 +1,6 @@
 import { openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
 
 /**
  * Runs on a small file system that holds nothing else: fills it by creating files, takes the last byte of it, and then

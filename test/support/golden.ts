@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import type { NameMode } from '../../src/sealing/names.ts';
+import type { NameMode } from '../../src/format/names.ts';
+import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 
 /** A file of a golden store. */
 export interface GoldenFile {

@@ -1,6 +1,6 @@
-import { type GuardedDeleteOptions, guardDeletes } from '../../src/objects/guarded-delete.ts';
-import type { ETag, ObjectKey, ObjectStore, WriteResult } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import { type GuardedDeleteOptions, guardDeletes } from '../../src/store/guarded-delete.ts';
+import type { ETag, ObjectKey, ObjectStore, WriteResult } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import {
   type Around,
   ignoreDeleteConditions,

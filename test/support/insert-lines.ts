@@ -1,4 +1,4 @@
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
 
 // node insert-lines.ts PATH FIRST LAST: inserts `line FIRST` to `line LAST` into the file, all at once, by a memory
 // from the environment, and writes what the model would read as a JSON array.

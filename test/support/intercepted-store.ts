@@ -1,11 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
-import type {
-  DeleteTarget,
-  ListPage,
-  ObjectKey,
-  ObjectStore,
-  PutMode,
-} from '../../src/objects/object-store.ts';
+import type { DeleteTarget, ListPage, ObjectKey, ObjectStore, PutMode } from '../../src/store/port.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** One request as the port sees it: a verb, or one page of a listing. */

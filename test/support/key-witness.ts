@@ -1,5 +1,5 @@
 import libsodium from 'libsodium-wrappers';
-import { loadSodium } from '../../src/sealing/sodium.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
 
 /** The compiled library under the wrappers: all keys pass through its memory. */
 interface Compiled {

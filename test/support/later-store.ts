@@ -1,4 +1,4 @@
-import type { ObjectStore } from '../../src/objects/object-store.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 
 /** The same store whose server's clock has gone on by so many milliseconds: what lies there is older by that. */
 export function laterStore(store: ObjectStore, ms: number): ObjectStore {

@@ -1,8 +1,8 @@
 import { randomFillSync } from 'node:crypto';
 import libsodium from 'libsodium-wrappers';
-import { openAdmin } from '../../src/open-admin.ts';
-import { openMemory } from '../../src/open-memory.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
+import { openAdmin } from '../../src/open/open-admin.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
 
 /**
  * Works with a memory, closes it, and prints the tenant's keys that it used, masked so that this makes no copy of them,

@@ -1,8 +1,8 @@
-import { logicalName } from '../../src/sealing/logical-name.ts';
-import { fileKey } from '../../src/sealing/object-keys.ts';
-import { rebind, seal } from '../../src/sealing/sealed-object.ts';
-import { confirmedPut } from '../../src/vault/confirmed-put.ts';
-import { readFile } from '../../src/vault/read-file.ts';
+import { logicalName } from '../../src/format/logical-name.ts';
+import { fileKey } from '../../src/format/object-keys.ts';
+import { rebind, seal } from '../../src/format/sealed-object.ts';
+import { confirmedPut } from '../../src/tree/confirmed-put.ts';
+import { readFile } from '../../src/tree/read-file.ts';
 import { at, type TestClient } from './test-vault.ts';
 
 /** The two ways in which a migration of keys writes a file anew: the key alone, or the content too. */

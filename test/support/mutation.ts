@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { concat } from '../../src/sealing/encoding.ts';
+import { concat } from '../../src/format/encoding.ts';
 
 /** One change to some bytes. Positions are taken modulo their length, so that every change fits all bytes. */
 type Change =

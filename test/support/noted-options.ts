@@ -1,4 +1,4 @@
-import type { ObjectStore, SendBound } from '../../src/objects/object-store.ts';
+import type { ObjectStore, SendBound } from '../../src/store/port.ts';
 import type { StoreCall } from './intercepted-store.ts';
 
 /** What a request was sent with beside what it is about. */

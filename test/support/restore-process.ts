@@ -1,6 +1,6 @@
-import { restoreTree } from '../../src/lifecycle/restore.ts';
-import { openFolderObjectStore } from '../../src/objects/folder-object-store.ts';
-import { openTenant } from '../../src/open-memory.ts';
+import { restoreTree } from '../../src/admin/restore.ts';
+import { openTenant } from '../../src/open/open-memory.ts';
+import { openFolderObjectStore } from '../../src/store/folder.ts';
 import { interceptStore } from './intercepted-store.ts';
 
 // node restore-process.ts FROM TO GETS: restores the tenant of the environment from a folder of raw objects, and kills

@@ -1,4 +1,4 @@
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
 
 // node run-commands.ts JSON: executes the commands of a JSON array one after the other in a memory from the
 // environment, and writes as JSON what the model would read of each, and the error's code.

@@ -6,7 +6,7 @@ it('leaves tests out of the quick run that start processes, be it through other 
   expect(slow).toContain('test/sqlite-faults.test.ts');
   expect(slow).toContain('test/cli/exec.test.ts');
   expect(slow).toContain('test/memory-tool.exec.test.ts');
-  for (const file of ['test/memory-tool.library.test.ts', 'test/vault/move-file.test.ts']) {
+  for (const file of ['test/memory-tool.library.test.ts', 'test/tree/rename/rename-file.test.ts']) {
     expect(slow).not.toContain(file);
   }
 });

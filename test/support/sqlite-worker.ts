@@ -1,8 +1,8 @@
 // A process of its own on a SQLite store: node sqlite-worker.ts TASK PATH ARGUMENT
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '../../src/errors.ts';
-import type { ObjectKey, ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 
 const KEY = 'data/file' as ObjectKey;
 

@@ -1,13 +1,13 @@
+import { type KeyStatus, readKeyStatus } from '../../src/admin/key-status.ts';
+import type { Finding } from '../../src/admin/verify.ts';
+import { toBase64url } from '../../src/format/base64.ts';
+import { readHeader } from '../../src/format/header.ts';
+import { open } from '../../src/format/sealed-object.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { type KeyStatus, readKeyStatus } from '../../src/lifecycle/key-status.ts';
-import type { MemoryOptions } from '../../src/memory-options.ts';
-import { openTenant, type TenantParts } from '../../src/open-memory.ts';
-import { toBase64url } from '../../src/sealing/base64.ts';
-import { readHeader } from '../../src/sealing/header.ts';
-import { open } from '../../src/sealing/sealed-object.ts';
-import type { OpenVault } from '../../src/vault/context.ts';
-import { listRecords } from '../../src/vault/list-records.ts';
-import type { Finding } from '../../src/vault/verify.ts';
+import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
+import type { MemoryOptions } from '../../src/open/options.ts';
+import { listRecords } from '../../src/tree/list-records.ts';
+import type { OpenVault } from '../../src/tree/session.ts';
 
 /** One object that a tenant has sealed, whatever its class. */
 export interface SealedRecord {

@@ -1,17 +1,17 @@
 import { afterEach, describe } from 'vitest';
+import type { NameMode } from '../../src/format/names.ts';
+import { createLayout, type Layout, parseTenantId } from '../../src/format/object-keys.ts';
+import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringStore } from '../../src/keys/keyring-store.ts';
+import { type MemoryPath, parseMemoryPath } from '../../src/language/path.ts';
 import type { LogFields } from '../../src/logger.ts';
-import { type MemoryPath, parseMemoryPath } from '../../src/memory/path.ts';
-import { guardDeletes } from '../../src/objects/guarded-delete.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import type { NameMode } from '../../src/sealing/names.ts';
-import { createLayout, type Layout, parseTenantId } from '../../src/sealing/object-keys.ts';
-import { loadSodium } from '../../src/sealing/sodium.ts';
-import type { OpenVault, VaultContext } from '../../src/vault/context.ts';
-import { createVault, type Vault } from '../../src/vault/vault.ts';
-import { createVersionHistory } from '../../src/vault/version-history.ts';
+import { guardDeletes } from '../../src/store/guarded-delete.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { OpenVault, VaultContext } from '../../src/tree/session.ts';
+import { createVault, type Vault } from '../../src/tree/tree.ts';
+import { createVersionHistory } from '../../src/tree/version-history.ts';
 import {
   type Around,
   delayStore,

@@ -4,7 +4,7 @@ import { ChangeMessageVisibilityCommand, SendMessageCommand, type SQSClient } fr
 import type { SQSBatchResponse, SQSRecord } from 'aws-lambda';
 import type { Part } from '../../examples/scripted-claude/reply.ts';
 import { type Fault, type Scene, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createReplies } from '../../src/worker/replies.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../../src/worker/worker.ts';

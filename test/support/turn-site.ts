@@ -1,9 +1,9 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { afterEach, beforeEach } from 'vitest';
 import { runTurn, type TurnOutcome, type TurnRequest } from '../../src/agent/index.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { type Around, interceptStore } from './intercepted-store.ts';
 import { type Played, playClaude, type Sent } from './played-claude.ts';

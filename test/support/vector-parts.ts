@@ -1,7 +1,7 @@
+import type { LogicalName } from '../../src/format/logical-name.ts';
+import { rebind, seal } from '../../src/format/sealed-object.ts';
+import type { SealingKeys } from '../../src/format/sealing-keys.ts';
 import { type KeyringKey, keyringKey } from '../../src/keys/keyring-secret.ts';
-import type { LogicalName } from '../../src/sealing/logical-name.ts';
-import { rebind, seal } from '../../src/sealing/sealed-object.ts';
-import type { SealingKeys } from '../../src/sealing/sealing-keys.ts';
 import { entriesOf, forgeKeyring } from './forge.ts';
 import {
   contentOf,

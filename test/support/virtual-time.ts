@@ -1,5 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
-import type { Pause } from '../../src/pause.ts';
+import type { Pause } from '../../src/time.ts';
 
 /** Time that passes only when nothing else can happen, and chance that repeats itself for the same seed. */
 export interface VirtualTime {

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
 import { deedOf } from './deeds.ts';
 
 // node writer-process.ts NAME TTL: executes its deeds one after the other, in a memory from the environment whose

@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseMemoryPath } from '../../src/memory/path.ts';
+import { parseMemoryPath } from '../../src/language/path.ts';
 import { type Claim, type CommandOrder, createCommandOrder } from '../../src/tool/command-order.ts';
 
 const writes = (path: string): Claim => ({ path: parseMemoryPath(path), mode: 'write' });

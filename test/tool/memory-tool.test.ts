@@ -2,7 +2,7 @@ import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 
 const opened: Memory[] = [];

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import type { LogFields } from '../../src/logger.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
-import { openMemory } from '../../src/open-memory.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import {
   type Around,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openAnswers } from '../../src/worker/answers.ts';
 import { startTestWorker } from '../support/test-worker.ts';
 

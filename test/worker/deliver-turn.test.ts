@@ -2,10 +2,10 @@ import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { MemoryError } from '../../src/errors.ts';
-import { classKey } from '../../src/sealing/object-keys.ts';
-import { createReceipts, type Receipts } from '../../src/turns/receipts.ts';
+import { classKey } from '../../src/format/object-keys.ts';
 import { codeOf, type Delivery, deliverTurn, failureOf } from '../../src/worker/deliver-turn.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
+import { createReceipts, type Receipts } from '../../src/worker/receipts.ts';
 import { parseTurnMessage } from '../../src/worker/turn-message.ts';
 import { bytes, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
 

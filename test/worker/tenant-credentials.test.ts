@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
 import { describe, expect, it } from 'vitest';
-import { parseTenantId } from '../../src/sealing/object-keys.ts';
+import { parseTenantId } from '../../src/format/object-keys.ts';
 import { createTenantCredentials } from '../../src/worker/tenant-credentials.ts';
 
 const ROLE = 'arn:aws:iam::111122223333:role/tenant';

@@ -6,7 +6,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { startTestWorker, wordsOf } from '../support/test-worker.ts';
 
 const CANARY = 'canary-7f3a';

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
 import type { Scene } from '../../examples/scripted-claude/server.ts';
-import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { openSqliteObjectStore } from '../../src/objects/sqlite-object-store.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Play, startTestWorker, type TestWorker, timeOf, wordsOf } from '../support/test-worker.ts';
 
 const TURN = { tenant: 'acme', turn: 'turn-1', prompt: 'remember the canary-acme' };

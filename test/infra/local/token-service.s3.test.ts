@@ -3,7 +3,7 @@ import { AssumeRoleCommand, type AssumeRoleCommandInput, STSClient } from '@aws-
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sessionPolicy } from '../../../infra/local/session-policy.ts';
 import { startTokenService, type TokenService } from '../../../infra/local/token-service.ts';
-import { parseTenantId } from '../../../src/sealing/object-keys.ts';
+import { parseTenantId } from '../../../src/format/object-keys.ts';
 import { createTenantCredentials } from '../../../src/worker/index.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../support/s3.ts';
 

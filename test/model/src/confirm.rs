@@ -2,7 +2,7 @@
 
 use crate::store::{Answer, If, Key, Request, Version};
 
-/// A conditional PUT on its way to a certain outcome: src/vault/confirmed-put.ts.
+/// A conditional PUT on its way to a certain outcome: src/tree/confirmed-put.ts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Writing<B> {
     pub key: Key,
@@ -54,7 +54,7 @@ impl<B: Version> Writing<B> {
     }
 }
 
-/// The port's guarded delete, which is sent once more when its answer is lost: src/objects/object-store.ts.
+/// The port's guarded delete, which is sent once more when its answer is lost: src/store/port.ts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Removing<B> {
     pub key: Key,

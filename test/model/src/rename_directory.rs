@@ -155,7 +155,7 @@ fn file_in(slots: &Slots<Body>, key: Key) -> Option<File> {
 }
 
 impl RenameDirectory {
-    /// Before its next request the owner makes sure that the register is still its own: src/vault/rename-lease.ts.
+    /// Before its next request the owner makes sure that the register is still its own: src/tree/rename/lease.ts.
     fn goes(&self, world: &mut Here, me: usize, mut owner: Owner, step: Step) -> Role {
         owner.step = step;
         let is_due = world.processes[me].age >= RENEW && !self.guards.without(Guard::RenewBeforeRequest);

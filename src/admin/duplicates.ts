@@ -1,0 +1,121 @@
+import { MemoryError } from '../errors.ts';
+import { logicalName } from '../format/logical-name.ts';
+import { ID_BYTES } from '../format/sealing-keys.ts';
+import type { MemoryPath } from '../language/path.ts';
+import type { DatedMeta } from '../store/port.ts';
+import { bindVersion } from '../tree/bind-version.ts';
+import { eachSideBySide } from '../tree/concurrency.ts';
+import { confirmedPut } from '../tree/confirmed-put.ts';
+import { deleteObjects } from '../tree/delete-objects.ts';
+import { readFile } from '../tree/read-file.ts';
+import type { OpenVault } from '../tree/session.ts';
+import type { Place } from './check-files.ts';
+
+/** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
+const SETTLED_MS = 60_000;
+
+/**
+ * `left`: a rename was cut off, and the older place may go. `removed`: it is gone. `not_removed`: something changed
+ * meanwhile or failed, and both places were kept. `undecided`: neither place is older. `in_progress`: a rename may be
+ * under way.
+ */
+export type TwinState = 'left' | 'removed' | 'not_removed' | 'undecided' | 'in_progress';
+
+/** One file at two places. A directory rename's own copies are no twins while its register knows of it. */
+export interface TwinFinding {
+  readonly kind: 'twins';
+  readonly state: TwinState;
+  readonly older: MemoryPath;
+  readonly newer: MemoryPath;
+}
+
+export interface TwinRequest {
+  /** Places that held one content when they were read, oldest first. */
+  readonly groups: readonly (readonly Place[])[];
+  /** A directory is being renamed, or it cannot be told whether one is. */
+  readonly isRenaming: boolean;
+  readonly repair: boolean;
+}
+
+/** Looks at the places once more and tells, or with `repair` removes, the older ones. Sorted by path. */
+export async function settleTwins(vault: OpenVault, request: TwinRequest): Promise<readonly TwinFinding[]> {
+  const findings: TwinFinding[] = [];
+  const settleOne = async (group: readonly Place[]): Promise<void> => {
+    findings.push(...(await settleGroup(vault, request, group)));
+  };
+  // Of each group one file is read at most.
+  await eachSideBySide(vault, request.groups, settleOne, (group) => group.at(-1)?.size ?? 0);
+  return findings.sort((a, b) => (a.older < b.older ? -1 : 1));
+}
+
+async function settleGroup(
+  vault: OpenVault,
+  { isRenaming, repair }: TwinRequest,
+  group: readonly Place[],
+): Promise<readonly TwinFinding[]> {
+  const seen = await Promise.all(group.map((place) => lookAgain(vault, place)));
+  const there = group.filter((_, index) => seen[index] !== undefined);
+  const newest = there.at(-1);
+  const others = there.slice(0, -1);
+  if (newest === undefined || others.length === 0) return [];
+  const told = (places: readonly Place[], state: TwinState): readonly TwinFinding[] =>
+    places.map(({ path }) => ({ kind: 'twins', state, older: path, newer: newest.path }));
+
+  if (isRenaming || seen.some((meta) => meta !== undefined && age(meta) < SETTLED_MS)) {
+    return told(others, 'in_progress');
+  }
+  const older = others.filter(({ lastModified }) => lastModified < newest.lastModified);
+  const undecided = told(
+    others.filter((place) => !older.includes(place)),
+    'undecided',
+  );
+  if (!repair || older.length === 0) return [...told(older, 'left'), ...undecided];
+  const removed = await removeOlder(vault, newest, older);
+  const kept = older.filter((place) => !removed.includes(place));
+  return [...told(removed, 'removed'), ...told(kept, 'not_removed'), ...undecided];
+}
+
+/** The place as it was read, or undefined: its file went or changed while others were read. */
+async function lookAgain(vault: OpenVault, place: Place): Promise<DatedMeta | undefined> {
+  const found = await vault.store.head(place.key, { signal: vault.signal });
+  return found?.etag === place.etag ? found : undefined;
+}
+
+function age({ servedAt, lastModified }: DatedMeta): number {
+  return servedAt - lastModified;
+}
+
+/**
+ * Removes exactly the versions that were seen at the older places, and answers which are gone. Before that the newest
+ * one is written anew with the same content and a mark of its own: so it is certain to be there, and a renamer that was
+ * merely frozen, and finds its source gone when it thaws, cannot take back what it no longer knows.
+ */
+async function removeOlder(
+  vault: OpenVault,
+  newest: Place,
+  older: readonly Place[],
+): Promise<readonly Place[]> {
+  try {
+    if (!(await writeAnew(vault, newest))) return [];
+    const failures = await deleteObjects(
+      vault,
+      older.map(({ key, etag }) => ({ key, ifMatch: etag })),
+      { signal: vault.signal },
+    );
+    const stays = failures.filter((failure) => !('conflict' in failure) || failure.conflict === 'changed');
+    return older.filter((place) => !stays.some(({ key }) => key === place.key));
+  } catch (error) {
+    if (!(error instanceof MemoryError) || error.code === 'aborted') throw error;
+    return [];
+  }
+}
+
+/** False: the version that was seen is not there any more. */
+async function writeAnew(vault: OpenVault, { path, key, etag }: Place): Promise<boolean> {
+  const version = await readFile(vault, path);
+  if (version === undefined || version.stored.etag !== etag) return false;
+  const name = logicalName(path);
+  const origin = vault.random(ID_BYTES);
+  const seal = (): Uint8Array => bindVersion(vault, version, { from: name, to: name, origin });
+  return 'etag' in (await confirmedPut(vault, { key, seal, mode: { ifMatch: etag } }));
+}

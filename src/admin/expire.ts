@@ -1,0 +1,223 @@
+import { checkWholeNumber } from '../errors.ts';
+import { classKey } from '../format/object-keys.ts';
+import { createAges } from '../keys/keyring-age.ts';
+import { MEMORY_ROOT } from '../language/path.ts';
+import type { ListedObject, ObjectKey, SendBound } from '../store/port.ts';
+import { isTooLate } from '../store/send-bound.ts';
+import { accessHash, accessRecordId, dayOf } from '../tree/access-records.ts';
+import { eachSideBySide } from '../tree/concurrency.ts';
+import { deleteObjects } from '../tree/delete-objects.ts';
+import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
+import { readRegister } from '../tree/rename/register.ts';
+import type { OpenVault, VaultContext, VerbOptions } from '../tree/session.ts';
+import { type ExpiryMark, MOST_MARKS, readMarks, writeMarks } from './expiry-marks.ts';
+import { readSweptVersions, type SweptVersions, type WrittenVersion } from './migrated-versions.ts';
+import {
+  DAY_MS,
+  listReadsAndTurns,
+  outdatedAccess,
+  outdatedTurns,
+  type ReadsAndTurns,
+} from './old-records.ts';
+
+export interface ExpiryOptions extends VerbOptions {
+  /** Files that nobody read or wrote for so many days go; 1–3,650. Absent: no file goes. */
+  readonly afterDays?: number | undefined;
+  /** Receipts and answers go after so many days, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
+  readonly recordDays?: number | undefined;
+  /** Change nothing, and tell what a run would do. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface ExpiryReport {
+  /** Files that were looked at. */
+  readonly files: number;
+  /** Files this run deleted; of a dry run: would delete. */
+  readonly deleted: number;
+  /** Unused files that a later run deletes, if they are still unused then. */
+  readonly marked: number;
+  /** Access records, receipts and answers that this run deleted; of a dry run: would delete. */
+  readonly records: number;
+  /** A directory was being renamed, so no file was looked at. */
+  readonly busy: boolean;
+}
+
+/** What one run did for a tenant, the store's own remains included. */
+export interface TenantExpiry extends ExpiryReport {
+  /** Tombstones that deletes had left when their process died, and this run removed. */
+  readonly tombstones: number;
+}
+
+/** How long a file stays marked before it may go. */
+const MARKED_FOR_MS = 3_600_000;
+const BATCH_FILES = 100;
+/** A delete leaves this process at most so long after the look at its file began. */
+const LOOK_HOLDS_MS = 30_000;
+/** That look asks for the reads of three days, so it must be no later than a day after the listing. */
+const LISTING_HOLDS_MS = DAY_MS / 2;
+const MOST_DAYS = 3_650;
+
+/**
+ * Deletes the files that nobody read or wrote for `afterDays`, in two runs: the first one marks them, a later one, an
+ * hour after it or more, deletes exactly the versions that were marked and are unused still. Then it deletes old access
+ * records, receipts and answers. A tenant that was never written to has nothing to expire.
+ *
+ * @throws MemoryError `misconfigured` for numbers out of range; `unavailable` when another run is at work; what the
+ * store and the keyring throw.
+ */
+export async function expireTree(context: VaultContext, options: ExpiryOptions): Promise<ExpiryReport> {
+  const { afterDays, recordDays = 30, dryRun = false, signal, onProgress } = options;
+  if (afterDays !== undefined) checkWholeNumber('afterDays', afterDays, { least: 1, most: MOST_DAYS });
+  checkWholeNumber('recordDays', recordDays, { least: 15, most: MOST_DAYS });
+  const keyring = await context.keyrings.load({ signal });
+  if (keyring === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, busy: false };
+  const vault: OpenVault = { ...context, keyring, signal, onProgress };
+
+  const busy = (await readRegister(vault)).entry !== undefined;
+  const records = await listReadsAndTurns(vault);
+  const swept = await readSweptVersions(vault);
+  const files =
+    busy || afterDays === undefined
+      ? { files: 0, deleted: 0, marked: 0 }
+      : await expireFiles(vault, records, { swept, limitMs: afterDays * DAY_MS, dryRun });
+  if (afterDays === undefined && !dryRun) await markTurns(vault, records);
+  const turns = outdatedTurns(records, recordDays, swept);
+  // In this order, so that no receipt ever stands without its answer.
+  const old = [outdatedAccess(records, afterDays), turns.receipts, turns.answers];
+  const deleted = dryRun ? old.flat().length : await deleteRecords(vault, old);
+  return { ...files, records: deleted, busy };
+}
+
+interface Unused {
+  readonly file: string;
+  /** What a delete must find. */
+  readonly object: ListedEntry;
+  /** What counts: a sweep of keys is no use of a file. */
+  readonly written: WrittenVersion;
+}
+
+async function expireFiles(
+  vault: OpenVault,
+  records: ReadsAndTurns,
+  options: { readonly swept: SweptVersions; readonly limitMs: number; readonly dryRun: boolean },
+): Promise<Pick<ExpiryReport, 'files' | 'deleted' | 'marked'>> {
+  const { now, lastRead } = records;
+  const { swept, limitMs, dryRun } = options;
+  const listing = createAges(vault).boundIn(LISTING_HOLDS_MS);
+  const { marks, etag } = await readMarks(vault);
+  const listed = await listFiles(vault, swept);
+  const unused = listed.filter(
+    ({ file, written }) => now - Math.max(written.lastModified, lastRead.get(file) ?? 0) > limitMs,
+  );
+  const due = unused.filter(({ file, written }) => {
+    const mark = marks.get(file);
+    return mark?.etag === written.etag && now - mark.since >= MARKED_FOR_MS;
+  });
+  const gone = dryRun ? new Set(due.map(({ file }) => file)) : await deleteUnused(vault, due, listing);
+  const waiting = unused.filter(({ file }) => !gone.has(file)).slice(0, MOST_MARKS);
+  if (!dryRun) await writeMarks(vault, new Map(waiting.map((each) => remark(each, marks, now))), etag);
+  return { files: listed.length, deleted: gone.size, marked: waiting.length };
+}
+
+/** Where no file expires, the marks, empty, tell sweeps of keys that turns do. */
+async function markTurns(vault: OpenVault, { receipts, answers }: ReadsAndTurns): Promise<void> {
+  if (receipts.size + answers.size === 0) return;
+  const { marks, etag } = await readMarks(vault);
+  if (etag === undefined) await writeMarks(vault, marks, etag);
+}
+
+/** A version that was marked before keeps its time. */
+function remark(
+  { file, written: { etag } }: Unused,
+  marks: ReadonlyMap<string, ExpiryMark>,
+  now: number,
+): readonly [string, ExpiryMark] {
+  const mark = marks.get(file);
+  return [file, mark?.etag === etag ? mark : { etag, since: now }];
+}
+
+/** What nobody of this tenant wrote, or what was cut short, is for the operator to judge. */
+async function listFiles(vault: OpenVault, swept: SweptVersions): Promise<readonly Unused[]> {
+  const { files } = await listDirectory(vault, MEMORY_ROOT, { sideBySide: true });
+  return files.map((object) => {
+    return { file: accessHash(vault, object.path), object, written: swept.writtenVersion(object) };
+  });
+}
+
+/**
+ * Deletes exactly the versions that were seen, and answers which files went. A run that was frozen since the listing,
+ * or since the look at a batch, leaves files to a later run: they may have been read meanwhile.
+ */
+async function deleteUnused(
+  vault: OpenVault,
+  due: readonly Unused[],
+  listing: SendBound,
+): Promise<ReadonlySet<string>> {
+  const gone = new Set<string>();
+  for (let start = 0; start < due.length; start += BATCH_FILES) {
+    const batch = due.slice(start, start + BATCH_FILES);
+    const look = createAges(vault).boundIn(LOOK_HOLDS_MS);
+    if (listing.isPast() || (await readRegister(vault)).entry !== undefined) break;
+    const unread: Unused[] = [];
+    await eachSideBySide(vault, batch, async (each) => {
+      if (!(await wasReadLately(vault, each))) unread.push(each);
+    });
+    const left = await deleteInTime(vault, unread, look);
+    for (const { file, object } of unread) if (!left.has(object.key)) gone.add(file);
+    vault.onProgress?.({ done: Math.min(start + BATCH_FILES, due.length), total: due.length });
+  }
+  return gone;
+}
+
+/** Answers what is not deleted for certain, which is everything where the look is too long ago. */
+async function deleteInTime(
+  vault: OpenVault,
+  unread: readonly Unused[],
+  look: SendBound,
+): Promise<ReadonlySet<ObjectKey>> {
+  const targets = unread.map(({ object: { key, etag } }) => ({ key, ifMatch: etag }));
+  const leftAll = (): ReadonlySet<ObjectKey> => {
+    vault.logger.warn('files were left to a later run, because this one stood still', {
+      files: targets.length,
+    });
+    return new Set(targets.map(({ key }) => key));
+  };
+  if (targets.length === 0) return new Set();
+  if (look.isPast()) return leftAll();
+  try {
+    const failures = await deleteObjects(vault, targets, { signal: vault.signal, sendBy: look });
+    return new Set(failures.map(({ key }) => key));
+  } catch (error) {
+    if (isTooLate(error)) return leftAll();
+    throw error;
+  }
+}
+
+/** A read since the listing. Readers and this process may disagree about the day. */
+async function wasReadLately(vault: OpenVault, { file }: Unused): Promise<boolean> {
+  const now = vault.clock();
+  const days = [now - DAY_MS, now, now + DAY_MS].map(dayOf);
+  const found = await Promise.all(
+    days.map((day) =>
+      vault.store.head(classKey(vault.layout, 'access', accessRecordId({ day, file })), {
+        signal: vault.signal,
+      }),
+    ),
+  );
+  return found.some((meta) => meta !== undefined);
+}
+
+/** One group after the other; what has changed since it was listed stays, and with it the groups behind. */
+async function deleteRecords(
+  vault: OpenVault,
+  groups: readonly (readonly ListedObject[])[],
+): Promise<number> {
+  let deleted = 0;
+  for (const group of groups.filter(({ length }) => length > 0)) {
+    const targets = group.map(({ key, etag }) => ({ key, ifMatch: etag }));
+    const failures = await deleteObjects(vault, targets, { signal: vault.signal });
+    deleted += group.length - failures.length;
+    if (failures.length > 0) break;
+  }
+  return deleted;
+}

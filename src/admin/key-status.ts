@@ -1,0 +1,88 @@
+import type { NameMode } from '../format/names.ts';
+import type { Layout } from '../format/object-keys.ts';
+import type { KeyringEditor } from '../keys/keyring-editor.ts';
+import { isShredMarker, parseKeyringHead } from '../keys/keyring-head.ts';
+import { forget } from '../keys/keyring-life.ts';
+import { createKeyringReader } from '../keys/keyring-reader.ts';
+import { MAX_TENANT_KEYS } from '../keys/keyring-secret.ts';
+import type { RollbackGuard } from '../keys/rollback-guard.ts';
+import type { RootKey } from '../keys/root-key.ts';
+import type { ObjectStore, RequestOptions } from '../store/port.ts';
+
+/** One version of the tenant's key. */
+export interface KeyVersion {
+  readonly version: number;
+  /** When it was made, milliseconds since the epoch. */
+  readonly created: number;
+  /** The one that seals; the others only open. */
+  readonly active: boolean;
+}
+
+/** `absent`: nothing was written for this tenant yet. `shredded`: its keys were destroyed for good. */
+export type KeyStatus =
+  | { readonly state: 'absent' | 'shredded' }
+  /** None of the configured root keys is the one it is wrapped by. Nothing here is authenticated. */
+  | { readonly state: 'locked'; readonly rootId: string; readonly epoch: number }
+  | {
+      readonly state: 'open';
+      readonly epoch: number;
+      readonly nameMode: NameMode;
+      /** Of the root key that wraps it. */
+      readonly rootId: string;
+      /** Whether that is the first of the configured ones, which wraps what is written. */
+      readonly wrappedByFirst: boolean;
+      /** When the keyring was written last, by the server's clock, milliseconds since the epoch. */
+      readonly writtenAt: number;
+      /** Oldest first. */
+      readonly keys: readonly KeyVersion[];
+      /** How many keys more it can hold. */
+      readonly free: number;
+    };
+
+export interface KeyStatusRequest extends RequestOptions {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly rootKeys: readonly RootKey[];
+  readonly editor: KeyringEditor;
+  /** The editor's. */
+  readonly guard?: RollbackGuard | undefined;
+}
+
+/**
+ * What the tenant's keyring holds, past every cache: one GET, and two with one call to its root key where it opens.
+ *
+ * @throws MemoryError `integrity`, `unsupported_format`; what the store and the root key throw.
+ */
+export async function readKeyStatus(request: KeyStatusRequest): Promise<KeyStatus> {
+  const { rootKeys, editor, signal } = request;
+  const reader = createKeyringReader(request);
+  const found = await reader.read({ signal });
+  if (found === undefined) return { state: 'absent' };
+  if (isShredMarker(found.body)) return { state: 'shredded' };
+  const { rootId, epoch } = parseKeyringHead(found.body);
+  if (!rootKeys.some(({ id }) => id === rootId)) return { state: 'locked', rootId, epoch };
+  const record = await editor.read({ signal }).catch(async (error: unknown) => {
+    const later = await reader.read({ signal });
+    if (later !== undefined && isShredMarker(later.body)) return 'shredded' as const;
+    throw error;
+  });
+  if (record === undefined) return { state: 'absent' };
+  if (record === 'shredded') return { state: record };
+  const { keyring, writtenAt } = record;
+  const { tenantKeys, nameMode } = keyring;
+  forget(keyring);
+  return {
+    state: 'open',
+    epoch: keyring.epoch,
+    nameMode,
+    rootId: record.rootId,
+    wrappedByFirst: record.rootId === rootKeys[0]?.id,
+    writtenAt,
+    keys: tenantKeys.map((key) => ({
+      version: key.version,
+      created: key.created,
+      active: key === tenantKeys.at(-1),
+    })),
+    free: MAX_TENANT_KEYS - tenantKeys.length,
+  };
+}

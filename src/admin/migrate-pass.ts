@@ -1,0 +1,133 @@
+import { MemoryError } from '../errors.ts';
+import type { LogicalName } from '../format/logical-name.ts';
+import type { LoadedKeyring } from '../keys/keyring-store.ts';
+import type { ETag, ObjectKey } from '../store/port.ts';
+import { throwIfAborted } from '../time.ts';
+import { eachSideBySide } from '../tree/concurrency.ts';
+import { type ListedRecord, listRecords } from '../tree/list-records.ts';
+import type { OpenVault, Progress, VaultContext } from '../tree/session.ts';
+import { type SweepWork, type SweptObject, sweepObject } from './migrate-object.ts';
+import { createSweptNotes, NO_NOTES, saysThatFilesExpire } from './migrated-versions.ts';
+import { watchRenames } from './rename-watch.ts';
+
+/** What a sweep leaves as it is, because it cannot be opened. */
+export type SweepProblem =
+  /** Not what was sealed under its name. `keyVersion`: of the tenant key that it names, which cannot be retired. */
+  | { readonly kind: 'damaged'; readonly name: LogicalName; readonly keyVersion: number | undefined }
+  /** It names a key that the keyring does not hold. */
+  | { readonly kind: 'unknown_key'; readonly name: LogicalName }
+  /** Larger than the file limit, so its key is not known: no key can be retired. */
+  | { readonly kind: 'too_large'; readonly name: LogicalName }
+  /** Objects whose names no writer of this tenant made, among the files and beside them. */
+  | { readonly kind: 'foreign' | 'orphan'; readonly objects: number };
+
+/** One look at every object. */
+export interface SweepPass {
+  readonly objects: number;
+  readonly rebound: number;
+  /** Somebody else wrote them meanwhile. */
+  readonly newer: number;
+  readonly busy: number;
+  /** Content ids of those that were written a moment ago, and are left to a later pass. */
+  readonly young: readonly string[];
+  /** By the version of the key that the objects were found under. */
+  readonly found: ReadonlyMap<number, number>;
+  /** The same, as the pass left them. */
+  readonly left: ReadonlyMap<number, number>;
+  readonly problems: readonly SweepProblem[];
+}
+
+/** Versions of objects that are known to be under the active key, so that they are not read again in the same run. */
+export type SettledVersions = Map<ObjectKey, ETag>;
+
+export interface PassRequest extends Omit<SweepWork, 'renames'> {
+  readonly context: VaultContext;
+  readonly keyring: LoadedKeyring;
+  readonly settled: SettledVersions;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+/** Looks at every object once and brings under the active key what is not, side by side. */
+export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
+  const { context, signal, settled, onProgress } = request;
+  const { active } = request.keyring.keys;
+  const vault: OpenVault = { ...context, keyring: request.keyring, signal };
+  const { records, foreign, orphans } = await listRecords(vault);
+  // Looks later than the listing: a rename that is under way is known by then if a copy of it was listed.
+  const work = { ...request, renames: watchRenames({ deadToo: request.reencrypt }) };
+  const notes = records.some(({ name }) => saysThatFilesExpire(name))
+    ? createSweptNotes(vault, new Set(records.map(({ object }) => object.etag)))
+    : NO_NOTES;
+  const [found, left] = [new Map<number, number>(), new Map<number, number>()];
+  const counts = { rebound: 0, newer: 0, busy: 0 };
+  const young: string[] = [];
+  const problems: SweepProblem[] = [];
+  let done = 0;
+
+  const note = (record: ListedRecord, swept: SweptObject): void => {
+    const problem = problemOf(record.name, swept);
+    if (problem !== undefined) problems.push(problem);
+    const keyVersion = 'keyVersion' in swept ? swept.keyVersion : undefined;
+    if (keyVersion !== undefined) {
+      count(found, keyVersion);
+      count(left, swept.state === 'rebound' ? active.version : keyVersion);
+    }
+    if (swept.state === 'rebound' || swept.state === 'newer' || swept.state === 'busy') counts[swept.state]++;
+    if (swept.state === 'young') young.push(swept.contentId);
+    if ('etag' in swept) settled.set(record.object.key, swept.etag);
+    else settled.delete(record.object.key);
+  };
+
+  const sweepOne = async (record: ListedRecord): Promise<void> => {
+    throwIfAborted(signal);
+    const { key, etag } = record.object;
+    if (settled.get(key) === etag) {
+      count(found, active.version);
+      count(left, active.version);
+    } else {
+      const keyring = await freshKeyring(context, signal);
+      const swept = await sweepObject({ ...vault, keyring }, record, work);
+      if (swept !== undefined) note(record, swept);
+      if (swept?.state === 'rebound') await notes.note(swept.etag, swept.replaced);
+    }
+    onProgress({ done: ++done, total: records.length });
+  };
+  try {
+    await eachSideBySide(vault, records, sweepOne, ({ object }) => object.size);
+  } finally {
+    await notes.finish();
+  }
+  problems.sort(byKindAndName);
+  if (foreign > 0) problems.push({ kind: 'foreign', objects: foreign });
+  if (orphans > 0) problems.push({ kind: 'orphan', objects: orphans });
+  return { objects: records.length, ...counts, young, found, left, problems };
+}
+
+/** From the cache within its time to live: a long pass must not go on with keys that are not the newest any more. */
+async function freshKeyring(context: VaultContext, signal: AbortSignal | undefined): Promise<LoadedKeyring> {
+  const keyring = await context.keyrings.load({ signal });
+  if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring is gone');
+  return keyring;
+}
+
+function problemOf(name: LogicalName, swept: SweptObject): SweepProblem | undefined {
+  switch (swept.state) {
+    case 'damaged':
+      return { kind: 'damaged', name, keyVersion: swept.keyVersion };
+    case 'unknown_key':
+    case 'too_large':
+      return { kind: swept.state, name };
+    default:
+      return undefined;
+  }
+}
+
+function count(counts: Map<number, number>, keyVersion: number): void {
+  counts.set(keyVersion, (counts.get(keyVersion) ?? 0) + 1);
+}
+
+function byKindAndName(a: SweepProblem, b: SweepProblem): number {
+  const [left, right] = [a, b].map((problem) => [problem.kind, 'name' in problem ? problem.name : ''].join());
+  return (left ?? '') < (right ?? '') ? -1 : 1;
+}

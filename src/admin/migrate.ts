@@ -1,0 +1,154 @@
+import { MemoryError } from '../errors.ts';
+import type { KeyringEditor } from '../keys/keyring-editor.ts';
+import type { LoadedKeyring } from '../keys/keyring-store.ts';
+import { createRenameRegister } from '../tree/rename/rename-register.ts';
+import type { OpenVault, VaultContext } from '../tree/session.ts';
+import { type SettledVersions, type SweepPass, sweepOnce } from './migrate-pass.ts';
+import { NOTHING_TO_SWEEP, reportOf, type SweepProgress, type SweepReport } from './migrate-report.ts';
+import { judgeOldKeys, type KeyringFacts, readKeyringFacts, retireKeys } from './retire-keys.ts';
+
+export interface SweepOptions {
+  readonly editor: KeyringEditor;
+  /** Seal every object with a fresh data key, instead of only binding its data key to the active tenant key. */
+  readonly reencrypt?: boolean | undefined;
+  /** Go on until the old keys are retired. */
+  readonly wait?: boolean | undefined;
+  /** The longest time to live that any process gives its keyring; 900,000 by default. */
+  readonly ttlMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: SweepProgress) => void) | undefined;
+}
+
+const DEFAULT_TTL_MS = 900_000;
+/** After so many passes in a row that all found something to write, others are simply at work. */
+const MOST_PASSES = 8;
+const LOOK_AGAIN_MS = 10_000;
+const CATCH_UP_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+/** Servers tell the time in whole seconds. */
+const CLOCK_STEP_MS = 1_000;
+
+/**
+ * Brings every object of the tenant under the active tenant key, and retires the other keys: they leave the keyring
+ * when a pass that began at least twice `ttlMs` after the keyring was last written found no object under them. Killed
+ * at any moment it is simply run again. Objects that cannot be opened are reported and never written.
+ *
+ * @throws MemoryError what the store, the keyring and the root key throw; `unsupported_format` when the register of
+ * renames is of a later version; `aborted`.
+ */
+export async function sweepKeys(context: VaultContext, options: SweepOptions): Promise<SweepReport> {
+  const { editor, wait = false, ttlMs = DEFAULT_TTL_MS, signal, onProgress } = options;
+  const sweepOne = createPasses(context, options);
+  const totals = { passes: 0, rebound: 0, skipped: 0 };
+  const retired: number[] = [];
+  const isYoungStill = watchYoung();
+
+  for (let inARow = 1; ; inARow++) {
+    const facts = await readKeyringFacts(editor, { signal });
+    if (facts === undefined) return NOTHING_TO_SWEEP;
+    const pass = await sweepOne(facts, ++totals.passes);
+    const hasYoung = isYoungStill(pass);
+    totals.rebound += pass.rebound;
+    totals.skipped += pass.newer;
+    const now = await context.keyrings.load({ signal });
+    const hasMovedOn = now === undefined || now.epoch > facts.epoch;
+    if ((hasMovedOn || pass.rebound > 0 || pass.newer > 0) && inARow < MOST_PASSES) continue;
+
+    const { free, blocked } = hasMovedOn ? { free: [], blocked: [] } : judgeOldKeys(facts, pass);
+    const done = (old: readonly number[], writtenAt: number): SweepReport => {
+      const retireAfter = old.length === 0 ? undefined : writtenAt + 2 * ttlMs;
+      return reportOf(pass, { ...totals, active: facts.active, old, retired, blocked, retireAfter });
+    };
+    const dueInMs = 2 * ttlMs - facts.ageMs;
+    const held = facts.old.length - free.length - blocked.length;
+    const isDue = dueInMs <= 0;
+    const isWorthWaiting = wait && (held > 0 || hasYoung || (!isDue && free.length > 0));
+    if (isWorthWaiting) {
+      await waitFor(context, isDue ? LOOK_AGAIN_MS : dueInMs + CLOCK_STEP_MS, options, (waitingUntil) =>
+        onProgress?.({ done: pass.objects, total: pass.objects, pass: totals.passes, waitingUntil }),
+      );
+      inARow = 0;
+      continue;
+    }
+    if (!isDue || free.length === 0) return done(facts.old, facts.writtenAt);
+    const written = await retireKeys(editor, facts, { versions: free, signal });
+    if (written === undefined) continue;
+    retired.push(...free);
+    return done(
+      facts.old.filter((version) => !free.includes(version)),
+      written.writtenAt,
+    );
+  }
+}
+
+/**
+ * Tells whether a pass has left something that the first one had left already: it may have to be sealed anew although
+ * it is under the active key. What others write all the while is not waited for.
+ */
+function watchYoung(): (pass: SweepPass) => boolean {
+  let first: ReadonlySet<string> | undefined;
+  return ({ young }) => {
+    first ??= new Set(young);
+    return young.some((contentId) => first?.has(contentId));
+  };
+}
+
+type OnePass = (facts: KeyringFacts, number: number) => Promise<SweepPass>;
+
+/** The passes of one run, each of which knows what those before it have seen. */
+function createPasses(context: VaultContext, options: SweepOptions): OnePass {
+  const { reencrypt = false, signal, onProgress } = options;
+  const work = { reencrypt, sealed: new Set<string>() };
+  let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
+  return async ({ epoch, active }, number) => {
+    const keyring = await catchUp(context, epoch, options);
+    if (reencrypt) await finishRename({ ...context, keyring, signal });
+    if (known?.active !== active) known = { active, settled: new Map() };
+    const { settled } = known;
+    const report = ({ done, total }: { readonly done: number; readonly total: number }): void =>
+      onProgress?.({ done, total, pass: number });
+    return sweepOnce({ ...work, context, keyring, settled, signal, onProgress: report });
+  };
+}
+
+/**
+ * Finishes a rename whose process is gone: by their content ids its copies are told from files of others, and those
+ * change. Where that fails its files are left alone.
+ */
+async function finishRename(vault: OpenVault): Promise<void> {
+  try {
+    await createRenameRegister().recover(vault);
+  } catch (error) {
+    const code = error instanceof MemoryError ? error.code : undefined;
+    if (code === undefined || code === 'aborted' || code === 'unsupported_format') throw error;
+    vault.logger.warn('the rename of a process that is gone could not be finished', { code });
+  }
+}
+
+/** The process's own keyring once it is not older than `epoch`, past its cache where that is behind. */
+async function catchUp(
+  context: VaultContext,
+  epoch: number,
+  { signal }: SweepOptions,
+): Promise<LoadedKeyring> {
+  let loaded = await context.keyrings.load({ signal });
+  for (let looks = 0; loaded === undefined || loaded.epoch < epoch; looks++) {
+    if (looks > 0) await context.pause(CATCH_UP_MS, signal);
+    loaded = await context.keyrings.look({ signal });
+  }
+  return loaded;
+}
+
+/** In short pieces: a machine that slept looks at its clocks again soon. */
+async function waitFor(
+  context: VaultContext,
+  ms: number,
+  { signal }: SweepOptions,
+  report: (until: number) => void,
+): Promise<void> {
+  const until = context.clock() + ms;
+  for (let rest = ms; rest > 0; rest = until - context.clock()) {
+    report(until);
+    await context.pause(Math.min(rest, LONGEST_PAUSE_MS), signal);
+  }
+}

@@ -1,0 +1,184 @@
+import { MemoryError } from '../errors.ts';
+import { isValidSegment } from '../language/path.ts';
+import { toBase64url } from './base64.ts';
+import { concat, domain, utf8 } from './encoding.ts';
+import { childTweak, decodeSegment, encodeSegment, ROOT_TWEAK, type SegmentKeys } from './segment-cipher.ts';
+import { deriveKey, hash, KEY_BYTES, wipe } from './sodium.ts';
+
+/** Whether the segments of file names are encrypted; fixed when the tenant is created. */
+export type NameMode = 'plain' | 'encrypted';
+
+/** What the key of a file ends in. Directories have no suffix, so no file's key stands before a slash in another's. */
+export const FILE_SUFFIX = '.sealed';
+
+/** How one tenant's logical names stand in object keys (docs/format.md, "Names"). */
+export interface Names {
+  readonly mode: NameMode;
+  /**
+   * The key text of a file, one for each valid segment, joined by `/`, and the suffix.
+   *
+   * @throws MemoryError `invalid_path` with the rule `directory_suffix` when names are plain and that of a directory
+   * ends like a file's key.
+   */
+  encodeFile(segments: readonly string[]): string;
+  /** The key text of a directory; empty for the root. */
+  encodeDirectory(segments: readonly string[]): string;
+  /**
+   * The segments below the directory `base` of the file whose key has the text `relative` after that directory's
+   * prefix; undefined when the key is foreign.
+   */
+  decodeFile(base: readonly string[], relative: string): readonly string[] | undefined;
+  /** 43 characters that stand for `text` in the class `cls`, unguessable without the tenant's name key. */
+  keyedHash(cls: string, text: string): string;
+  /** Overwrites the keys; every later call throws `reason`, `aborted` unless given. */
+  wipe(reason?: MemoryError): void;
+}
+
+interface NameKeys extends SegmentKeys {
+  /** K_id */
+  readonly id: Uint8Array;
+}
+
+/** A directory met before: its children's tweak, and the children that are directories, by name and by text. */
+interface Directory {
+  readonly segment: string;
+  readonly text: string;
+  readonly tweak: Uint8Array;
+  readonly byName: Map<string, Directory>;
+  readonly byText: Map<string, Directory>;
+}
+
+const REMEMBERED_DIRECTORIES = 20_000;
+
+/** Copies what it needs of `nameKey` (32 bytes). */
+export function createNames({
+  mode,
+  nameKey,
+}: {
+  readonly mode: NameMode;
+  readonly nameKey: Uint8Array;
+}): Names {
+  const keys: NameKeys = {
+    mac: deriveKey(nameKey, 1, 'smem-nk1'),
+    encryption: deriveKey(nameKey, 2, 'smem-nk1'),
+    id: deriveKey(nameKey, 3, 'smem-nk1'),
+  };
+  const codec = mode === 'plain' ? plainCodec : encryptedCodec(keys);
+  let wiped: MemoryError | undefined;
+  const refuseWiped = (): void => {
+    if (wiped !== undefined) throw wiped;
+  };
+  return {
+    mode,
+    encodeFile(segments) {
+      refuseWiped();
+      if (mode === 'plain' && segments.slice(0, -1).some(hasSuffix)) throw directorySuffix();
+      return `${codec.encode(segments)}${FILE_SUFFIX}`;
+    },
+    encodeDirectory(segments) {
+      refuseWiped();
+      return codec.encode(segments);
+    },
+    decodeFile(base, relative) {
+      refuseWiped();
+      return hasSuffix(relative)
+        ? codec.decode(base, relative.slice(0, -FILE_SUFFIX.length).split('/'))
+        : undefined;
+    },
+    keyedHash(cls, text) {
+      refuseWiped();
+      return toBase64url(hash(KEY_BYTES, keys.id, concat(domain(cls), utf8(text))));
+    },
+    wipe(reason = new MemoryError('aborted', 'the keyring was closed')) {
+      wiped = reason;
+      wipe(keys.mac, keys.encryption, keys.id);
+    },
+  };
+}
+
+interface Codec {
+  encode(segments: readonly string[]): string;
+  decode(base: readonly string[], texts: readonly string[]): readonly string[] | undefined;
+}
+
+const plainCodec: Codec = {
+  encode: (segments) => segments.join('/'),
+  decode(base, texts) {
+    const directories = [...base, ...texts.slice(0, -1)];
+    return texts.every(isValidSegment) && !directories.some(hasSuffix) ? texts : undefined;
+  },
+};
+
+function hasSuffix(text: string): boolean {
+  return text.endsWith(FILE_SUFFIX);
+}
+
+function directorySuffix(): MemoryError {
+  return new MemoryError('invalid_path', 'the name of a directory ends like the key of a file', {
+    details: { rule: 'directory_suffix', suffix: FILE_SUFFIX },
+  });
+}
+
+function encryptedCodec(keys: SegmentKeys): Codec {
+  const directories = rememberDirectories(keys);
+  return {
+    encode(segments) {
+      let directory = directories.root();
+      const texts: string[] = [];
+      for (const [index, segment] of segments.entries()) {
+        const last = index === segments.length - 1;
+        const known = directory.byName.get(segment);
+        if (last) {
+          texts.push(known?.text ?? encodeSegment(keys, directory.tweak, segment));
+        } else {
+          directory = known ?? directories.enter(directory, segment);
+          texts.push(directory.text);
+        }
+      }
+      return texts.join('/');
+    },
+    decode(base, texts) {
+      let directory = directories.root();
+      for (const segment of base)
+        directory = directory.byName.get(segment) ?? directories.enter(directory, segment);
+      const segments: string[] = [];
+      for (const [index, text] of texts.entries()) {
+        const known = directory.byText.get(text);
+        const segment = known?.segment ?? decodeSegment(keys, directory.tweak, text);
+        if (segment === undefined) return undefined;
+        segments.push(segment);
+        if (index < texts.length - 1) directory = known ?? directories.enter(directory, segment, text);
+      }
+      return segments;
+    },
+  };
+}
+
+/** Thousands of keys of one listing share a few directories: their tweaks are computed once, within a bound. */
+function rememberDirectories(keys: SegmentKeys): {
+  root(): Directory;
+  enter(parent: Directory, segment: string, text?: string): Directory;
+} {
+  let top = directoryOf('', '', ROOT_TWEAK);
+  let count = 0;
+  return {
+    root() {
+      if (count > REMEMBERED_DIRECTORIES) {
+        top = directoryOf('', '', ROOT_TWEAK);
+        count = 0;
+      }
+      return top;
+    },
+    enter(parent, segment, text = encodeSegment(keys, parent.tweak, segment)) {
+      const child = directoryOf(segment, text, childTweak(keys, parent.tweak, segment));
+      parent.byName.set(segment, child);
+      parent.byText.set(text, child);
+      count += 1;
+      return child;
+    },
+  };
+}
+
+function directoryOf(segment: string, text: string, tweak: Uint8Array): Directory {
+  return { segment, text, tweak, byName: new Map(), byText: new Map() };
+}

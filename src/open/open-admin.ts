@@ -1,0 +1,129 @@
+import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
+import { type KeyStatus, readKeyStatus } from '../admin/key-status.ts';
+import { type SweepOptions, sweepKeys } from '../admin/migrate.ts';
+import type { SweepReport } from '../admin/migrate-report.ts';
+import { type RestoreReport, type RestoreRequest, restoreTree } from '../admin/restore.ts';
+import { type RewrapOptions, type Rewrapping, rewrapRoot } from '../admin/rewrap-root.ts';
+import { type RotateOptions, type Rotation, rotateKey } from '../admin/rotate.ts';
+import { type ShredOptions, type ShredReport, shredTenant } from '../admin/shred.ts';
+import type { Verification, VerifyOptions } from '../admin/verify.ts';
+import { checkWholeNumber, MemoryError } from '../errors.ts';
+import { fileKey, parseFileKey } from '../format/object-keys.ts';
+import { loadSodium } from '../format/sodium.ts';
+import { createKeyringEditor } from '../keys/keyring-editor.ts';
+import type { LoadedKeyring } from '../keys/keyring-store.ts';
+import { parseMemoryPath } from '../language/path.ts';
+import type { RequestOptions } from '../store/port.ts';
+import { openTenant } from './open-memory.ts';
+import type { MemoryOptions } from './options.ts';
+
+/**
+ * What an operator does with one tenant's keys and objects; docs/keys.md is the guide. Every verb may run while
+ * workers go on writing, takes a `signal`, and, when it was killed or aborted, is simply run again. Failures throw
+ * `MemoryError`.
+ */
+export interface TenantAdmin extends AsyncDisposable {
+  readonly tenant: string;
+  /** What the keyring holds and which root key wraps it. */
+  keyStatus(options?: RequestOptions): Promise<KeyStatus>;
+  /** Gives the tenant a new key, which seals from now on. */
+  rotate(options?: RotateOptions): Promise<Rotation>;
+  /**
+   * Brings every object under the active key and retires the others. `ttlMs`, 60,000–900,000, is the longest time to
+   * live that any process gives its keyring.
+   */
+  sweep(options?: AdminSweepOptions): Promise<SweepReport>;
+  /** Has the first configured root key wrap the keyring. */
+  rewrapRoot(options?: RewrapOptions): Promise<Rewrapping>;
+  /** Destroys the tenant's keys for good, and with them all that is sealed under them. */
+  shred(options?: ShredOptions): Promise<ShredReport>;
+  /** The object key of the file at a path, whether there is one or not. */
+  encodeName(path: string, options?: RequestOptions): Promise<string>;
+  /** The path of the file under an object key; undefined when no writer of this tenant made that key. */
+  decodeName(key: string, options?: RequestOptions): Promise<string | undefined>;
+  /** Reads and opens everything that is stored. */
+  verify(options?: VerifyOptions): Promise<Verification>;
+  /**
+   * Deletes what expired, in two runs an hour or more apart (docs/worker.md, "Expiry"). `afterDays` stands before the
+   * configured days. @throws MemoryError `misconfigured` when days are given but none are configured, and it is no dry
+   * run: then reads are not recorded, and what is only read would go.
+   */
+  expire(options?: ExpiryOptions): Promise<TenantExpiry>;
+  /** Writes every file, opened and checked, as plaintext into a new folder. */
+  restore(request: RestoreRequest): Promise<RestoreReport>;
+  close(): Promise<void>;
+}
+
+export type AdminSweepOptions = Omit<SweepOptions, 'editor'>;
+
+/** An admin is about the keyring as it is, so it does not trust its cache for long. */
+const ADMIN_TTL_MS = 60_000;
+/** No process seals with a keyring older than this, whatever its time to live; twice as much leaves time to store. */
+const LEAST_TTL_MS = 60_000;
+const MAX_TTL_MS = 900_000;
+
+/**
+ * Opens the administration of one tenant. Nothing is read from the store before the first verb.
+ *
+ * @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed.
+ */
+export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmin> {
+  const keyring = { ...options.keyring, ttlMs: ADMIN_TTL_MS };
+  const { parts, settings, close } = await openTenant({ ...options, keyring });
+  const { context, rootKeys, versions, keyrings, guard } = parts;
+  const { store, layout, clock, random, pause } = context;
+  const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
+
+  async function loadKeyring({ signal }: RequestOptions): Promise<LoadedKeyring> {
+    const loaded = await keyrings.load({ signal });
+    if (loaded !== undefined) return loaded;
+    throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');
+  }
+
+  return {
+    tenant: layout.tenant,
+    keyStatus: async ({ signal } = {}) => {
+      await loadSodium();
+      return readKeyStatus({ store, layout, rootKeys, editor, guard, signal });
+    },
+    rotate: (request) => rotateKey({ editor, clock, random }, request),
+    sweep: async (request) => {
+      checkTtl(request?.ttlMs, LEAST_TTL_MS);
+      return sweepKeys(context, { ...request, editor });
+    },
+    rewrapRoot: (request) => rewrapRoot({ editor, rootKeys }, request),
+    shred: async (request) => {
+      checkTtl(request?.ttlMs, 0);
+      const report = await shredTenant({ store, layout, versions, clock, pause }, request);
+      // It meets the marker, and the keys leave this process too.
+      await keyrings.look().catch(() => undefined);
+      return report;
+    },
+    encodeName: async (path, request = {}) => {
+      const { names } = await loadKeyring(request);
+      return fileKey(layout, names, parseMemoryPath(path));
+    },
+    decodeName: async (key, request = {}) => {
+      const { names } = await loadKeyring(request);
+      return parseFileKey(layout, names, key);
+    },
+    verify: (request) => parts.verify(request),
+    expire: async (request = {}) => {
+      const recordsReads = settings.config.expireAfterDays !== undefined;
+      if (request.afterDays !== undefined && !recordsReads && !request.dryRun) {
+        throw new MemoryError(
+          'misconfigured',
+          'SEALED_MEMORY_EXPIRE_AFTER_DAYS is not set, so reads are not recorded and nothing may expire.',
+        );
+      }
+      return parts.expire(request);
+    },
+    restore: (request) => restoreTree(context, request),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function checkTtl(ttlMs: number | undefined, least: number): void {
+  if (ttlMs !== undefined) checkWholeNumber('ttlMs', ttlMs, { least, most: MAX_TTL_MS });
+}

@@ -1,0 +1,70 @@
+import { MemoryError } from '../errors.ts';
+import { untilAborted } from '../time.ts';
+import type { DeleteOptions, DeleteTarget, ObjectKey, ObjectStore, PutOptions } from './port.ts';
+
+/** Stores that were seen to honour a condition, whichever tenant's probe showed it. */
+const proven = new WeakSet<ObjectStore>();
+
+const PROBE_BODY: Uint8Array = new TextEncoder().encode('Shows whether the store honours If-None-Match.\n');
+
+/**
+ * Lets no conditional write through before the store has refused one it had to refuse: a put-if-absent of the
+ * probe, which exists. Costs one request per process, two when the probe was not there yet. A store, or a proxy
+ * before it, that ignores the condition is `misconfigured`. `store` must be the plain store, below the tombstones
+ * of guarded deletes, which are conditional writes too.
+ */
+export function checkConditions(store: ObjectStore, probe: ObjectKey): ObjectStore {
+  let running: Promise<void> | undefined;
+
+  const prove = (signal: AbortSignal | undefined): Promise<void> | undefined => {
+    if (proven.has(store)) return undefined;
+    // The check belongs to all who wait for it, so no single caller's signal ends it.
+    running ??= proveConditions(store, probe).finally(() => {
+      running = undefined;
+    });
+    return untilAborted(running, signal);
+  };
+
+  return {
+    get: (key, options) => store.get(key, options),
+    head: (key, options) => store.head(key, options),
+    put: async (key: ObjectKey, body: Uint8Array, options: PutOptions) => {
+      if (options.mode !== 'overwrite') await prove(options.signal);
+      return store.put(key, body, options);
+    },
+    delete: async (targets: readonly DeleteTarget[], options?: DeleteOptions) => {
+      if (targets.some((target) => target.ifMatch !== undefined)) await prove(options?.signal);
+      return store.delete(targets, options);
+    },
+    list: (options) => store.list(options),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+async function proveConditions(store: ObjectStore, probe: ObjectKey): Promise<void> {
+  try {
+    if (await isRefused(store, probe)) return;
+    if (await isRefused(store, probe)) return;
+  } catch (error) {
+    // The caller's own write was not sent, so nothing about it is unknown.
+    if (!(error instanceof MemoryError && error.code === 'outcome_unknown')) throw error;
+    throw new MemoryError(
+      'unavailable',
+      'The object store did not answer the check of its conditional writes.',
+      {
+        cause: error,
+      },
+    );
+  }
+  throw new MemoryError(
+    'misconfigured',
+    'The store ignores If-None-Match, or a proxy before it removes the header: concurrent writers would overwrite each other. Use a store with conditional writes, or let the proxy pass the If-* headers.',
+  );
+}
+
+async function isRefused(store: ObjectStore, probe: ObjectKey): Promise<boolean> {
+  const result = await store.put(probe, PROBE_BODY, { mode: 'create' });
+  if ('etag' in result) return false;
+  proven.add(store);
+  return true;
+}

@@ -1,0 +1,62 @@
+import { MemoryError } from '../errors.ts';
+import { TOMBSTONE_BYTES } from '../format/size.ts';
+import type { Pause } from '../time.ts';
+import { TAKEOVER_AGE_MS } from './guarded-delete-removal.ts';
+import type { ObjectKey, ObjectStore, SendBound, WriteResult } from './port.ts';
+
+export interface CreateRequest {
+  readonly store: ObjectStore;
+  readonly key: ObjectKey;
+  readonly body: Uint8Array;
+  readonly signal?: AbortSignal | undefined;
+  readonly sendBy?: SendBound | undefined;
+  readonly pause: Pause;
+  readonly clock: () => number;
+  readonly fraction: () => number;
+}
+
+/** How long a create waits for a tombstone to go, in milliseconds. */
+const PATIENCE_MS = 5000;
+const FIRST_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 500;
+
+/**
+ * Creates an object where nothing or only a tombstone is: waits for the tombstone to go, takes over one that a
+ * crash left behind, and throws `unavailable` when neither happens in time.
+ */
+export async function createPastTombstones(request: CreateRequest): Promise<WriteResult> {
+  const { store, key, body, signal, sendBy } = request;
+  const deadline = request.clock() + PATIENCE_MS;
+  for (let round = 0; ; round++) {
+    const created = await store.put(key, body, { mode: 'create', signal, sendBy });
+    if ('etag' in created) return created;
+
+    // Our own lost attempt may be what was deleted meanwhile: creating it again would undo that delete.
+    if (created.retried) return settleLost(request);
+    const found = await store.head(key, { signal });
+    if (found !== undefined && found.size !== TOMBSTONE_BYTES) return created;
+
+    if (found !== undefined && found.servedAt - found.lastModified > TAKEOVER_AGE_MS) {
+      const taken = await store.put(key, body, { mode: { ifMatch: found.etag }, signal, sendBy });
+      if ('etag' in taken) return taken;
+      if (taken.retried) return settleLost(request);
+    }
+    if (request.clock() >= deadline) {
+      throw new MemoryError('unavailable', 'Another process has not finished deleting the object.');
+    }
+    await request.pause(request.fraction() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** round), signal);
+  }
+}
+
+/** After an attempt of ours that may have landed: what is there decides, and the caller recognizes its own. */
+async function settleLost({ store, key, signal }: CreateRequest): Promise<WriteResult> {
+  const found = await store.head(key, { signal }).catch((cause: unknown) => {
+    throw unconfirmed(cause);
+  });
+  if (found !== undefined && found.size !== TOMBSTONE_BYTES) return { conflict: 'exists', retried: true };
+  throw unconfirmed();
+}
+
+function unconfirmed(cause?: unknown): MemoryError {
+  return new MemoryError('outcome_unknown', 'A created object vanished unconfirmed.', { cause });
+}

@@ -1,0 +1,98 @@
+import { MemoryError } from '../errors.ts';
+import type { Pause } from '../time.ts';
+import type { DeleteFailure, ObjectKey, ObjectStore, SendBound } from './port.ts';
+
+/**
+ * How old a tombstone has to be before anybody takes its place over (milliseconds, the server's clock). By then the
+ * DELETE of the process that placed it was sent and answered, or given up, more than two minutes ago: the rest is for
+ * a network that delivers late. One that delivers a request later than that could let it hit what took the place.
+ */
+export const TAKEOVER_AGE_MS = 180_000;
+/** A process that comes to the DELETE later than this after it began to place tombstones leaves them to others. */
+const PLACING_MS = 30_000;
+/** How long the DELETE lives, from being decided to its answer. */
+const DELETE_MS = 15_000;
+
+/** Removes tombstones of our own, if it is not too late for it. */
+export interface Removal {
+  /**
+   * One DELETE for up to a thousand, sent once. `left`: it was too late for it, or no answer tells what became of it;
+   * the tombstones are taken over by others. Only a refusal that will not pass by itself is a failure.
+   */
+  remove(keys: readonly ObjectKey[]): Promise<readonly DeleteFailure[] | 'left'>;
+}
+
+export interface RemovalTime {
+  /** Milliseconds from any origin, never set back. */
+  readonly clock: () => number;
+  /** Milliseconds of the wall clock, which goes on while a process is frozen. */
+  readonly wallClock: () => number;
+  readonly pause: Pause;
+}
+
+/** To be called before the first tombstone is placed. */
+export function beginRemoval(store: ObjectStore, time: RemovalTime): Removal {
+  const placing = within(PLACING_MS, time);
+  return {
+    async remove(keys) {
+      if (keys.length === 0) return [];
+      if (placing.isPast()) return 'left';
+      try {
+        const failures = await whileAlive(time, ({ signal, sendBy }) =>
+          store.delete(
+            keys.map((key) => ({ key })),
+            { signal, sendBy },
+          ),
+        );
+        return failures.flatMap((failure) =>
+          'error' in failure && isRefusal(failure.error)
+            ? [{ key: failure.key, error: refusedRemoval(failure.error) }]
+            : [],
+        );
+      } catch (error) {
+        if (isRefusal(error)) throw refusedRemoval(error);
+        return 'left';
+      }
+    },
+  };
+}
+
+/** Runs the request under a bound that ends its sending, and a signal that ends its connection when it was sent. */
+async function whileAlive<T>(
+  time: RemovalTime,
+  request: (life: { readonly sendBy: SendBound; readonly signal: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  const [life, answered] = [new AbortController(), new AbortController()];
+  const sendBy = within(DELETE_MS, time);
+  time.pause(DELETE_MS, answered.signal).then(
+    () => life.abort(),
+    () => {},
+  );
+  try {
+    return await request({ sendBy, signal: life.signal });
+  } finally {
+    answered.abort();
+  }
+}
+
+/** A bound that passes `ms` milliseconds from now, by whichever clock runs faster. */
+function within(ms: number, { clock, wallClock }: RemovalTime): SendBound {
+  const [monotonic, wall] = [clock(), wallClock()];
+  return { isPast: () => Math.max(clock() - monotonic, wallClock() - wall) >= ms };
+}
+
+/** A refusal that will not pass by itself; anything else leaves at most a tombstone that others take over. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof MemoryError && (error.code === 'access_denied' || error.code === 'misconfigured');
+}
+
+/** The object is gone for this library, and its tombstone stays: the operator must hear of it. */
+function refusedRemoval(cause: unknown): MemoryError {
+  return new MemoryError(
+    'outcome_unknown',
+    'An object was deleted, but its tombstone could not be removed.',
+    {
+      cause,
+    },
+  );
+}

@@ -1,0 +1,122 @@
+import type { RandomBytes } from '../format/random.ts';
+import { TOMBSTONE_BYTES } from '../format/size.ts';
+import { isTombstone } from '../format/tombstone.ts';
+import { type Pause, pause, throwIfAborted } from '../time.ts';
+import { createPastTombstones } from './guarded-delete-create.ts';
+import { beginRemoval } from './guarded-delete-removal.ts';
+import { type Burial, placeTombstone } from './guarded-delete-tombstone.ts';
+import { osRandom } from './os-random.ts';
+import type {
+  DeleteFailure,
+  DeleteOptions,
+  DeleteTarget,
+  ETag,
+  ListOptions,
+  ListPage,
+  ObjectStore,
+} from './port.ts';
+
+export interface GuardedDeleteOptions {
+  readonly random?: RandomBytes;
+  readonly pause?: Pause;
+  /** Milliseconds from any origin, never set back. */
+  readonly clock?: () => number;
+  /** Milliseconds of the wall clock, which goes on while a process is frozen. */
+  readonly wallClock?: () => number;
+  /** From 0 up to, but not including, 1: spreads the waiting of racing creates. */
+  readonly fraction?: () => number;
+}
+
+const TOMBSTONES_AT_ONCE = 32;
+const BATCH_TARGETS = 1_000;
+
+type GuardedTarget = DeleteTarget & { readonly ifMatch: ETag };
+
+/**
+ * Gives a store that honours conditions on PUT, but not on DELETE, an atomic guarded delete: PUT If-Match of a
+ * tombstone, then one DELETE that is never resent. From the tombstone on the object is gone for every verb of this
+ * store, so only a DELETE that is refused, not one without an answer, is a failure. Of common prefixes it cannot
+ * tell whether only tombstones lie below, and a page of tombstones is an empty page.
+ */
+export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions = {}): ObjectStore {
+  const random = options.random ?? osRandom;
+  const time = {
+    pause: options.pause ?? pause,
+    clock: options.clock ?? ((): number => performance.now()),
+    wallClock: options.wallClock ?? Date.now,
+    fraction: options.fraction ?? Math.random,
+  };
+
+  return {
+    get: async (key, request) => {
+      const stored = await store.get(key, request);
+      return typeof stored === 'object' && isTombstone(stored.body) ? undefined : stored;
+    },
+    head: async (key, request) => {
+      const meta = await store.head(key, request);
+      return meta?.size === TOMBSTONE_BYTES ? undefined : meta;
+    },
+    put: (key, body, request) =>
+      request.mode === 'create'
+        ? createPastTombstones({ store, key, body, ...request, ...time })
+        : store.put(key, body, request),
+    delete: deleteTargets,
+    list,
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+
+  async function deleteTargets(
+    targets: readonly DeleteTarget[],
+    request: DeleteOptions = {},
+  ): Promise<readonly DeleteFailure[]> {
+    const guarded = targets.flatMap(({ key, ifMatch }) => (ifMatch === undefined ? [] : [{ key, ifMatch }]));
+    const plain = targets.filter((target) => target.ifMatch === undefined);
+    const failures = plain.length > 0 ? [...(await store.delete(plain, request))] : [];
+    for (let start = 0; start < guarded.length; start += BATCH_TARGETS) {
+      const batch = guarded.slice(start, start + BATCH_TARGETS);
+      failures.push(...(await deleteGuarded(batch, { ...request, alone: targets.length === 1 })));
+    }
+    return failures;
+  }
+
+  async function deleteGuarded(
+    targets: readonly GuardedTarget[],
+    request: DeleteOptions & { readonly alone: boolean },
+  ): Promise<readonly DeleteFailure[]> {
+    const { alone, signal, sendBy } = request;
+    throwIfAborted(signal);
+    const removal = beginRemoval(store, time);
+    const burials = await sideBySide(targets, async (target) => {
+      try {
+        return await placeTombstone({ store, target, random, signal, sendBy });
+      } catch (error) {
+        if (alone) throw error;
+        return { key: target.key, error };
+      }
+    });
+    const buried = burials.flatMap((burial) => (isFailure(burial) ? [] : [burial.buried]));
+    // Not ended with the caller: what is begun here is cheaper to finish than to leave to others.
+    const removed = await removal.remove(buried);
+    return [...burials.filter(isFailure), ...(removed === 'left' ? [] : removed)];
+  }
+
+  async function* list(request: ListOptions): AsyncGenerator<ListPage, void, undefined> {
+    for await (const page of store.list(request)) {
+      yield { ...page, objects: page.objects.filter((object) => object.size !== TOMBSTONE_BYTES) };
+    }
+  }
+}
+
+function isFailure(burial: Burial | DeleteFailure): burial is DeleteFailure {
+  return 'key' in burial;
+}
+
+async function sideBySide<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const results: R[] = [];
+  const entries = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [at, item] of entries) results[at] = await run(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(TOMBSTONES_AT_ONCE, items.length) }, worker));
+  return results;
+}

@@ -1,0 +1,115 @@
+/** An object's full name in the store. Made by `format/object-keys.ts` only. */
+export type ObjectKey = string & { readonly __brand: 'ObjectKey' };
+
+/** Opaque name of one stored version; equal ETags mean the same version. */
+export type ETag = string & { readonly __brand: 'ETag' };
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ObjectMeta {
+  readonly etag: ETag;
+  /** Bytes as stored. */
+  readonly size: number;
+  /** The server's clock, milliseconds since the epoch. */
+  readonly lastModified: number;
+}
+
+export interface DatedMeta extends ObjectMeta {
+  /** The server's clock when it answered; an object's age is `servedAt - lastModified`. */
+  readonly servedAt: number;
+}
+
+export interface StoredObject extends DatedMeta {
+  readonly body: Uint8Array;
+}
+
+export interface GetOptions extends RequestOptions {
+  readonly ifNoneMatch?: ETag | undefined;
+  /** Refuse with `limit_exceeded` before buffering when the object is larger, in bytes. */
+  readonly maxBytes?: number | undefined;
+}
+
+export type PutMode = 'create' | 'overwrite' | { readonly ifMatch: ETag };
+
+/** Until when a request may be put on the wire. Whoever made it holds the clocks. */
+export interface SendBound {
+  /** Whether that instant has passed; once it has, it stays so. */
+  isPast(): boolean;
+}
+
+export interface PutOptions extends RequestOptions {
+  readonly mode: PutMode;
+  /**
+   * Asked directly before every attempt is put on the wire, between the parts of a large body too, and directly before
+   * the statement of an embedded store. Past it nothing more is sent: `put` throws what `isTooLate` knows where nothing
+   * may have been executed, otherwise `outcome_unknown`. Unlimited unless given.
+   */
+  readonly sendBy?: SendBound | undefined;
+}
+
+export interface DeleteOptions extends RequestOptions {
+  /** Asked like that of a put; past it nothing more is sent. */
+  readonly sendBy?: SendBound | undefined;
+}
+
+/**
+ * `exists`: a create met an object. `changed`: another version is there. `missing`: nothing is there any more.
+ * `retried`: an earlier attempt of ours got no clear answer, so its outcome may be what the condition met.
+ */
+export type WriteResult =
+  | { readonly etag: ETag }
+  | { readonly conflict: 'exists' | 'changed' | 'missing'; readonly retried: boolean };
+
+export interface DeleteTarget {
+  readonly key: ObjectKey;
+  /** Delete only this version, atomically on every store. Absent: delete whatever is there. */
+  readonly ifMatch?: ETag | undefined;
+}
+
+/** Keys of a delete that did not happen. A key that was already gone is a failure only with `ifMatch`. */
+export type DeleteFailure = { readonly key: ObjectKey } & (
+  | { readonly conflict: 'changed' | 'missing'; readonly retried: boolean }
+  | { readonly error: unknown }
+);
+
+export interface ListOptions extends RequestOptions {
+  readonly prefix: string;
+  readonly delimiter?: '/' | undefined;
+  /** List keys strictly after this one, in UTF-8 byte order. */
+  readonly startAfter?: string | undefined;
+  /** Page size, 1–1,000. */
+  readonly maxKeys?: number | undefined;
+}
+
+export interface ListedObject extends ObjectMeta {
+  readonly key: ObjectKey;
+}
+
+export interface ListPage {
+  readonly objects: readonly ListedObject[];
+  /** Common prefixes, each ending in the delimiter. */
+  readonly prefixes: readonly string[];
+  readonly servedAt: number;
+}
+
+/**
+ * The port to the place where sealed objects lie. Expected outcomes are values; failures throw `MemoryError`:
+ * `unavailable`, `timeout`, `aborted`, `access_denied`, `misconfigured`, `limit_exceeded`, and from `put` and
+ * `delete` also `outcome_unknown` when a request may have been executed although no answer came, be it because the
+ * caller gave up on its way.
+ */
+export interface ObjectStore extends AsyncDisposable {
+  get(key: ObjectKey, options?: GetOptions): Promise<StoredObject | 'not_modified' | undefined>;
+  /** On S3 a missing bucket looks like an absent object here. */
+  head(key: ObjectKey, options?: RequestOptions): Promise<DatedMeta | undefined>;
+  put(key: ObjectKey, body: Uint8Array, options: PutOptions): Promise<WriteResult>;
+  /**
+   * One request per 1,000 targets, none ever resent after an unknown outcome. What goes wrong with one key of several
+   * is a failure of that key; what goes wrong with a request throws, and the requests behind it are not sent.
+   */
+  delete(targets: readonly DeleteTarget[], options?: DeleteOptions): Promise<readonly DeleteFailure[]>;
+  /** One request per page. A page may be empty though more follow. */
+  list(options: ListOptions): AsyncIterable<ListPage>;
+}

@@ -1,0 +1,111 @@
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+
+import { MemoryError } from '../../errors.ts';
+import { isAmazonHost, watchRequests } from './middleware.ts';
+
+export interface S3ConnectionOptions {
+  /** URL of an S3-compatible server; AWS itself when absent. */
+  readonly endpoint?: string | undefined;
+  /** From the SDK's own sources when absent; `us-east-1` on a custom endpoint that names none there either. */
+  readonly region?: string | undefined;
+  /** `https://endpoint/bucket/key`; unless given, true on a custom endpoint. */
+  readonly forcePathStyle?: boolean | undefined;
+  /** `when_required` for servers that choke on the SDK's default checksums. */
+  readonly checksums?: 'when_supported' | 'when_required' | undefined;
+  /** The SDK's default chain when absent. */
+  readonly credentials?: NonNullable<S3ClientConfig['credentials']> | undefined;
+  /** Shared with other stores; a pool of its own when absent. */
+  readonly connections?: S3Connections | undefined;
+  /** Called once per HTTP request, every attempt of a retried one included. */
+  readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
+}
+
+export interface S3Clients {
+  /** Retries what failed in passing, three attempts in all. */
+  readonly retrying: S3Client;
+  /** Sends a request once, whatever becomes of it. */
+  readonly once: S3Client;
+  destroy(): void;
+}
+
+const MAX_SOCKETS = 64;
+const CREDENTIALS_TIMEOUT_MS = 5000;
+
+/** A pool of kept-alive connections that stores can share; whoever opened it destroys it. */
+export type S3Connections = NodeHttpHandler;
+
+export function openS3Connections(): S3Connections {
+  return new NodeHttpHandler({
+    connectionTimeout: 10_000,
+    socketTimeout: 20_000,
+    requestTimeout: 60_000,
+    throwOnRequestTimeout: true,
+    socketAcquisitionWarningTimeout: 60_000,
+    httpAgent: { keepAlive: true, maxSockets: MAX_SOCKETS },
+    httpsAgent: { keepAlive: true, maxSockets: MAX_SOCKETS },
+  });
+}
+
+/** Two clients over one pool of kept-alive connections and one source of credentials. */
+export function createS3Clients(options: S3ConnectionOptions): S3Clients {
+  const custom = options.endpoint !== undefined;
+  const requestHandler = options.connections ?? openS3Connections();
+  const checksums = options.checksums === 'when_required' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED';
+  const ambient = new S3Client({ requestHandler }).config;
+  const config: S3ClientConfig = {
+    requestHandler,
+    forcePathStyle: options.forcePathStyle ?? custom,
+    requestChecksumCalculation: checksums,
+    responseChecksumValidation: checksums,
+    // Waiting for "100 Continue" costs a connection of its own for each large body.
+    expectContinueHeader: false,
+    region: options.region ?? (custom ? () => ambient.region().catch(() => 'us-east-1') : ambient.region),
+    credentials:
+      options.credentials ??
+      (custom ? inTime(ambient.credentials) : (identity) => ambient.credentials(identity)),
+    ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
+  };
+  const clients = [
+    new S3Client({ ...config, maxAttempts: 3 }),
+    new S3Client({ ...config, maxAttempts: 1 }),
+  ] as const;
+  for (const client of clients) {
+    watchRequests(client, {
+      onRequest: options.onRequest,
+      acceptsHost: custom ? () => true : isAmazonHost,
+    });
+  }
+  const [retrying, once] = clients;
+  return {
+    retrying,
+    once,
+    destroy: () => {
+      if (options.connections === undefined) requestHandler.destroy();
+    },
+  };
+}
+
+type CredentialsProvider = Extract<S3ClientConfig['credentials'], (...args: never[]) => unknown>;
+
+/** The default chain ends in a lookup on the network; away from AWS nobody answers there. */
+function inTime(provider: CredentialsProvider): CredentialsProvider {
+  return async (identity) => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(noCredentials()), CREDENTIALS_TIMEOUT_MS);
+    });
+    try {
+      return await Promise.race([provider(identity), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+function noCredentials(): MemoryError {
+  return new MemoryError(
+    'access_denied',
+    'No credentials for the object store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
+  );
+}

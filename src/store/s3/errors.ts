@@ -1,0 +1,149 @@
+import { MemoryError, type MemoryErrorCode } from '../../errors.ts';
+import { networkFaultOf } from '../network-fault.ts';
+import { readSdkFailure, type SdkFailure, tellableCause } from '../sdk-failure.ts';
+
+const SERVICE = 'The object store';
+
+type Failure = readonly [MemoryErrorCode, string];
+
+const BAD_CREDENTIALS: Failure = [
+  'access_denied',
+  'The object store refused the credentials: check the access key, its secret and whether they have expired.',
+];
+const DENIED: Failure = [
+  'access_denied',
+  'The object store denied access: check the permissions of the credentials on bucket and prefix.',
+];
+const WRONG_REGION: Failure = [
+  'misconfigured',
+  'The bucket lies in another region: set the region or endpoint it belongs to.',
+];
+const OVERLOADED: Failure = ['unavailable', 'The object store asks for fewer requests.'];
+const BAD_KEY: Failure = [
+  'misconfigured',
+  'The object store does not accept the object key: shorten or correct the prefix.',
+];
+
+/** By the error code of S3 or the name of the SDK's error. */
+const BY_NAME: Readonly<Record<string, Failure>> = {
+  InvalidAccessKeyId: BAD_CREDENTIALS,
+  SignatureDoesNotMatch: BAD_CREDENTIALS,
+  ExpiredToken: BAD_CREDENTIALS,
+  ExpiredTokenException: BAD_CREDENTIALS,
+  InvalidToken: BAD_CREDENTIALS,
+  InvalidClientTokenId: BAD_CREDENTIALS,
+  TokenRefreshRequired: BAD_CREDENTIALS,
+  XAdminUserNotFound: BAD_CREDENTIALS,
+  AccessDenied: DENIED,
+  CredentialsProviderError: [
+    'access_denied',
+    'No credentials for the object store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
+  ],
+  TokenProviderError: BAD_CREDENTIALS,
+  RequestTimeTooSkewed: [
+    'misconfigured',
+    'The clock of this machine differs too much from the object store’s.',
+  ],
+  NoSuchBucket: [
+    'misconfigured',
+    'The bucket does not exist: create it, or correct its name or the endpoint.',
+  ],
+  InvalidBucketName: ['misconfigured', 'The bucket name is not a valid one.'],
+  PermanentRedirect: WRONG_REGION,
+  TemporaryRedirect: WRONG_REGION,
+  AuthorizationHeaderMalformed: WRONG_REGION,
+  IllegalLocationConstraintException: WRONG_REGION,
+  KeyTooLongError: BAD_KEY,
+  KeyTooLong: BAD_KEY,
+  XMinioInvalidObjectName: BAD_KEY,
+  EntityTooLarge: ['limit_exceeded', 'The object is larger than the object store takes.'],
+  XMinioStorageFull: ['unavailable', 'The object store has no space left.'],
+  QuotaExceeded: ['unavailable', 'The quota of the object store is used up.'],
+  SlowDown: OVERLOADED,
+  Throttling: OVERLOADED,
+  ThrottlingException: OVERLOADED,
+  TooManyRequests: OVERLOADED,
+  RequestLimitExceeded: OVERLOADED,
+  OperationAborted: ['unavailable', 'The object store is busy with a conflicting operation.'],
+  ConditionalRequestConflict: ['unavailable', 'Concurrent writes kept colliding in the object store.'],
+  RequestTimeout: ['timeout', 'The object store gave up waiting for the request.'],
+};
+
+/** An error of the SDK in the operator's words: no bucket, key, region or endpoint is named. */
+export function s3Failure(error: unknown): MemoryError {
+  if (error instanceof MemoryError) return error;
+  const [code, message] = classify(readSdkFailure(error));
+  return new MemoryError(code, message, { cause: tellableCause(error, SERVICE) });
+}
+
+/** The failure of one key inside an answered batch, by its error code. */
+export function s3KeyFailure(code: string): MemoryError {
+  const known = byName(code);
+  if (known !== undefined) return new MemoryError(known[0], known[1]);
+  return new MemoryError('outcome_unknown', 'The object store failed to delete one object of a batch.');
+}
+
+/** A write without a clear answer that may have been executed. */
+export function s3OutcomeUnknown(cause: unknown): MemoryError {
+  return new MemoryError('outcome_unknown', 'The object store did not confirm a write.', {
+    cause: tellableCause(cause, SERVICE),
+  });
+}
+
+/** The HTTP status of the answer behind an error. */
+export function statusOf(error: unknown): number | undefined {
+  return readSdkFailure(error).status;
+}
+
+/** S3's error code, or the name of the SDK's error. */
+export function s3CodeOf(error: unknown): string {
+  return readSdkFailure(error).name;
+}
+
+/** Whether an attempt failed before any byte of the request can have reached the server. */
+export function wasNeverSent(error: unknown): boolean {
+  if (error instanceof MemoryError) return true;
+  const { code, message } = readSdkFailure(error);
+  if (code !== undefined) return networkFaultOf(code) === 'unreached' || networkFaultOf(code) === 'untrusted';
+  return message.includes('did not establish a connection');
+}
+
+function classify(error: SdkFailure): Failure {
+  const known = byName(error.name) ?? byName(error.code ?? '');
+  if (known !== undefined) return known;
+  if (error.name === 'AbortError') return ['aborted', 'The caller gave up.'];
+  return error.status === undefined ? byNetwork(error) : byStatus(error.status);
+}
+
+function byName(name: string): Failure | undefined {
+  return Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : undefined;
+}
+
+function byStatus(status: number): Failure {
+  if (status === 401 || status === 403) return DENIED;
+  if (status === 408) return ['timeout', 'The object store gave up waiting for the request.'];
+  if (status === 429) return OVERLOADED;
+  if (status === 301 || status === 307 || status === 308) return WRONG_REGION;
+  if (status >= 500 && status !== 501) return ['unavailable', 'The object store failed.'];
+  return [
+    'misconfigured',
+    'The endpoint did not answer as S3 does: check the endpoint and what lies before it.',
+  ];
+}
+
+function byNetwork(error: SdkFailure): Failure {
+  const code = error.code ?? '';
+  if (networkFaultOf(code) === 'unreached') return ['unavailable', 'The object store cannot be reached.'];
+  if (networkFaultOf(code) === 'broken_off')
+    return ['unavailable', 'The connection to the object store broke.'];
+  if (networkFaultOf(code) === 'untrusted') {
+    return ['misconfigured', 'The certificate of the object store is not trusted, or it does not speak TLS.'];
+  }
+  if (error.name === 'TimeoutError' || code === 'ETIMEDOUT') {
+    return ['timeout', 'The object store did not answer in time.'];
+  }
+  if (/checksum|aborted/i.test(error.message)) {
+    return ['unavailable', 'An answer of the object store arrived damaged.'];
+  }
+  return ['misconfigured', 'No request could be made to the object store: check its endpoint and region.'];
+}

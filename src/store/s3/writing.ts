@@ -1,0 +1,83 @@
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+
+import { MemoryError } from '../../errors.ts';
+import { pause, throwIfAborted } from '../../time.ts';
+import type { ObjectKey, PutMode, PutOptions, WriteResult } from '../port.ts';
+import type { S3Clients } from './client.ts';
+import { s3CodeOf, s3Failure, s3OutcomeUnknown, statusOf } from './errors.ts';
+import { parseETag } from './etag.ts';
+import { mayHaveLanded, newTrace, send, type Trace } from './send.ts';
+import { uploadInParts } from './upload.ts';
+
+export interface WritingContext {
+  readonly clients: S3Clients;
+  readonly bucket: string;
+  /** Bodies above this many bytes go in parts of this size. */
+  readonly partBytes: number;
+}
+
+const CONFLICT_ROUNDS = 8;
+const FIRST_PAUSE_MS = 20;
+
+/** Stores an object under the condition of `mode`. The SDK may resend; `retried` says so where it matters. */
+export async function putToS3(
+  context: WritingContext,
+  key: ObjectKey,
+  body: Uint8Array,
+  options: PutOptions,
+): Promise<WriteResult> {
+  const { mode, signal, sendBy } = options;
+  const target = { Bucket: context.bucket, Key: key, ...conditionOf(mode) };
+  const client = context.clients.retrying;
+  const trace = newTrace();
+  const attempt = async (): Promise<WriteResult> => {
+    const etag =
+      body.length > context.partBytes
+        ? await uploadInParts({ client, target, body, partBytes: context.partBytes, signal, sendBy, trace })
+        : (await send(client, new PutObjectCommand({ ...target, Body: body }), { signal, sendBy, trace }))
+            .ETag;
+    return { etag: parseETag(etag) };
+  };
+  try {
+    throwIfAborted(signal);
+    return await repeatOnConflict(attempt, signal);
+  } catch (error) {
+    return judgeFailedPut(error, mode, trace);
+  }
+}
+
+/** AWS refuses a conditional request that meets a concurrent one; it was not executed, so it is sent again. */
+export async function repeatOnConflict<T>(
+  attempt: () => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  for (let round = 0; ; round++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (s3CodeOf(error) !== 'ConditionalRequestConflict' || round === CONFLICT_ROUNDS) throw error;
+    }
+    await pause(Math.random() * FIRST_PAUSE_MS * 2 ** round, signal);
+  }
+}
+
+/** Turns a definite refusal into its error and everything else into `outcome_unknown`. */
+export function writeFailure(error: unknown, trace: Trace): MemoryError {
+  if (error instanceof MemoryError && error.code === 'misconfigured') return error;
+  return mayHaveLanded(trace) ? s3OutcomeUnknown(error) : s3Failure(error);
+}
+
+function conditionOf(mode: PutMode): { readonly IfNoneMatch?: string; readonly IfMatch?: string } {
+  if (mode === 'create') return { IfNoneMatch: '*' };
+  return mode === 'overwrite' ? {} : { IfMatch: mode.ifMatch };
+}
+
+function judgeFailedPut(error: unknown, mode: PutMode, trace: Trace): WriteResult {
+  const retried = trace.earlierMayHaveLanded;
+  const code = s3CodeOf(error);
+  if (mode !== 'overwrite' && (code === 'PreconditionFailed' || statusOf(error) === 412)) {
+    return { conflict: mode === 'create' ? 'exists' : 'changed', retried };
+  }
+  if (typeof mode === 'object' && code === 'NoSuchKey') return { conflict: 'missing', retried };
+  throw writeFailure(error, trace);
+}

@@ -1,0 +1,250 @@
+import { closeSync, openSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+import { MemoryError } from '../../errors.ts';
+import { type Pause, pause, throwIfAborted } from '../../time.ts';
+import { breaksConnection, isBusy, isFull, leavesCommitUnknown, sqliteFailure } from './errors.ts';
+import { diskReserve } from './reserve.ts';
+
+/** Marks the file as ours: "SLMM". */
+const APPLICATION_ID = 0x534c4d4d;
+const SCHEMA_VERSION = 1;
+
+/** How long SQLite itself may block the event loop for a lock, in milliseconds, before the asynchronous retry. */
+const BLOCKING_WAIT_MS = 10;
+const MAX_PAUSE_MS = 50;
+const BEGIN_READING = 'BEGIN';
+const BEGIN_WRITING = 'BEGIN IMMEDIATE';
+
+// `body` comes last so that listing never reads the pages it spills over.
+const SCHEMA = `
+  CREATE TABLE objects (
+    key BLOB PRIMARY KEY NOT NULL,
+    etag TEXT NOT NULL,
+    last_modified INTEGER NOT NULL,
+    body BLOB NOT NULL
+  );
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${SCHEMA_VERSION};
+`;
+
+export interface ConnectionOptions {
+  readonly path: string;
+  /** The file must exist, and neither it nor anything beside it is changed. */
+  readonly readOnly?: boolean;
+  /** Bound on waiting for a lock, in milliseconds. */
+  readonly busyTimeoutMs: number;
+  readonly pause?: Pause;
+}
+
+export interface WriteOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** On a full disk: what is freed may stay in the file until its pages are used again, if there is no other way. */
+  readonly mayKeepFreed?: boolean;
+}
+
+export interface SqliteConnection {
+  /** Runs `work` on one consistent state of the file. */
+  read<T>(work: (database: DatabaseSync) => T, signal?: AbortSignal): Promise<T>;
+  /**
+   * Runs `work` in one durable transaction; `outcome_unknown` when the file system failed at its COMMIT. On a full disk
+   * it runs once more, on what was kept in reserve: a change that finds room within the file then comes through.
+   */
+  write<T>(work: (database: DatabaseSync) => T, options?: WriteOptions): Promise<T>;
+  close(): void;
+}
+
+/** One connection, opened by its first use and again after the file failed or was replaced. */
+export function createSqliteConnection(options: ConnectionOptions): SqliteConnection {
+  const wait = options.pause ?? pause;
+  const reserve = options.path === ':memory:' ? undefined : diskReserve(resolve(options.path));
+  let database: DatabaseSync | undefined;
+  let closed = false;
+
+  const discard = (): void => {
+    const last = database;
+    database = undefined;
+    try {
+      last?.close();
+    } catch {
+      // Nothing depends on a connection that failed.
+    }
+  };
+
+  const attempt = <T>(begin: string, work: (database: DatabaseSync) => T): T => {
+    try {
+      if (database === undefined) {
+        database = options.readOnly === true ? openForReading(options.path) : openDatabase(options.path);
+        if (options.readOnly !== true) reserve?.take();
+      }
+      return transact(database, begin, work);
+    } catch (error) {
+      if (breaksConnection(error) || isBroken(error)) discard();
+      throw error;
+    }
+  };
+
+  const attemptWrite = <T>(work: (database: DatabaseSync) => T, mayKeepFreed: boolean): T => {
+    try {
+      return attempt(BEGIN_WRITING, work);
+    } catch (error) {
+      if (!isFull(error) || reserve === undefined) throw error;
+    }
+    reserve.release();
+    try {
+      return attemptWithinFile(work, mayKeepFreed);
+    } finally {
+      // The next one works as usual again.
+      discard();
+      reserve.take();
+    }
+  };
+
+  /** The file does not grow, so that what was in reserve serves the journal alone and can be taken again. */
+  const attemptWithinFile = <T>(work: (database: DatabaseSync) => T, mayKeepFreed: boolean): T => {
+    const within = (prepare: (opened: DatabaseSync) => void): T =>
+      attempt(BEGIN_WRITING, (opened) => {
+        opened.exec(`PRAGMA max_page_count = ${Number(pragma(opened, 'page_count'))}`);
+        prepare(opened);
+        return work(opened);
+      });
+    try {
+      return within(() => {});
+    } catch (error) {
+      if (!isFull(error) || !mayKeepFreed) throw error;
+      // What is overwritten has to be journalled: of a large object, more than was in reserve.
+      return within((opened) => opened.exec('PRAGMA secure_delete = FAST'));
+    }
+  };
+
+  const run = async <T>(
+    attemptOnce: (work: (database: DatabaseSync) => T) => T,
+    work: (database: DatabaseSync) => T,
+    signal: AbortSignal | undefined,
+  ): Promise<T> => {
+    const deadline = performance.now() + options.busyTimeoutMs;
+    for (let round = 1; ; round++) {
+      throwIfAborted(signal);
+      if (closed) throw new MemoryError('misconfigured', 'The object store was used after it was closed.');
+      try {
+        return attemptOnce(work);
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= deadline) throw sqliteFailure(error);
+      }
+      await wait(Math.random() * Math.min(MAX_PAUSE_MS, 2 ** round), signal);
+    }
+  };
+
+  return {
+    read: (work, signal) => run((each) => attempt(BEGIN_READING, each), work, signal),
+    write: (work, { signal, mayKeepFreed = false } = {}) =>
+      run((each) => attemptWrite(each, mayKeepFreed), work, signal),
+    close: () => {
+      closed = true;
+      discard();
+    },
+  };
+}
+
+function transact<T>(database: DatabaseSync, begin: string, work: (database: DatabaseSync) => T): T {
+  database.exec(begin);
+  let result: T;
+  try {
+    result = work(database);
+  } catch (error) {
+    rollBack(database);
+    throw error;
+  }
+  try {
+    database.exec('COMMIT');
+  } catch (error) {
+    rollBack(database);
+    if (begin === BEGIN_READING || !leavesCommitUnknown(error)) throw error;
+    throw new MemoryError('outcome_unknown', 'The file system failed while SQLite committed.', {
+      cause: error,
+    });
+  }
+  return result;
+}
+
+function rollBack(database: DatabaseSync): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch {
+    // SQLite has already rolled back, or the next opening does it from the journal.
+  }
+}
+
+function isBroken(error: unknown): boolean {
+  return error instanceof MemoryError && error.code === 'outcome_unknown';
+}
+
+/**
+ * A rollback journal rather than a write-ahead log: what was acknowledged lies in the one file an operator copies
+ * away, and SQLite notices when that file is replaced. TRUNCATE syncs the end of a transaction, DELETE would not.
+ */
+function openDatabase(path: string): DatabaseSync {
+  const database = new DatabaseSync(path === ':memory:' ? path : createdFile(path));
+  try {
+    database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
+    database.exec('PRAGMA synchronous = FULL');
+    // What was overwritten or deleted, such as the keys of a destroyed tenant, does not stay in the file.
+    database.exec('PRAGMA secure_delete = ON');
+    if (transact(database, BEGIN_READING, isNew)) transact(database, BEGIN_WRITING, initialize);
+    database.exec('PRAGMA journal_mode = TRUNCATE');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function openForReading(path: string): DatabaseSync {
+  const database = new DatabaseSync(resolve(path), { readOnly: true });
+  try {
+    database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
+    if (transact(database, BEGIN_READING, isNew)) {
+      throw new MemoryError('misconfigured', 'The SQLite file is empty.');
+    }
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** The absolute path of the file, made for its owner alone when it did not exist. */
+function createdFile(path: string): string {
+  const file = resolve(path);
+  try {
+    // Exclusively: opening and closing an existing file would drop the locks this process holds on it.
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw sqliteFailure(error);
+  }
+  return file;
+}
+
+function initialize(database: DatabaseSync): void {
+  if (isNew(database)) database.exec(SCHEMA);
+}
+
+/** To be asked within a transaction: another process may be making the file a store at this moment. */
+function isNew(database: DatabaseSync): boolean {
+  const application = pragma(database, 'application_id');
+  const version = pragma(database, 'user_version');
+  const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
+  if (application === 0 && version === 0 && isEmpty) return true;
+  if (application !== APPLICATION_ID) {
+    throw new MemoryError('misconfigured', 'The SQLite file belongs to another program.');
+  }
+  if (version !== SCHEMA_VERSION) {
+    throw new MemoryError('unsupported_format', 'The SQLite file was made by a newer version.');
+  }
+  return false;
+}
+
+function pragma(database: DatabaseSync, name: string): unknown {
+  return database.prepare(`PRAGMA ${name}`).get()?.[name];
+}

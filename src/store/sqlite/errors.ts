@@ -1,0 +1,120 @@
+import { MemoryError } from '../../errors.ts';
+import { fileCodeOf, tellableFileCause } from '../file-failure.ts';
+
+// Primary result codes of SQLite (the low byte of an extended code).
+const PERM = 3;
+const BUSY = 5;
+const LOCKED = 6;
+const READONLY = 8;
+const IOERR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const CANTOPEN = 14;
+const TOOBIG = 18;
+const AUTH = 23;
+const NOTADB = 26;
+
+const DISK_FULL = 'disk_full';
+const READONLY_DBMOVED = READONLY | (4 << 8);
+
+/** SQLite's result code of an error thrown by `node:sqlite`, extended; undefined for every other error. */
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
+  return typeof error.errcode === 'number' ? error.errcode : undefined;
+}
+
+function primaryCode(error: unknown): number | undefined {
+  const code = resultCode(error);
+  return code === undefined ? undefined : code & 0xff;
+}
+
+/** Another connection holds the lock; nothing was executed. */
+export function isBusy(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === BUSY || code === LOCKED;
+}
+
+/** The disk has no room, or the file may grow no further; nothing was executed. */
+export function isFull(error: unknown): boolean {
+  return primaryCode(error) === FULL;
+}
+
+/** Whether `sqliteFailure` made it of a full disk. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof MemoryError && error.details['reason'] === DISK_FULL;
+}
+
+/** The connection can no longer be trusted: it is opened anew for the next verb. */
+export function breaksConnection(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === IOERR || code === CORRUPT || code === NOTADB || resultCode(error) === READONLY_DBMOVED;
+}
+
+/** Whether a failed COMMIT may have taken effect all the same. A full disk and a lock are refused beforehand. */
+export function leavesCommitUnknown(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code !== BUSY && code !== LOCKED && code !== FULL && code !== READONLY;
+}
+
+/** A failure of SQLite or of the file below it, in the operator's words. */
+export function sqliteFailure(error: unknown): MemoryError {
+  if (error instanceof MemoryError) return error;
+  const cause = resultCode(error) === undefined ? tellableFileCause(error) : error;
+  if (resultCode(error) === READONLY_DBMOVED) {
+    return new MemoryError('unavailable', 'The SQLite file was moved, replaced or deleted while in use.', {
+      cause,
+    });
+  }
+  switch (primaryCode(error) ?? fileCodeOf(error)) {
+    case BUSY:
+    case LOCKED:
+      return new MemoryError('unavailable', 'The SQLite file stayed locked by another process.', {
+        cause,
+      });
+    case FULL:
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new MemoryError(
+        'unavailable',
+        'The disk that holds the SQLite file is full: free some space. Nothing that was stored is lost.',
+        { cause, details: { reason: DISK_FULL } },
+      );
+    case READONLY:
+    case PERM:
+    case AUTH:
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return new MemoryError(
+        'access_denied',
+        'The SQLite file may not be written: give this user write access to the file and its directory.',
+        { cause },
+      );
+    case CANTOPEN:
+    case 'ENOENT':
+    case 'ENOTDIR':
+    case 'EISDIR':
+      return new MemoryError(
+        'misconfigured',
+        'The SQLite file cannot be opened: its path must name a file in a directory that exists; create the directory or correct the path.',
+        { cause },
+      );
+    case NOTADB:
+      return new MemoryError('misconfigured', 'The configured path is not a SQLite database.', {
+        cause,
+      });
+    case CORRUPT:
+      return new MemoryError(
+        'misconfigured',
+        'The SQLite file is damaged: keep a copy of it and restore it from a backup.',
+        { cause },
+      );
+    case TOOBIG:
+      return new MemoryError('limit_exceeded', 'The object is larger than SQLite stores.', {
+        cause,
+        details: { limit: 'object_bytes' },
+      });
+    default:
+      return new MemoryError('unavailable', 'SQLite could not read or write its file.', { cause });
+  }
+}

@@ -1,0 +1,75 @@
+import { MemoryError } from '../errors.ts';
+import { classKey } from '../format/object-keys.ts';
+import type { MemoryPath } from '../language/path.ts';
+import { writeRecord } from './sealed-record.ts';
+import type { AccessRecords, OpenVault } from './session.ts';
+
+/** A record's id: the day, then the keyed hash of the path. */
+export interface AccessId {
+  /** `YYYY-MM-DD`, by UTC. */
+  readonly day: string;
+  readonly file: string;
+}
+
+const CLASS = 'access';
+const ID = /^(\d{4}-\d{2}-\d{2})_([A-Za-z0-9_-]{43})$/;
+/** Of one day; beyond it a record is merely asked for again. */
+const REMEMBERED_FILES = 100_000;
+const DAY_CHARACTERS = 10;
+
+export function createAccessRecords(): AccessRecords {
+  let today = '';
+  let recorded = new Map<string, Promise<void>>();
+  return {
+    async record(vault, path) {
+      const day = dayOf(vault.clock());
+      if (day !== today || recorded.size >= REMEMBERED_FILES) {
+        today = day;
+        recorded = new Map();
+      }
+      const file = accessHash(vault, path);
+      const writing = recorded.get(file) ?? putRecord(vault, { day, file });
+      recorded.set(file, writing);
+      try {
+        await writing;
+      } catch (error) {
+        if (recorded.get(file) === writing) recorded.delete(file);
+        throw error;
+      }
+    },
+  };
+}
+
+/** What stands for a file in the ids of its records; without the tenant's name key it cannot be guessed. */
+export function accessHash({ keyring }: OpenVault, path: MemoryPath): string {
+  return keyring.names.keyedHash(CLASS, path);
+}
+
+export function accessRecordId({ day, file }: AccessId): string {
+  return `${day}_${file}`;
+}
+
+/** Undefined when it is not the id of a record. */
+export function parseAccessRecordId(id: string): AccessId | undefined {
+  const [, day, file] = ID.exec(id) ?? [];
+  return day === undefined || file === undefined ? undefined : { day, file };
+}
+
+/** The UTC day of a moment in milliseconds since the epoch. */
+export function dayOf(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().slice(0, DAY_CHARACTERS);
+}
+
+/** Where a record of that day lies already, somebody else wrote it. */
+async function putRecord(vault: OpenVault, access: AccessId): Promise<void> {
+  const id = accessRecordId(access);
+  // Several readers wait for it: none of them may give it up for the others.
+  const unhurried = { ...vault, signal: undefined };
+  try {
+    await writeRecord(unhurried, { cls: CLASS, id }, { content: new Uint8Array(), base: undefined });
+  } catch (error) {
+    if (!(error instanceof MemoryError) || error.code !== 'outcome_unknown') throw error;
+    const found = await vault.store.head(classKey(vault.layout, CLASS, id));
+    if (found === undefined) throw error;
+  }
+}

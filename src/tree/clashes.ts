@@ -1,0 +1,68 @@
+import { MemoryError } from '../errors.ts';
+import { directoryPrefix, fileKey } from '../format/object-keys.ts';
+import { ancestorsOf, type MemoryPath } from '../language/path.ts';
+import type { DatedMeta } from '../store/port.ts';
+import { pagesBelow } from './list-objects.ts';
+import type { OpenVault } from './session.ts';
+
+/** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
+const SETTLING_MS = 3_000;
+const LOOK_AGAIN_MS = 100;
+
+export type Clash = 'directory_at_path' | 'file_above';
+
+/**
+ * Whether the file just written at `path` clashes with a directory of its name or with a file above it. One LIST and
+ * one HEAD for each ancestor, side by side; ancestors in `known` are directories already and are not asked.
+ *
+ * Of a file and a file below it that are created at once, the upper one gives way: it finds something below and is
+ * taken back at once, while the lower one waits up to 3 s for a young file above to go.
+ */
+export async function findClash(
+  vault: OpenVault,
+  path: MemoryPath,
+  known: readonly MemoryPath[] = [],
+): Promise<Clash | undefined> {
+  const asked = ancestorsOf(path).filter((ancestor) => !known.includes(ancestor));
+  const [below, above] = await Promise.all([anythingBelow(vault, path), anyFileStays(vault, asked)]);
+  if (below) return 'directory_at_path';
+  return above ? 'file_above' : undefined;
+}
+
+/** Whether a file lies at any of `paths` and does not go within 3 s of its creation. One HEAD each, side by side. */
+export async function anyFileStays(vault: OpenVault, paths: readonly MemoryPath[]): Promise<boolean> {
+  const stays = await Promise.all(paths.map((path) => fileStays(vault, path)));
+  return stays.some(Boolean);
+}
+
+/** Whether any file lies below the directory `path`. Pages that hold nothing but tombstones are passed over. */
+export async function anythingBelow(vault: OpenVault, path: MemoryPath): Promise<boolean> {
+  const prefix = directoryPrefix(vault.layout, vault.keyring.names, path);
+  for await (const page of pagesBelow(vault, { prefix, maxKeys: 1 })) {
+    if (page.objects.length > 0) return true;
+  }
+  return false;
+}
+
+async function fileStays(vault: OpenVault, path: MemoryPath): Promise<boolean> {
+  const key = fileKey(vault.layout, vault.keyring.names, path);
+  const deadline = vault.clock() + SETTLING_MS;
+  for (;;) {
+    const found = await vault.store.head(key, { signal: vault.signal });
+    if (found === undefined) return false;
+    if (age(found) > SETTLING_MS || vault.clock() >= deadline) return true;
+    await vault.pause(LOOK_AGAIN_MS, vault.signal);
+  }
+}
+
+function age(meta: DatedMeta): number {
+  return meta.servedAt - meta.lastModified;
+}
+
+export function clashError(clash: Clash): MemoryError {
+  return clash === 'directory_at_path'
+    ? new MemoryError('is_directory', 'a directory of that path exists', {
+        details: { reason: 'target_is_directory' },
+      })
+    : new MemoryError('already_exists', 'a file lies above that path', { details: { reason: 'below_file' } });
+}

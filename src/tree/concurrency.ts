@@ -1,0 +1,63 @@
+import { letOthersRun } from '../time.ts';
+
+/** How much of a tenant's objects is worked on at once. */
+export interface SideBySideBounds {
+  /** Objects. */
+  readonly sideBySide: number;
+  /** Bytes of those objects together; a larger one is worked on alone. */
+  readonly bytesSideBySide: number;
+}
+
+/** After so many bytes everything else in the process has its turn: opening and sealing them takes milliseconds. */
+export const BYTES_BETWEEN_TURNS = 1_048_576;
+/** What an object costs whatever its size, in bytes that are sealed in the same time. */
+const BYTES_PER_OBJECT = 16_384;
+
+/**
+ * Runs `work` on every item, in their order, as many at once as the bounds allow; `bytesOf` tells what an item holds
+ * in memory, nothing unless given. After a failure no item is begun, and the first failure is thrown when the items
+ * under way have ended. Timers, signals and other requests run in between, also where the store answers at once.
+ */
+export async function eachSideBySide<T>(
+  bounds: SideBySideBounds,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+  bytesOf: (item: T) => number = () => 0,
+): Promise<void> {
+  const failures: unknown[] = [];
+  let [running, bytes, sinceTurn] = [0, 0, 0];
+  let ended = Promise.withResolvers<void>();
+
+  const runOne = async (item: T, size: number): Promise<void> => {
+    running++;
+    bytes += size;
+    try {
+      await work(item);
+    } catch (error) {
+      failures.push(error);
+    }
+    running--;
+    bytes -= size;
+    ended.resolve();
+  };
+  const oneToEnd = async (): Promise<void> => {
+    ended = Promise.withResolvers();
+    await ended.promise;
+  };
+
+  for (const item of items) {
+    const size = bytesOf(item);
+    while (running >= bounds.sideBySide || (running > 0 && bytes + size > bounds.bytesSideBySide)) {
+      await oneToEnd();
+    }
+    if (sinceTurn >= BYTES_BETWEEN_TURNS) {
+      sinceTurn = 0;
+      await letOthersRun();
+    }
+    if (failures.length > 0) break;
+    sinceTurn += size + BYTES_PER_OBJECT;
+    void runOne(item, size);
+  }
+  while (running > 0) await oneToEnd();
+  if (failures.length > 0) throw failures[0];
+}

@@ -1,0 +1,89 @@
+import { MemoryError } from '../errors.ts';
+import { logicalName } from '../format/logical-name.ts';
+import { fileKey } from '../format/object-keys.ts';
+import { type OpenedObject, seal } from '../format/sealed-object.ts';
+import type { MemoryPath } from '../language/path.ts';
+import { clashError, findClash } from './clashes.ts';
+import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
+import { untilSettled } from './retry.ts';
+import type { OpenVault } from './session.ts';
+import { orTakeBack, undoPut, type Written } from './undo.ts';
+
+/**
+ * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then as many checks side by side
+ * as the path is deep.
+ *
+ * @throws MemoryError `already_exists` when a file is there, or above the path (`reason: 'below_file'`);
+ * `is_directory` when a directory is there; `limit_exceeded`.
+ */
+export async function createFile(vault: OpenVault, path: MemoryPath, content: Uint8Array): Promise<void> {
+  const key = fileKey(vault.layout, vault.keyring.names, path);
+  const created: Uint8Array[] = [];
+  const outcome = await confirmedPut(vault, {
+    key,
+    seal: () => kept(created, sealFor(vault, path, content)),
+    mode: 'create',
+  });
+  if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
+  await refuseClash(vault, { path, key, etag: outcome.etag, mark: { created } });
+}
+
+/** Creates the file or replaces what is there, always conditionally, so that no write passes another unseen. */
+export async function overwriteFile(vault: OpenVault, path: MemoryPath, content: Uint8Array): Promise<void> {
+  const key = fileKey(vault.layout, vault.keyring.names, path);
+  await untilSettled(vault, async () => {
+    const current = await vault.store.head(key, { signal: vault.signal });
+    const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
+    const created: Uint8Array[] = [];
+    const seal = (): Uint8Array => kept(created, sealFor(vault, path, content));
+    const outcome = await confirmedPut(vault, { key, seal, mode });
+    if ('conflict' in outcome) return 'again';
+    if (current === undefined) {
+      await refuseClash(vault, { path, key, etag: outcome.etag, mark: { created } });
+    }
+    return undefined;
+  });
+}
+
+/**
+ * Seals `content` anew for `path`; every attempt to write it seals afresh. `replaced` is the version whose content it
+ * replaces, where that was read.
+ */
+export function sealFor(
+  vault: OpenVault,
+  path: MemoryPath,
+  content: Uint8Array,
+  replaced?: Pick<OpenedObject, 'contentId' | 'bound'>,
+): Uint8Array {
+  refuseTooLarge(vault, content);
+  return seal({
+    keys: vault.keyring.keys,
+    name: logicalName(path),
+    content,
+    mtime: vault.clock(),
+    after: replaced?.bound,
+    previous: replaced?.contentId,
+    random: vault.random,
+  });
+}
+
+/** @throws MemoryError `limit_exceeded` with the numbers. */
+export function refuseTooLarge(vault: OpenVault, content: Uint8Array): void {
+  if (content.length <= vault.maxFileBytes) return;
+  throw new MemoryError('limit_exceeded', 'the content is larger than the file limit', {
+    details: { limit: 'file_bytes', value: content.length, max: vault.maxFileBytes },
+  });
+}
+
+/** Every sealing may be the one that landed. */
+function kept(sealings: Uint8Array[], sealed: Uint8Array): Uint8Array {
+  sealings.push(sealed);
+  return sealed;
+}
+
+async function refuseClash(vault: OpenVault, written: Written): Promise<void> {
+  const clash = await orTakeBack(vault, written, () => findClash(vault, written.path));
+  if (clash === undefined) return;
+  if ((await undoPut(vault, written)) === 'built_on') return;
+  throw clashError(clash);
+}

@@ -1,0 +1,184 @@
+import { MemoryError } from '../errors.ts';
+import { fileKey } from '../format/object-keys.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { confirmedPut } from './confirmed-put.ts';
+import { refuseTooLarge, sealFor } from './create-file.ts';
+import { readFile } from './read-file.ts';
+import { untilSettled } from './retry.ts';
+import type { OpenVault, VerbOptions } from './session.ts';
+
+/** What an edit makes of a file: the new content, and what to tell about it once it is written. */
+export interface Edited<T> {
+  readonly content: Uint8Array;
+  readonly result: T;
+}
+
+export type Edit<T> = (content: Uint8Array) => Edited<T>;
+
+export interface EditQueue {
+  /**
+   * Takes a place behind the edits of `path` that were queued before; the place is taken at the call itself. All
+   * edits that wait when it is read are applied one on the text the one before left, and written by one PUT.
+   * When the file has changed meanwhile it is read and all of them are judged again, so no verdict is final before
+   * the PUT that carries it succeeded. An error thrown by one edit ends that edit alone.
+   *
+   * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict` when others were faster at every attempt,
+   * `outcome_unknown`, and whatever `edit` throws.
+   */
+  edit<T>(path: MemoryPath, edit: Edit<T>, options?: VerbOptions): Promise<T>;
+}
+
+/** @param open makes the tenant's vault ready for requests under the given signal. */
+export function createEditQueue(open: (options: VerbOptions) => Promise<OpenVault>): EditQueue {
+  const queues = new Map<MemoryPath, PathQueue>();
+
+  const drain = async (path: MemoryPath, queue: PathQueue): Promise<void> => {
+    while (queue.waiting.length > 0) {
+      queue.giveUp = new AbortController();
+      queue.batch = [];
+      queue.early = queue.waiting.length;
+      try {
+        const vault = await open({ signal: queue.giveUp.signal });
+        await editTogether(vault, path, () => takeWaiting(queue));
+      } catch (error) {
+        failRound(queue, error);
+      }
+    }
+    queues.delete(path);
+  };
+
+  return {
+    edit(path, edit, { signal } = {}) {
+      const { promise, waiting } = waitingEdit(edit, signal);
+      const known = queues.get(path);
+      const queue = known ?? { waiting: [], batch: [], early: 0, giveUp: new AbortController() };
+      queue.waiting.push(waiting);
+      if (known === undefined) {
+        queues.set(path, queue);
+        void drain(path, queue);
+      }
+      return signal === undefined ? promise : watched(promise, { queue, signal });
+    },
+  };
+}
+
+/** The edits of one path. */
+interface PathQueue {
+  readonly waiting: WaitingEdit[];
+  /** Those of the round under way that have been judged. */
+  batch: readonly WaitingEdit[];
+  /** How many waited when the round under way began: those behind them were called later. */
+  early: number;
+  /** Ends the requests of the round under way. */
+  giveUp: AbortController;
+}
+
+/** An edit may be judged several times and is settled once. */
+interface WaitingEdit {
+  readonly signal: AbortSignal | undefined;
+  /** Judges the edit on `content` and answers with what the next one sees. */
+  judge(vault: OpenVault, content: Uint8Array): { readonly content: Uint8Array; readonly changes: boolean };
+  /** Makes the last verdict final. */
+  settle(): void;
+  fail(error: unknown): void;
+}
+
+function waitingEdit<T>(
+  edit: Edit<T>,
+  signal: AbortSignal | undefined,
+): { readonly promise: Promise<T>; readonly waiting: WaitingEdit } {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  let settle = (): void => {};
+  const waiting: WaitingEdit = {
+    signal,
+    judge(vault, content) {
+      try {
+        const edited = edit(content);
+        refuseTooLarge(vault, edited.content);
+        settle = () => resolve(edited.result);
+        return { content: edited.content, changes: true };
+      } catch (error) {
+        settle = () => reject(error);
+        return { content, changes: false };
+      }
+    },
+    settle: () => settle(),
+    fail: reject,
+  };
+  return { promise, waiting };
+}
+
+/** One round: takes all edits that wait, reads the file, judges them, and writes what they make of it. */
+async function editTogether(
+  vault: OpenVault,
+  path: MemoryPath,
+  take: () => readonly WaitingEdit[],
+): Promise<void> {
+  if (path === MEMORY_ROOT) throw missingFile();
+  const key = fileKey(vault.layout, vault.keyring.names, path);
+  await untilSettled(vault, async () => {
+    // Taken before the file is read, so that no verdict rests on a text older than the call it answers.
+    const batch = take();
+    if (batch.length === 0) return undefined;
+    const current = await readFile(vault, path);
+    if (current === undefined) throw missingFile();
+    let { content } = current;
+    let changes = false;
+    for (const edit of batch) {
+      const judged = edit.judge(vault, content);
+      content = judged.content;
+      changes ||= judged.changes;
+    }
+    if (changes) {
+      const mode = { ifMatch: current.stored.etag };
+      const seal = (): Uint8Array => sealFor(vault, path, content, current);
+      const outcome = await confirmedPut(vault, { key, seal, mode });
+      if ('conflict' in outcome && outcome.conflict === 'missing') throw missingFile();
+      if ('conflict' in outcome) return 'again';
+    }
+    for (const edit of batch) edit.settle();
+    return undefined;
+  });
+}
+
+/** Moves what waits into the round; edits whose callers gave up are not begun. */
+function takeWaiting(queue: PathQueue): readonly WaitingEdit[] {
+  const taken = queue.waiting.splice(0);
+  for (const edit of taken) if (edit.signal?.aborted) edit.fail(gaveUp());
+  queue.batch = [...queue.batch, ...taken.filter((edit) => !edit.signal?.aborted)];
+  return queue.batch;
+}
+
+/** A failure is that of the edits that were judged; before any was, of those that waited when the round began. */
+function failRound(queue: PathQueue, error: unknown): void {
+  const isGivenUp = queue.giveUp.signal.aborted;
+  const failed = queue.batch.length > 0 ? queue.batch : queue.waiting.splice(0, queue.early);
+  const kept = failed.filter((edit) => isGivenUp && !edit.signal?.aborted);
+  for (const edit of failed) if (!kept.includes(edit)) edit.fail(error);
+  queue.waiting.unshift(...kept);
+}
+
+/** Ends the round's requests once the last caller that waits for them has given up. */
+async function watched<T>(
+  promise: Promise<T>,
+  { queue, signal }: { readonly queue: PathQueue; readonly signal: AbortSignal },
+): Promise<T> {
+  const onAbort = (): void => {
+    if ([...queue.batch, ...queue.waiting].every((edit) => edit.signal?.aborted)) queue.giveUp.abort();
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function gaveUp(): MemoryError {
+  return new MemoryError('aborted', 'The caller gave up.');
+}
+
+function missingFile(): MemoryError {
+  return new MemoryError('not_found', 'there is no file of that path');
+}

@@ -1,0 +1,97 @@
+import { directoryPrefix, fileKey } from '../format/object-keys.ts';
+import { contentLength } from '../format/size.ts';
+import { joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/path.ts';
+import type { ETag, ListedObject, ObjectKey } from '../store/port.ts';
+import { letOthersRun } from '../time.ts';
+import { listObjects, pagesBelow } from './list-objects.ts';
+import type { OpenVault } from './session.ts';
+
+/** A file as a listing shows it. Names are decoded, sizes computed; neither is authenticated. */
+export interface ListedEntry {
+  readonly path: MemoryPath;
+  /** Bytes of plaintext. */
+  readonly size: number;
+  readonly key: ObjectKey;
+  readonly etag: ETag;
+  /** The server's clock, milliseconds since the epoch. */
+  readonly lastModified: number;
+}
+
+/** Decoding them takes milliseconds. */
+const NAMES_BETWEEN_TURNS = 1_000;
+
+export interface DirectoryListing {
+  /** Every file below the directory at any depth, in the store's order. */
+  readonly files: readonly ListedEntry[];
+  /** Objects that no writer of this tenant made: passed over, counted. */
+  readonly foreign: number;
+  /** The listing stopped here because it reached the limit of files. */
+  readonly truncated: boolean;
+}
+
+/**
+ * All files below `directory`; empty when it does not exist. One LIST per 1,000 objects, one after the other; with
+ * `sideBySide` those after the first run together, at the price of a few more.
+ */
+export async function listDirectory(
+  vault: OpenVault,
+  directory: MemoryPath,
+  options: { readonly maxFiles?: number | undefined; readonly sideBySide?: boolean } = {},
+): Promise<DirectoryListing> {
+  const { maxFiles = Number.POSITIVE_INFINITY, sideBySide = false } = options;
+  const prefix = directoryPrefix(vault.layout, vault.keyring.names, directory);
+  const { objects, truncated } = await listObjects(vault, { prefix, maxObjects: maxFiles, sideBySide });
+  const files: ListedEntry[] = [];
+  for (let start = 0; start < objects.length; start += NAMES_BETWEEN_TURNS) {
+    if (start > 0) await letOthersRun();
+    for (const object of objects.slice(start, start + NAMES_BETWEEN_TURNS)) {
+      const entry = decodeEntry(vault, { directory, prefix, object });
+      if (entry !== undefined) files.push(entry);
+    }
+  }
+  const foreign = objects.length - files.length;
+  if (foreign > 0)
+    vault.logger.warn('objects that no writer of this tenant made were passed over', { foreign });
+  return { files, foreign, truncated };
+}
+
+export type PathKind =
+  | { readonly kind: 'file'; readonly file: ListedEntry }
+  | { readonly kind: 'directory'; readonly listing: DirectoryListing };
+
+/**
+ * What `path` is, from one sequence of LISTs: the keys of a file and of what lies below a directory of its name start
+ * alike, and the file's comes first. A missing path is an empty directory.
+ */
+export async function listPath(vault: OpenVault, path: MemoryPath): Promise<PathKind> {
+  const key = fileKey(vault.layout, vault.keyring.names, path);
+  const prefix = directoryPrefix(vault.layout, vault.keyring.names, path);
+  const files: ListedEntry[] = [];
+  let foreign = 0;
+  for await (const page of pagesBelow(vault, { prefix: prefix.slice(0, -1) })) {
+    for (const object of page.objects) {
+      if (object.key === key) return { kind: 'file', file: fileEntry(path, object) };
+      if (!object.key.startsWith(prefix)) continue;
+      const entry = decodeEntry(vault, { directory: path, prefix, object });
+      if (entry === undefined) foreign++;
+      else files.push(entry);
+    }
+  }
+  return { kind: 'directory', listing: { files, foreign, truncated: false } };
+}
+
+function fileEntry(path: MemoryPath, object: ListedObject): ListedEntry {
+  return { ...object, path, size: contentLength(object.size) ?? 0 };
+}
+
+function decodeEntry(
+  vault: OpenVault,
+  listed: { readonly directory: MemoryPath; readonly prefix: string; readonly object: ListedObject },
+): ListedEntry | undefined {
+  const { directory, prefix, object } = listed;
+  const size = contentLength(object.size);
+  const base = segmentsOf(directory);
+  const below = vault.keyring.names.decodeFile(base, object.key.slice(prefix.length));
+  if (size === undefined || below === undefined) return undefined;
+  return { ...object, path: joinPath(MEMORY_ROOT, ...base, ...below), size };
+}

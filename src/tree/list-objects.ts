@@ -1,0 +1,133 @@
+import pLimit from 'p-limit';
+import type { ListedObject, ListOptions, ListPage } from '../store/port.ts';
+import type { OpenVault } from './session.ts';
+
+const PAGE_OBJECTS = 1_000;
+/** A part is made a little smaller than a page, so that it nearly always fits into one. */
+const PART_OBJECTS = 900;
+const PARTS_SIDE_BY_SIDE = 8;
+const MOST_PARTS = 128;
+
+/** The characters of encrypted names in byte order. */
+const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
+const DIGITS = 3;
+const SPAN = ALPHABET.length ** DIGITS;
+
+export interface ObjectListing {
+  readonly objects: readonly ListedObject[];
+  /** There were more than `maxObjects`. */
+  readonly truncated: boolean;
+}
+
+export interface ListRequest {
+  readonly prefix: string;
+  readonly maxObjects: number;
+  /** Fetch the pages after the first together. Only encrypted names are spread evenly enough for that. */
+  readonly sideBySide: boolean;
+}
+
+/**
+ * The objects below a prefix in key order. Encrypted names are spread evenly, so how far the first full page reaches
+ * tells where the others begin: they can be fetched side by side, each from its own starting key. The answer is the
+ * same however badly that guess fits; a bad one only costs further pages.
+ */
+export async function listObjects(vault: OpenVault, request: ListRequest): Promise<ObjectListing> {
+  const collector = createCollector(request.maxObjects);
+  const splits = request.sideBySide && vault.keyring.names.mode === 'encrypted';
+  const { prefix } = request;
+  for await (const page of pagesBelow(vault, { prefix, maxKeys: PAGE_OBJECTS })) {
+    collector.take(0, page.objects);
+    if (collector.full()) break;
+    if (splits && page.objects.length === PAGE_OBJECTS) {
+      await listParts(vault, { prefix, bounds: partBounds(page.objects), collector });
+      break;
+    }
+  }
+  return collector.listing();
+}
+
+/** The pages of a LIST. */
+export function pagesBelow(vault: OpenVault, request: ListOptions): AsyncIterable<ListPage> {
+  return vault.store.list({ ...request, signal: vault.signal });
+}
+
+async function listParts(
+  vault: OpenVault,
+  tail: { readonly prefix: string; readonly bounds: readonly string[]; readonly collector: Collector },
+): Promise<void> {
+  const { prefix, bounds, collector } = tail;
+  const limit = pLimit(PARTS_SIDE_BY_SIDE);
+  const listPart = async (after: string, index: number): Promise<void> => {
+    const end = bounds[index + 1];
+    if (collector.full()) return;
+    for await (const page of pagesBelow(vault, { prefix, startAfter: after })) {
+      const within = end === undefined ? page.objects : page.objects.filter(({ key }) => key <= end);
+      collector.take(index + 1, within);
+      if (within.length < page.objects.length || collector.full()) return;
+    }
+  };
+  await Promise.all(bounds.map((after, index) => limit(() => listPart(after, index))));
+}
+
+interface Collector {
+  take(part: number, objects: readonly ListedObject[]): void;
+  full(): boolean;
+  listing(): ObjectListing;
+}
+
+/** Gathers the objects of all parts, in the order of the parts, up to the limit. */
+function createCollector(maxObjects: number): Collector {
+  const parts: ListedObject[][] = [];
+  let count = 0;
+  return {
+    take(part, objects) {
+      parts[part] ??= [];
+      parts[part].push(...objects);
+      count += objects.length;
+    },
+    full: () => count > maxObjects,
+    listing() {
+      const objects = parts.flat();
+      return { objects: objects.slice(0, maxObjects), truncated: count > maxObjects };
+    },
+  };
+}
+
+/** The keys after which the parts begin, ascending; the first is the last key of the page. */
+function partBounds(page: readonly ListedObject[]): readonly string[] {
+  const first = page.at(0)?.key ?? '';
+  const last = page.at(-1)?.key ?? '';
+  let common = 0;
+  while (common < last.length && first[common] === last[common]) common++;
+  const from = positionOf(first, common);
+  const reached = positionOf(last, common);
+  if (from === undefined || reached === undefined || reached <= from) return [last];
+  const expected = (page.length * (SPAN - reached)) / (reached - from);
+  const parts = Math.min(MOST_PARTS, Math.max(1, Math.ceil(expected / PART_OBJECTS)));
+  const step = (SPAN - reached) / parts;
+  const inner = Array.from({ length: parts - 1 }, (_, index) => Math.floor(reached + step * (index + 1)));
+  return [
+    last,
+    ...inner.map((position) => last.slice(0, common) + textAt(position)).filter((key) => key > last),
+  ];
+}
+
+/** Where the characters of `key` from `start` on lie among all that could stand there, 0 to SPAN − 1. */
+function positionOf(key: string, start: number): number | undefined {
+  let position = 0;
+  for (let index = start; index < start + DIGITS; index++) {
+    const digit = ALPHABET.indexOf(key.charAt(index));
+    if (digit === -1 || index >= key.length) return undefined;
+    position = position * ALPHABET.length + digit;
+  }
+  return position;
+}
+
+function textAt(position: number): string {
+  let text = '';
+  for (let rest = position, digits = 0; digits < DIGITS; digits++) {
+    text = ALPHABET.charAt(rest % ALPHABET.length) + text;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return text;
+}

@@ -1,0 +1,78 @@
+import { MemoryError } from '../errors.ts';
+import { readHeader } from '../format/header.ts';
+import { type LogicalName, logicalName } from '../format/logical-name.ts';
+import { fileKey } from '../format/object-keys.ts';
+import { type OpenedObject, open } from '../format/sealed-object.ts';
+import type { SealingKeys } from '../format/sealing-keys.ts';
+import { sealedSize } from '../format/size.ts';
+import type { MemoryPath } from '../language/path.ts';
+import type { ObjectKey, StoredObject } from '../store/port.ts';
+import { letOthersRun } from '../time.ts';
+import { BYTES_BETWEEN_TURNS } from './concurrency.ts';
+import type { OpenVault } from './session.ts';
+import { identityOf } from './version-history.ts';
+
+/** One version of a sealed object: what it says, and the object as it is stored. */
+export interface SealedVersion extends OpenedObject {
+  readonly stored: StoredObject;
+  /** The keys that opened it; newer than the vault's where another process has rotated them. */
+  readonly keys: SealingKeys;
+}
+
+/**
+ * Reads and verifies the file at `path`; undefined when none is there. One GET.
+ *
+ * @throws MemoryError `integrity` when the object is not what was sealed for this path, or a version that this
+ * process knows to be superseded; `limit_exceeded` before buffering when it is larger than the vault's file limit.
+ */
+export async function readFile(vault: OpenVault, path: MemoryPath): Promise<SealedVersion | undefined> {
+  return readSealed(vault, {
+    key: fileKey(vault.layout, vault.keyring.names, path),
+    name: logicalName(path),
+    maxBytes: sealedSize(vault.maxFileBytes),
+  });
+}
+
+/** Reads and verifies any object of the tenant; undefined when none is there. One GET. */
+export async function readSealed(
+  vault: OpenVault,
+  object: { readonly key: ObjectKey; readonly name: LogicalName; readonly maxBytes: number },
+): Promise<SealedVersion | undefined> {
+  const { key, name, maxBytes } = object;
+  const { store, history, signal } = vault;
+  const since = history.begin();
+  const stored = await store.get(key, { maxBytes, signal });
+  if (typeof stored !== 'object') {
+    history.sawNothing({ key, since });
+    return undefined;
+  }
+  const version = await openStored(vault, name, stored);
+  if (stored.size >= BYTES_BETWEEN_TURNS) await letOthersRun();
+  history.saw({ key, since, version: identityOf(stored.body) });
+  return version;
+}
+
+/**
+ * A key id that the cached keyring lacks may belong to a rotation of another process: the keyring is read once more.
+ *
+ * @throws MemoryError `unavailable` when it was too early for that, so that the object may well be whole.
+ */
+async function openStored(vault: OpenVault, name: LogicalName, stored: StoredObject): Promise<SealedVersion> {
+  const { keys } = vault.keyring;
+  try {
+    return { ...open({ keys, name, object: stored.body }), stored, keys };
+  } catch (error) {
+    if (!(error instanceof MemoryError) || error.details['reason'] !== 'unknown_key') throw error;
+    const { keyId } = readHeader(stored.body) ?? {};
+    const found = keyId && (await vault.keyrings.lookFor(keyId, { signal: vault.signal }));
+    if (found === undefined) throw error;
+    if (found === 'withheld') {
+      throw new MemoryError(
+        'unavailable',
+        'an object names a key that this process has not seen, and the keyring was read a moment ago: try again',
+        { details: { reason: 'unknown_key' } },
+      );
+    }
+    return { ...open({ keys: found.keys, name, object: stored.body }), stored, keys: found.keys };
+  }
+}

@@ -1,0 +1,130 @@
+import { MemoryError } from '../errors.ts';
+import type { MemoryPath } from '../language/path.ts';
+import type { DeleteFailure } from '../store/port.ts';
+import { deleteObjects } from './delete-objects.ts';
+import { type ListedEntry, listDirectory, listPath } from './list-directory.ts';
+import type { RenameRegister } from './rename/rename-register.ts';
+import { untilSettled } from './retry.ts';
+import type { OpenVault } from './session.ts';
+import { notTakenBack } from './undo.ts';
+
+/** As many as one request takes. */
+const BATCH_KEYS = 1_000;
+/** How often files that were changed meanwhile, or left without an answer, are looked for again. */
+const ROUNDS = 8;
+
+/**
+ * Deletes the file, or the directory with everything below it. A file goes only as the version that was seen, so an
+ * edit that was acknowledged before is never passed over unseen; of a directory, what was there when the request ran
+ * goes and what is created later stays.
+ *
+ * Requests: a LIST and a guarded delete; for a directory of n files a GET of the register, ⌈n/1000⌉ LISTs and guarded
+ * deletes of all files.
+ *
+ * @throws MemoryError `not_found`; `outcome_unknown` when it, or some of it, may be gone.
+ */
+export async function removePath(vault: OpenVault, renames: RenameRegister, path: MemoryPath): Promise<void> {
+  await untilSettled(vault, async () => {
+    const found = await listPath(vault, path);
+    if (found.kind === 'file') return removeFile(vault, found.file);
+    if (found.listing.files.length === 0) {
+      throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
+    }
+    if (await renames.settle(vault)) return 'again';
+    await removeFiles(vault, path, found.listing.files);
+    return undefined;
+  });
+}
+
+async function removeFile(vault: OpenVault, file: ListedEntry): Promise<'again' | undefined> {
+  const target = { key: file.key, ifMatch: file.etag };
+  const [failure] = await deleteObjects(vault, [target], { signal: vault.signal }).catch((error: unknown) => [
+    { key: file.key, error },
+  ]);
+  if (failure === undefined) return undefined;
+  if ('error' in failure) throw await verdict(vault, file, failure.error);
+  if (failure.retried) {
+    throw new MemoryError('outcome_unknown', 'no answer tells who removed the file');
+  }
+  // Changed, or gone by somebody else's hand: look again, so that the answer is true of what is there now.
+  return 'again';
+}
+
+/** A refusal stands only where the file is seen to be there still: part of a guarded delete may have been done. */
+async function verdict(vault: OpenVault, file: ListedEntry, error: unknown): Promise<unknown> {
+  const found = await vault.store.head(file.key).catch(() => undefined);
+  return found?.etag === file.etag ? error : notTakenBack(error);
+}
+
+/**
+ * Guarded deletes of the files as they were listed. A batch is never sent again as it was: what a new LIST still
+ * shows of the files, changed meanwhile or left by a batch without an answer, goes into another one. Unguarded keys
+ * would be fewer requests on stores that need tombstones, but could remove the tombstone of somebody else's delete,
+ * whose second half would then hit a file that was created in between.
+ */
+async function removeFiles(vault: OpenVault, path: MemoryPath, files: readonly ListedEntry[]): Promise<void> {
+  let remaining = files;
+  /** Files that a request without an answer may have deleted already, or may still. */
+  const uncertain = new Set<string>();
+  for (let round = 0; remaining.length > 0; round++) {
+    const failures = await deleteVersions(vault, remaining);
+    if (failures.length === 0) return;
+    const errors = failures.flatMap((failure) => ('error' in failure ? [failure.error] : []));
+    const refusal = errors.find((error) => !isUnknown(error));
+    for (const failure of failures) if (!isDefinite(failure)) uncertain.add(failure.key);
+    if (refusal !== undefined && errors.length === files.length && uncertain.size === 0) throw refusal;
+    if (refusal !== undefined || round === ROUNDS) throw notTakenBack(refusal ?? errors[0]);
+    const listing = await listDirectory(vault, path).catch((error: unknown) => {
+      throw notTakenBack(error);
+    });
+    const sent = { files: remaining, failures, uncertain };
+    remaining = listing.files.filter((file) => isStillToGo(file, sent));
+  }
+}
+
+/**
+ * Whether a file that is listed again is one that was to be deleted and not one that was created since.
+ *
+ * @throws MemoryError `outcome_unknown` when it cannot be told.
+ */
+function isStillToGo(
+  file: ListedEntry,
+  sent: {
+    readonly files: readonly ListedEntry[];
+    readonly failures: readonly DeleteFailure[];
+    readonly uncertain: ReadonlySet<string>;
+  },
+): boolean {
+  const failure = sent.failures.find(({ key }) => key === file.key);
+  if (failure === undefined) return false;
+  if (!sent.uncertain.has(file.key)) return 'conflict' in failure && failure.conflict === 'changed';
+  if (sent.files.some(({ key, etag }) => key === file.key && etag === file.etag)) return true;
+  throw notTakenBack(undefined);
+}
+
+/** Whether it is certain that nothing was deleted. */
+function isDefinite(failure: DeleteFailure): boolean {
+  return 'error' in failure ? !isUnknown(failure.error) : !failure.retried;
+}
+
+/** Guarded deletes in batches; one that throws ends them, and stands for all that were not deleted. */
+async function deleteVersions(
+  vault: OpenVault,
+  files: readonly ListedEntry[],
+): Promise<readonly DeleteFailure[]> {
+  const failures: DeleteFailure[] = [];
+  for (let start = 0; start < files.length; start += BATCH_KEYS) {
+    const targets = files.slice(start, start + BATCH_KEYS).map(({ key, etag }) => ({ key, ifMatch: etag }));
+    try {
+      failures.push(...(await deleteObjects(vault, targets, { signal: vault.signal })));
+    } catch (error) {
+      return [...failures, ...files.slice(start).map(({ key }) => ({ key, error }))];
+    }
+    vault.onProgress?.({ done: Math.min(start + BATCH_KEYS, files.length), total: files.length });
+  }
+  return failures;
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof MemoryError && error.code === 'outcome_unknown';
+}

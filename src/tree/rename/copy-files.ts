@@ -1,0 +1,171 @@
+import { MemoryError } from '../../errors.ts';
+import { hasBytesAt } from '../../format/encoding.ts';
+import { logicalName } from '../../format/logical-name.ts';
+import { fileKey } from '../../format/object-keys.ts';
+import { type MemoryPath, rebase } from '../../language/path.ts';
+import type { ETag, ObjectKey } from '../../store/port.ts';
+import { bindVersion } from '../bind-version.ts';
+import { eachSideBySide } from '../concurrency.ts';
+import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
+import type { ListedEntry } from '../list-directory.ts';
+import { readFile, type SealedVersion } from '../read-file.ts';
+import { untilSettled } from '../retry.ts';
+import type { OpenVault } from '../session.ts';
+import { hasOrigin, isStill, type Written } from '../undo.ts';
+import { isRefusal, type LeftFile } from './left-behind.ts';
+import type { Move } from './rename-file.ts';
+
+/** One rename of a directory; its id is the origin of every copy it makes. */
+export interface DirectoryRename extends Move {
+  readonly id: Uint8Array;
+}
+
+/** A source file as it was copied, and the copy. */
+export interface CopiedFile {
+  readonly from: MemoryPath;
+  readonly source: { readonly key: ObjectKey; readonly etag: ETag };
+  readonly target: Written;
+}
+
+/** What became of a number of files. Those that vanished meanwhile are in neither list. */
+export interface CopyOutcome {
+  readonly copied: readonly CopiedFile[];
+  /** Files at whose target somebody else's file lies. */
+  readonly taken: readonly MemoryPath[];
+  /** Files that cannot be copied for a reason of their own; only while `moving`. */
+  readonly left: readonly LeftFile[];
+  /** The first failure, one with an unknown outcome before all others; after it no further copy was begun. */
+  readonly failure: unknown;
+}
+
+export interface CopyOptions {
+  /**
+   * `copying` stops at the first target that is taken, and a source that differs from an earlier copy of it has been
+   * edited: the copy is renewed. While `moving` it may as well be a new file in the place of one that was moved
+   * already, so its target counts as taken. What is refused for a reason of its own ends `copying` and is left behind
+   * while `moving`.
+   */
+  readonly phase: 'copying' | 'moving';
+}
+
+/** A file as a listing shows it. */
+export type FileToCopy = Pick<ListedEntry, 'path' | 'size'>;
+
+/** A migration of keys writes a copy once in a pass. */
+const COPY_ROUNDS = 3;
+
+/** Copies the files side by side; a GET and a PUT each, a GET more where an earlier copy of this rename lies. */
+export async function copyFiles(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  work: CopyOptions & { readonly files: readonly FileToCopy[] },
+): Promise<CopyOutcome> {
+  const copied: CopiedFile[] = [];
+  const taken: MemoryPath[] = [];
+  const left: LeftFile[] = [];
+  let failure: unknown;
+  const copyOne = async ({ path: from }: FileToCopy): Promise<void> => {
+    if (failure !== undefined || (work.phase === 'copying' && taken.length > 0)) return;
+    try {
+      const copy = await copyFile(vault, rename, { from, phase: work.phase });
+      if (copy === 'taken') taken.push(from);
+      else if (copy !== undefined) copied.push(copy);
+      vault.onProgress?.({ done: copied.length, total: work.files.length });
+    } catch (error) {
+      if (work.phase === 'moving' && isRefusal(error)) left.push({ path: from, cause: error });
+      else failure = failure === undefined || isUnknown(error) ? error : failure;
+    }
+  };
+  await eachSideBySide(vault, work.files, copyOne, ({ size }) => size);
+  return { copied, taken, left, failure };
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof MemoryError && error.code === 'outcome_unknown';
+}
+
+/** Copies one file, or finds the copy that this rename has made of it already. Undefined: the source is gone. */
+async function copyFile(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  { from, phase }: CopyOptions & { readonly from: MemoryPath },
+): Promise<CopiedFile | 'taken' | undefined> {
+  return untilSettled(vault, async () => {
+    const source = await readFile(vault, from);
+    if (source === undefined) return undefined;
+    const written = await writeCopy(vault, rename, { from, source, mode: 'create' });
+    if (written !== undefined) return written;
+    const earlier = await readFile(vault, rebase(from, rename.from, rename.to));
+    if (earlier === undefined) return 'again';
+    if (!hasOrigin(earlier, rename.id)) return 'taken';
+    if (hasBytesAt(earlier.contentId, 0, source.contentId)) {
+      return copiedFile(vault, rename, { from, source, target: earlier.stored.etag });
+    }
+    if (phase === 'moving') return 'taken';
+    const { bound: after, stored } = earlier;
+    const mode = { ifMatch: stored.etag };
+    return (await writeCopy(vault, rename, { from, source, mode, after })) ?? 'again';
+  });
+}
+
+/**
+ * Copies a source that has changed over our older copy of it. Undefined: the source is gone. `'taken'`: the copy was
+ * changed too, so neither may be touched.
+ */
+export async function copyAgain(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  older: CopiedFile,
+): Promise<CopiedFile | 'taken' | undefined> {
+  const source = await readFile(vault, older.from);
+  if (source === undefined) return undefined;
+  for (let { etag } = older.target, round = 1; ; round++) {
+    const mode = { ifMatch: etag };
+    const written = await writeCopy(vault, rename, { from: older.from, source, mode });
+    if (written !== undefined) return written;
+    const found = await readFile(vault, older.target.path);
+    if (found === undefined || !isStill(vault, older.target, found) || round === COPY_ROUNDS) return 'taken';
+    etag = found.stored.etag;
+  }
+}
+
+/** Undefined: the condition failed. */
+async function writeCopy(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  copy: {
+    readonly from: MemoryPath;
+    readonly source: SealedVersion;
+    readonly mode: ConditionalWrite['mode'];
+    /** The bound of the copy that is replaced, where that was read. */
+    readonly after?: bigint;
+  },
+): Promise<CopiedFile | undefined> {
+  const { from, source, mode } = copy;
+  const to = rebase(from, rename.from, rename.to);
+  const names = { from: logicalName(from), to: logicalName(to) };
+  const seal = (): Uint8Array =>
+    bindVersion(vault, source, { ...names, origin: rename.id, after: copy.after });
+  const key = fileKey(vault.layout, vault.keyring.names, to);
+  const outcome = await confirmedPut(vault, { key, seal, mode });
+  return 'etag' in outcome ? copiedFile(vault, rename, { from, source, target: outcome.etag }) : undefined;
+}
+
+function copiedFile(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  copy: { readonly from: MemoryPath; readonly source: SealedVersion; readonly target: ETag },
+): CopiedFile {
+  const { layout, keyring } = vault;
+  const to = rebase(copy.from, rename.from, rename.to);
+  return {
+    from: copy.from,
+    source: { key: fileKey(layout, keyring.names, copy.from), etag: copy.source.stored.etag },
+    target: {
+      path: to,
+      key: fileKey(layout, keyring.names, to),
+      etag: copy.target,
+      mark: { origin: rename.id },
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import type { DeleteFailure } from '../../store/port.ts';
+import { deleteObjects } from '../delete-objects.ts';
+import type { OpenVault } from '../session.ts';
+import { takeBack } from '../take-back.ts';
+import { undoPut } from '../undo.ts';
+import { type CopiedFile, copyAgain, type DirectoryRename } from './copy-files.ts';
+import { isRefusal, type LeftFile } from './left-behind.ts';
+
+/** How often a source that keeps changing is copied again before it is kept at both places. */
+const COPY_ROUNDS = 8;
+
+export interface SourceDeletion {
+  readonly copied: readonly CopiedFile[];
+  /**
+   * Another process may have sent deletes of the same versions before it lost the lease, and they may arrive late: a
+   * source that is gone then tells nothing about its copy, which is kept.
+   */
+  readonly takenOver: boolean;
+}
+
+/** What stays where it was, or at both places. */
+export interface DeletedSources {
+  /** A file had changed at both places. */
+  readonly keptBoth: boolean;
+  readonly left: readonly LeftFile[];
+}
+
+/**
+ * Deletes the sources as they were copied; those that changed are copied again first. What goes wrong with one file
+ * is thrown only after all the others have been brought to their end.
+ *
+ * @throws MemoryError whatever the store throws that is no refusal of one file.
+ */
+export async function deleteSources(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  { copied, takenOver }: SourceDeletion,
+): Promise<DeletedSources> {
+  const left: LeftFile[] = [];
+  let [keptBoth, problem]: [boolean, unknown] = [false, undefined];
+  let remaining = copied;
+  for (let round = 0; remaining.length > 0 && round < COPY_ROUNDS; round++) {
+    const failures = await sendDeletes(vault, remaining);
+    const byKey = new Map(failures.map((failure) => [failure.key, failure]));
+    const again: CopiedFile[] = [];
+    for (const file of remaining) {
+      const failure = byKey.get(file.source.key);
+      if (failure === undefined) continue;
+      // Only versions that were copied before the takeover can be known to the other process.
+      if (takenOver && round === 0 && isMissing(failure)) continue;
+      try {
+        const settled = await settle(vault, rename, { file, failure });
+        if (settled === 'kept') keptBoth = true;
+        else if (settled !== undefined && 'cause' in settled) left.push(settled);
+        else if (settled !== undefined) again.push(settled);
+      } catch (error) {
+        problem ??= error;
+      }
+    }
+    remaining = again;
+  }
+  if (problem !== undefined) throw problem;
+  return { keptBoth: keptBoth || remaining.length > 0, left };
+}
+
+/** What goes wrong with a request for a single file goes wrong with that file. */
+async function sendDeletes(
+  vault: OpenVault,
+  files: readonly CopiedFile[],
+): Promise<readonly DeleteFailure[]> {
+  const targets = files.map(({ source }) => ({ key: source.key, ifMatch: source.etag }));
+  const [only] = targets;
+  try {
+    return await deleteObjects(vault, targets, { signal: vault.signal });
+  } catch (error) {
+    if (only === undefined || targets.length > 1) throw error;
+    return [{ key: only.key, error }];
+  }
+}
+
+function isMissing(failure: DeleteFailure): boolean {
+  return 'conflict' in failure && failure.conflict === 'missing';
+}
+
+/**
+ * What to do about a source that was not deleted: copy it again, give the copy up because the source is gone, or leave
+ * it behind. `'kept'`: it stays at both places.
+ */
+async function settle(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  { file, failure }: { readonly file: CopiedFile; readonly failure: DeleteFailure },
+): Promise<CopiedFile | LeftFile | 'kept' | undefined> {
+  if ('error' in failure) return leave(vault, file, failure.error);
+  if (failure.conflict === 'missing') {
+    // A definite absence while the lease is ours: a user deleted the file. After a second attempt it may have been
+    // our own delete, and the copy stays.
+    if (!failure.retried) await undoPut(vault, file.target);
+    return undefined;
+  }
+  // After a second attempt this may be a new file in the place of one that our own delete has removed. Copied over its
+  // copy it would be the end of that text: it is left to the look for late files, which keeps both.
+  if (failure.retried) return undefined;
+  try {
+    const newer = await copyAgain(vault, rename, file);
+    if (newer === undefined) await undoPut(vault, file.target);
+    return newer === 'taken' ? 'kept' : newer;
+  } catch (error) {
+    return leave(vault, file, error);
+  }
+}
+
+/** Leaves a file that the server does not let go where it was, and takes its copy back if that goes. */
+async function leave(vault: OpenVault, file: CopiedFile, error: unknown): Promise<LeftFile> {
+  if (!isRefusal(error)) throw error;
+  const found = await vault.store.head(file.source.key, { signal: vault.signal });
+  // Only while the source is seen to be there.
+  if (found === undefined) throw error;
+  const { left } = await takeBack(vault, [file.target]);
+  return left[0] ?? { path: file.from, cause: error };
+}

@@ -1,0 +1,148 @@
+import { MemoryError } from '../../errors.ts';
+import { toBase64url } from '../../format/base64.ts';
+import type { DeleteFailure, ETag, ObjectStore, SendBound } from '../../store/port.ts';
+import { isTooLate } from '../../store/send-bound.ts';
+import type { OpenVault } from '../session.ts';
+import type { DirectoryRename } from './copy-files.ts';
+import { type RenameEntry, type RenamePhase, writeRegister } from './register.ts';
+
+/** A register that was not written for so long is anybody's to take over (milliseconds, the server's clock). */
+export const LEASE_MS = 10_000;
+/**
+ * The owner writes the register again before its next request once so much time has passed, by whichever of its
+ * clocks ran faster. The rest of the lease is for requests on their way.
+ */
+const RENEW_MS = 3_000;
+/** Nothing is put on the wire so long after the register was written: it could arrive when the lease is another's. */
+const SEND_MS = 5_000;
+const TARGETS_PER_DELETE = 1_000;
+const OWNER_BYTES = 16;
+
+/** The right to carry a rename out, held by writing the register again and again. */
+export interface RenameLease {
+  readonly rename: DirectoryRename;
+  /**
+   * The vault under the lease. Before every request it makes sure that the register is still ours; a process that
+   * was frozen finds out before it sends anything. @throws MemoryError `outcome_unknown` once the lease is lost.
+   */
+  readonly vault: OpenVault;
+  /** The same, whether or not the caller has given up: for what has to be finished or taken back. */
+  readonly finishing: OpenVault;
+  enter(phase: RenamePhase): Promise<void>;
+  /** Nothing is under way any more. Answers with the register's version. */
+  end(): Promise<ETag>;
+}
+
+export interface LeaseRequest {
+  readonly rename: DirectoryRename;
+  readonly phase: RenamePhase;
+  /** The version of the register that is replaced; undefined where there is none. */
+  readonly base: ETag | undefined;
+}
+
+/** Writes the register as ours. Undefined: somebody else was faster. */
+export async function takeLease(vault: OpenVault, request: LeaseRequest): Promise<RenameLease | undefined> {
+  const { rename } = request;
+  const quiet: OpenVault = { ...vault, signal: undefined };
+  let entry: RenameEntry = { ...rename, phase: request.phase, owner: toBase64url(vault.random(OWNER_BYTES)) };
+  let writtenAt = now(vault);
+  const first = await writeRegister(quiet, entry, request.base);
+  if (first === undefined) return undefined;
+  let etag = first;
+  let writing: Promise<void> = Promise.resolve();
+
+  const write = async (next: RenameEntry | undefined): Promise<void> => {
+    const sentAt = now(vault);
+    const written = await writeRegister(quiet, next, etag);
+    if (written === undefined) throw leaseLost();
+    etag = written;
+    writtenAt = sentAt;
+    if (next !== undefined) entry = next;
+  };
+  /** One write of the register after the other; after a failed one nothing is sent any more. */
+  const inTurn = (action: () => Promise<void>): Promise<void> => {
+    writing = writing.then(action);
+    return writing;
+  };
+  const isDue = (): boolean => elapsedSince(vault, writtenAt) >= RENEW_MS;
+  const hold = async (): Promise<SendBound> => {
+    await writing;
+    while (isDue()) await inTurn(async () => (isDue() ? write(entry) : undefined));
+    const since = writtenAt;
+    return { isPast: () => elapsedSince(vault, since) >= SEND_MS };
+  };
+
+  const store = holding(vault.store, hold);
+  return {
+    rename,
+    vault: { ...vault, store },
+    finishing: { ...quiet, store },
+    enter: (phase) => inTurn(() => write({ ...entry, phase })),
+    async end() {
+      await inTurn(() => write(undefined));
+      return etag;
+    },
+  };
+}
+
+/**
+ * The store behind `hold`: nothing is sent before it resolves, and no PUT past the bound it answers with; what came too
+ * late for that is held anew. Deletes go in batches, each behind a `hold` of its own.
+ */
+function holding(store: ObjectStore, hold: () => Promise<SendBound>): ObjectStore {
+  return {
+    async get(key, options) {
+      await hold();
+      return store.get(key, options);
+    },
+    async head(key, options) {
+      await hold();
+      return store.head(key, options);
+    },
+    async put(key, body, options) {
+      for (;;) {
+        const held = await hold();
+        const sendBy: SendBound = { isPast: () => held.isPast() || options.sendBy?.isPast() === true };
+        try {
+          return await store.put(key, body, { ...options, sendBy });
+        } catch (error) {
+          if (!isTooLate(error) || options.sendBy?.isPast() === true) throw error;
+        }
+      }
+    },
+    async delete(targets, options) {
+      const failures: DeleteFailure[] = [];
+      for (let start = 0; start < targets.length; start += TARGETS_PER_DELETE) {
+        await hold();
+        failures.push(...(await store.delete(targets.slice(start, start + TARGETS_PER_DELETE), options)));
+      }
+      return failures;
+    },
+    async *list(options) {
+      await hold();
+      for await (const page of store.list(options)) {
+        yield page;
+        await hold();
+      }
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+interface Moment {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+function now(vault: OpenVault): Moment {
+  return { wall: vault.clock(), monotonic: vault.monotonic() };
+}
+
+/** The wall clock counts while a process is frozen, the monotonic one when the wall clock is set back. */
+function elapsedSince(vault: OpenVault, moment: Moment): number {
+  return Math.max(vault.clock() - moment.wall, vault.monotonic() - moment.monotonic);
+}
+
+function leaseLost(): MemoryError {
+  return new MemoryError('outcome_unknown', 'another process has taken the rename over');
+}

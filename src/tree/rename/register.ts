@@ -1,0 +1,88 @@
+import { MemoryError } from '../../errors.ts';
+import { fromBase64url, toBase64url } from '../../format/base64.ts';
+import { classLogicalName, type LogicalName } from '../../format/logical-name.ts';
+import { ID_BYTES } from '../../format/sealing-keys.ts';
+import { type MemoryPath, parseMemoryPath } from '../../language/path.ts';
+import type { ETag } from '../../store/port.ts';
+import { decodeFields, encodeFields, readRecord, writeRecord } from '../sealed-record.ts';
+import type { OpenVault } from '../session.ts';
+
+/** How far the rename of a directory has come. From `moving` on it only goes forward. */
+export type RenamePhase = 'copying' | 'moving' | 'aborting';
+
+/** The rename that is under way in a tenant's tree, and whose it is. */
+export interface RenameEntry {
+  readonly phase: RenamePhase;
+  /** 16 bytes; the origin of every copy the rename makes. */
+  readonly id: Uint8Array;
+  readonly from: MemoryPath;
+  readonly to: MemoryPath;
+  /** Random name of whoever carries it out; another at every takeover. */
+  readonly owner: string;
+}
+
+export interface RegisterState {
+  /** Undefined: no rename is under way. */
+  readonly entry: RenameEntry | undefined;
+  /** Undefined: the register was never written. */
+  readonly etag: ETag | undefined;
+  /** Milliseconds since it was written, by the server's clock. */
+  readonly ageMs: number;
+}
+
+const REGISTER = { cls: 'journal', id: 'register' } as const;
+const MAX_BYTES = 16_384;
+
+/** Whether an object of that name is the register. */
+export function isRegister(name: LogicalName): boolean {
+  return name === classLogicalName(REGISTER.cls, REGISTER.id);
+}
+
+/** Reads the tenant's one register. @throws MemoryError `integrity`, `unsupported_format`. */
+export async function readRegister(vault: OpenVault): Promise<RegisterState> {
+  const record = await readRecord(vault, { ...REGISTER, maxBytes: MAX_BYTES });
+  if (record === undefined) return { entry: undefined, etag: undefined, ageMs: 0 };
+  const { content, etag, ageMs } = record;
+  return { entry: parseEntry(content), etag, ageMs };
+}
+
+/**
+ * Replaces the version `base` of the register, or creates it; `entry` undefined means that no rename is under way.
+ * Undefined: somebody else was faster.
+ */
+export async function writeRegister(
+  vault: OpenVault,
+  entry: RenameEntry | undefined,
+  base: ETag | undefined,
+): Promise<ETag | undefined> {
+  return writeRecord(vault, REGISTER, { content: encodeEntry(entry), base });
+}
+
+function encodeEntry(entry: RenameEntry | undefined): Uint8Array {
+  return encodeFields(entry === undefined ? { phase: 'idle' } : { ...entry, id: toBase64url(entry.id) });
+}
+
+/** What authenticated bytes say that this version of the library does not know was written by a later one. */
+function parseEntry(content: Uint8Array): RenameEntry | undefined {
+  const fields = decodeFields(content);
+  if (fields?.['phase'] === 'idle' && Object.keys(fields).length === 1) return undefined;
+  const { phase, id, from, to, owner } = fields ?? {};
+  const isKnown = phase === 'copying' || phase === 'moving' || phase === 'aborting';
+  if (!isKnown || typeof from !== 'string' || typeof to !== 'string' || typeof owner !== 'string')
+    throw unknown();
+  const idBytes = typeof id === 'string' ? fromBase64url(id) : undefined;
+  if (idBytes?.length !== ID_BYTES) throw unknown();
+  return { phase, id: idBytes, from: parsePath(from), to: parsePath(to), owner };
+}
+
+function parsePath(text: string): MemoryPath {
+  try {
+    return parseMemoryPath(text);
+  } catch {
+    throw unknown();
+  }
+}
+
+function unknown(): MemoryError {
+  return new MemoryError('unsupported_format', 'the register of renames is of a later version');
+}

@@ -1,0 +1,183 @@
+import { MemoryError } from '../../errors.ts';
+import { MAX_CONTENT_BYTES } from '../../format/size.ts';
+import { ancestorsOf } from '../../language/path.ts';
+import { anyFileStays, clashError } from '../clashes.ts';
+import { type ListedEntry, listDirectory } from '../list-directory.ts';
+import { readFile } from '../read-file.ts';
+import type { OpenVault } from '../session.ts';
+import { takeBack } from '../take-back.ts';
+import { hasOrigin, notTakenBack, type Written } from '../undo.ts';
+import { type CopiedFile, type CopyOutcome, copyFiles, type DirectoryRename } from './copy-files.ts';
+import { deleteSources } from './delete-sources.ts';
+import type { RenameLease } from './lease.ts';
+import { isRefusal, type LeftFile, leftBehind } from './left-behind.ts';
+import type { RenamePhase } from './register.ts';
+import { bothKept, targetExists } from './rename-file.ts';
+
+/** How often the source is listed again for files that were created while it moved. */
+const LATE_ROUNDS = 3;
+
+/**
+ * Carries a rename out from its phase `copying`: copies first, then a look for clashes at the target, up to which
+ * everything is taken back when something is wrong; from there on only forward, by guarded deletes of exactly the
+ * versions that were copied. What is refused for a reason of its own is left where it is, and named.
+ *
+ * @throws MemoryError `not_found` when every file vanished meanwhile; `already_exists` when the target is taken;
+ * `version_conflict` when a file changed at both places and was kept at both (`reason: 'both_kept'`), or could not be
+ * moved (`reason: 'left_behind'`); `outcome_unknown` when it could neither be finished nor taken back: the next process
+ * finishes it.
+ */
+export async function moveDirectory(lease: RenameLease, files: readonly ListedEntry[]): Promise<void> {
+  const verdict = await copyThenMove(lease, { files, resumed: false });
+  if (verdict !== undefined) throw verdict;
+}
+
+/**
+ * Finishes a rename from wherever the process that held it before has left it, or takes it back, and answers with what
+ * its caller would have been told. The configured file limit is no reason to stop half way.
+ *
+ * @throws MemoryError when it is neither finished nor taken back.
+ */
+export async function resumeRename(given: RenameLease, phase: RenamePhase): Promise<MemoryError | undefined> {
+  const lease = { ...given, vault: withoutLimit(given.vault) };
+  const { vault, rename } = lease;
+  if (phase === 'aborting') return giveUp(lease, { known: [], isComplete: false });
+  const { files } = await listDirectory(vault, rename.from);
+  if (phase === 'copying') return copyThenMove(lease, { files, resumed: true });
+  const outcome = await copyFiles(vault, rename, { files, phase: 'moving' });
+  return goForward(lease, outcome, { takenOver: true });
+}
+
+function withoutLimit(vault: OpenVault): OpenVault {
+  return { ...vault, maxFileBytes: MAX_CONTENT_BYTES };
+}
+
+/** Answers with the verdict once no rename is under way any more. */
+async function copyThenMove(
+  lease: RenameLease,
+  work: { readonly files: readonly ListedEntry[]; readonly resumed: boolean },
+): Promise<MemoryError | undefined> {
+  const { vault, rename } = lease;
+  const outcome = await copyFiles(vault, rename, { files: work.files, phase: 'copying' });
+  const refusal =
+    outcome.failure ?? (await findRefusal(vault, rename, outcome).catch((error: unknown) => error));
+  if (refusal !== undefined) {
+    const isComplete = outcome.failure === undefined && !work.resumed;
+    const kept = await giveUp(lease, { known: outcome.copied, isComplete });
+    if (kept !== undefined || refusal instanceof MemoryError) return kept ?? (refusal as MemoryError);
+    throw refusal;
+  }
+  await lease.enter('moving').catch(rejectUnknown);
+  return goForward(lease, outcome, { takenOver: false });
+}
+
+/** Why the rename must not go on: nothing is left to move, or somebody else's file lies at, above or below the target. */
+async function findRefusal(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  { copied, taken }: CopyOutcome,
+): Promise<MemoryError | undefined> {
+  if (taken.length > 0) return targetExists();
+  if (copied.length === 0) {
+    return new MemoryError('not_found', 'every file of the source vanished meanwhile');
+  }
+  // Those of the source, too: above a young file another one may lie, whose clash is not settled yet.
+  const above = [...ancestorsOf(rename.to), rename.to];
+  const ours = new Set<string>(copied.map(({ target }) => target.key));
+  const [target, fileAbove] = await Promise.all([
+    listDirectory(vault, rename.to),
+    anyFileStays(vault, above),
+  ]);
+  const others = target.files.filter(({ key }) => !ours.has(key));
+  const orphans = await findCopies(vault, rename, others);
+  if (orphans.length < others.length) return targetExists();
+  // Copies whose source was deleted after a process that is gone had copied it.
+  await takeBack(vault, orphans);
+  return fileAbove ? clashError('file_above') : undefined;
+}
+
+/**
+ * Takes all copies back; those that are not known are looked for by their origin. Answers with an error when a copy
+ * stays beside its source, because somebody has built on a known one or because the server does not let it go.
+ */
+async function giveUp(
+  lease: RenameLease,
+  copies: { readonly known: readonly CopiedFile[]; readonly isComplete: boolean },
+): Promise<MemoryError | undefined> {
+  const finishing = withoutLimit(lease.finishing);
+  const { rename } = lease;
+  try {
+    await lease.enter('aborting');
+    const known = await takeBack(
+      finishing,
+      copies.known.map(({ target }) => target),
+    );
+    const left = [...known.left];
+    if (!copies.isComplete) {
+      const { files } = await listDirectory(finishing, rename.to);
+      left.push(...(await takeBack(finishing, await findCopies(finishing, rename, files))).left);
+    }
+    await lease.end();
+    if (left.length > 0) return leftBehind(left);
+    return known.builtOn ? bothKept() : undefined;
+  } catch (error) {
+    throw notTakenBack(error);
+  }
+}
+
+/** Those of the files that this rename has copied there and nobody has changed since. A damaged one tells nothing. */
+async function findCopies(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  files: readonly ListedEntry[],
+): Promise<readonly Written[]> {
+  const copies: Written[] = [];
+  for (const { path, key } of files) {
+    const version = await readFile(vault, path).catch((error: unknown) => {
+      if (isRefusal(error)) return undefined;
+      throw error;
+    });
+    if (version !== undefined && hasOrigin(version, rename.id)) {
+      copies.push({ path, key, etag: version.stored.etag, mark: { origin: rename.id } });
+    }
+  }
+  return copies;
+}
+
+/** From here on the rename is never taken back; files created in the source meanwhile follow for a few rounds. */
+async function goForward(
+  lease: RenameLease,
+  first: CopyOutcome,
+  { takenOver }: { readonly takenOver: boolean },
+): Promise<MemoryError | undefined> {
+  const { rename } = lease;
+  const vault = withoutLimit(lease.vault);
+  const left: LeftFile[] = [];
+  let keptBoth = false;
+  const deleteCopied = async (outcome: CopyOutcome, isTakenOver: boolean): Promise<void> => {
+    // Whatever else goes wrong leaves the rename to the next process.
+    if (outcome.failure !== undefined) throw notTakenBack(outcome.failure);
+    const work = { copied: outcome.copied, takenOver: isTakenOver };
+    const deleted = await deleteSources(vault, rename, work).catch(rejectUnknown);
+    left.push(...outcome.left, ...deleted.left);
+    keptBoth ||= deleted.keptBoth || outcome.taken.length > 0;
+  };
+  await deleteCopied(first, takenOver);
+  for (let round = 0; round < LATE_ROUNDS; round++) {
+    const listing = await listDirectory(vault, rename.from).catch(rejectUnknown);
+    const late = listing.files.filter(({ path }) => !left.some((file) => file.path === path));
+    if (late.length === 0) break;
+    await deleteCopied(await copyFiles(vault, rename, { files: late, phase: 'moving' }), false);
+  }
+  await lease.end().catch((error: unknown) => {
+    if (left.length > 0) throw notTakenBack(error);
+    // All is moved: a register that cannot be written costs the next rename a takeover and nobody a file.
+    vault.logger.warn('the register of renames was left to the next process');
+  });
+  if (left.length > 0) return leftBehind(left);
+  return keptBoth ? bothKept() : undefined;
+}
+
+function rejectUnknown(error: unknown): never {
+  throw notTakenBack(error);
+}

@@ -1,0 +1,169 @@
+import { MemoryError } from '../../errors.ts';
+import { logicalName } from '../../format/logical-name.ts';
+import { fileKey } from '../../format/object-keys.ts';
+import { ID_BYTES } from '../../format/sealing-keys.ts';
+import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
+import type { DeleteFailure, ObjectKey } from '../../store/port.ts';
+import { bindVersion } from '../bind-version.ts';
+import { clashError, findClash } from '../clashes.ts';
+import { confirmedPut } from '../confirmed-put.ts';
+import { deleteObjects } from '../delete-objects.ts';
+import { readFile, type SealedVersion } from '../read-file.ts';
+import { untilSettled } from '../retry.ts';
+import type { OpenVault } from '../session.ts';
+import { takeBack } from '../take-back.ts';
+import { isStill, notTakenBack, orTakeBack, undoPut, type Written } from '../undo.ts';
+import { leftBehind } from './left-behind.ts';
+
+export interface Move {
+  readonly from: MemoryPath;
+  readonly to: MemoryPath;
+}
+
+/**
+ * Moves the file whose version `source` was just read: a copy bound to the new path, then a guarded delete of
+ * exactly the version that was copied. A crash in between leaves the file at both places, never at none.
+ *
+ * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
+ * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept.
+ */
+export async function moveFile(vault: OpenVault, from: Move, source: SealedVersion): Promise<void> {
+  // Its own mark, for another rename of the same file gives its copy the same content id.
+  const move: MarkedMove = { ...from, id: vault.random(ID_BYTES) };
+  const key = fileKey(vault.layout, vault.keyring.names, move.to);
+  const written = await confirmedPut(vault, {
+    key,
+    seal: () => copyFor(vault, move, source),
+    mode: 'create',
+  });
+  if ('conflict' in written) throw targetExists();
+  const target: Written = { path: move.to, key, etag: written.etag, mark: { origin: move.id } };
+  const clash = await orTakeBack(vault, target, () =>
+    findClash(vault, move.to, knownDirectories(move, source)),
+  );
+  if (clash !== undefined && (await undoPut(vault, target)) !== 'built_on') {
+    throw clash === 'file_above' ? clashError(clash) : targetExists();
+  }
+  await removeSource(vault, move, { source, target });
+}
+
+/** By then whoever created a file has found out whether it may stay (milliseconds, the server's clock). */
+const SETTLED_MS = 60_000;
+
+/** Above a young file another one may lie, whose clash is not settled yet. */
+function knownDirectories({ from }: Move, { stored }: SealedVersion): readonly MemoryPath[] {
+  return stored.servedAt - stored.lastModified > SETTLED_MS ? ancestorsOf(from) : [];
+}
+
+/** A rename of one file; every copy it makes carries its id as the origin, and a migration of keys keeps that. */
+interface MarkedMove extends Move {
+  readonly id: Uint8Array;
+}
+
+/** A migration writes a file once in a pass. */
+const COPY_ROUNDS = 3;
+
+interface Copied {
+  readonly source: SealedVersion;
+  readonly target: Written;
+}
+
+/** Deletes the source as it was copied; where it has changed, the newer version is copied over ours first. */
+async function removeSource(vault: OpenVault, move: MarkedMove, first: Copied): Promise<void> {
+  const key = fileKey(vault.layout, vault.keyring.names, move.from);
+  let copied = first;
+  try {
+    await untilSettled(vault, async () => {
+      const target = { key, ifMatch: copied.source.stored.etag };
+      const [failure] = await deleteObjects(vault, [target], { signal: vault.signal });
+      if (failure === undefined) return undefined;
+      refuseUnknown(failure);
+      const newer = await copyNewer(vault, move, copied);
+      if (newer === undefined) return giveUpTarget(vault, copied.target);
+      copied = newer;
+      return 'again';
+    });
+  } catch (error) {
+    if (settlesRename(error)) throw error;
+    throw await withdraw(vault, { ...copied, key }, error);
+  }
+}
+
+/** Copies the source, which has changed, over our older copy. Undefined: the source is gone. */
+async function copyNewer(vault: OpenVault, move: MarkedMove, copied: Copied): Promise<Copied | undefined> {
+  const { key } = copied.target;
+  const source = await readFile(vault, move.from);
+  if (source === undefined) return undefined;
+  for (let { etag } = copied.target, round = 1; round <= COPY_ROUNDS; round++) {
+    const written = await confirmedPut(vault, {
+      key,
+      seal: () => copyFor(vault, move, source),
+      mode: { ifMatch: etag },
+    });
+    if ('etag' in written) return { source, target: { ...copied.target, etag: written.etag } };
+    const found = await readFile(vault, move.to);
+    if (found === undefined || !isStill(vault, copied.target, found)) break;
+    etag = found.stored.etag;
+  }
+  throw bothKept();
+}
+
+/** Whether the error already says what became of both places. */
+function settlesRename(error: unknown): boolean {
+  if (!(error instanceof MemoryError)) return false;
+  return error.code === 'outcome_unknown' || error.code === 'not_found' || isBothKept(error);
+}
+
+/** Ends a rename that cannot go on: the copy goes, but only while the source is seen to be there. */
+async function withdraw(
+  vault: OpenVault,
+  copied: { readonly key: ObjectKey; readonly target: Written },
+  error: unknown,
+): Promise<unknown> {
+  const source = await vault.store.head(copied.key).catch(() => undefined);
+  if (source === undefined) return notTakenBack(error);
+  const { builtOn, left } = await takeBack(vault, [copied.target]);
+  if (left.length > 0) return leftBehind(left);
+  return builtOn ? notTakenBack(error) : error;
+}
+
+/** The source is gone by somebody else's delete or rename, which therefore came first: our copy must not stay. */
+async function giveUpTarget(vault: OpenVault, target: Copied['target']): Promise<never> {
+  const undone = await undoPut(vault, target);
+  if (undone === 'built_on') throw bothKept();
+  // Whoever moved the copy on has the file at a third place, besides whoever was first at the source.
+  if (undone === 'gone') throw notTakenBack(undefined);
+  throw new MemoryError('not_found', 'the source was deleted or renamed by somebody else');
+}
+
+/**
+ * A delete without a certain end: the file may lie at both places, and nothing may be taken back. What lies at the
+ * source now may have been put there after our delete, and is no newer version of what was copied.
+ */
+function refuseUnknown(failure: DeleteFailure): void {
+  if ('error' in failure) throw failure.error;
+  if (failure.retried) {
+    throw new MemoryError('outcome_unknown', 'no answer tells who removed the source');
+  }
+}
+
+/** The object of `version`, bound to the target path. */
+function copyFor(vault: OpenVault, move: MarkedMove, version: SealedVersion): Uint8Array {
+  const [from, to] = [logicalName(move.from), logicalName(move.to)];
+  return bindVersion(vault, version, { from, to, origin: move.id });
+}
+
+export function targetExists(): MemoryError {
+  return new MemoryError('already_exists', 'the target of the rename exists');
+}
+
+export function bothKept(): MemoryError {
+  return new MemoryError('version_conflict', 'both places changed during the rename; both were kept', {
+    details: { reason: 'both_kept' },
+  });
+}
+
+/** Whether a rename ended with a file at both places, because both had changed. */
+export function isBothKept(error: unknown): boolean {
+  return error instanceof MemoryError && error.details['reason'] === 'both_kept';
+}

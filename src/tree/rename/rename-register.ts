@@ -1,0 +1,105 @@
+import { MemoryError } from '../../errors.ts';
+import { ID_BYTES } from '../../format/sealing-keys.ts';
+import type { OpenVault } from '../session.ts';
+import { LEASE_MS, type RenameLease, takeLease } from './lease.ts';
+import { type RegisterState, type RenameEntry, readRegister } from './register.ts';
+import { resumeRename } from './rename-directory.ts';
+import type { Move } from './rename-file.ts';
+
+/** How long a command waits for somebody else's rename, in milliseconds. */
+const PATIENCE_MS = 60_000;
+const LOOK_AGAIN_MS = 250;
+
+/** The one place of a tenant where renames of directories take turns, and where a crashed one is found. */
+export interface RenameRegister {
+  /**
+   * Takes the register for a new rename. Waits while another one is under way and finishes it when its process is
+   * gone. @throws MemoryError `unavailable` after a minute.
+   */
+  begin(vault: OpenVault, move: Move): Promise<RenameLease>;
+  /**
+   * Waits until no rename is under way, finishing it when its process is gone. One GET. Answers whether there was
+   * one. @throws MemoryError `unavailable` after a minute.
+   */
+  settle(vault: OpenVault): Promise<boolean>;
+  /** Finishes a rename whose process is gone; one that is under way is left alone. Answers whether there was one. */
+  recover(vault: OpenVault): Promise<boolean>;
+}
+
+export function createRenameRegister(): RenameRegister {
+  /** What this process saw last, so that a rename needs no look of its own; a stale one costs a refused PUT. */
+  let known: RegisterState | undefined;
+
+  const look = async (vault: OpenVault): Promise<RegisterState> => {
+    known = await readRegister(vault);
+    return known;
+  };
+
+  const lookUntilIdle = async (vault: OpenVault, first: RegisterState): Promise<RegisterState> => {
+    const deadline = vault.clock() + PATIENCE_MS;
+    for (let state = first; state.entry !== undefined; state = await look(vault)) {
+      if (await takeOver(vault, state)) continue;
+      if (vault.clock() >= deadline) {
+        throw new MemoryError('unavailable', 'another process is renaming a directory');
+      }
+      await vault.pause(LOOK_AGAIN_MS, vault.signal);
+    }
+    return known ?? first;
+  };
+
+  /** Remembers the version that ends the rename, for the next one. */
+  const remembering = (lease: RenameLease): RenameLease => ({
+    ...lease,
+    async end() {
+      known = undefined;
+      const etag = await lease.end();
+      known = { entry: undefined, etag, ageMs: 0 };
+      return etag;
+    },
+  });
+
+  return {
+    async begin(vault, move) {
+      for (let state = known ?? (await look(vault)); ; state = await look(vault)) {
+        const { etag } = await lookUntilIdle(vault, state);
+        const rename = { ...move, id: vault.random(ID_BYTES) };
+        const lease = await takeLease(vault, { rename, phase: 'copying', base: etag });
+        if (lease !== undefined) return remembering(lease);
+      }
+    },
+    async settle(vault) {
+      const state = await look(vault);
+      await lookUntilIdle(vault, state);
+      return state.entry !== undefined;
+    },
+    recover: async (vault) => takeOver(vault, await look(vault)),
+  };
+}
+
+/** Finishes the rename of a process that has let its lease run out. False: it has not, or somebody else was faster. */
+async function takeOver(vault: OpenVault, { entry, etag, ageMs }: RegisterState): Promise<boolean> {
+  if (entry === undefined || ageMs <= LEASE_MS) return false;
+  const lease = await takeLease(vault, { rename: renameOf(entry), phase: entry.phase, base: etag });
+  if (lease === undefined) return false;
+  vault.logger.warn('finishing the rename of a directory that another process began', { phase: entry.phase });
+  try {
+    const verdict = await resumeRename(lease, entry.phase);
+    if (verdict !== undefined) {
+      const { code } = verdict;
+      vault.logger.warn('the rename of another process ended with an error that its caller does not hear', {
+        code,
+      });
+    }
+  } catch (cause) {
+    // Nothing of the caller's own was done. Why it goes on standing in the way is the operator's to know.
+    if (cause instanceof MemoryError && cause.code === 'aborted') throw cause;
+    throw new MemoryError('unavailable', 'The rename of a directory by another process cannot be finished.', {
+      cause,
+    });
+  }
+  return true;
+}
+
+function renameOf({ id, from, to }: RenameEntry): RenameLease['rename'] {
+  return { id, from, to };
+}

@@ -1,0 +1,76 @@
+import { classLogicalName, type ObjectClass } from '../format/logical-name.ts';
+import { classKey } from '../format/object-keys.ts';
+import { seal } from '../format/sealed-object.ts';
+import { sealedSize } from '../format/size.ts';
+import { decodeText, encodeText } from '../language/text.ts';
+import type { ETag } from '../store/port.ts';
+import { confirmedPut } from './confirmed-put.ts';
+import { readSealed } from './read-file.ts';
+import type { OpenVault } from './session.ts';
+
+/** Which object beside the tree, and how much of it is read at most, in bytes of content. */
+export interface RecordName {
+  readonly cls: ObjectClass;
+  readonly id: string;
+  readonly maxBytes: number;
+}
+
+/** One version of a record. */
+export interface StoredRecord {
+  readonly content: Uint8Array;
+  readonly etag: ETag;
+  /** Milliseconds since it was written, by the server's clock. */
+  readonly ageMs: number;
+}
+
+/** One GET. @throws MemoryError `integrity`; `limit_exceeded` when it is larger than `maxBytes`. */
+export async function readRecord(vault: OpenVault, name: RecordName): Promise<StoredRecord | undefined> {
+  const { cls, id, maxBytes } = name;
+  const version = await readSealed(vault, {
+    key: classKey(vault.layout, cls, id),
+    name: classLogicalName(cls, id),
+    maxBytes: sealedSize(maxBytes),
+  });
+  if (version === undefined) return undefined;
+  const { etag, servedAt, lastModified } = version.stored;
+  return { content: version.content, etag, ageMs: servedAt - lastModified };
+}
+
+/**
+ * Replaces the version `base` of a record, or creates it where `base` is undefined. Undefined: somebody else was
+ * faster.
+ *
+ * @throws MemoryError `outcome_unknown` when no answer tells whether it was written.
+ */
+export async function writeRecord(
+  vault: OpenVault,
+  { cls, id }: Pick<RecordName, 'cls' | 'id'>,
+  write: { readonly content: Uint8Array; readonly base: ETag | undefined },
+): Promise<ETag | undefined> {
+  const { content, base } = write;
+  const { layout, keyring, clock, random } = vault;
+  const name = classLogicalName(cls, id);
+  const outcome = await confirmedPut(vault, {
+    key: classKey(layout, cls, id),
+    seal: () => seal({ keys: keyring.keys, name, content, mtime: clock(), random }),
+    mode: base === undefined ? 'create' : { ifMatch: base },
+  });
+  return 'etag' in outcome ? outcome.etag : undefined;
+}
+
+/** The content of a record that holds one JSON object. */
+export function encodeFields(fields: Readonly<Record<string, unknown>>): Uint8Array {
+  return encodeText(JSON.stringify(fields));
+}
+
+/** Undefined unless the content is one JSON object. */
+export function decodeFields(content: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const fields: unknown = JSON.parse(decodeText(content) ?? '');
+    return typeof fields === 'object' && fields !== null && !Array.isArray(fields)
+      ? { ...fields }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,127 @@
+import { MemoryError } from '../errors.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { createFile, overwriteFile } from './create-file.ts';
+import { createEditQueue, type Edit } from './edit-queue.ts';
+import { type DirectoryListing, listDirectory } from './list-directory.ts';
+import { readFile } from './read-file.ts';
+import { removePath } from './remove.ts';
+import { createRecovery } from './rename/recovery.ts';
+import { movePath } from './rename/rename.ts';
+import type { Move } from './rename/rename-file.ts';
+import { createRenameRegister } from './rename/rename-register.ts';
+import type { OpenVault, VaultContext, VerbOptions } from './session.ts';
+
+/**
+ * One tenant's encrypted tree: files at memory paths, directories that exist while a file is below them. Every verb
+ * loads the tenant's keyring first; reading from a tenant that has none finds nothing, writing creates it.
+ *
+ * All verbs throw `MemoryError`: besides the codes named at each of them the store's and the keyring's.
+ */
+export interface Vault {
+  /** The file's bytes, verified; undefined when there is no such file. Never `outcome_unknown`, like `list`. */
+  read(path: MemoryPath, options?: VerbOptions): Promise<Uint8Array | undefined>;
+  /** Every file below the directory; empty when it does not exist. */
+  list(
+    directory: MemoryPath,
+    options?: VerbOptions & { readonly maxFiles?: number },
+  ): Promise<DirectoryListing>;
+  /** @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`. */
+  create(path: MemoryPath, content: Uint8Array, options?: VerbOptions): Promise<void>;
+  /** Creates or replaces. @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`. */
+  overwrite(path: MemoryPath, content: Uint8Array, options?: VerbOptions): Promise<void>;
+  /**
+   * Edits of one path take effect in the order of the calls; those that wait together are written together.
+   *
+   * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict`, and whatever `edit` throws.
+   */
+  edit<T>(path: MemoryPath, edit: Edit<T>, options?: VerbOptions): Promise<T>;
+  /** A file or a directory with all below. @throws MemoryError `not_found`. */
+  remove(path: MemoryPath, options?: VerbOptions): Promise<void>;
+  /** A file or a directory. @throws MemoryError `not_found`, `already_exists`, `invalid_command`. */
+  move(move: Move, options?: VerbOptions): Promise<void>;
+}
+
+export function createVault(context: VaultContext): Vault {
+  const renames = createRenameRegister();
+  const recovery = createRecovery(renames);
+
+  const opened = async (options: VerbOptions, create = false): Promise<OpenVault | undefined> => {
+    const { signal, onProgress } = options;
+    const keyring = await context.keyrings.load({ create, signal });
+    return keyring && { ...context, keyring, signal, onProgress };
+  };
+  const reading = async <T>(
+    options: VerbOptions,
+    verb: (vault: OpenVault) => Promise<T>,
+  ): Promise<T | undefined> => {
+    try {
+      const vault = await opened(options);
+      return await (vault && recovery.beside(vault, () => verb(vault)));
+    } catch (error) {
+      throw asOfRead(error);
+    }
+  };
+  const changing = async (options: VerbOptions): Promise<OpenVault> => {
+    const vault = await opened(options);
+    if (vault === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
+    await recovery.before(vault);
+    return vault;
+  };
+  const creating = async (options: VerbOptions): Promise<OpenVault> => {
+    const vault = await opened(options, true);
+    if (vault === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
+    await recovery.before(vault);
+    return vault;
+  };
+  const edits = createEditQueue(changing);
+
+  return {
+    async read(path, options = {}) {
+      if (path === MEMORY_ROOT) return undefined;
+      const version = await reading(options, async (vault) => {
+        const found = await readFile(vault, path);
+        if (found !== undefined) await context.accessRecords?.record(vault, path);
+        return found;
+      });
+      return version?.content;
+    },
+    async list(directory, options = {}) {
+      const { maxFiles } = options;
+      const listing = await reading(options, (vault) =>
+        listDirectory(vault, directory, { maxFiles, sideBySide: true }),
+      );
+      return listing ?? { files: [], foreign: 0, truncated: false };
+    },
+    async create(path, content, options = {}) {
+      refuseRoot(path);
+      await createFile(await creating(options), path, content);
+    },
+    async overwrite(path, content, options = {}) {
+      refuseRoot(path);
+      await overwriteFile(await creating(options), path, content);
+    },
+    edit: (path, edit, options) => edits.edit(path, edit, options),
+    async remove(path, options = {}) {
+      refuseRoot(path);
+      await removePath(await changing(options), renames, path);
+    },
+    async move(move, options = {}) {
+      refuseRoot(move.from);
+      await movePath(await changing(options), renames, move);
+    },
+  };
+}
+
+/** No read edits anything: what it wrote beside the tree, and cannot tell the outcome of, it may write again. */
+function asOfRead(error: unknown): unknown {
+  if (!(error instanceof MemoryError) || error.code !== 'outcome_unknown') return error;
+  return new MemoryError('unavailable', 'what a read has to note could not be confirmed', { cause: error });
+}
+
+/** The root is a directory that always exists: it is neither written, deleted nor renamed. */
+function refuseRoot(path: MemoryPath): void {
+  if (path !== MEMORY_ROOT) return;
+  throw new MemoryError('invalid_command', 'the root cannot be changed itself', {
+    details: { reason: 'root' },
+  });
+}

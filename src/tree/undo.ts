@@ -1,0 +1,96 @@
+import { MemoryError } from '../errors.ts';
+import { hasBytesAt } from '../format/encoding.ts';
+import { logicalName } from '../format/logical-name.ts';
+import { open } from '../format/sealed-object.ts';
+import { equalBytes } from '../format/sodium.ts';
+import { NO_ID } from '../format/wrap.ts';
+import type { MemoryPath } from '../language/path.ts';
+import type { ETag, ObjectKey } from '../store/port.ts';
+import { deleteObjects } from './delete-objects.ts';
+import { readFile, type SealedVersion } from './read-file.ts';
+import type { OpenVault } from './session.ts';
+
+/** A write of ours that can be taken back while nobody has built on it. */
+export interface Written {
+  readonly path: MemoryPath;
+  readonly key: ObjectKey;
+  readonly etag: ETag;
+  readonly mark: Mark;
+}
+
+/**
+ * What a write is known by after a migration of keys has bound or sealed it anew: the id of the rename that made it, which
+ * whoever edits the file removes; or what was sealed to create it.
+ */
+export type Mark = { readonly origin: Uint8Array } | { readonly created: readonly Uint8Array[] };
+
+/** A migration writes an object once in a pass. */
+const ROUNDS = 4;
+
+/**
+ * Takes back a write of ours, and nothing else: a guarded delete of exactly the version that was written, or of what a
+ * migration of keys has made of it. It goes on when the caller gives up, because a write that is left behind would
+ * contradict the error the caller gets. `built_on`: another process has changed the object since, so it stays. `gone`: it
+ * was not there any more; another process has deleted it, or has moved it on.
+ *
+ * @throws MemoryError `outcome_unknown` when it may still be there.
+ */
+export async function undoPut(vault: OpenVault, written: Written): Promise<'undone' | 'built_on' | 'gone'> {
+  const quiet: OpenVault = { ...vault, signal: undefined };
+  try {
+    for (let { etag } = written, round = 1; round <= ROUNDS; round++) {
+      const [failure] = await deleteObjects(quiet, [{ key: written.key, ifMatch: etag }]);
+      if (failure === undefined) return 'undone';
+      if ('error' in failure) throw failure.error;
+      if (failure.conflict === 'missing') return 'gone';
+      const found = await readFile(quiet, written.path);
+      if (found === undefined) return 'gone';
+      if (!isStill(quiet, written, found)) return 'built_on';
+      etag = found.stored.etag;
+    }
+  } catch (error) {
+    throw notTakenBack(error);
+  }
+  throw notTakenBack(undefined);
+}
+
+/** Whether a version is that write still, bound or sealed anew by a migration of keys and otherwise untouched. */
+export function isStill(vault: OpenVault, { mark, path }: Written, version: SealedVersion): boolean {
+  if ('origin' in mark) return hasOrigin(version, mark.origin);
+  // What was moved away and back has the same content, and is nobody's create any more.
+  if (!hasOrigin(version, NO_ID)) return false;
+  return mark.created.some((object) => {
+    const own = open({ keys: vault.keyring.keys, name: logicalName(path), object });
+    if (equalBytes(version.contentId, own.contentId)) return true;
+    // Whoever edits a file gives it another time.
+    return version.mtime === own.mtime && equalBytes(version.content, own.content);
+  });
+}
+
+/** Whether the rename of that id has put the version where it is, and nobody has edited it since. */
+export function hasOrigin(version: SealedVersion, id: Uint8Array): boolean {
+  return hasBytesAt(version.origin, 0, id);
+}
+
+/**
+ * Runs the checks that follow a write. When they fail the write is taken back, so that the error leaves the tree as
+ * it was.
+ *
+ * @throws what `check` throws; MemoryError `outcome_unknown` when the write had to stay.
+ */
+export async function orTakeBack<T>(vault: OpenVault, written: Written, check: () => Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    if ((await undoPut(vault, written)) !== 'built_on') throw error;
+    throw notTakenBack(error);
+  }
+}
+
+/** What is said of a change that was begun and may have stayed. */
+export function notTakenBack(cause: unknown): MemoryError {
+  if (cause instanceof MemoryError && cause.code === 'outcome_unknown') return cause;
+  return new MemoryError('outcome_unknown', 'a change was begun and neither finished nor taken back', {
+    cause,
+  });
+}

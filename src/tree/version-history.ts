@@ -1,0 +1,198 @@
+import { MemoryError } from '../errors.ts';
+import { toBase64url } from '../format/base64.ts';
+import { OFFSET } from '../format/header.ts';
+import type { ObjectKey } from '../store/port.ts';
+
+/** Tells one version of an object apart from all others that were ever written: the nonce of its wrap. */
+export type VersionIdentity = string & { readonly __brand: 'VersionIdentity' };
+
+/** A place in the order of what this process did and saw. No clock: nothing sets it back. */
+export type Instant = number & { readonly __brand: 'Instant' };
+
+/** What a process saw at a key, by a request that it began at `since`. */
+export interface Sighting {
+  readonly key: ObjectKey;
+  /** Taken before the request was sent; where it was sent several times, before the first time. */
+  readonly since: Instant;
+}
+
+/**
+ * What this process knows of the versions of a tenant's objects, to notice an older one that was put back. A version
+ * is superseded once a request that began after its first sighting saw another version, or none. One that was
+ * superseded before a request began cannot be what that request meets, however its answer was delayed, unless it was
+ * put back. Memory is bounded, and what is forgotten is not noticed any more; nothing is remembered between processes.
+ */
+export interface VersionHistory {
+  begin(): Instant;
+  /**
+   * A version was read and verified. @throws MemoryError `integrity` (`reason: 'put_back'`) when it had been
+   * superseded before.
+   */
+  saw(sighting: Sighting & { readonly version: VersionIdentity }): void;
+  /** A write of our own was acknowledged; it is in its place by right, whatever was known of it. */
+  wrote(sighting: Sighting & { readonly version: VersionIdentity }): void;
+  /** Nothing was at the key, be it because a delete of our own succeeded. */
+  sawNothing(sighting: Sighting): void;
+}
+
+export interface HistoryLimits {
+  /** Versions of one tenant that are remembered. The keys seen longest ago are forgotten first. */
+  readonly versions: number;
+  /** Versions of one key that are remembered, the latest ones. */
+  readonly versionsOfKey: number;
+}
+
+const LIMITS: HistoryLimits = { versions: 8_192, versionsOfKey: 64 };
+
+/** The identity of an object that was sealed here or has been opened. */
+export function identityOf(object: Uint8Array): VersionIdentity {
+  return toBase64url(object.subarray(OFFSET.nonce, OFFSET.wrap)) as VersionIdentity;
+}
+
+/** Room for versions that the histories of many tenants share. */
+export interface HistoryRoom {
+  /** `member` has seen something, and remembers so many versions more than before. */
+  use(member: RoomMember, more: number): void;
+}
+
+interface RoomMember {
+  /** Forgets the key seen longest ago and answers how many versions that were; undefined when none is left. */
+  forgetOldestKey(): number | undefined;
+}
+
+/** @param versions that are remembered in all. The tenant that was seen longest ago forgets first. */
+export function createHistoryRoom(versions: number): HistoryRoom {
+  /** In the order of their latest sightings. */
+  const members = new Set<RoomMember>();
+  let count = 0;
+  return {
+    use(member, more) {
+      members.delete(member);
+      members.add(member);
+      count += more;
+      for (const oldest of members) {
+        while (count > versions) {
+          const forgotten = oldest.forgetOldestKey();
+          if (forgotten === undefined) break;
+          count -= forgotten;
+        }
+        if (count <= versions) return;
+        members.delete(oldest);
+      }
+    },
+  };
+}
+
+/** Of this process: the worker of a thousand tenants has the memory of one worker. */
+const ROOM_OF_PROCESS = createHistoryRoom(65_536);
+
+export function createVersionHistory(
+  limits: HistoryLimits = LIMITS,
+  room: HistoryRoom = ROOM_OF_PROCESS,
+): VersionHistory {
+  /** In the order of their latest sightings. */
+  const known = new Map<ObjectKey, KnownVersion[]>();
+  let count = 0;
+  /** What the room knows of. */
+  let reported = 0;
+  let last = 0;
+
+  const next = (): Instant => ++last as Instant;
+
+  /** Moves the key to the end of those that are forgotten. */
+  const touch = (key: ObjectKey): KnownVersion[] => {
+    const versions = known.get(key) ?? [];
+    known.delete(key);
+    known.set(key, versions);
+    return versions;
+  };
+
+  const note = (key: ObjectKey, since: Instant, version: VersionIdentity): void => {
+    const versions = touch(key);
+    const now = next();
+    supersede(versions, { since, now, by: version });
+    if (!versions.some(({ identity }) => identity === version)) {
+      versions.push({ identity: version, firstSeen: now, superseded: undefined });
+      count++;
+    }
+    if (versions.length > limits.versionsOfKey) {
+      versions.shift();
+      count--;
+    }
+    while (count > limits.versions) forgetOldestKey();
+    report();
+  };
+
+  const report = (): void => {
+    const more = count - reported;
+    reported = count;
+    room.use(member, more);
+  };
+
+  const forget = (key: ObjectKey, version: VersionIdentity): void => {
+    const versions = known.get(key) ?? [];
+    const at = versions.findIndex(({ identity }) => identity === version);
+    if (at >= 0) count -= versions.splice(at, 1).length;
+  };
+
+  const forgetOldestKey = (): number | undefined => {
+    for (const [key, versions] of known) {
+      known.delete(key);
+      count -= versions.length;
+      return versions.length;
+    }
+    return undefined;
+  };
+
+  const member: RoomMember = {
+    forgetOldestKey() {
+      const forgotten = forgetOldestKey();
+      reported = count;
+      return forgotten;
+    },
+  };
+
+  return {
+    begin: next,
+    saw({ key, since, version }) {
+      const superseded = known.get(key)?.find(({ identity }) => identity === version)?.superseded;
+      // What an attacker shows supersedes nothing.
+      if (superseded !== undefined && superseded < since) throw putBack();
+      note(key, since, version);
+    },
+    wrote({ key, since, version }) {
+      forget(key, version);
+      note(key, since, version);
+    },
+    sawNothing({ key, since }) {
+      if (!known.has(key)) return;
+      supersede(touch(key), { since, now: next(), by: undefined });
+      report();
+    },
+  };
+}
+
+interface KnownVersion {
+  readonly identity: VersionIdentity;
+  /** When the answer that showed it first was judged. */
+  readonly firstSeen: Instant;
+  /** When it was known to have made way for another version, or for none. */
+  superseded: Instant | undefined;
+}
+
+/** Versions that were there before the request began have made way for what it met. */
+function supersede(
+  versions: readonly KnownVersion[],
+  met: { readonly since: Instant; readonly now: Instant; readonly by: VersionIdentity | undefined },
+): void {
+  for (const version of versions) {
+    if (version.identity === met.by || version.firstSeen >= met.since) continue;
+    version.superseded ??= met.now;
+  }
+}
+
+function putBack(): MemoryError {
+  return new MemoryError('integrity', 'an older version of an object was put back in its place', {
+    details: { reason: 'put_back' },
+  });
+}

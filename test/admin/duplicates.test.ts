@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import type { Place } from '../../src/admin/check-files.ts';
+import { settleTwins } from '../../src/admin/duplicates.ts';
+import { verifyTree } from '../../src/admin/verify.ts';
+import { MemoryError } from '../../src/errors.ts';
+import { fileKey } from '../../src/format/object-keys.ts';
+import type { ETag, ObjectKey } from '../../src/store/port.ts';
+import { encodeFields } from '../../src/tree/sealed-record.ts';
+import type { OpenVault } from '../../src/tree/session.ts';
+import { putRecord } from '../support/key-operator.ts';
+import { at, createSite } from '../support/test-vault.ts';
+
+const REGISTER = 'tenants/acme/journal/register' as ObjectKey;
+
+async function placeOf(vault: OpenVault, path: string): Promise<Place> {
+  const key = fileKey(vault.layout, vault.keyring.names, at(path));
+  const meta = await vault.store.head(key);
+  if (meta === undefined) throw new Error('there is no file');
+  const { etag, lastModified, size } = meta;
+  return { path: at(path), key, etag, lastModified, size, origin: new Uint8Array(16) };
+}
+
+describe('places of one content', () => {
+  /** Four files, each a minute and a second younger than the one before; the last is older than that, too. */
+  async function places() {
+    const site = await createSite();
+    const client = await site.client();
+    for (const path of ['/memories/c', '/memories/d', '/memories/a', '/memories/b']) {
+      await client.create(path, 'text');
+      await site.time.pause(60_001);
+    }
+    const vault = await client.open();
+    const [c, d, a, b] = await Promise.all(
+      ['c', 'd', 'a', 'b'].map((name) => placeOf(vault, `/memories/${name}`)),
+    );
+    if (!(a && b && c && d)) throw new Error('there is no file');
+    return { site, client, vault, a, b, c, d };
+  }
+  const still = { isRenaming: false, repair: false };
+
+  it('are told in the order of their paths', async () => {
+    const { vault, a, b, c, d } = await places();
+    const groups = [
+      [c, d],
+      [a, b],
+    ];
+    const findings = await settleTwins(vault, { ...still, groups });
+    expect(findings.map(({ older }) => older)).toEqual(['/memories/a', '/memories/c']);
+  });
+
+  it('are none where one has changed since it was read', async () => {
+    const { vault, a, b } = await places();
+    const changed = { ...b, etag: '"another"' as ETag };
+    expect(await settleTwins(vault, { ...still, groups: [[a, changed]] })).toEqual([]);
+  });
+
+  it('stay where the newest changes while the repair is at work', async () => {
+    const { client, vault, a, b } = await places();
+    let heads = 0;
+    client.intercept(async (call, proceed) => {
+      const answer = await proceed();
+      // Both were looked at again; before the newest one is read, somebody writes it.
+      if (call.verb === 'head' && ++heads === 2) {
+        client.intercept((_, go) => go());
+        await client.append('/memories/b', '!');
+      }
+      return answer;
+    });
+    const findings = await settleTwins(vault, { ...still, repair: true, groups: [[a, b]] });
+    expect(findings).toMatchObject([{ state: 'not_removed' }]);
+    expect([await client.text('/memories/a'), await client.text('/memories/b')]).toEqual(['text', 'text!']);
+  });
+
+  it('stay, and are told as kept, where a delete fails, and as removed where somebody else was faster', async () => {
+    for (const [answer, state] of [
+      [{ conflict: 'changed' }, 'not_removed'],
+      [{ error: new MemoryError('unavailable', 'not now') }, 'not_removed'],
+      [{ conflict: 'missing' }, 'removed'],
+    ] as const) {
+      const { client, vault, a, b } = await places();
+      client.intercept((call, proceed) =>
+        call.verb === 'delete' ? Promise.resolve([{ key: a.key, ...answer }] as never) : proceed(),
+      );
+      const findings = await settleTwins(vault, { ...still, repair: true, groups: [[a, b]] });
+      expect(findings).toMatchObject([{ state }]);
+    }
+  });
+
+  it('are not repaired any further once the caller gives up', async () => {
+    const { vault, client, a, b } = await places();
+    client.intercept((call, proceed) =>
+      call.verb === 'delete' ? Promise.reject(new MemoryError('aborted', 'given up')) : proceed(),
+    );
+    const repairing = settleTwins(vault, { ...still, repair: true, groups: [[a, b]] });
+    await expect(repairing).rejects.toMatchObject({ code: 'aborted' });
+  });
+});
+
+describe('a verification', () => {
+  it.each([
+    [10_000, 'under_way'],
+    [10_001, 'expired'],
+  ])('tells of a rename whose register was written %s ms ago: %s', async (ms, state) => {
+    const site = await createSite();
+    const renamer = await site.client();
+    await renamer.create('/memories/from/a', 'text');
+    let dead = false;
+    renamer.intercept((call, proceed) => {
+      dead ||= call.verb === 'delete';
+      return dead ? new Promise(() => {}) : proceed();
+    });
+    void renamer.move('/memories/from', '/memories/to');
+    for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
+    const register = await site.base.head(REGISTER);
+    if (register === undefined) throw new Error('there is no register');
+    await site.time.pause(ms - (site.time.clock() - register.lastModified));
+    const vault = await (await site.client()).open();
+    expect((await verifyTree(vault)).findings).toMatchObject([{ kind: 'rename', state, ageMs: ms }]);
+    const { findings } = await verifyTree(vault, { repair: true });
+    expect(findings).toMatchObject([{ kind: 'rename', state: state === 'expired' ? 'finished' : state }]);
+  });
+
+  it('names why the register cannot be opened', async () => {
+    const site = await createSite();
+    const client = await site.client();
+    await client.create('/memories/a', 'text');
+    const vault = await client.open();
+    await putRecord(vault, 'journal', 'register', encodeFields({ later: 1 }));
+    expect((await verifyTree(vault)).findings).toEqual([{ kind: 'register', code: 'unsupported_format' }]);
+    await putRecord(vault, 'journal', 'register', new Uint8Array(1_000_000));
+    expect((await verifyTree(await (await site.client()).open())).findings).toEqual([
+      { kind: 'register', code: 'limit_exceeded' },
+    ]);
+  });
+});

@@ -1,0 +1,190 @@
+import { expect, it } from 'vitest';
+import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
+import { createAccessRecords } from '../../src/tree/access-records.ts';
+import type { Progress } from '../../src/tree/session.ts';
+import { createVault } from '../../src/tree/tree.ts';
+import { createReceipts } from '../../src/worker/receipts.ts';
+import type { Around } from '../support/intercepted-store.ts';
+import { putRecord } from '../support/key-operator.ts';
+import { at, bytes, createSite, type TestSite } from '../support/test-vault.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+async function expire(
+  site: TestSite,
+  options: Partial<ExpiryOptions> = {},
+  around?: Around,
+): Promise<ExpiryReport> {
+  const client = await site.client();
+  const context = await client.open();
+  if (around !== undefined) client.intercept(around);
+  return expireTree(context, { afterDays: 30, ...options });
+}
+
+async function keysOf(site: TestSite, cls: string): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for await (const page of site.base.list({ prefix: `tenants/acme/${cls}/` })) {
+    keys.push(...page.objects.map(({ key }) => key));
+  }
+  return keys;
+}
+
+/** Two files that an earlier run has marked, and that may go now. */
+async function marked(): Promise<TestSite> {
+  const site = await createSite();
+  const client = await site.client();
+  for (const path of ['/memories/a.md', '/memories/b.md']) await client.create(path, path);
+  await site.time.pause(31 * DAY);
+  await expire(site);
+  await site.time.pause(2 * HOUR);
+  return site;
+}
+
+/** Stands still once, behind the first answer to a request of that kind. */
+function frozen(site: TestSite, verb: 'head' | 'list', ms: number): Around {
+  let done = false;
+  return async (call, proceed) => {
+    const answer = await proceed();
+    if (call.verb === verb && !done && (call.verb !== 'list' || call.prefix.includes('/data/'))) {
+      done = true;
+      await site.time.pause(ms);
+    }
+    return answer;
+  };
+}
+
+/** A turn that is finished. */
+async function finish(site: TestSite, turn = 'turn'): Promise<void> {
+  const claim = await createReceipts(await (await site.client()).open()).claim(turn, { leaseMs: 1_000 });
+  if (claim.state !== 'ours') throw new Error(claim.state);
+  await claim.lease.finish(bytes('answer'));
+}
+
+it.each([
+  ['head', 29_000, 2],
+  ['head', 30_000, 0],
+  ['list', 12 * HOUR - 1, 2],
+  ['list', 12 * HOUR, 0],
+] as const)('a run that stands still behind a %s for %s ms deletes %s files', async (verb, ms, deleted) => {
+  const site = await marked();
+  expect(await expire(site, {}, frozen(site, verb, ms))).toMatchObject({ deleted });
+});
+
+it('a file is unused once more than so many days have passed, to the millisecond', async () => {
+  const site = await createSite();
+  await (await site.client()).create('/memories/a.md', 'a');
+  await site.time.pause(30 * DAY);
+  expect(await expire(site)).toMatchObject({ marked: 0 });
+  await site.time.pause(1);
+  expect(await expire(site)).toMatchObject({ marked: 1 });
+});
+
+it('a file that was read first and written later counts from the later', async () => {
+  const site = await createSite();
+  const client = await site.client();
+  await client.create('/memories/a.md', 'a');
+  const reader = createVault({ ...(await client.open()), accessRecords: createAccessRecords() });
+  await reader.read(at('/memories/a.md'));
+  await site.time.pause(20 * DAY);
+  await client.append('/memories/a.md', 'b');
+  await site.time.pause(15 * DAY);
+  expect(await expire(site)).toMatchObject({ marked: 0 });
+});
+
+it('a file that is written after it was marked is marked anew, and deleted an hour after that', async () => {
+  const site = await marked();
+  const client = await site.client();
+  await client.append('/memories/a.md', ' again');
+  await site.time.pause(31 * DAY);
+  expect(await expire(site)).toMatchObject({ deleted: 1, marked: 1 });
+  expect(await client.paths()).toEqual(['/memories/a.md']);
+  await site.time.pause(HOUR);
+  expect(await expire(site)).toMatchObject({ deleted: 1, marked: 0 });
+});
+
+it.each([-DAY, 0, DAY])('a read during the run keeps its file though its reader is %s ms off', async (ms) => {
+  const site = await marked();
+  const client = await site.client({ clock: () => site.time.clock() + ms });
+  const reader = createVault({ ...(await client.open()), accessRecords: createAccessRecords() });
+  let looks = 0;
+  const report = await expire(site, {}, async (call, proceed) => {
+    // The second look at the register is the first request behind the listing.
+    const isLook = call.verb === 'get' && call.key.endsWith('/journal/register');
+    if (isLook && ++looks === 2) await reader.read(at('/memories/a.md'));
+    return proceed();
+  });
+  expect(report).toMatchObject({ deleted: 1, marked: 1 });
+  expect(await client.paths()).toEqual(['/memories/a.md']);
+});
+
+it('files go a hundred at a time, each hundred behind a look of its own', async () => {
+  const site = await createSite();
+  const client = await site.client();
+  for (let n = 0; n < 101; n++) await client.create(`/memories/${n}.md`, '');
+  await site.time.pause(31 * DAY);
+  await expire(site);
+  await site.time.pause(HOUR);
+  const steps: Progress[] = [];
+  expect(await expire(site, { onProgress: (step) => steps.push(step) })).toMatchObject({ deleted: 101 });
+  expect(steps).toEqual([
+    { done: 100, total: 101 },
+    { done: 101, total: 101 },
+  ]);
+});
+
+it('receipts and answers stay for 30 days unless told otherwise', async () => {
+  const site = await createSite();
+  await finish(site);
+  await site.time.pause(30 * DAY);
+  expect(await expire(site)).toMatchObject({ records: 0 });
+  await site.time.pause(1);
+  expect(await expire(site, { dryRun: true })).toMatchObject({ records: 2 });
+  expect(await keysOf(site, 'answers')).toHaveLength(1);
+  expect(await expire(site)).toMatchObject({ records: 2 });
+  expect([...(await keysOf(site, 'receipts')), ...(await keysOf(site, 'answers'))]).toEqual([]);
+});
+
+it('answers stay where a receipt has changed since it was listed', async () => {
+  const site = await createSite();
+  await finish(site);
+  await site.time.pause(31 * DAY);
+  const vault = await (await site.client()).open();
+  const deletes: string[] = [];
+  const report = await expire(site, {}, async (call, proceed) => {
+    if (call.verb === 'delete') {
+      deletes.push(...call.targets.map(({ key }) => key.split('/').at(-2) ?? ''));
+      const id = vault.keyring.names.keyedHash('receipts', 'turn');
+      await putRecord(vault, 'receipts', id, bytes('{"state":"free"}'));
+    }
+    return proceed();
+  });
+  expect(deletes).toEqual(['receipts']);
+  expect(report).toMatchObject({ records: 0 });
+  expect(await keysOf(site, 'answers')).toHaveLength(1);
+});
+
+it('takes numbers of days from 1 and 15 to 3,650', async () => {
+  const site = await createSite();
+  await expect(expire(site, { recordDays: 14 })).rejects.toMatchObject({ code: 'misconfigured' });
+  await expect(expire(site, { recordDays: 3_651 })).rejects.toMatchObject({ code: 'misconfigured' });
+  await expire(site, { afterDays: 1, recordDays: 15 });
+  await expire(site, { afterDays: 3_650, recordDays: 3_650 });
+});
+
+it('where no file expires, turns alone make it leave its marks, once, and a dry run none', async () => {
+  const site = await createSite();
+  await expire(site, { afterDays: undefined });
+  expect(await keysOf(site, 'journal')).toEqual([]);
+  await putRecord(await (await site.client()).open(), 'answers', 'an-id', bytes('answer'));
+  await expire(site, { afterDays: undefined, dryRun: true });
+  expect(await keysOf(site, 'journal')).toEqual([]);
+  let puts = 0;
+  const count: Around = (call, proceed) => {
+    if (call.verb === 'put') puts++;
+    return proceed();
+  };
+  await expire(site, { afterDays: undefined }, count);
+  await expire(site, { afterDays: undefined }, count);
+  expect([puts, (await keysOf(site, 'journal')).length]).toEqual([1, 1]);
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { MOST_MARKS, readMarks, writeMarks } from '../../src/admin/expiry-marks.ts';
+import type { SweptVersions } from '../../src/admin/migrated-versions.ts';
+import { listReadsAndTurns, outdatedAccess, outdatedTurns } from '../../src/admin/old-records.ts';
+import type { ETag, ListedObject, ObjectKey } from '../../src/store/port.ts';
+import { accessRecordId, createAccessRecords, parseAccessRecordId } from '../../src/tree/access-records.ts';
+import { encodeFields } from '../../src/tree/sealed-record.ts';
+import { putRecord } from '../support/key-operator.ts';
+import { at, bytes, createSite } from '../support/test-vault.ts';
+
+const DAY = 86_400_000;
+const FILE = 'f'.repeat(43);
+const NOW = Date.UTC(2026, 5, 1);
+const UNSWEPT: SweptVersions = { writtenVersion: (object) => object };
+
+function object(name: string, lastModified = 0): ListedObject {
+  return { key: name as ObjectKey, etag: `"${name}"` as ETag, size: 1, lastModified };
+}
+
+describe('records of reads', () => {
+  it('count to the end of their day, and are listed by the server’s clock', async () => {
+    const site = await createSite();
+    const vault = await (await site.client({ clock: () => 0 })).open();
+    for (const day of ['2025-12-30', '2025-12-31', '2025-13-45']) {
+      await putRecord(vault, 'access', accessRecordId({ day, file: FILE }), bytes(''));
+    }
+    await putRecord(vault, 'access', `2025-12-31_${FILE}f`, bytes(''));
+    const { now, lastRead, access } = await listReadsAndTurns(vault);
+    expect(now).toBe(site.time.clock());
+    expect([...lastRead]).toEqual([[FILE, Date.UTC(2026, 0, 1)]]);
+    expect(access).toHaveLength(2);
+  });
+
+  it('go when they are too old to matter, or a newer one is there, and not before', () => {
+    const read = (name: string, dayEnds: number) => ({ object: object(name), file: name[0] ?? '', dayEnds });
+    const access = [
+      read('a1', NOW - 2 * DAY),
+      read('a2', NOW - DAY),
+      read('b1', NOW - 30 * DAY),
+      read('c1', NOW - 30 * DAY - 1),
+    ];
+    const lastRead = new Map(access.map(({ file, dayEnds }) => [file, dayEnds]));
+    const records = { access, lastRead, now: NOW, receipts: new Map(), answers: new Map() };
+    expect(outdatedAccess(records, 30).map(({ key }) => key)).toEqual(['a1', 'c1']);
+    expect(outdatedAccess(records).map(({ key }) => key)).toEqual(['a1']);
+  });
+
+  it('have the id of a day and 43 characters, and nothing else has', () => {
+    expect(parseAccessRecordId(`2026-01-01_${FILE}`)).toEqual({ day: '2026-01-01', file: FILE });
+    for (const id of [`2026-01-01_${FILE}f`, `x2026-01-01_${FILE}`, `2026-01-01_${FILE.slice(1)}`]) {
+      expect(parseAccessRecordId(id)).toBeUndefined();
+    }
+  });
+
+  it('are written once for many readers at once, of whom one may give up', async () => {
+    const site = await createSite();
+    const client = await site.client();
+    const vault = await client.open();
+    const records = createAccessRecords();
+    client.calls.length = 0;
+    const abort = new AbortController();
+    const first = records.record({ ...vault, signal: abort.signal }, at('/memories/a'));
+    abort.abort();
+    await Promise.all([first, records.record(vault, at('/memories/a'))]);
+    expect(client.calls.map(({ verb }) => verb)).toEqual(['put']);
+  });
+});
+
+describe('receipts and answers', () => {
+  it('go when more than so many days have passed, an answer only with its receipt', () => {
+    const old = NOW - 30 * DAY - 1;
+    const receipts = new Map([
+      ['old', object('old', old)],
+      ['edge', object('edge', NOW - 30 * DAY)],
+      ['kept', object('kept', NOW)],
+    ]);
+    const answers = new Map(
+      ['old', 'edge', 'kept', 'alone'].map((id) => [id, object(`answer of ${id}`, old)] as const),
+    );
+    const records = { access: [], lastRead: new Map(), now: NOW, receipts, answers };
+    const turns = outdatedTurns(records, 30, UNSWEPT);
+    expect(turns.receipts.map(({ key }) => key)).toEqual(['old']);
+    expect(turns.answers.map(({ key }) => key)).toEqual(['answer of old', 'answer of alone']);
+    const young = new Map([['old', object('young', NOW - 30 * DAY)]]);
+    expect(outdatedTurns({ ...records, answers: young }, 30, UNSWEPT).answers).toEqual([]);
+  });
+});
+
+describe('marks', () => {
+  it.each([
+    {},
+    { marks: 'x' },
+    { marks: [1] },
+    { marks: [[1, 'e', 1]] },
+    { marks: [['f', 1, 1]] },
+    { marks: [['f', 'e', '1']] },
+  ])('of a later version are refused: %j', async (fields) => {
+    const vault = await (await (await createSite()).client()).open();
+    await putRecord(vault, 'journal', 'expiry', encodeFields(fields));
+    await expect(readMarks(vault)).rejects.toMatchObject({ code: 'unsupported_format' });
+  });
+
+  it('are read as they were written, twenty thousand at most', async () => {
+    const vault = await (await (await createSite()).client()).open();
+    const mark = (n: number) => [`${n}`.padStart(43, 'f'), { etag: `"${n}"` as ETag, since: n }] as const;
+    const marks = new Map(Array.from({ length: MOST_MARKS + 1 }, (_, n) => mark(n)));
+    await writeMarks(vault, marks, undefined);
+    const stored = await readMarks(vault);
+    expect(MOST_MARKS).toBe(20_000);
+    expect([...stored.marks]).toEqual([...marks].slice(0, MOST_MARKS));
+  });
+
+  it('are not written over those of another run', async () => {
+    const vault = await (await (await createSite()).client()).open();
+    await writeMarks(vault, new Map(), undefined);
+    const { etag } = await readMarks(vault);
+    await writeMarks(vault, new Map(), etag);
+    for (const base of [undefined, etag]) {
+      await expect(writeMarks(vault, new Map(), base)).rejects.toMatchObject({ code: 'unavailable' });
+    }
+  });
+});

@@ -1,0 +1,277 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openAdmin, type TenantAdmin } from '../../src/open/open-admin.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
+import type { MemoryOptions } from '../../src/open/options.ts';
+import { createMemoryPool } from '../../src/open/pool.ts';
+import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { startFakeKms } from '../support/fake-kms.ts';
+
+const ENV_KEY = Buffer.alloc(32, 7).toString('base64');
+const FILES = { '/memories/a': 'text of a', '/memories/b/日本.md': 'text of b' };
+const refusal = (code: string) => expect.objectContaining({ name: 'MemoryError', code });
+const HOUR = 3_600_000;
+
+let store: ObjectStore;
+let folder: string;
+/** How far the store's clock is ahead of this machine's. */
+let ahead: number;
+
+beforeEach(() => {
+  ahead = 0;
+  store = openSqliteObjectStore({ path: ':memory:', clock: () => Date.now() + ahead });
+  folder = mkdtempSync(join(tmpdir(), 'sealed-memory-admin-'));
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await store[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+const options = (more: MemoryOptions = {}): MemoryOptions => ({
+  ...{ store, tenant: 'acme', rootKey: ENV_KEY },
+  ...more,
+});
+
+async function stock(more: MemoryOptions = {}): Promise<void> {
+  await using memory = await openMemory(options(more));
+  for (const [path, text] of Object.entries(FILES)) {
+    expect(await memory.execute({ command: 'create', path, file_text: text })).toMatchObject({
+      isError: false,
+    });
+  }
+}
+
+async function within<T>(work: (admin: TenantAdmin) => Promise<T>, more: MemoryOptions = {}): Promise<T> {
+  await using admin = await openAdmin(options(more));
+  return await work(admin);
+}
+
+async function read(path: string, more: MemoryOptions = {}): Promise<string> {
+  await using memory = await openMemory(options(more));
+  const result = await memory.execute({ command: 'view', path });
+  return result.isError ? result.error.code : String(result.content);
+}
+
+describe('TenantAdmin', () => {
+  it('rotates, sweeps and retires, and everything reads back', async () => {
+    await stock();
+    await within(async (admin) => {
+      expect(await admin.rotate()).toMatchObject({ rotated: true, version: 2 });
+      const written = Date.now();
+      expect(await admin.sweep()).toMatchObject({ rebound: 0, young: 2, retired: [] });
+      ahead = 61_000;
+      const early = await admin.sweep();
+      expect(early).toMatchObject({ rebound: 2, young: 0, retired: [], problems: [] });
+      expect(Math.abs((early.retireAfter ?? 0) - (written + HOUR / 2))).toBeLessThan(HOUR / 60);
+      ahead = HOUR / 2 + 60_000;
+      expect(await admin.sweep()).toMatchObject({ retired: [1], retireAfter: undefined });
+      expect(await admin.keyStatus()).toMatchObject({ keys: [{ version: 2, active: true }], epoch: 3 });
+      expect((await admin.verify()).findings).toEqual([]);
+    });
+    expect(await read('/memories/a')).toContain('text of a');
+  });
+
+  it.each(['encrypted', 'plain'] as const)('translates names that are %s', async (names) => {
+    await stock({ names });
+    await within(async (admin) => {
+      for (const path of Object.keys(FILES)) {
+        const key = await admin.encodeName(path);
+        expect(await store.head(key as never)).toBeDefined();
+        expect(key.endsWith(`${path.replace('/memories', '')}.sealed`)).toBe(names === 'plain');
+        expect(await admin.decodeName(key)).toBe(path);
+      }
+      const data = 'tenants/acme/data/';
+      const foreign = [
+        '',
+        'tenants/acme/journal/register',
+        'tenants/other/data/a.sealed',
+        data,
+        `${data}/x.sealed`,
+        `${data}a`,
+        `${data}a.sealed/`,
+        `${data}a.sealed/b.sealed`,
+      ];
+      for (const key of [
+        ...foreign,
+        ...(names === 'plain' ? [] : [`${data}a.sealed`, `${data}YWJj.sealed`]),
+      ]) {
+        expect(await admin.decodeName(key)).toBeUndefined();
+      }
+      await expect(admin.encodeName('/elsewhere')).rejects.toEqual(refusal('invalid_path'));
+      await expect(admin.encodeName('/memories')).rejects.toEqual(refusal('is_directory'));
+    });
+  });
+
+  it('knows no names of a tenant that was never there', async () => {
+    await within(async (admin) => {
+      expect(await admin.keyStatus()).toEqual({ state: 'absent' });
+      await expect(admin.encodeName('/memories/a')).rejects.toEqual(refusal('not_found'));
+      await expect(admin.rotate()).rejects.toEqual(refusal('key_unavailable'));
+      expect(await admin.sweep()).toMatchObject({ objects: 0, versions: [] });
+    });
+  });
+
+  it('restores into a new folder', async () => {
+    await stock();
+    const to = join(folder, 'restored');
+    await within(async (admin) => {
+      expect(await admin.restore({ to })).toMatchObject({ files: 2, findings: [] });
+    });
+    expect(readFileSync(join(to, 'b/日本.md'), 'utf8')).toBe('text of b');
+  });
+
+  it('forgets the keys of a tenant that it has shredded', async () => {
+    await stock();
+    await within(async (admin) => {
+      await admin.encodeName('/memories/a');
+      expect(await admin.shred({ ttlMs: 0 })).toMatchObject({ marked: true, objects: 2 });
+      await expect(admin.encodeName('/memories/a')).rejects.toEqual(refusal('key_unavailable'));
+      expect(await admin.keyStatus()).toEqual({ state: 'shredded' });
+    });
+  });
+
+  it('refuses times to live out of range', async () => {
+    await within(async (admin) => {
+      for (const ttlMs of [0, 59_999, 900_001, 60_000.5]) {
+        await expect(admin.sweep({ ttlMs })).rejects.toEqual(refusal('misconfigured'));
+      }
+      await expect(admin.shred({ ttlMs: 900_001 })).rejects.toEqual(refusal('misconfigured'));
+    });
+  });
+
+  it('stops where the signal fires', async () => {
+    await stock();
+    const signal = AbortSignal.abort();
+    await within(async (admin) => {
+      await expect(admin.rotate({ signal })).rejects.toEqual(refusal('aborted'));
+      await expect(admin.sweep({ signal })).rejects.toEqual(refusal('aborted'));
+      await expect(admin.shred({ signal })).rejects.toEqual(refusal('aborted'));
+      expect(await admin.keyStatus()).toMatchObject({ state: 'open', epoch: 1 });
+    });
+  });
+});
+
+describe('the move from an environment root key to KMS', () => {
+  it('leaves every memory readable at every step', async () => {
+    await using kms = await startFakeKms();
+    vi.stubEnv('AWS_ENDPOINT_URL', undefined);
+    vi.stubEnv('AWS_ENDPOINT_URL_KMS', kms.endpoint);
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDFROMTHEENVIRONMENT');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+    const kmsKey = `aws-kms:${kms.createKey()}`;
+    await stock();
+    const [before, during, after] = [[ENV_KEY], [kmsKey, ENV_KEY], [kmsKey]].map((rootKey) => ({ rootKey }));
+
+    expect(await read('/memories/a', during)).toContain('text of a');
+    await within(async (admin) => {
+      expect(await admin.keyStatus()).toMatchObject({ wrappedByFirst: false });
+      expect(await admin.rewrapRoot()).toMatchObject({ rewrapped: true, rootId: kmsKey, epoch: 2 });
+      expect(await admin.rewrapRoot()).toMatchObject({ rewrapped: false, epoch: 2 });
+      expect(await admin.keyStatus()).toMatchObject({ wrappedByFirst: true, rootId: kmsKey });
+    }, during);
+    expect(await read('/memories/a', during)).toContain('text of a');
+    expect(await read('/memories/a', after)).toContain('text of a');
+    expect(await read('/memories/a', before)).toBe('key_unavailable');
+    await within(async (admin) => {
+      expect(await admin.keyStatus()).toMatchObject({ state: 'locked', rootId: kmsKey });
+    }, before);
+    await within(async (admin) => {
+      expect(await admin.rotate()).toMatchObject({ rotated: true });
+    }, after);
+    expect(await read('/memories/a', after)).toContain('text of a');
+    expect(new Set(kms.requests.map(({ operation }) => operation))).toEqual(
+      new Set(['GenerateDataKey', 'Decrypt']),
+    );
+  });
+});
+
+describe('what an admin has seen of the keyring', () => {
+  it('counts for all it does: an older one that is put back is refused by each verb', async () => {
+    await stock();
+    const key = 'keyrings/acme' as ObjectKey;
+    const before = await store.get(key);
+    if (typeof before !== 'object') throw new Error('there is no keyring');
+    for (const see of [
+      (admin: TenantAdmin) => admin.encodeName('/memories/a'),
+      (admin: TenantAdmin) => admin.keyStatus(),
+      (admin: TenantAdmin) => admin.rotate({ ifActive: 1_000 }),
+    ]) {
+      await within((admin) => admin.rotate({ force: true }));
+      await within(async (admin) => {
+        await see(admin);
+        const newest = await store.get(key);
+        await store.put(key, before.body, { mode: 'overwrite' });
+        for (const verb of [
+          admin.keyStatus(),
+          admin.rotate({ force: true }),
+          admin.rewrapRoot({ force: true }),
+        ]) {
+          await expect(verb).rejects.toEqual(refusal('integrity'));
+        }
+        await expect(admin.sweep()).rejects.toEqual(refusal('integrity'));
+        if (typeof newest === 'object') await store.put(key, newest.body, { mode: 'overwrite' });
+      });
+    }
+  });
+});
+
+describe('the keyring options', () => {
+  it('pin an epoch, for one memory and for one tenant of a pool', async () => {
+    await stock();
+    const view = { command: 'view', path: '/memories/a' };
+    expect(await read('/memories/a', { keyring: { minimumEpoch: 2 } })).toBe('integrity');
+    await using pool = createMemoryPool({ store, rootKey: ENV_KEY });
+    const trusting = await pool.open('acme');
+    expect(await trusting.execute(view)).toMatchObject({ isError: false });
+    const pinned = await pool.open('acme', { minimumEpoch: 2 });
+    expect(await pinned.execute(view)).toMatchObject({ error: { code: 'integrity' } });
+    // The higher one of two stays.
+    const again = await pool.open('acme', { minimumEpoch: 1 });
+    expect(await again.execute(view)).toMatchObject({ error: { code: 'integrity' } });
+    await within((admin) => admin.rotate());
+    expect(await read('/memories/a', { keyring: { minimumEpoch: 2 } })).toContain('text of a');
+    const fresh = await pool.open('acme', { minimumEpoch: 3 });
+    expect(await fresh.execute(view)).toMatchObject({ error: { code: 'integrity' } });
+  });
+
+  it('limit how long keys stay in the cache', async () => {
+    await stock();
+    await using cached = await openMemory(options());
+    await using uncached = await openMemory(options({ keyring: { ttlMs: 0 } }));
+    const view = { command: 'view', path: '/memories/a' };
+    for (const memory of [cached, uncached]) {
+      expect(await memory.execute(view)).toMatchObject({ isError: false });
+    }
+    await within((admin) => admin.shred({ ttlMs: 0 }));
+    expect(await cached.execute(view)).toMatchObject({ isError: false });
+    expect(await uncached.execute(view)).toMatchObject({ error: { code: 'key_unavailable' } });
+  });
+
+  it.each([
+    { ttlMs: 900_001 },
+    { ttlMs: -1 },
+    { ttlMs: 1.5 },
+    { minimumEpoch: 0 },
+    { minimumEpoch: 2 ** 32 },
+  ])('refuse %o', async (keyring) => {
+    await expect(openMemory(options({ keyring }))).rejects.toEqual(refusal('misconfigured'));
+  });
+
+  it('are read from the environment too', async () => {
+    await stock();
+    vi.stubEnv('SEALED_MEMORY_KEYRING_MIN_EPOCH', '2');
+    expect(await read('/memories/a')).toBe('integrity');
+    expect(await read('/memories/a', { keyring: { minimumEpoch: 1 } })).toContain('text of a');
+    vi.stubEnv('SEALED_MEMORY_KEYRING_MIN_EPOCH', '');
+    vi.stubEnv('SEALED_MEMORY_KEYRING_TTL_SECONDS', '901');
+    await expect(openMemory(options())).rejects.toEqual(
+      expect.objectContaining({
+        message: 'SEALED_MEMORY_KEYRING_TTL_SECONDS must be a whole number from 0 to 900.',
+      }),
+    );
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { checkConditions } from '../../src/store/conditions.ts';
+import type { ETag, ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { describeObjectStore } from '../contracts/object-store.ts';
+import {
+  type Around,
+  countCalls,
+  interceptStore,
+  noAnswer,
+  recordInto,
+  type StoreCall,
+} from '../support/intercepted-store.ts';
+
+const PROBE = 'tenants/acme/probe' as ObjectKey;
+const KEY = 'tenants/acme/data/file' as ObjectKey;
+const BODY = new TextEncoder().encode('sealed');
+
+describeObjectStore('A store whose conditions are checked', () =>
+  checkConditions(openSqliteObjectStore({ path: ':memory:' }), PROBE),
+);
+
+describe('checkConditions', () => {
+  it('costs two requests before the very first write and one in every later process', async () => {
+    const base = openSqliteObjectStore({ path: ':memory:' });
+    const first = openProcess(base);
+    expect(await first.store.put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
+    expect(countCalls(first.calls)).toEqual({ put: 3 });
+    const second = openProcess(base);
+    await second.store.put(KEY, BODY, { mode: 'create' });
+    await second.store.put(KEY, BODY, { mode: 'create' });
+    expect(countCalls(second.calls)).toEqual({ put: 3 });
+  });
+
+  it('costs reads, unconditional writes and plain deletes nothing', async () => {
+    const { store, calls } = openProcess(openSqliteObjectStore({ path: ':memory:' }));
+    await store.get(KEY);
+    await store.head(KEY);
+    await store.put(KEY, BODY, { mode: 'overwrite' });
+    await store.delete([{ key: KEY }]);
+    for await (const _ of store.list({ prefix: '' }));
+    expect(countCalls(calls)).toEqual({ get: 1, head: 1, put: 1, delete: 1, list: 1 });
+  });
+
+  it('checks once for many concurrent writes', async () => {
+    const { store, calls } = openProcess(openSqliteObjectStore({ path: ':memory:' }));
+    await Promise.all(
+      [1, 2, 3, 4].map((n) => store.put(`${KEY}${n}` as ObjectKey, BODY, { mode: 'create' })),
+    );
+    expect(countCalls(calls)).toEqual({ put: 6 });
+  });
+
+  it('checks before a conditional delete too', async () => {
+    const { store } = openProcess(ignoreConditions(openSqliteObjectStore({ path: ':memory:' })));
+    const deleting = store.delete([{ key: KEY, ifMatch: '"1"' as ETag }]);
+    await expect(deleting).rejects.toMatchObject({ code: 'misconfigured' });
+  });
+
+  it('refuses a store that ignores conditions, before any write of the caller', async () => {
+    const base = openSqliteObjectStore({ path: ':memory:' });
+    const { store } = openProcess(ignoreConditions(base));
+    for (const mode of ['create', { ifMatch: '"1"' as ETag }] as const) {
+      await expect(store.put(KEY, BODY, { mode })).rejects.toMatchObject({
+        code: 'misconfigured',
+        message: expect.stringContaining('ignores If-None-Match'),
+      });
+    }
+    expect(await base.head(KEY)).toBeUndefined();
+  });
+
+  it('takes a failed check for nothing and repeats it at the next write', async () => {
+    let fails = true;
+    const { store, calls } = openProcess(
+      openSqliteObjectStore({ path: ':memory:' }),
+      async (call, proceed) => {
+        if (fails && call.verb === 'put' && call.key === PROBE) throw noAnswer();
+        return proceed();
+      },
+    );
+    await expect(store.put(KEY, BODY, { mode: 'create' })).rejects.toMatchObject({ code: 'unavailable' });
+    expect(countCalls(calls)).toEqual({ put: 1 });
+    fails = false;
+    expect(await store.put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
+  });
+
+  it('does not fail for others when one caller gives up', async () => {
+    const { store } = openProcess(openSqliteObjectStore({ path: ':memory:' }), async (_, proceed) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return proceed();
+    });
+    const controller = new AbortController();
+    const given = store.put(KEY, BODY, { mode: 'create', signal: controller.signal });
+    const other = store.put(`${KEY}2` as ObjectKey, BODY, { mode: 'create' });
+    controller.abort();
+    await expect(given).rejects.toMatchObject({ code: 'aborted' });
+    expect(await other).toHaveProperty('etag');
+    expect(await store.head(KEY)).toBeUndefined();
+  });
+
+  it('ends no process when it fails after its only caller gave up, before the check or during it', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      for (const abortsBefore of [true, false]) {
+        const { promise: fails, reject: fail } = Promise.withResolvers<never>();
+        const { store } = openProcess(openSqliteObjectStore({ path: ':memory:' }), () => fails);
+        const controller = new AbortController();
+        if (abortsBefore) controller.abort();
+        const given = store.put(KEY, BODY, { mode: 'create', signal: controller.signal });
+        if (!abortsBefore) controller.abort();
+        await expect(given).rejects.toMatchObject({ code: 'aborted' });
+        fail(noAnswer());
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+    expect(unhandled).toEqual([]);
+  });
+
+  it('is shared by the tenants of one process on one store', async () => {
+    const calls: StoreCall[] = [];
+    const wire = interceptStore(openSqliteObjectStore({ path: ':memory:' }), recordInto(calls));
+    await checkConditions(wire, PROBE).put(KEY, BODY, { mode: 'create' });
+    const other = checkConditions(wire, 'tenants/other/probe' as ObjectKey);
+    await other.put('tenants/other/data/file' as ObjectKey, BODY, { mode: 'create' });
+    expect(countCalls(calls)).toEqual({ put: 4 });
+  });
+});
+
+/** A process of its own: what another one found out about the store is unknown to it. */
+function openProcess(
+  base: ObjectStore,
+  around: Around = (_, proceed) => proceed(),
+): { readonly store: ObjectStore; readonly calls: readonly StoreCall[] } {
+  const calls: StoreCall[] = [];
+  const record = recordInto(calls);
+  const wire = interceptStore(base, (call, proceed) => record(call, () => around(call, proceed)));
+  return { store: checkConditions(wire, PROBE), calls };
+}
+
+/** A server without conditional writes, or a proxy that removes the If-* headers. */
+function ignoreConditions(store: ObjectStore): ObjectStore {
+  return {
+    get: store.get,
+    head: store.head,
+    put: (key, body) => store.put(key, body, { mode: 'overwrite' }),
+    delete: (targets) => store.delete(targets.map(({ key }) => ({ key }))),
+    list: store.list,
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,58 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { isBusy, leavesCommitUnknown, sqliteFailure } from '../../../src/store/sqlite/errors.ts';
+
+describe('sqliteFailure', () => {
+  it('names a full disk and promises that nothing is lost', () => {
+    const failure = sqliteFailure(fullDatabase());
+    expect(failure).toMatchObject({ code: 'unavailable', retry: 'later' });
+    expect(failure.message).toContain('full');
+  });
+
+  it('keeps the error of SQLite as the cause, out of the message', () => {
+    const cause = failureOf((database) => database.exec('SELECT * FROM "secret name"'));
+    const failure = sqliteFailure(cause);
+    expect(failure.cause).toBe(cause);
+    expect(failure.message).not.toContain('secret name');
+  });
+
+  it.each(['ENOSPC', 'EDQUOT'])('takes %s for a full disk', (code) => {
+    expect(sqliteFailure(Object.assign(new Error(code), { code }))).toMatchObject({ code: 'unavailable' });
+  });
+
+  it.each(['EACCES', 'EPERM', 'EROFS'])('takes %s for missing permissions', (code) => {
+    expect(sqliteFailure(Object.assign(new Error(code), { code }))).toMatchObject({ code: 'access_denied' });
+  });
+});
+
+describe('leavesCommitUnknown', () => {
+  it('is false for a full disk and a lock, which refuse beforehand', () => {
+    expect(leavesCommitUnknown(fullDatabase())).toBe(false);
+    expect(isBusy(fullDatabase())).toBe(false);
+  });
+
+  it('is true for an I/O error', () => {
+    expect(leavesCommitUnknown(Object.assign(new Error('disk I/O error'), { errcode: 10 | (4 << 8) }))).toBe(
+      true,
+    );
+  });
+});
+
+function fullDatabase(): unknown {
+  return failureOf((database) => {
+    database.exec('CREATE TABLE filling (body BLOB); PRAGMA max_page_count = 3');
+    database.exec('INSERT INTO filling VALUES (zeroblob(100000))');
+  });
+}
+
+function failureOf(run: (database: DatabaseSync) => void): unknown {
+  const database = new DatabaseSync(':memory:');
+  try {
+    run(database);
+  } catch (error) {
+    return error;
+  } finally {
+    database.close();
+  }
+  throw new Error('SQLite accepted everything');
+}

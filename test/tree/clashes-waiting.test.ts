@@ -1,0 +1,118 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { fileKey } from '../../src/format/object-keys.ts';
+import { findClash } from '../../src/tree/clashes.ts';
+import { confirmedPut } from '../../src/tree/confirmed-put.ts';
+import { sealFor } from '../../src/tree/create-file.ts';
+import type { OpenVault } from '../../src/tree/session.ts';
+import { countCalls } from '../support/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../support/noted-options.ts';
+import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
+
+const DAY = 86_400_000;
+
+describe('the look for clashes', () => {
+  let site: TestSite;
+  afterEach(() => site.base[Symbol.asyncDispose]());
+
+  async function start(signal?: AbortSignal): Promise<{ client: TestClient; vault: OpenVault }> {
+    site = await createSite();
+    const client = await site.client();
+    const vault = await client.open(signal);
+    client.calls.length = 0;
+    return { client, vault };
+  }
+  /** A file that its writer has not looked around for yet. */
+  const put = async (vault: OpenVault, path: string): Promise<void> => {
+    const key = fileKey(vault.layout, vault.keyring.names, at(path));
+    await confirmedPut(vault, { key, seal: () => sealFor(vault, at(path), bytes('text')), mode: 'create' });
+  };
+
+  it('looks at a young file above ten times a second, and for three seconds', async () => {
+    const { client, vault } = await start();
+    await put(vault, '/memories/a');
+    client.calls.length = 0;
+    const begun = vault.clock();
+    expect(await findClash(vault, at('/memories/a/b'))).toBe('file_above');
+    expect(vault.clock() - begun).toBe(3_000);
+    expect(countCalls(client.calls)).toEqual({ head: 31, list: 1 });
+  });
+
+  it('goes by the age that the server tells, of which exactly three seconds are young', async () => {
+    for (const skew of [-DAY, 0, DAY]) {
+      const { client, vault } = await start();
+      await put(vault, '/memories/a');
+      await vault.pause(3_000);
+      const begun = vault.clock();
+      client.calls.length = 0;
+      const skewed = { ...vault, clock: () => vault.clock() + skew };
+      expect(await findClash(skewed, at('/memories/a/b'))).toBe('file_above');
+      expect(vault.clock() - begun).toBe(100);
+      await site.base[Symbol.asyncDispose]();
+    }
+    site = await createSite();
+  });
+
+  it('gives up by its own clock where files above follow one another', async () => {
+    const { client, vault } = await start();
+    const other = await (await site.client()).open();
+    await put(vault, '/memories/a');
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'head') {
+        await other.store.delete([{ key: call.key }]);
+        await put(other, '/memories/a');
+      }
+      return proceed();
+    });
+    const begun = vault.clock();
+    expect(await findClash(vault, at('/memories/a/b'))).toBe('file_above');
+    expect(vault.clock() - begun).toBe(3_000);
+  });
+
+  it('names the directory of the path before a file above it', async () => {
+    const { vault } = await start();
+    await put(vault, '/memories/a');
+    await put(vault, '/memories/a/b/c');
+    expect(await findClash(vault, at('/memories/a/b'))).toBe('directory_at_path');
+  });
+
+  it('sends all its requests at once, of one key the listing', async () => {
+    const { client, vault } = await start();
+    const running: string[] = [];
+    client.intercept(async (call, proceed) => {
+      running.push(call.verb);
+      await vault.pause(10);
+      return proceed();
+    });
+    const looking = findClash(vault, at('/memories/a/b/c'));
+    await vault.pause(5);
+    expect(running.toSorted()).toEqual(['head', 'head', 'list']);
+    await looking;
+    const pages: (number | undefined)[] = [];
+    const { list } = vault.store;
+    const store: OpenVault['store'] = {
+      ...vault.store,
+      list(options) {
+        pages.push(options.maxKeys);
+        return list(options);
+      },
+    };
+    await findClash({ ...vault, store }, at('/memories/a'));
+    expect(pages).toEqual([1]);
+  });
+
+  it('ends with the caller, whether it asks or waits', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const { client, vault } = await start(signal);
+    await put(vault, '/memories/a');
+    const noted: NotedOptions[] = [];
+    const looking = findClash({ ...vault, store: noteOptions(vault.store, noted) }, at('/memories/a/b'));
+    const told = expect(looking).rejects.toMatchObject({ code: 'aborted' });
+    await vault.pause(50);
+    for (const each of noted) expect(each.signal).toBe(signal);
+    client.calls.length = 0;
+    controller.abort();
+    await told;
+    expect(client.calls).toEqual([]);
+  });
+});

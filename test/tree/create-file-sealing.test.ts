@@ -1,0 +1,76 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { logicalName } from '../../src/format/logical-name.ts';
+import { open } from '../../src/format/sealed-object.ts';
+import { overwriteFile, sealFor } from '../../src/tree/create-file.ts';
+import { readFile } from '../../src/tree/read-file.ts';
+import { atFirst, countCalls } from '../support/intercepted-store.ts';
+import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
+import { type NotedOptions, noteOptions } from '../support/noted-options.ts';
+import { at, bytes, createSite, type TestSite } from '../support/test-vault.ts';
+
+const PATH = '/memories/a';
+
+describe('writing a file', () => {
+  let site: TestSite;
+  afterEach(() => site.base[Symbol.asyncDispose]());
+
+  it('seals the time of its own clock, and what it replaces', async () => {
+    site = await createSite();
+    const client = await site.client();
+    await client.create(PATH, 'text');
+    const vault = await client.open();
+    const replaced = await readFile({ ...vault, clock: () => vault.clock() }, at(PATH));
+    if (replaced === undefined) throw new Error('there is no file');
+    const clock = (): number => 1_234_567;
+    const keys = vault.keyring.keys;
+    const name = logicalName(at(PATH));
+    const first = open({ keys, name, object: sealFor({ ...vault, clock }, at(PATH), bytes('new')) });
+    expect(first).toMatchObject({ mtime: 1_234_567, previous: new Uint8Array(16) });
+    const next = open({ keys, name, object: sealFor({ ...vault, clock }, at(PATH), bytes('new'), replaced) });
+    expect(next).toMatchObject({ mtime: 1_234_567, previous: replaced.contentId });
+    expect(next.bound > replaced.bound).toBe(true);
+    expect(first.bound > replaced.bound).toBe(false);
+  });
+
+  it('looks for clashes where it creates, not where it overwrites', async () => {
+    site = await createSite();
+    const client = await site.client();
+    await client.create('/memories/warm', '');
+    client.calls.length = 0;
+    await client.vault.overwrite(at('/memories/d/a'), bytes('first'));
+    expect(countCalls(client.calls)).toEqual({ head: 2, put: 1, list: 1 });
+    client.calls.length = 0;
+    await client.vault.overwrite(at('/memories/d/a'), bytes('second'));
+    expect(countCalls(client.calls)).toEqual({ head: 1, put: 1 });
+  });
+
+  it('takes back what it has created beside a directory, also once a migration of keys wrote it anew', async () => {
+    for (const how of MIGRATIONS) {
+      site = await createSite();
+      const [client, other] = [await site.client(), await site.client()];
+      await other.create(`${PATH}/below`, 'there');
+      client.intercept(
+        atFirst('delete', async (proceed) => {
+          await migrateFile(other, PATH, how);
+          return proceed();
+        }),
+      );
+      const writing = client.vault.overwrite(at(PATH), bytes('new'));
+      await expect(writing).rejects.toMatchObject({ code: 'is_directory' });
+      expect(await other.paths()).toEqual([`${PATH}/below`]);
+      await site.base[Symbol.asyncDispose]();
+    }
+    site = await createSite();
+  });
+
+  it('ends with the caller', async () => {
+    site = await createSite();
+    const client = await site.client();
+    const { signal } = new AbortController();
+    const opened = await client.open(signal);
+    const noted: NotedOptions[] = [];
+    await overwriteFile({ ...opened, store: noteOptions(opened.store, noted) }, at(PATH), bytes('text'));
+    expect(noted.map(({ verb }) => verb)).toEqual(['head', 'put', 'list']);
+    for (const each of noted) expect(each.signal).toBe(signal);
+  });
+});

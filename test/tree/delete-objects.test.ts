@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
+import type { DeleteFailure, DeleteOptions, ObjectKey } from '../../src/store/port.ts';
+import { deleteObjects } from '../../src/tree/delete-objects.ts';
+import type { OpenVault } from '../../src/tree/session.ts';
+
+const TARGETS = ['gone', 'missing', 'changed', 'failed'].map((key) => ({ key: key as ObjectKey }));
+const FAILURES: readonly DeleteFailure[] = [
+  { key: 'missing' as ObjectKey, conflict: 'missing', retried: false },
+  { key: 'changed' as ObjectKey, conflict: 'changed', retried: false },
+  { key: 'failed' as ObjectKey, error: new MemoryError('access_denied', 'no') },
+];
+
+describe('deleting objects', () => {
+  function start(answer: () => Promise<readonly DeleteFailure[]>) {
+    const events: unknown[] = [];
+    const store = {
+      delete: (_: unknown, options?: DeleteOptions) => {
+        events.push(['sent', options]);
+        return answer();
+      },
+    };
+    const history = {
+      begin: () => events.push('begun'),
+      sawNothing: ({ key, since }: { key: string; since: number }) => events.push(['gone', key, since]),
+    };
+    return { events, vault: { store, history } as unknown as OpenVault };
+  }
+
+  it('tells the history what is certainly gone, as of the time before it was sent', async () => {
+    const { events, vault } = start(async () => FAILURES);
+    const options = { signal: new AbortController().signal };
+    expect(await deleteObjects(vault, TARGETS, options)).toBe(FAILURES);
+    expect(events).toEqual(['begun', ['sent', options], ['gone', 'gone', 1], ['gone', 'missing', 1]]);
+  });
+
+  it('tells the history nothing when no answer came', async () => {
+    const { events, vault } = start(() => Promise.reject(new MemoryError('outcome_unknown', 'no answer')));
+    await expect(deleteObjects(vault, TARGETS)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(events).toEqual(['begun', ['sent', undefined]]);
+  });
+});

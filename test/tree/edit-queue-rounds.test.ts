@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
+import { createEditQueue, type Edit, type EditQueue } from '../../src/tree/edit-queue.ts';
+import type { OpenVault, VerbOptions } from '../../src/tree/session.ts';
+import { at, bytes, createSite, type TestClient } from '../support/test-vault.ts';
+
+const PATH = at('/memories/a');
+
+const plus =
+  (text: string): Edit<string> =>
+  (content) => ({ content: bytes(new TextDecoder().decode(content) + text), result: text });
+
+async function start(opening: (options: VerbOptions) => Promise<void> = async () => {}): Promise<{
+  readonly queue: EditQueue;
+  readonly client: TestClient;
+  readonly other: TestClient;
+}> {
+  const site = await createSite();
+  const [client, other] = [await site.client(), await site.client()];
+  await client.create('/memories/a', '');
+  const vault: OpenVault = await client.open();
+  const queue = createEditQueue(async (options) => {
+    await opening(options);
+    return { ...vault, signal: options.signal };
+  });
+  return { queue, client, other };
+}
+
+describe('a round of edits', () => {
+  it('that cannot begin fails the edit that it was for, and that one alone', async () => {
+    let rounds = 0;
+    const { queue, client } = await start(async () => {
+      if (++rounds === 1) throw new MemoryError('unavailable', 'not now');
+    });
+    const [early, late] = [queue.edit(PATH, plus('a')), queue.edit(PATH, plus('b'))];
+    await expect(early).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await late).toBe('b');
+    expect([rounds, await client.text('/memories/a')]).toEqual([2, 'b']);
+  });
+
+  it('is not ended by one caller who gives up while another one waits for it to begin', async () => {
+    const goOn = Promise.withResolvers<void>();
+    const signals: AbortSignal[] = [];
+    const { queue, client } = await start(async ({ signal }) => {
+      if (signal !== undefined) signals.push(signal);
+      await goOn.promise;
+    });
+    const abort = new AbortController();
+    const given = queue.edit(PATH, plus('never'), { signal: abort.signal });
+    const kept = queue.edit(PATH, plus('kept'));
+    abort.abort();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+    goOn.resolve();
+    await expect(given).rejects.toMatchObject({ code: 'aborted' });
+    expect(await kept).toBe('kept');
+    expect([signals.length, await client.text('/memories/a')]).toEqual([1, 'kept']);
+  });
+
+  it('is not ended by one caller who gives up while it is read for another one', async () => {
+    const { queue, client } = await start();
+    const abort = new AbortController();
+    client.intercept((call, proceed) => {
+      if (call.verb === 'get') abort.abort();
+      return proceed();
+    });
+    const given = queue.edit(PATH, plus('x'), { signal: abort.signal });
+    given.catch(() => {});
+    client.calls.length = 0;
+    expect(await queue.edit(PATH, plus('y'))).toBe('y');
+    expect(client.calls.map(({ verb }) => verb)).toEqual(['get', 'put']);
+  });
+
+  it('ends at once when its only caller has given up before the call', async () => {
+    const signals: AbortSignal[] = [];
+    const { queue } = await start(async ({ signal }) => {
+      if (signal === undefined) return;
+      signals.push(signal);
+      await new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(new MemoryError('aborted', 'given up')));
+      });
+    });
+    const editing = queue.edit(PATH, plus('never'), { signal: AbortSignal.abort() });
+    await expect(editing).rejects.toMatchObject({ code: 'aborted' });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  it('that was given up leaves those who came later to the next one, in the order of their calls', async () => {
+    const goOn = Promise.withResolvers<void>();
+    const { queue, client } = await start(() => goOn.promise);
+    const abort = new AbortController();
+    const given = queue.edit(PATH, plus('never'), { signal: abort.signal });
+    abort.abort();
+    const late = [queue.edit(PATH, plus('1'))];
+    client.intercept((call, proceed) => {
+      if (call.verb === 'get' && late.length === 1) late.push(queue.edit(PATH, plus('2')));
+      return proceed();
+    });
+    goOn.resolve();
+    await expect(given).rejects.toMatchObject({ code: 'aborted' });
+    expect(await Promise.all(late)).toEqual(['1', '2']);
+    expect(await client.text('/memories/a')).toBe('12');
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import { classKey, createLayout, parseTenantId } from '../../src/format/object-keys.ts';
+import { envRootKey } from '../../src/keys/env-root-key.ts';
+import { createKeyringStore } from '../../src/keys/keyring-store.ts';
+import { encodeFields } from '../../src/tree/sealed-record.ts';
+import type { OpenVault } from '../../src/tree/session.ts';
+import {
+  createReceipts,
+  MAX_ANSWER_BYTES,
+  type TurnClaim,
+  type TurnLease,
+} from '../../src/worker/receipts.ts';
+import { putRecord } from '../support/key-operator.ts';
+import { bytes, createSite, TEST_ROOT_KEY, type TestSite } from '../support/test-vault.ts';
+
+const LEASE = { leaseMs: 120_000 };
+const RUNNING = { state: 'running', owner: 'somebody', leaseMs: 60_000 };
+
+function leaseOf(claim: TurnClaim): TurnLease {
+  if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
+  return claim.lease;
+}
+
+async function process(site: TestSite) {
+  const client = await site.client();
+  const vault: OpenVault = await client.open();
+  return { client, vault, receipts: createReceipts(vault) };
+}
+
+function receiptOf(vault: OpenVault, turn: string): string {
+  return vault.keyring.names.keyedHash('receipts', turn);
+}
+
+describe('the lease of a turn', () => {
+  it.each([1, 60_000, 119_000, 119_999, 120_000])('holds %s ms after it was taken', async (ms) => {
+    const site = await createSite();
+    const [first, second] = [await process(site), await process(site)];
+    await first.receipts.claim('turn', LEASE);
+    await site.time.pause(ms);
+    const claim = await second.receipts.claim('turn', LEASE);
+    expect(claim).toEqual({ state: 'running', freeInMs: 120_000 - ms });
+  });
+
+  it('ends with the millisecond behind its last one', async () => {
+    const site = await createSite();
+    const [first, second] = [await process(site), await process(site)];
+    await first.receipts.claim('turn', LEASE);
+    await site.time.pause(LEASE.leaseMs + 1);
+    expect((await second.receipts.claim('turn', LEASE)).state).toBe('ours');
+  });
+
+  it('is a whole number of milliseconds, never fewer than were asked for', async () => {
+    const site = await createSite();
+    const [first, second] = [await process(site), await process(site)];
+    await first.receipts.claim('turn', { leaseMs: 60_000.25 });
+    expect(await second.receipts.claim('turn', LEASE)).toEqual({ state: 'running', freeInMs: 60_001 });
+  });
+
+  it('is not taken where others change the receipt at each of eight looks', async () => {
+    const site = await createSite();
+    const { client, vault, receipts } = await process(site);
+    const other = await process(site);
+    let puts = 0;
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'put') {
+        puts++;
+        const free = encodeFields({ state: 'free' });
+        await putRecord(other.vault, 'receipts', receiptOf(vault, 'turn'), free);
+      }
+      return proceed();
+    });
+    await expect(receipts.claim('turn', LEASE)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(puts).toBe(8);
+  });
+});
+
+describe('a receipt', () => {
+  it('whose answer is gone is no reason to run the turn again', async () => {
+    const site = await createSite();
+    const { vault, receipts } = await process(site);
+    await leaseOf(await receipts.claim('turn', LEASE)).finish(bytes('answer'));
+    const key = classKey(vault.layout, 'answers', receiptOf(vault, 'turn'));
+    const stored = await site.base.head(key);
+    if (stored === undefined) throw new Error('there is no answer');
+    await site.base.delete([{ key, ifMatch: stored.etag }]);
+    await expect(receipts.claim('turn', LEASE)).rejects.toMatchObject({ code: 'integrity' });
+  });
+
+  it.each([
+    { ...RUNNING, since: 1 },
+    { state: 'done', since: 1 },
+    { state: 'free', owner: 'somebody' },
+    { state: 'done', leaseMs: 1 },
+    { ...RUNNING, owner: 1 },
+    { ...RUNNING, leaseMs: 0.5 },
+    { state: 'paused' },
+  ])('of a later version is refused: %j', async (fields) => {
+    const { vault, receipts } = await process(await createSite());
+    await putRecord(vault, 'receipts', receiptOf(vault, 'turn'), encodeFields(fields));
+    await expect(receipts.claim('turn', LEASE)).rejects.toMatchObject({ code: 'unsupported_format' });
+  });
+
+  it('takes a name of one character, and one of 256', async () => {
+    const { receipts } = await process(await createSite());
+    for (const turn of ['x', 'x'.repeat(256)]) {
+      expect((await receipts.claim(turn, LEASE)).state).toBe('ours');
+    }
+  });
+
+  it('takes an answer of exactly the limit, and gives it back', async () => {
+    const { receipts } = await process(await createSite());
+    const answer = new Uint8Array(MAX_ANSWER_BYTES).fill(7);
+    expect(MAX_ANSWER_BYTES).toBe(8_388_608);
+    await leaseOf(await receipts.claim('turn', LEASE)).finish(answer);
+    const read = await receipts.answer('turn');
+    expect(read?.length).toBe(MAX_ANSWER_BYTES);
+    expect(read?.at(-1)).toBe(7);
+  });
+});
+
+describe('whoever gives up', () => {
+  const aborted = { signal: AbortSignal.abort() };
+
+  it('takes no turn, and makes no keyring for it', async () => {
+    const { context, keyrings } = await unwritten();
+    const claiming = createReceipts(context).claim('turn', { ...LEASE, ...aborted });
+    await expect(claiming).rejects.toMatchObject({ code: 'aborted' });
+    expect(await keyrings()).toEqual(['keyrings/other']);
+  });
+
+  it('neither finishes nor releases its turn', async () => {
+    const site = await createSite();
+    const [first, second] = [await process(site), await process(site)];
+    const lease = leaseOf(await first.receipts.claim('turn', LEASE));
+    await expect(lease.finish(bytes('answer'), aborted)).rejects.toMatchObject({ code: 'aborted' });
+    await expect(lease.release(aborted)).rejects.toMatchObject({ code: 'aborted' });
+    expect(await second.receipts.claim('turn', LEASE)).toMatchObject({ state: 'running' });
+    expect(await second.receipts.answer('turn')).toBeUndefined();
+  });
+});
+
+it('asking for the answer of a tenant that was never written to makes no keyring', async () => {
+  const { context, keyrings } = await unwritten();
+  expect(await createReceipts(context).answer('turn')).toBeUndefined();
+  expect(await keyrings()).toEqual(['keyrings/other']);
+});
+
+/** A process at a tenant that nobody has written to, beside another one. */
+async function unwritten() {
+  const site = await createSite();
+  const { keyring: _, ...context } = await (await site.client({ tenant: 'other' })).open();
+  const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
+  const rootKeys = [envRootKey(TEST_ROOT_KEY)];
+  const keyrings = async (): Promise<readonly string[]> => {
+    const keys: string[] = [];
+    for await (const { objects } of site.base.list({ prefix: 'keyrings/' })) {
+      keys.push(...objects.map(({ key }) => key));
+    }
+    return keys;
+  };
+  const store = createKeyringStore({ store: context.store, layout, rootKeys });
+  return { context: { ...context, layout, keyrings: store }, keyrings };
+}
