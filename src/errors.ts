@@ -64,6 +64,16 @@ export class MemoryError extends Error {
   }
 }
 
+/** Whether `error` is a `MemoryError` with one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly MemoryErrorCode[]): error is MemoryError {
+  return error instanceof MemoryError && codes.includes(error.code);
+}
+
+/** Whether `error` is a `MemoryError` whose `details.reason` is this one. */
+export function hasReason(error: unknown, reason: string): error is MemoryError {
+  return error instanceof MemoryError && error.details['reason'] === reason;
+}
+
 const FOR_THE_OPERATOR: ReadonlySet<MemoryErrorCode> = new Set([
   'outcome_unknown',
   'unavailable',

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode } from '../errors.ts';
 import { toBase64url } from '../format/base64.ts';
 import { readHeader } from '../format/header.ts';
 import { seal } from '../format/sealed-object.ts';
@@ -114,7 +114,7 @@ async function write(
     const outcome = await confirmedPut(vault, { key, seal: sealed, mode: { ifMatch: stored.etag } });
     return 'etag' in outcome ? outcome.etag : undefined;
   } catch (error) {
-    if (error instanceof MemoryError && error.code === 'outcome_unknown' && !vault.signal?.aborted) {
+    if (hasCode(error, 'outcome_unknown') && !vault.signal?.aborted) {
       return undefined;
     }
     throw error;

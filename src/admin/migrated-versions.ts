@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { classLogicalName, type LogicalName } from '../format/logical-name.ts';
 import type { ETag, ObjectMeta } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
@@ -140,5 +140,5 @@ function unknown(): MemoryError {
 }
 
 function isRefused(error: unknown): error is MemoryError {
-  return error instanceof MemoryError && (error.code === 'integrity' || error.code === 'unsupported_format');
+  return hasCode(error, 'integrity', 'unsupported_format');
 }

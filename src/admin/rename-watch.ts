@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode } from '../errors.ts';
 import { isWithin, type MemoryPath } from '../language/path.ts';
 import { LEASE_MS } from '../tree/rename/lease.ts';
 import { type RegisterState, type RenameEntry, readRegister } from '../tree/rename/register.ts';
@@ -39,7 +39,7 @@ async function readState(vault: OpenVault): Promise<RegisterState | undefined> {
     return await readRegister(vault);
   } catch (error) {
     // Whoever holds the lease cannot go on either.
-    if (error instanceof MemoryError && error.code === 'integrity') return undefined;
+    if (hasCode(error, 'integrity')) return undefined;
     throw error;
   }
 }

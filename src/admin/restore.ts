@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { logicalName } from '../format/logical-name.ts';
 import { parseFileKey } from '../format/object-keys.ts';
 import type { OpenedObject } from '../format/sealed-object.ts';
@@ -86,7 +86,7 @@ async function requireKeyring(
 
 /** It is there; whoever opens it says what is wrong with it. */
 function tooLarge(error: unknown): 'too_large' {
-  if (error instanceof MemoryError && error.code === 'limit_exceeded') return 'too_large';
+  if (hasCode(error, 'limit_exceeded')) return 'too_large';
   throw error;
 }
 

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { isShredMarker, SHRED_MARKER } from '../keys/keyring-head.ts';
 import type { DatedMeta, ObjectStore, PutMode } from '../store/port.ts';
@@ -82,7 +82,7 @@ async function mark(context: ShredContext, signal: AbortSignal | undefined): Pro
       const answer = await store.put(layout.keyring, SHRED_MARKER, { mode, signal });
       written ||= 'etag' in answer;
     } catch (error) {
-      if (!(error instanceof MemoryError && error.code === 'outcome_unknown')) throw error;
+      if (!hasCode(error, 'outcome_unknown')) throw error;
       written = true;
     }
   }

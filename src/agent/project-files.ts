@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode } from '../errors.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 
 /** A text file of the memory, read and written by the same commands that Claude has. */
@@ -75,11 +75,11 @@ export function projectFile(
 }
 
 function absent(error: unknown): undefined {
-  if (error instanceof MemoryError && error.code === 'not_found') return undefined;
+  if (hasCode(error, 'not_found')) return undefined;
   throw error;
 }
 
 function unlessExisting(error: unknown): false {
-  if (error instanceof MemoryError && error.code === 'already_exists') return false;
+  if (hasCode(error, 'already_exists')) return false;
   throw error;
 }

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { type ProjectFile, projectFile } from './project-files.ts';
 import {
@@ -108,7 +108,7 @@ export async function endSession(
       return await progress.insertAfter(lines.length - (lines.at(-1) === '' ? 1 : 0), entry);
     } catch (error) {
       // Somebody shortened the log between the two commands.
-      const isMoved = error instanceof MemoryError && error.code === 'line_out_of_range';
+      const isMoved = hasCode(error, 'line_out_of_range');
       if (!isMoved || attempt === APPENDING_ATTEMPTS) throw error;
     }
   }

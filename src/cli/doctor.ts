@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { hasCode, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { createLayout, type Layout } from '../format/object-keys.ts';
 import { loadSodium } from '../format/sodium.ts';
 import { createKeyringStore } from '../keys/keyring-store.ts';
@@ -138,7 +138,7 @@ async function attempt<T>(what: string, action: () => T | Promise<T>): Promise<T
   try {
     return await action();
   } catch (error) {
-    throw error instanceof MemoryError && error.code === 'aborted' ? error : new Failed(what, error);
+    throw hasCode(error, 'aborted') ? error : new Failed(what, error);
   }
 }
 

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 
 import pLimit from 'p-limit';
 
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
 import type { Answer } from './exec-jsonl.ts';
 
@@ -78,7 +78,7 @@ async function removeIfThere(tree: FileTree, path: MemoryPath): Promise<void> {
   try {
     await tree.remove(path);
   } catch (error) {
-    if (!(error instanceof MemoryError && error.code === 'not_found')) {
+    if (!hasCode(error, 'not_found')) {
       throw error;
     }
   }

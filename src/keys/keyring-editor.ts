@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import type { Layout } from '../format/object-keys.ts';
 import type { RandomBytes } from '../format/random.ts';
 import { loadSodium, wipe } from '../format/sodium.ts';
@@ -103,7 +103,7 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
     try {
       return await store.put(layout.keyring, bytes, { mode: { ifMatch: base }, signal });
     } catch (error) {
-      if (error instanceof MemoryError && error.code === 'outcome_unknown') return undefined;
+      if (hasCode(error, 'outcome_unknown')) return undefined;
       throw again ? unknownOutcome(error) : error;
     }
   }

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import type { NameMode } from '../format/names.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { loadSodium } from '../format/sodium.ts';
@@ -85,7 +85,7 @@ export function createKeyringReader(options: KeyringReaderOptions): KeyringReade
         if (isShredMarker(found.body)) guard.shredded();
         return { ...found, before };
       } catch (error) {
-        if (!(error instanceof MemoryError) || error.code !== 'limit_exceeded') throw error;
+        if (!hasCode(error, 'limit_exceeded')) throw error;
         throw new MemoryError('integrity', 'the keyring object is larger than a keyring can be', {
           cause: error,
         });

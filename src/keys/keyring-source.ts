@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import type { RandomBytes } from '../format/random.ts';
 import { loadSodium } from '../format/sodium.ts';
 import type { RequestOptions } from '../store/port.ts';
@@ -61,7 +61,7 @@ export function createKeyringSource(options: KeyringSourceOptions): KeyringSourc
     try {
       return 'etag' in (await store.put(key, bytes, { mode: 'create', signal }));
     } catch (error) {
-      if (error instanceof MemoryError && error.code === 'outcome_unknown') return false;
+      if (hasCode(error, 'outcome_unknown')) return false;
       throw error;
     }
   }

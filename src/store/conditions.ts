@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { untilAborted } from '../time.ts';
 import type { DeleteOptions, DeleteTarget, ObjectKey, ObjectStore, PutOptions } from './port.ts';
 
@@ -47,7 +47,7 @@ async function proveConditions(store: ObjectStore, probe: ObjectKey): Promise<vo
     if (await isRefused(store, probe)) return;
   } catch (error) {
     // The caller's own write was not sent, so nothing about it is unknown.
-    if (!(error instanceof MemoryError && error.code === 'outcome_unknown')) throw error;
+    if (!hasCode(error, 'outcome_unknown')) throw error;
     throw new MemoryError(
       'unavailable',
       'The object store did not answer the check of its conditional writes.',

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import type { Pause } from '../time.ts';
 import type { DeleteFailure, ObjectKey, ObjectStore, SendBound } from './port.ts';
 
@@ -83,7 +83,7 @@ function within(ms: number, { clock, wallClock }: RemovalTime): SendBound {
 
 /** A refusal that will not pass by itself; anything else leaves at most a tombstone that others take over. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof MemoryError && (error.code === 'access_denied' || error.code === 'misconfigured');
+  return hasCode(error, 'access_denied', 'misconfigured');
 }
 
 /** The object is gone for this library, and its tombstone stays: the operator must hear of it. */

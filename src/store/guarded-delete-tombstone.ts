@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
 import type { RandomBytes } from '../format/random.ts';
 import { TOMBSTONE_BYTES } from '../format/size.ts';
@@ -64,7 +64,7 @@ async function send(
   try {
     return await store.put(target.key, tombstone, { mode: { ifMatch: target.ifMatch }, signal, sendBy });
   } catch (error) {
-    if (error instanceof MemoryError && error.code === 'outcome_unknown') return error;
+    if (hasCode(error, 'outcome_unknown')) return error;
     throw mayHaveLanded ? unknownOutcome(error) : error;
   }
 }

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import type { SendBound } from './port.ts';
 
 const TOO_LATE = 'too_late';
@@ -13,5 +13,5 @@ export function lateness(bound: SendBound | undefined): MemoryError | undefined 
 
 /** Whether the error says that a request was not sent, because its bound had passed, and nothing was executed. */
 export function isTooLate(error: unknown): boolean {
-  return error instanceof MemoryError && error.code === 'unavailable' && error.details['reason'] === TOO_LATE;
+  return hasCode(error, 'unavailable') && error.details['reason'] === TOO_LATE;
 }

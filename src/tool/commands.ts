@@ -1,5 +1,5 @@
 import type { BetaToolResultContentBlockParam } from '@anthropic-ai/sdk/resources/beta';
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { toBase64 } from '../format/base64.ts';
 import type { MemoryCommand } from '../language/command.ts';
 import { insertAfterLine, replaceOnce } from '../language/edit.ts';
@@ -130,7 +130,7 @@ async function editText<T>(
       options,
     );
   } catch (error) {
-    if (profile !== 'sdk' || !(error instanceof MemoryError) || error.code !== 'not_found') throw error;
+    if (profile !== 'sdk' || !hasCode(error, 'not_found')) throw error;
     const { files } = await vault.list(path, { ...options, maxFiles: 1 });
     if (files.length === 0 && path !== MEMORY_ROOT) throw error;
     throw new MemoryError('is_directory', 'a directory cannot be edited', { cause: error });

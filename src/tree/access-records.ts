@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode } from '../errors.ts';
 import { classKey } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { writeRecord } from './sealed-record.ts';
@@ -68,7 +68,7 @@ async function putRecord(vault: OpenVault, access: AccessId): Promise<void> {
   try {
     await writeRecord(unhurried, { cls: CLASS, id }, { content: new Uint8Array(), base: undefined });
   } catch (error) {
-    if (!(error instanceof MemoryError) || error.code !== 'outcome_unknown') throw error;
+    if (!hasCode(error, 'outcome_unknown')) throw error;
     const found = await vault.store.head(classKey(vault.layout, CLASS, id));
     if (found === undefined) throw error;
   }

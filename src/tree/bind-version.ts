@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasReason } from '../errors.ts';
 import type { LogicalName } from '../format/logical-name.ts';
 import { rebind, seal } from '../format/sealed-object.ts';
 import type { SealedVersion } from './read-file.ts';
@@ -28,7 +28,7 @@ export function bindVersion(
   try {
     return rebind({ ...binding, object: stored.body, from, to, after: latest });
   } catch (error) {
-    if (!(error instanceof MemoryError) || error.details['reason'] !== 'unknown_key') throw error;
+    if (!hasReason(error, 'unknown_key')) throw error;
     return seal({ ...binding, name: to, content, mtime, after: latest, previous, writer });
   }
 }

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { readHeader, sameHeader } from '../format/header.ts';
 import { equalBytes } from '../format/sodium.ts';
 import type { ETag, ObjectKey, PutMode, SendBound, WriteResult } from '../store/port.ts';
@@ -112,7 +112,7 @@ async function sealNow({ keyrings, signal }: OpenVault, write: ConditionalWrite)
   try {
     return sealed();
   } catch (error) {
-    if (!(error instanceof MemoryError) || error.code !== 'unavailable') throw error;
+    if (!hasCode(error, 'unavailable')) throw error;
     await keyrings.load({ signal });
     return sealed();
   }
@@ -134,7 +134,7 @@ async function send(
     return answer;
   } catch (error) {
     if (isTooLate(error)) return 'too_late';
-    if (error instanceof MemoryError && error.code === 'outcome_unknown') return undefined;
+    if (hasCode(error, 'outcome_unknown')) return undefined;
     throw given.mayHaveLanded ? unknownOutcome(error) : error;
   }
 }

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasReason, MemoryError } from '../errors.ts';
 import { readHeader } from '../format/header.ts';
 import { type LogicalName, logicalName } from '../format/logical-name.ts';
 import { fileKey } from '../format/object-keys.ts';
@@ -62,7 +62,7 @@ async function openStored(vault: OpenVault, name: LogicalName, stored: StoredObj
   try {
     return { ...open({ keys, name, object: stored.body }), stored, keys };
   } catch (error) {
-    if (!(error instanceof MemoryError) || error.details['reason'] !== 'unknown_key') throw error;
+    if (!hasReason(error, 'unknown_key')) throw error;
     const { keyId } = readHeader(stored.body) ?? {};
     const found = keyId && (await vault.keyrings.lookFor(keyId, { signal: vault.signal }));
     if (found === undefined) throw error;

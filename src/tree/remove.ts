@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { DeleteFailure } from '../store/port.ts';
 import { deleteObjects } from './delete-objects.ts';
@@ -126,5 +126,5 @@ async function deleteVersions(
 }
 
 function isUnknown(error: unknown): boolean {
-  return error instanceof MemoryError && error.code === 'outcome_unknown';
+  return hasCode(error, 'outcome_unknown');
 }

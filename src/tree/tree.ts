@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { createFile, overwriteFile } from './create-file.ts';
 import { createEditQueue, type Edit } from './edit-queue.ts';
@@ -114,7 +114,7 @@ export function createVault(context: VaultContext): Vault {
 
 /** No read edits anything: what it wrote beside the tree, and cannot tell the outcome of, it may write again. */
 function asOfRead(error: unknown): unknown {
-  if (!(error instanceof MemoryError) || error.code !== 'outcome_unknown') return error;
+  if (!hasCode(error, 'outcome_unknown')) return error;
   return new MemoryError('unavailable', 'what a read has to note could not be confirmed', { cause: error });
 }
 

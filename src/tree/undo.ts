@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
 import { logicalName } from '../format/logical-name.ts';
 import { open } from '../format/sealed-object.ts';
@@ -89,7 +89,7 @@ export async function orTakeBack<T>(vault: OpenVault, written: Written, check: (
 
 /** What is said of a change that was begun and may have stayed. */
 export function notTakenBack(cause: unknown): MemoryError {
-  if (cause instanceof MemoryError && cause.code === 'outcome_unknown') return cause;
+  if (hasCode(cause, 'outcome_unknown')) return cause;
   return new MemoryError('outcome_unknown', 'a change was begun and neither finished nor taken back', {
     cause,
   });

@@ -1,6 +1,6 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 
-import { MemoryError } from '../../errors.ts';
+import { hasCode, type MemoryError } from '../../errors.ts';
 import { pause, throwIfAborted } from '../../time.ts';
 import type { ObjectKey, PutMode, PutOptions, WriteResult } from '../port.ts';
 import type { S3Clients } from './client.ts';
@@ -63,7 +63,7 @@ export async function repeatOnConflict<T>(
 
 /** Turns a definite refusal into its error and everything else into `outcome_unknown`. */
 export function writeFailure(error: unknown, trace: Trace): MemoryError {
-  if (error instanceof MemoryError && error.code === 'misconfigured') return error;
+  if (hasCode(error, 'misconfigured')) return error;
   return mayHaveLanded(trace) ? s3OutcomeUnknown(error) : s3Failure(error);
 }
 

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import { MemoryError } from '../../errors.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
 import { type Pause, pause, throwIfAborted } from '../../time.ts';
 import { breaksConnection, isBusy, isFull, leavesCommitUnknown, sqliteFailure } from './errors.ts';
 import { diskReserve } from './reserve.ts';
@@ -177,7 +177,7 @@ function rollBack(database: DatabaseSync): void {
 }
 
 function isBroken(error: unknown): boolean {
-  return error instanceof MemoryError && error.code === 'outcome_unknown';
+  return hasCode(error, 'outcome_unknown');
 }
 
 /**

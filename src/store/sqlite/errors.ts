@@ -1,4 +1,4 @@
-import { MemoryError } from '../../errors.ts';
+import { hasReason, MemoryError } from '../../errors.ts';
 import { fileCodeOf, tellableFileCause } from '../file-failure.ts';
 
 // Primary result codes of SQLite (the low byte of an extended code).
@@ -41,7 +41,7 @@ export function isFull(error: unknown): boolean {
 
 /** Whether `sqliteFailure` made it of a full disk. */
 export function isDiskFull(error: unknown): boolean {
-  return error instanceof MemoryError && error.details['reason'] === DISK_FULL;
+  return hasReason(error, DISK_FULL);
 }
 
 /** The connection can no longer be trusted: it is opened anew for the next verb. */

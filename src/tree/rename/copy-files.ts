@@ -1,4 +1,4 @@
-import { MemoryError } from '../../errors.ts';
+import { hasCode } from '../../errors.ts';
 import { hasBytesAt } from '../../format/encoding.ts';
 import { logicalName } from '../../format/logical-name.ts';
 import { fileKey } from '../../format/object-keys.ts';
@@ -81,7 +81,7 @@ export async function copyFiles(
 }
 
 function isUnknown(error: unknown): boolean {
-  return error instanceof MemoryError && error.code === 'outcome_unknown';
+  return hasCode(error, 'outcome_unknown');
 }
 
 /** Copies one file, or finds the copy that this rename has made of it already. Undefined: the source is gone. */

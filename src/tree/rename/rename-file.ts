@@ -1,4 +1,4 @@
-import { MemoryError } from '../../errors.ts';
+import { hasReason, MemoryError } from '../../errors.ts';
 import { logicalName } from '../../format/logical-name.ts';
 import { fileKey } from '../../format/object-keys.ts';
 import { ID_BYTES } from '../../format/sealing-keys.ts';
@@ -165,5 +165,5 @@ export function bothKept(): MemoryError {
 
 /** Whether a rename ended with a file at both places, because both had changed. */
 export function isBothKept(error: unknown): boolean {
-  return error instanceof MemoryError && error.details['reason'] === 'both_kept';
+  return hasReason(error, 'both_kept');
 }

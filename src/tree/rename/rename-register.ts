@@ -1,4 +1,4 @@
-import { MemoryError } from '../../errors.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
 import { ID_BYTES } from '../../format/sealing-keys.ts';
 import type { OpenVault } from '../session.ts';
 import { LEASE_MS, type RenameLease, takeLease } from './lease.ts';
@@ -92,7 +92,7 @@ async function takeOver(vault: OpenVault, { entry, etag, ageMs }: RegisterState)
     }
   } catch (cause) {
     // Nothing of the caller's own was done. Why it goes on standing in the way is the operator's to know.
-    if (cause instanceof MemoryError && cause.code === 'aborted') throw cause;
+    if (hasCode(cause, 'aborted')) throw cause;
     throw new MemoryError('unavailable', 'The rename of a directory by another process cannot be finished.', {
       cause,
     });

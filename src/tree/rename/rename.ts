@@ -1,4 +1,4 @@
-import { MemoryError } from '../../errors.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
 import { fileKey } from '../../format/object-keys.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../../language/path.ts';
 import { listDirectory, listPath } from '../list-directory.ts';
@@ -41,7 +41,7 @@ function refuseImpossible({ layout, keyring }: OpenVault, path: MemoryPath, role
   try {
     fileKey(layout, keyring.names, path);
   } catch (error) {
-    if (!(error instanceof MemoryError) || error.code !== 'invalid_path') throw error;
+    if (!hasCode(error, 'invalid_path')) throw error;
     throw new MemoryError(error.code, error.message, { details: { ...error.details, role } });
   }
 }
