@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 /** Whether a new process that opens a memory on this store has loaded TLS, and with it an SDK that needs it. */
 function loadsNetwork(store: string): boolean {
   const script = `
-    const { openMemory } = await import('../src/index.ts');
+    const { openMemory } = await import('./src/index.ts');
     const memory = await openMemory({ store: ${JSON.stringify(store)}, tenant: 'acme', rootKey: new Uint8Array(32) });
     await memory.close();
     console.log(process.moduleLoadList.includes('NativeModule https'));`;
