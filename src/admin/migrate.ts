@@ -1,4 +1,5 @@
 import { MemoryError } from '../errors.ts';
+import { LONGEST_TTL_MS } from '../keys/keyring-age.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
 import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
@@ -19,7 +20,6 @@ export interface SweepOptions {
   readonly onProgress?: ((progress: SweepProgress) => void) | undefined;
 }
 
-const DEFAULT_TTL_MS = 900_000;
 /** After so many passes in a row that all found something to write, others are simply at work. */
 const MOST_PASSES = 8;
 const LOOK_AGAIN_MS = 10_000;
@@ -37,7 +37,7 @@ const CLOCK_STEP_MS = 1_000;
  * renames is of a later version; `aborted`.
  */
 export async function sweepKeys(context: VaultContext, options: SweepOptions): Promise<SweepReport> {
-  const { editor, wait = false, ttlMs = DEFAULT_TTL_MS, signal, onProgress } = options;
+  const { editor, wait = false, ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
   const sweepOne = createPasses(context, options);
   const totals = { passes: 0, rebound: 0, skipped: 0 };
   const retired: number[] = [];

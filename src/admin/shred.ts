@@ -1,5 +1,6 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { Layout } from '../format/object-keys.ts';
+import { LONGEST_TTL_MS } from '../keys/keyring-age.ts';
 import { isShredMarker, SHRED_MARKER } from '../keys/keyring-head.ts';
 import type { DatedMeta, ObjectStore, PutMode } from '../store/port.ts';
 import type { ObjectVersions } from '../store/versions.ts';
@@ -38,7 +39,6 @@ export interface ShredContext {
   readonly pause: Pause;
 }
 
-const MAX_TTL_MS = 900_000;
 const ROUNDS = 32;
 const TELL_AGAIN_MS = 10_000;
 
@@ -51,7 +51,7 @@ const TELL_AGAIN_MS = 10_000;
  * is there but older versions may not be removed; what the store throws.
  */
 export async function shredTenant(context: ShredContext, options: ShredOptions = {}): Promise<ShredReport> {
-  const { ttlMs = MAX_TTL_MS, signal, onProgress } = options;
+  const { ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
   let marked = false;
   for (let since = await mark(context, signal); ; since = await mark(context, signal)) {
     marked ||= since.written;
@@ -119,7 +119,7 @@ async function expire(
   request: Marker & Required<Pick<ShredOptions, 'ttlMs'>> & ShredOptions,
 ): Promise<boolean> {
   const { store, layout, pause, clock } = context;
-  const { ttlMs = MAX_TTL_MS, signal, onProgress } = request;
+  const { ttlMs = LONGEST_TTL_MS, signal, onProgress } = request;
   for (let { meta } = request; ; ) {
     const remainingMs = ttlMs - (meta.servedAt - meta.lastModified);
     if (remainingMs <= 0) return true;

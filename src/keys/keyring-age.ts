@@ -6,8 +6,10 @@ export interface Instant {
   readonly steady: number;
 }
 
-/** The least time to live that counts when keys are retired, in milliseconds. */
-const LEAST_TTL_MS = 60_000;
+/** The longest time to live of a keyring in any process, in milliseconds. */
+export const LONGEST_TTL_MS = 900_000;
+/** The least time to live that counts when keys are retired, in milliseconds: a shorter one counts as this. */
+export const LEAST_TTL_MS = 60_000;
 /** A tenant key may be retired two times to live after the keyring was written that rotated it out. */
 const SEALING_TTLS = 5 / 3;
 /** The rest of the third that is left is for clocks that tell whole seconds, and for clocks that run apart. */

@@ -4,7 +4,7 @@ import type { Layout } from '../format/object-keys.ts';
 import type { RandomBytes } from '../format/random.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectStore, RequestOptions, SendBound } from '../store/port.ts';
-import { createAges, type Instant, sealingLimits } from './keyring-age.ts';
+import { createAges, type Instant, LONGEST_TTL_MS, sealingLimits } from './keyring-age.ts';
 import { type SharedFlight, startFlight } from './keyring-flight.ts';
 import { bringToLife, forget, type KeyringLife, type LoadedKeyring } from './keyring-life.ts';
 import { createKeySearch, type KeySearch } from './keyring-search.ts';
@@ -73,7 +73,6 @@ interface Load {
 }
 
 const DEFAULT_TTL_MS = 300_000;
-const MAX_TTL_MS = 900_000;
 const FAILURE_MS = 10_000;
 const LOOK_MS = 30_000;
 const MAX_EPOCH = 2 ** 32 - 1;
@@ -91,7 +90,7 @@ const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([
 export function createKeyringStore(options: KeyringStoreOptions): KeyringStore {
   const { layout, ttlMs = DEFAULT_TTL_MS, clock = Date.now, random = osRandom } = options;
   const { monotonic = () => performance.now(), minimumEpoch = 1 } = options;
-  checkWholeNumber('the time to live of a keyring, in ms,', ttlMs, { least: 0, most: MAX_TTL_MS });
+  checkWholeNumber('the time to live of a keyring, in ms,', ttlMs, { least: 0, most: LONGEST_TTL_MS });
   checkWholeNumber('the minimum epoch', minimumEpoch, { least: 1, most: MAX_EPOCH });
   const { sealingMs, sendingMs } = sealingLimits(ttlMs);
   const ages = createAges({ clock, monotonic });

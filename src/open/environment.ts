@@ -1,6 +1,7 @@
 import { fromBase64 } from '../format/base64.ts';
 import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/size.ts';
+import { LONGEST_TTL_MS } from '../keys/keyring-age.ts';
 import { KMS_SCHEME, parseKeyArn } from '../keys/kms-key-arn.ts';
 import { readRootKeyFile } from './root-key-file.ts';
 import { readS3Config, type S3Config } from './s3-config.ts';
@@ -66,7 +67,6 @@ export interface ConfigOverrides {
 export type SuppliedSetting = 'store' | 'tenant' | 'rootKey';
 
 const DEFAULT_MAX_FILE_BYTES = 1_048_576;
-const MAX_TTL_SECONDS = 900;
 const MOST_DAYS = 3_650;
 const MAX_EPOCH = 2 ** 32 - 1;
 const PREFIX = 'SEALED_MEMORY_';
@@ -157,10 +157,10 @@ function readKeyringConfig(env: Environment, given: ConfigOverrides['keyring'] =
   const ttl = environmentSetting(env, 'SEALED_MEMORY_KEYRING_TTL_SECONDS');
   const ttlMs =
     given.ttlMs === undefined
-      ? ttl && readWholeNumber(ttl, { least: 0, most: MAX_TTL_SECONDS }) * 1_000
+      ? ttl && readWholeNumber(ttl, { least: 0, most: LONGEST_TTL_MS / 1_000 }) * 1_000
       : readWholeNumber(
           { label: 'keyring.ttlMs', text: String(given.ttlMs) },
-          { least: 0, most: MAX_TTL_SECONDS * 1_000 },
+          { least: 0, most: LONGEST_TTL_MS },
         );
   const epoch =
     given.minimumEpoch === undefined

@@ -10,6 +10,7 @@ import type { Verification, VerifyOptions } from '../admin/verify.ts';
 import { checkWholeNumber, MemoryError } from '../errors.ts';
 import { fileKey, parseFileKey } from '../format/object-keys.ts';
 import { loadSodium } from '../format/sodium.ts';
+import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../keys/keyring-age.ts';
 import { createKeyringEditor } from '../keys/keyring-editor.ts';
 import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import { parseMemoryPath } from '../language/path.ts';
@@ -58,9 +59,6 @@ export type AdminSweepOptions = Omit<SweepOptions, 'editor'>;
 
 /** An admin is about the keyring as it is, so it does not trust its cache for long. */
 const ADMIN_TTL_MS = 60_000;
-/** No process seals with a keyring older than this, whatever its time to live; twice as much leaves time to store. */
-const LEAST_TTL_MS = 60_000;
-const MAX_TTL_MS = 900_000;
 
 /**
  * Opens the administration of one tenant. Nothing is read from the store before the first verb.
@@ -125,5 +123,5 @@ export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmi
 }
 
 function checkTtl(ttlMs: number | undefined, least: number): void {
-  if (ttlMs !== undefined) checkWholeNumber('ttlMs', ttlMs, { least, most: MAX_TTL_MS });
+  if (ttlMs !== undefined) checkWholeNumber('ttlMs', ttlMs, { least, most: LONGEST_TTL_MS });
 }

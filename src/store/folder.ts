@@ -6,15 +6,21 @@ import { throwIfAborted } from '../time.ts';
 import { tellableFileCause } from './file-failure.ts';
 import { metaOf, openFile, statFile } from './folder-files.ts';
 import { entriesOf } from './folder-listing.ts';
-import type { GetOptions, ListedObject, ListOptions, ListPage, ObjectStore, StoredObject } from './port.ts';
+import {
+  type GetOptions,
+  KEYS_PER_REQUEST,
+  type ListedObject,
+  type ListOptions,
+  type ListPage,
+  type ObjectStore,
+  type StoredObject,
+} from './port.ts';
 
 export interface FolderStoreOptions {
   /** The folder whose files are the objects; their keys are their paths below it, with slashes. */
   readonly path: string;
   readonly clock?: () => number;
 }
-
-const PAGE_KEYS = 1_000;
 
 /**
  * Raw objects as files, the way tools that copy buckets lay them down: for reading only, `put` and `delete` throw
@@ -32,7 +38,7 @@ export function openFolderObjectStore(options: FolderStoreOptions): ObjectStore 
   };
 
   async function* list(request: ListOptions): AsyncGenerator<ListPage, void> {
-    const maxKeys = Math.min(request.maxKeys ?? PAGE_KEYS, PAGE_KEYS);
+    const maxKeys = Math.min(request.maxKeys ?? KEYS_PER_REQUEST, KEYS_PER_REQUEST);
     let [objects, prefixes]: [ListedObject[], string[]] = [[], []];
     for await (const entry of entriesOf(await openRoot(request.signal), request)) {
       if (objects.length + prefixes.length === maxKeys) {

@@ -6,14 +6,15 @@ import { createPastTombstones } from './guarded-delete-create.ts';
 import { beginRemoval } from './guarded-delete-removal.ts';
 import { type Burial, placeTombstone } from './guarded-delete-tombstone.ts';
 import { osRandom } from './os-random.ts';
-import type {
-  DeleteFailure,
-  DeleteOptions,
-  DeleteTarget,
-  ETag,
-  ListOptions,
-  ListPage,
-  ObjectStore,
+import {
+  type DeleteFailure,
+  type DeleteOptions,
+  type DeleteTarget,
+  type ETag,
+  KEYS_PER_REQUEST,
+  type ListOptions,
+  type ListPage,
+  type ObjectStore,
 } from './port.ts';
 
 export interface GuardedDeleteOptions {
@@ -28,7 +29,6 @@ export interface GuardedDeleteOptions {
 }
 
 const TOMBSTONES_AT_ONCE = 32;
-const BATCH_TARGETS = 1_000;
 
 type GuardedTarget = DeleteTarget & { readonly ifMatch: ETag };
 
@@ -72,8 +72,8 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
     const guarded = targets.flatMap(({ key, ifMatch }) => (ifMatch === undefined ? [] : [{ key, ifMatch }]));
     const plain = targets.filter((target) => target.ifMatch === undefined);
     const failures = plain.length > 0 ? [...(await store.delete(plain, request))] : [];
-    for (let start = 0; start < guarded.length; start += BATCH_TARGETS) {
-      const batch = guarded.slice(start, start + BATCH_TARGETS);
+    for (let start = 0; start < guarded.length; start += KEYS_PER_REQUEST) {
+      const batch = guarded.slice(start, start + KEYS_PER_REQUEST);
       failures.push(...(await deleteGuarded(batch, { ...request, alone: targets.length === 1 })));
     }
     return failures;

@@ -1,3 +1,6 @@
+/** The keys that one LIST answers with and one DELETE takes, at most: S3's bound, kept by every store. */
+export const KEYS_PER_REQUEST = 1_000;
+
 /** An object's full name in the store. Made by `format/object-keys.ts` only. */
 export type ObjectKey = string & { readonly __brand: 'ObjectKey' };
 

@@ -1,8 +1,7 @@
 import pLimit from 'p-limit';
-import type { ListedObject, ListOptions, ListPage } from '../store/port.ts';
+import { KEYS_PER_REQUEST, type ListedObject, type ListOptions, type ListPage } from '../store/port.ts';
 import type { OpenVault } from './session.ts';
 
-const PAGE_OBJECTS = 1_000;
 /** A part is made a little smaller than a page, so that it nearly always fits into one. */
 const PART_OBJECTS = 900;
 const PARTS_SIDE_BY_SIDE = 8;
@@ -35,10 +34,10 @@ export async function listObjects(vault: OpenVault, request: ListRequest): Promi
   const collector = createCollector(request.maxObjects);
   const splits = request.sideBySide && vault.keyring.names.mode === 'encrypted';
   const { prefix } = request;
-  for await (const page of pagesBelow(vault, { prefix, maxKeys: PAGE_OBJECTS })) {
+  for await (const page of pagesBelow(vault, { prefix, maxKeys: KEYS_PER_REQUEST })) {
     collector.take(0, page.objects);
     if (collector.full()) break;
-    if (splits && page.objects.length === PAGE_OBJECTS) {
+    if (splits && page.objects.length === KEYS_PER_REQUEST) {
       await listParts(vault, { prefix, bounds: partBounds(page.objects), collector });
       break;
     }

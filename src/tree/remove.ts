@@ -1,6 +1,6 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
-import type { DeleteFailure } from '../store/port.ts';
+import { type DeleteFailure, KEYS_PER_REQUEST } from '../store/port.ts';
 import { deleteObjects } from './delete-objects.ts';
 import { type ListedEntry, listDirectory, listPath } from './list-directory.ts';
 import type { RenameRegister } from './rename/rename-register.ts';
@@ -9,7 +9,6 @@ import type { OpenVault } from './session.ts';
 import { notTakenBack } from './undo.ts';
 
 /** As many as one request takes. */
-const BATCH_KEYS = 1_000;
 /** How often files that were changed meanwhile, or left without an answer, are looked for again. */
 const ROUNDS = 8;
 
@@ -113,14 +112,16 @@ async function deleteVersions(
   files: readonly ListedEntry[],
 ): Promise<readonly DeleteFailure[]> {
   const failures: DeleteFailure[] = [];
-  for (let start = 0; start < files.length; start += BATCH_KEYS) {
-    const targets = files.slice(start, start + BATCH_KEYS).map(({ key, etag }) => ({ key, ifMatch: etag }));
+  for (let start = 0; start < files.length; start += KEYS_PER_REQUEST) {
+    const targets = files
+      .slice(start, start + KEYS_PER_REQUEST)
+      .map(({ key, etag }) => ({ key, ifMatch: etag }));
     try {
       failures.push(...(await deleteObjects(vault, targets, { signal: vault.signal })));
     } catch (error) {
       return [...failures, ...files.slice(start).map(({ key }) => ({ key, error }))];
     }
-    vault.onProgress?.({ done: Math.min(start + BATCH_KEYS, files.length), total: files.length });
+    vault.onProgress?.({ done: Math.min(start + KEYS_PER_REQUEST, files.length), total: files.length });
   }
   return failures;
 }

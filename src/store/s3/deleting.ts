@@ -1,7 +1,7 @@
 import { DeleteObjectCommand, DeleteObjectsCommand } from '@aws-sdk/client-s3';
 
 import { MemoryError } from '../../errors.ts';
-import type { DeleteFailure, DeleteOptions, DeleteTarget } from '../port.ts';
+import { type DeleteFailure, type DeleteOptions, type DeleteTarget, KEYS_PER_REQUEST } from '../port.ts';
 import type { S3Clients } from './client.ts';
 import { s3CodeOf, s3KeyFailure, statusOf } from './errors.ts';
 import { newTrace, send } from './send.ts';
@@ -13,8 +13,6 @@ export interface DeletingContext {
   /** Whether the server judges a delete's condition atomically. */
   readonly guarded: boolean;
 }
-
-const BATCH_KEYS = 1000;
 
 /** Deletes in requests of up to 1,000 keys, one after another, none of them resent. */
 export async function deleteFromS3(
@@ -29,8 +27,8 @@ export async function deleteFromS3(
   if (only === undefined) return [];
   if (more.length === 0) return deleteOne(context, only, options);
   const failures: DeleteFailure[] = [];
-  for (let at = 0; at < targets.length; at += BATCH_KEYS) {
-    failures.push(...(await deleteBatch(context, targets.slice(at, at + BATCH_KEYS), options)));
+  for (let at = 0; at < targets.length; at += KEYS_PER_REQUEST) {
+    failures.push(...(await deleteBatch(context, targets.slice(at, at + KEYS_PER_REQUEST), options)));
   }
   return failures;
 }

@@ -1,13 +1,11 @@
 import { ListObjectsV2Command, type ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
 
 import { MemoryError } from '../../errors.ts';
-import type { ListOptions, ListPage, ObjectKey } from '../port.ts';
+import { KEYS_PER_REQUEST, type ListOptions, type ListPage, type ObjectKey } from '../port.ts';
 import type { S3Clients } from './client.ts';
 import { s3Failure } from './errors.ts';
 import { parseETag } from './etag.ts';
 import { newTrace, send, servedAt } from './send.ts';
-
-const PAGE_KEYS = 1000;
 
 export interface ListingContext {
   readonly clients: S3Clients;
@@ -28,7 +26,7 @@ export async function* listPages(
       Prefix: options.prefix,
       Delimiter: options.delimiter,
       StartAfter: options.startAfter,
-      MaxKeys: Math.min(options.maxKeys ?? PAGE_KEYS, PAGE_KEYS),
+      MaxKeys: Math.min(options.maxKeys ?? KEYS_PER_REQUEST, KEYS_PER_REQUEST),
       EncodingType: 'url',
       ContinuationToken: token,
     });

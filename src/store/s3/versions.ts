@@ -1,7 +1,7 @@
 import { DeleteObjectCommand, ListObjectVersionsCommand, type S3Client } from '@aws-sdk/client-s3';
 
 import { MemoryError } from '../../errors.ts';
-import type { ObjectKey, RequestOptions } from '../port.ts';
+import { KEYS_PER_REQUEST, type ObjectKey, type RequestOptions } from '../port.ts';
 import { tellableCause } from '../sdk-failure.ts';
 import type { ObjectVersion, ObjectVersions } from '../versions.ts';
 import { createS3Clients, type S3Clients, type S3ConnectionOptions } from './client.ts';
@@ -16,7 +16,7 @@ export interface S3VersionsOptions extends S3ConnectionOptions {
 
 /** The versions in a bucket. Needs `s3:ListBucketVersions` and `s3:DeleteObjectVersion`. */
 export function openS3Versions(options: S3VersionsOptions): ObjectVersions {
-  const { bucket, pageSize = 1_000 } = options;
+  const { bucket, pageSize = KEYS_PER_REQUEST } = options;
   let opened: S3Clients | undefined;
   const client = (): S3Client => {
     opened ??= createS3Clients(options);

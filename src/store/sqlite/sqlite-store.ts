@@ -3,19 +3,20 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import { MemoryError } from '../../errors.ts';
 import { letOthersRun, type Pause } from '../../time.ts';
-import type {
-  DeleteFailure,
-  DeleteOptions,
-  DeleteTarget,
-  ETag,
-  GetOptions,
-  ListOptions,
-  ListPage,
-  ObjectKey,
-  ObjectStore,
-  PutOptions,
-  StoredObject,
-  WriteResult,
+import {
+  type DeleteFailure,
+  type DeleteOptions,
+  type DeleteTarget,
+  type ETag,
+  type GetOptions,
+  KEYS_PER_REQUEST,
+  type ListOptions,
+  type ListPage,
+  type ObjectKey,
+  type ObjectStore,
+  type PutOptions,
+  type StoredObject,
+  type WriteResult,
 } from '../port.ts';
 import { lateness } from '../send-bound.ts';
 import { createSqliteConnection } from './connection.ts';
@@ -32,8 +33,6 @@ export interface SqliteStoreOptions {
   readonly clock?: () => number;
   readonly pause?: Pause;
 }
-
-const PAGE_KEYS = 1000;
 
 /**
  * The embedded store: S3's semantics in one SQLite file, safe for many processes on a local disk. Guarded: a
@@ -107,10 +106,10 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
   }
 
   async function* list(request: ListOptions): AsyncGenerator<ListPage, void, undefined> {
-    const maxKeys = Math.min(request.maxKeys ?? PAGE_KEYS, PAGE_KEYS);
+    const maxKeys = Math.min(request.maxKeys ?? KEYS_PER_REQUEST, KEYS_PER_REQUEST);
     let from: Uint8Array | undefined = listingStart(request.prefix, request.startAfter);
     while (from !== undefined) {
-      if (sinceTurn >= PAGE_KEYS) {
+      if (sinceTurn >= KEYS_PER_REQUEST) {
         sinceTurn = 0;
         await letOthersRun();
       }

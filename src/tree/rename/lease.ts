@@ -1,6 +1,12 @@
 import { MemoryError } from '../../errors.ts';
 import { toBase64url } from '../../format/base64.ts';
-import type { DeleteFailure, ETag, ObjectStore, SendBound } from '../../store/port.ts';
+import {
+  type DeleteFailure,
+  type ETag,
+  KEYS_PER_REQUEST,
+  type ObjectStore,
+  type SendBound,
+} from '../../store/port.ts';
 import { isTooLate } from '../../store/send-bound.ts';
 import type { OpenVault } from '../session.ts';
 import type { DirectoryRename } from './copy-files.ts';
@@ -15,7 +21,6 @@ export const LEASE_MS = 10_000;
 const RENEW_MS = 3_000;
 /** Nothing is put on the wire so long after the register was written: it could arrive when the lease is another's. */
 const SEND_MS = 5_000;
-const TARGETS_PER_DELETE = 1_000;
 const OWNER_BYTES = 16;
 
 /** The right to carry a rename out, held by writing the register again and again. */
@@ -112,9 +117,9 @@ function holding(store: ObjectStore, hold: () => Promise<SendBound>): ObjectStor
     },
     async delete(targets, options) {
       const failures: DeleteFailure[] = [];
-      for (let start = 0; start < targets.length; start += TARGETS_PER_DELETE) {
+      for (let start = 0; start < targets.length; start += KEYS_PER_REQUEST) {
         await hold();
-        failures.push(...(await store.delete(targets.slice(start, start + TARGETS_PER_DELETE), options)));
+        failures.push(...(await store.delete(targets.slice(start, start + KEYS_PER_REQUEST), options)));
       }
       return failures;
     },
