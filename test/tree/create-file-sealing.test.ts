@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { logicalName } from '../../src/format/logical-name.ts';
 import { open } from '../../src/format/sealed-object.ts';
-import { overwriteFile, sealFor } from '../../src/tree/create-file.ts';
+import type { LoadedKeyring } from '../../src/keys/keyring-store.ts';
+import type { SendBound } from '../../src/store/port.ts';
+import { createFile, overwriteFile, sealFor } from '../../src/tree/create-file.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { atFirst, countCalls } from '../support/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
@@ -72,5 +74,58 @@ describe('writing a file', () => {
     await overwriteFile({ ...opened, store: noteOptions(opened.store, noted) }, at(PATH), bytes('text'));
     expect(noted.map(({ verb }) => verb)).toEqual(['head', 'put', 'list']);
     for (const each of noted) expect(each.signal).toBe(signal);
+  });
+
+  /** A clock that has moved on at every reading. */
+  function moving(clock: () => number): () => number {
+    let readings = 0;
+    return () => clock() + ++readings * 1_000;
+  }
+
+  it('takes back the sealing that landed: the second one, where the first came too late', async () => {
+    site = await createSite();
+    const [client, other] = [await site.client(), await site.client()];
+    await other.create(`${PATH}/below`, 'there');
+    const vault = await client.open();
+    let bounds = 0;
+    const sendBy = (): SendBound => {
+      const bound = ++bounds;
+      return { isPast: () => bound === 1 };
+    };
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        await migrateFile(other, PATH, 'sealed');
+        return proceed();
+      }),
+    );
+    const late = { ...vault, clock: moving(vault.clock), keyrings: { ...vault.keyrings, sendBy } };
+    await expect(createFile(late, at(PATH), bytes('new'))).rejects.toMatchObject({ code: 'is_directory' });
+    expect(bounds).toBe(2);
+    expect(await other.paths()).toEqual([`${PATH}/below`]);
+  });
+
+  it('takes back the sealing that landed: the first one, where a migration of keys came before the second', async () => {
+    site = await createSite();
+    const [client, other] = [await site.client(), await site.client()];
+    await other.create(`${PATH}/below`, 'there');
+    const vault = await client.open();
+    let [bounds, puts] = [0, 0];
+    const sendBy = (): SendBound => {
+      bounds++;
+      return { isPast: () => puts === 1 };
+    };
+    const { keyring } = vault;
+    const active = { ...keyring.keys.active, keyId: new Uint8Array(16) };
+    const look = async (): Promise<LoadedKeyring> => ({ ...keyring, keys: { ...keyring.keys, active } });
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'put' && puts === 1) await migrateFile(other, PATH, 'sealed');
+      const answer = await proceed();
+      if (call.verb === 'put') puts++;
+      return answer;
+    });
+    const late = { ...vault, clock: moving(vault.clock), keyrings: { ...vault.keyrings, sendBy, look } };
+    await expect(createFile(late, at(PATH), bytes('new'))).rejects.toMatchObject({ code: 'is_directory' });
+    expect([bounds, puts]).toEqual([2, 2]);
+    expect(await other.paths()).toEqual([`${PATH}/below`]);
   });
 });

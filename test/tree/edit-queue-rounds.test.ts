@@ -1,7 +1,10 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { createEditQueue, type Edit, type EditQueue } from '../../src/tree/edit-queue.ts';
+import { readFile } from '../../src/tree/read-file.ts';
 import type { OpenVault, VerbOptions } from '../../src/tree/session.ts';
+import { atFirst } from '../support/intercepted-store.ts';
 import { at, bytes, createSite, type TestClient } from '../support/test-vault.ts';
 
 const PATH = at('/memories/a');
@@ -99,5 +102,54 @@ describe('a round of edits', () => {
     await expect(given).rejects.toMatchObject({ code: 'aborted' });
     expect(await Promise.all(late)).toEqual(['1', '2']);
     expect(await client.text('/memories/a')).toBe('12');
+  });
+
+  it('judges no edit on a text that was read before its call', async () => {
+    const { queue, client, other } = await start();
+    const refusing: Edit<never> = (content) => {
+      throw new Error(`saw '${new TextDecoder().decode(content)}'`);
+    };
+    const late: Promise<never>[] = [];
+    client.intercept(
+      atFirst('get', async (proceed) => {
+        const answer = await proceed();
+        await other.append('/memories/a', 'new');
+        late.push(queue.edit(PATH, refusing));
+        return answer;
+      }),
+    );
+    await expect(queue.edit(PATH, refusing)).rejects.toMatchObject({ message: "saw ''" });
+    await expect(Promise.all(late)).rejects.toMatchObject({ message: "saw 'new'" });
+  });
+
+  it('ends without another look when its file was deleted before the PUT', async () => {
+    const { queue, client, other } = await start();
+    client.intercept(
+      atFirst('put', async (proceed) => {
+        await other.remove('/memories/a');
+        return proceed();
+      }),
+    );
+    client.calls.length = 0;
+    await expect(queue.edit(PATH, plus('x'))).rejects.toMatchObject({ code: 'not_found' });
+    expect(client.calls.map(({ verb }) => verb)).toEqual(['get', 'put']);
+  });
+
+  it('leaves no listener on the signals of its callers', async () => {
+    const { queue } = await start();
+    const { signal } = new AbortController();
+    await Promise.all([queue.edit(PATH, plus('a'), { signal }), queue.edit(PATH, plus('b'), { signal })]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('names the version that it replaces, and stands behind its bound', async () => {
+    const { queue, client } = await start();
+    const vault = await client.open();
+    const before = await readFile(vault, PATH);
+    await queue.edit(PATH, plus('x'));
+    const after = await readFile(vault, PATH);
+    if (before === undefined || after === undefined) throw new Error('there is no file');
+    expect(after.previous).toEqual(before.contentId);
+    expect(after.bound > before.bound).toBe(true);
   });
 });

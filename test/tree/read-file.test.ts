@@ -3,7 +3,7 @@ import { verifyTree } from '../../src/admin/verify.ts';
 import { OFFSET } from '../../src/format/header.ts';
 import { logicalName } from '../../src/format/logical-name.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
-import { seal } from '../../src/format/sealed-object.ts';
+import { open, seal } from '../../src/format/sealed-object.ts';
 import { sealedSize } from '../../src/format/size.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
@@ -55,6 +55,54 @@ describeOnBothKinds('reading a file', (newSite) => {
     await other.create('/memories/new', 'new');
     expect(await client.text('/memories/new')).toBe('new');
     expect(await client.text('/memories/old')).toBe('old');
+  });
+
+  it('gives the keys that opened the file, also where the keyring was read again for them', async () => {
+    const site = await newSite();
+    const client = await site.client();
+    await client.create('/memories/old', 'old');
+    const vault = await client.open();
+    await rotate(site, client);
+    await (await site.client()).create('/memories/new', 'new');
+    const version = await readFile(vault, at('/memories/new'));
+    if (version === undefined) throw new Error('there is no file');
+    const { keys, stored, content } = version;
+    expect(keys.active.version).toBe(2);
+    expect(open({ keys, name: logicalName(at('/memories/new')), object: stored.body }).content).toEqual(
+      content,
+    );
+  });
+
+  it('does not read the keyring again for a file that is damaged', async () => {
+    const site = await newSite();
+    const client = await site.client();
+    await client.create('/memories/a', 'text');
+    const { layout, keyring } = await client.open();
+    const key = fileKey(layout, keyring.names, at('/memories/a'));
+    const stored = await site.base.get(key);
+    if (typeof stored !== 'object') throw new Error('there is no such file');
+    stored.body.set([(stored.body.at(-1) ?? 0) ^ 1], stored.body.length - 1);
+    await site.base.put(key, stored.body, { mode: 'overwrite' });
+    client.calls.length = 0;
+    await expect(client.text('/memories/a')).rejects.toMatchObject({ code: 'integrity' });
+    expect(countCalls(client.calls)).toEqual({ get: 1 });
+  });
+
+  it('looks for a key under the signal of its caller, and calls the file damaged where there is none', async () => {
+    const site = await newSite();
+    const client = await site.client();
+    await client.create('/memories/a', 'text');
+    await underMadeUpKey(site, client, '/memories/a', 1);
+    const { signal } = new AbortController();
+    const vault = await client.open(signal);
+    const signals: unknown[] = [];
+    const lookFor: typeof vault.keyrings.lookFor = async (_, options) => {
+      signals.push(options?.signal);
+      return undefined;
+    };
+    const reading = readFile({ ...vault, keyrings: { ...vault.keyrings, lookFor } }, at('/memories/a'));
+    await expect(reading).rejects.toMatchObject({ code: 'integrity', details: { reason: 'unknown_key' } });
+    expect(signals).toEqual([signal]);
   });
 
   it('reads whole files under the keys of many rotations in a row, however soon they follow', async () => {

@@ -71,3 +71,18 @@ it('remembers 64 versions of a key, and 8,192 of a tenant, unless told otherwise
   read(many, A, keyOf(8_191));
   expect(() => read(many, A, keyOf(0))).not.toThrow();
 });
+
+it('remembers 65,536 versions of all tenants together, unless told otherwise', () => {
+  const keyOf = (n: number): ObjectKey => `tenants/acme/data/${n}` as ObjectKey;
+  const fill = (history: ReturnType<typeof createVersionHistory>, versions: number): void => {
+    for (let n = 1; n <= versions; n++) read(history, A, keyOf(n));
+  };
+  const first = createVersionHistory();
+  read(first, A, keyOf(0));
+  read(first, B, keyOf(0));
+  fill(first, 8_190);
+  for (let tenant = 2; tenant <= 8; tenant++) fill(createVersionHistory(), 8_192);
+  expect(() => read(first, A, keyOf(0))).toThrow(expect.objectContaining(putBack));
+  fill(createVersionHistory(), 1);
+  expect(() => read(first, A, keyOf(0))).not.toThrow();
+});
