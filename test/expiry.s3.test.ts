@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import type { TenantExpiry } from '../src/admin/expire.ts';
+import type { ObjectKey } from '../src/format/object-keys.ts';
 import { openMemory } from '../src/open/open-memory.ts';
 import { createMemoryPool, createTenantPool, type OpenTenant } from '../src/open/pool.ts';
 import { guardDeletes } from '../src/store/guarded-delete.ts';
 import { buryOldTombstones } from '../src/store/guarded-delete-burial.ts';
 import { osRandom as random } from '../src/store/os-random.ts';
-import type { ObjectKey, ObjectStore } from '../src/store/port.ts';
+import type { ObjectStore } from '../src/store/port.ts';
 import { openS3ObjectStore } from '../src/store/s3/s3-store.ts';
 import { pause } from '../src/time.ts';
 import type { Memory } from '../src/tool/memory-tool.ts';

@@ -76,12 +76,6 @@ const EXCEPTIONS: readonly {
     target: /^language\/path\.ts$/,
     why: "names follow the memory path's segment rule",
   },
-  {
-    importer: /^format\/object-keys\.ts$/,
-    target: /^store\/port\.ts$/,
-    typeOnly: true,
-    why: 'it makes the object keys that the port takes',
-  },
   { importer: /^tree\//, target: /^keys\//, why: 'the tree works with a loaded keyring' },
 ];
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ObjectKey } from '../src/store/port.ts';
+import type { ObjectKey } from '../src/format/object-keys.ts';
 import { openSqliteObjectStore } from '../src/store/sqlite/sqlite-store.ts';
 import { describeLeaks, type LeakSite } from './contracts/leaks.ts';
 

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { logicalName } from '../src/format/logical-name.ts';
 import { createNames, type NameMode } from '../src/format/names.ts';
-import { createLayout, fileKey, parseTenantId } from '../src/format/object-keys.ts';
+import { createLayout, fileKey, type ObjectKey, parseTenantId } from '../src/format/object-keys.ts';
 import { open } from '../src/format/sealed-object.ts';
 import { deriveKey, hash, loadSodium, openBox, sealBox } from '../src/format/sodium.ts';
 import { createTombstone } from '../src/format/tombstone.ts';
@@ -15,7 +15,6 @@ import { createKeyring, openKeyring, rotateKeyring, sealKeyring } from '../src/k
 import { parseMemoryPath } from '../src/language/path.ts';
 import { openTenant } from '../src/open/open-memory.ts';
 import { osRandom as random } from '../src/store/os-random.ts';
-import type { ObjectKey } from '../src/store/port.ts';
 import { openSqliteObjectStore } from '../src/store/sqlite/sqlite-store.ts';
 import { forgeKeyring, forgeObject } from './support/forge.ts';
 import { applyOps, contentOf, format1, input } from './support/format-vectors.ts';

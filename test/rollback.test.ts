@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import { verifyTree } from '../src/admin/verify.ts';
-import { classKey, fileKey } from '../src/format/object-keys.ts';
+import { classKey, fileKey, type ObjectKey } from '../src/format/object-keys.ts';
 import { openMemory } from '../src/open/open-memory.ts';
 import { createMemoryPool } from '../src/open/pool.ts';
-import type { ObjectKey } from '../src/store/port.ts';
 import { atFirst, loseAnswer } from './support/intercepted-store.ts';
 import {
   at,

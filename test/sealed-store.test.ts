@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import type { ObjectKey } from '../src/format/object-keys.ts';
 import { openMemory } from '../src/open/open-memory.ts';
-import type { ObjectKey } from '../src/store/port.ts';
 import { openSqliteObjectStore } from '../src/store/sqlite/sqlite-store.ts';
 import { describeSealedStore, type RawStore, type SealedSite } from './contracts/sealed-store.ts';
 

@@ -1,9 +1,9 @@
 import { HEADER_BYTES } from '../../src/format/header.ts';
-import { createLayout, type Layout } from '../../src/format/object-keys.ts';
+import { createLayout, type Layout, type ObjectKey } from '../../src/format/object-keys.ts';
 import { readConfig } from '../../src/open/environment.ts';
 import { openBaseStore } from '../../src/open/open-object-store.ts';
 import type { Environment } from '../../src/open/setting.ts';
-import type { ETag, ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ETag, ObjectStore } from '../../src/store/port.ts';
 import type { Line } from './screen.ts';
 
 /** An object as anybody sees it who may read the store and has no key. */

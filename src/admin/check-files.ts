@@ -1,7 +1,8 @@
 import { toBase64url } from '../format/base64.ts';
 import type { LogicalName } from '../format/logical-name.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import { ancestorsOf, type MemoryPath } from '../language/path.ts';
-import type { ETag, ListedObject, ObjectKey } from '../store/port.ts';
+import type { ETag, ListedObject } from '../store/port.ts';
 import { eachSideBySide } from '../tree/concurrency.ts';
 import { type ListedRecord, listRecords } from '../tree/list-records.ts';
 import type { SealedVersion } from '../tree/read-file.ts';

@@ -1,8 +1,8 @@
 import { checkWholeNumber } from '../errors.ts';
-import { classKey } from '../format/object-keys.ts';
+import { classKey, type ObjectKey } from '../format/object-keys.ts';
 import { createAges } from '../keys/keyring-age.ts';
 import { MEMORY_ROOT } from '../language/path.ts';
-import type { ListedObject, ObjectKey, SendBound } from '../store/port.ts';
+import type { ListedObject, SendBound } from '../store/port.ts';
 import { isTooLate } from '../store/send-bound.ts';
 import { accessHash, accessRecordId, dayOf } from '../tree/access-records.ts';
 import { eachSideBySide } from '../tree/concurrency.ts';

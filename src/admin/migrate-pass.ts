@@ -1,7 +1,8 @@
 import { MemoryError } from '../errors.ts';
 import type { LogicalName } from '../format/logical-name.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import type { LoadedKeyring } from '../keys/keyring-store.ts';
-import type { ETag, ObjectKey } from '../store/port.ts';
+import type { ETag } from '../store/port.ts';
 import { throwIfAborted } from '../time.ts';
 import { eachSideBySide } from '../tree/concurrency.ts';
 import { type ListedRecord, listRecords } from '../tree/list-records.ts';

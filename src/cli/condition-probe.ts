@@ -1,4 +1,5 @@
-import type { DeleteTarget, ETag, ObjectKey, ObjectStore, WriteResult } from '../store/port.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
+import type { DeleteTarget, ETag, ObjectStore, WriteResult } from '../store/port.ts';
 
 const RACERS = 16;
 

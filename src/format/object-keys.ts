@@ -1,9 +1,11 @@
 import { MemoryError } from '../errors.ts';
 import { isValidSegment, joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/path.ts';
-import type { ObjectKey } from '../store/port.ts';
 import { utf8 } from './encoding.ts';
 import { classLogicalName, isObjectId, OBJECT_CLASSES, type ObjectClass } from './logical-name.ts';
 import { FILE_SUFFIX, type Names } from './names.ts';
+
+/** An object's full name in the store. Made in this file only. */
+export type ObjectKey = string & { readonly __brand: 'ObjectKey' };
 
 /** 1–63 characters of `[a-z0-9-]`, not starting with `-`. Visible in the store. */
 export type TenantId = string & { readonly __brand: 'TenantId' };

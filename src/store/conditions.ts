@@ -1,6 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import { untilAborted } from '../time.ts';
-import type { DeleteOptions, DeleteTarget, ObjectKey, ObjectStore, PutOptions } from './port.ts';
+import type { DeleteOptions, DeleteTarget, ObjectStore, PutOptions } from './port.ts';
 
 /** Stores that were seen to honour a condition, whichever tenant's probe showed it. */
 const proven = new WeakSet<ObjectStore>();

@@ -1,10 +1,11 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ObjectKey } from '../format/object-keys.ts';
 
 import { throwIfAborted } from '../time.ts';
 import { isFolder, metaOf, orNothing } from './folder-files.ts';
-import type { ListedObject, ListOptions, ObjectKey } from './port.ts';
+import type { ListedObject, ListOptions } from './port.ts';
 
 /** An object, or a common prefix. */
 export type FolderEntry = { readonly object: ListedObject } | { readonly prefix: string };

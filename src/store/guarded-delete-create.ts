@@ -1,8 +1,9 @@
 import { MemoryError } from '../errors.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../format/size.ts';
 import type { Pause } from '../time.ts';
 import { TAKEOVER_AGE_MS } from './guarded-delete-removal.ts';
-import type { ObjectKey, ObjectStore, SendBound, WriteResult } from './port.ts';
+import type { ObjectStore, SendBound, WriteResult } from './port.ts';
 
 export interface CreateRequest {
   readonly store: ObjectStore;

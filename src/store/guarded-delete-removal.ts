@@ -1,6 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import type { Pause } from '../time.ts';
-import type { DeleteFailure, ObjectKey, ObjectStore, SendBound } from './port.ts';
+import type { DeleteFailure, ObjectStore, SendBound } from './port.ts';
 
 /**
  * How old a tombstone has to be before anybody takes its place over (milliseconds, the server's clock). By then the

@@ -1,17 +1,10 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import type { RandomBytes } from '../format/random.ts';
 import { TOMBSTONE_BYTES } from '../format/size.ts';
 import { createTombstone, isTombstone } from '../format/tombstone.ts';
-import type {
-  DeleteFailure,
-  ETag,
-  ObjectKey,
-  ObjectStore,
-  SendBound,
-  StoredObject,
-  WriteResult,
-} from './port.ts';
+import type { DeleteFailure, ETag, ObjectStore, SendBound, StoredObject, WriteResult } from './port.ts';
 
 export interface BurialRequest {
   readonly store: ObjectStore;

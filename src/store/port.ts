@@ -1,8 +1,7 @@
+import type { ObjectKey } from '../format/object-keys.ts';
+
 /** The keys that one LIST answers with and one DELETE takes, at most: S3's bound, kept by every store. */
 export const KEYS_PER_REQUEST = 1_000;
-
-/** An object's full name in the store. Made by `format/object-keys.ts` only. */
-export type ObjectKey = string & { readonly __brand: 'ObjectKey' };
 
 /** Opaque name of one stored version; equal ETags mean the same version. */
 export type ETag = string & { readonly __brand: 'ETag' };

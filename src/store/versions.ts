@@ -1,4 +1,5 @@
-import type { ObjectKey, RequestOptions } from './port.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
+import type { RequestOptions } from './port.ts';
 
 /** One version that a store keeps of an object, or the mark that it was deleted. */
 export interface ObjectVersion {

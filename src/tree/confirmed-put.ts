@@ -1,7 +1,8 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { readHeader, sameHeader } from '../format/header.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
-import type { ETag, ObjectKey, PutMode, SendBound, WriteResult } from '../store/port.ts';
+import type { ETag, PutMode, SendBound, WriteResult } from '../store/port.ts';
 import { isTooLate } from '../store/send-bound.ts';
 import type { OpenVault } from './session.ts';
 import { identityOf, type VersionHistory } from './version-history.ts';

@@ -1,7 +1,7 @@
-import { directoryPrefix, fileKey } from '../format/object-keys.ts';
+import { directoryPrefix, fileKey, type ObjectKey } from '../format/object-keys.ts';
 import { contentLength } from '../format/size.ts';
 import { joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/path.ts';
-import type { ETag, ListedObject, ObjectKey } from '../store/port.ts';
+import type { ETag, ListedObject } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';
 import { listObjects, pagesBelow } from './list-objects.ts';
 import type { OpenVault } from './session.ts';

@@ -1,12 +1,12 @@
 import { hasReason, MemoryError } from '../errors.ts';
 import { readHeader } from '../format/header.ts';
 import { type LogicalName, logicalName } from '../format/logical-name.ts';
-import { fileKey } from '../format/object-keys.ts';
+import { fileKey, type ObjectKey } from '../format/object-keys.ts';
 import { type OpenedObject, open } from '../format/sealed-object.ts';
 import type { SealingKeys } from '../format/sealing-keys.ts';
 import { sealedSize } from '../format/size.ts';
 import type { MemoryPath } from '../language/path.ts';
-import type { ObjectKey, StoredObject } from '../store/port.ts';
+import type { StoredObject } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';
 import { BYTES_BETWEEN_TURNS } from './concurrency.ts';
 import type { OpenVault } from './session.ts';

@@ -1,11 +1,12 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
 import { logicalName } from '../format/logical-name.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import { open } from '../format/sealed-object.ts';
 import { equalBytes } from '../format/sodium.ts';
 import { NO_ID } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
-import type { ETag, ObjectKey } from '../store/port.ts';
+import type { ETag } from '../store/port.ts';
 import { deleteObjects } from './delete-objects.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
 import type { OpenVault } from './session.ts';

@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/base64.ts';
 import { OFFSET } from '../format/header.ts';
-import type { ObjectKey } from '../store/port.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 
 /** Tells one version of an object apart from all others that were ever written: the nonce of its wrap. */
 export type VersionIdentity = string & { readonly __brand: 'VersionIdentity' };

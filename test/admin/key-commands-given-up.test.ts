@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { createSweptNotes, readSweptVersions } from '../../src/admin/migrated-versions.ts';
 import { rewrapRoot } from '../../src/admin/rewrap-root.ts';
 import { rotateKey } from '../../src/admin/rotate.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import type { ETag, ObjectKey } from '../../src/store/port.ts';
+import type { ETag } from '../../src/store/port.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { createSite, TEST_ROOT_KEY } from '../support/test-vault.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sweepKeys } from '../../src/admin/migrate.ts';
 import { watchRenames } from '../../src/admin/rename-watch.ts';
-import type { ObjectKey } from '../../src/store/port.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { Pause } from '../../src/time.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { createOperator, putRecord } from '../support/key-operator.ts';

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type {
   DeleteTarget,
   ETag,
   ListOptions,
   ListPage,
-  ObjectKey,
   ObjectStore,
   WriteResult,
 } from '../../src/store/port.ts';

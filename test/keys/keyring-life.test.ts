@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { LogicalName } from '../../src/format/logical-name.ts';
-import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
+import { createLayout, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
 import { open, seal } from '../../src/format/sealed-object.ts';
 import type { TenantKey } from '../../src/format/sealing-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
@@ -16,7 +16,7 @@ import {
   type LoadedKeyring,
 } from '../../src/keys/keyring-store.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
-import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { interceptStore, noAnswer } from '../support/intercepted-store.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { LogicalName } from '../../src/format/logical-name.ts';
-import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
+import { createLayout, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
 import { open, seal } from '../../src/format/sealed-object.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../src/keys/keyring-store.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
-import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { added, format1, fromHex, input } from '../support/format-vectors.ts';
 import { vectorBytes } from '../support/vector-parts.ts';

@@ -1,10 +1,10 @@
 import { MemoryError } from '../../src/errors.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../../src/format/size.ts';
 import type {
   DeleteTarget,
   ETag,
   ListPage,
-  ObjectKey,
   ObjectStore,
   PutOptions,
   StoredObject,

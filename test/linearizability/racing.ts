@@ -1,6 +1,7 @@
 import type { MemoryError } from '../../src/errors.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { silentLogger } from '../../src/logger.ts';
-import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';
 import { createVault } from '../../src/tree/tree.ts';

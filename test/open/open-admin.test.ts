@@ -2,11 +2,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openAdmin, type TenantAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';
-import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { startFakeKms } from '../support/fake-kms.ts';
 

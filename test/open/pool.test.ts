@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import {
@@ -7,7 +8,7 @@ import {
   type MemoryPool,
   type PoolOpenOptions,
 } from '../../src/open/pool.ts';
-import type { ListedObject, ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ListedObject, ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { type Around, interceptStore, recordInto, type StoreCall } from '../support/intercepted-store.ts';

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { ObjectKey } from '../../src/store/port.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { VersionIdentity } from '../../src/tree/version-history.ts';
 
 /** A command as the model sends it. */

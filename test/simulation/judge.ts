@@ -1,4 +1,4 @@
-import type { ObjectKey } from '../../src/store/port.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { identityOf } from '../../src/tree/version-history.ts';
 import { ImpossibleAnswer, isBelow } from './answer.ts';
 import { type Claim, check } from './checker.ts';

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
-import type { ObjectKey, StoredObject } from '../../src/store/port.ts';
+import type { StoredObject } from '../../src/store/port.ts';
 import { createChance } from './chance.ts';
 import { FAIR_WEATHER } from './faults.ts';
 import type { Command, History, Result } from './history.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type {
   DatedMeta,
   DeleteFailure,
   DeleteTarget,
   ETag,
   ListedObject,
-  ObjectKey,
   PutMode,
   StoredObject,
 } from '../../src/store/port.ts';

@@ -1,4 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../../src/format/size.ts';
 import type {
   DatedMeta,
@@ -8,7 +9,6 @@ import type {
   ListedObject,
   ListOptions,
   ListPage,
-  ObjectKey,
   ObjectStore,
   PutOptions,
   StoredObject,

@@ -1,6 +1,5 @@
 import { FILE_SUFFIX } from '../../src/format/names.ts';
-import { createLayout, type Layout, parseTenantId } from '../../src/format/object-keys.ts';
-import type { ObjectKey } from '../../src/store/port.ts';
+import { createLayout, type Layout, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
 
 /** Where the objects of the one simulated tenant lie. */
 export const LAYOUT: Layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });

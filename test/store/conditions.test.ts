@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { checkConditions } from '../../src/store/conditions.ts';
-import type { ETag, ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ETag, ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describeObjectStore } from '../contracts/object-store.ts';
 import {

@@ -3,8 +3,9 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
-import type { ListOptions, ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ListOptions, ObjectStore } from '../../src/store/port.ts';
 import { describeObjectStore } from '../contracts/object-store.ts';
 import { writableFolder } from '../support/object-folder.ts';
 

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
-import type { DeleteFailure, ETag, ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { DeleteFailure, ETag, ObjectStore } from '../../src/store/port.ts';
 import { bytesOf, create, KEY, openSite } from '../support/guarded-site.ts';
 import type { NotedOptions } from '../support/noted-options.ts';
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
-import type { ListedObject, ObjectKey } from '../../src/store/port.ts';
+import type { ListedObject } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describeObjectStore } from '../contracts/object-store.ts';
 import { bytesOf, create, created, KEY, openSite } from '../support/guarded-site.ts';

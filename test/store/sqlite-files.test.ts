@@ -17,7 +17,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 
 const KEY = 'data/file' as ObjectKey;

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { NameMode } from '../../src/format/names.ts';
-import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 
 /** A file of a golden store. */

@@ -1,5 +1,6 @@
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { type GuardedDeleteOptions, guardDeletes } from '../../src/store/guarded-delete.ts';
-import type { ETag, ObjectKey, ObjectStore, WriteResult } from '../../src/store/port.ts';
+import type { ETag, ObjectStore, WriteResult } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import {
   type Around,

@@ -1,5 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
-import type { DeleteTarget, ListPage, ObjectKey, ObjectStore, PutMode } from '../../src/store/port.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
+import type { DeleteTarget, ListPage, ObjectStore, PutMode } from '../../src/store/port.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** One request as the port sees it: a verb, or one page of a listing. */

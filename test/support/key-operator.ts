@@ -2,13 +2,12 @@ import { type SweepOptions, sweepKeys } from '../../src/admin/migrate.ts';
 import type { SweepReport } from '../../src/admin/migrate-report.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { classLogicalName, OBJECT_CLASSES, type ObjectClass } from '../../src/format/logical-name.ts';
-import { classKey } from '../../src/format/object-keys.ts';
+import { classKey, type ObjectKey } from '../../src/format/object-keys.ts';
 import { seal } from '../../src/format/sealed-object.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { forget } from '../../src/keys/keyring-life.ts';
-import type { ObjectKey } from '../../src/store/port.ts';
 import type { OpenVault, VaultContext } from '../../src/tree/session.ts';
 import { TEST_ROOT_KEY, type TestClient, type TestSite } from './test-vault.ts';
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
-import type { ObjectKey, ObjectStore, PutMode } from '../../src/store/port.ts';
+import type { ObjectStore, PutMode } from '../../src/store/port.ts';
 import { throwIfAborted } from '../../src/time.ts';
 
 /** The folder store with a writing half for tests alone, which keeps no promise but that of one writer at a time. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
-import type { ObjectKey } from '../../src/store/port.ts';
 import { anythingBelow, findClash } from '../../src/tree/clashes.ts';
 import { countCalls } from '../support/intercepted-store.ts';
 import {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import type { DeleteFailure, DeleteOptions, ObjectKey } from '../../src/store/port.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
+import type { DeleteFailure, DeleteOptions } from '../../src/store/port.ts';
 import { deleteObjects } from '../../src/tree/delete-objects.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/size.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
-import type { ObjectKey } from '../../src/store/port.ts';
 import { listDirectory, listPath } from '../../src/tree/list-directory.ts';
 import { countCalls } from '../support/intercepted-store.ts';
 import { at, createSite, describeOnBothKinds, type TestClient } from '../support/test-vault.ts';

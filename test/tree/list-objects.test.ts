@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ListedObject, ObjectKey } from '../../src/store/port.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
+import type { ListedObject } from '../../src/store/port.ts';
 import { listObjects } from '../../src/tree/list-objects.ts';
 import { roundsDuring } from '../support/event-loop.ts';
 import { at, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';

@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createNames, type NameMode } from '../../src/format/names.ts';
-import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
+import { createLayout, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
 import { contentLength } from '../../src/format/size.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../src/language/path.ts';
-import type { ObjectKey } from '../../src/store/port.ts';
 import { listDirectory } from '../../src/tree/list-directory.ts';
 import { listRecords, type RecordListing } from '../../src/tree/list-records.ts';
 import type { OpenVault } from '../../src/tree/session.ts';

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
-import type { ObjectKey, ObjectStore, PutOptions } from '../../src/store/port.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
+import type { ObjectStore, PutOptions } from '../../src/store/port.ts';
 import { isTooLate, lateness } from '../../src/store/send-bound.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import { createFile, overwriteFile } from '../../src/tree/create-file.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ObjectKey } from '../../src/store/port.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import {
   createHistoryRoom,
   createVersionHistory,

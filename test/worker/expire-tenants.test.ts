@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';
-import type { ObjectKey, ObjectStore } from '../../src/store/port.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createSweep, type SweeperOptions, type SweepSummary } from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';

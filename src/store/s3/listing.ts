@@ -1,7 +1,7 @@
 import { ListObjectsV2Command, type ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
-
 import { MemoryError } from '../../errors.ts';
-import { KEYS_PER_REQUEST, type ListOptions, type ListPage, type ObjectKey } from '../port.ts';
+import type { ObjectKey } from '../../format/object-keys.ts';
+import { KEYS_PER_REQUEST, type ListOptions, type ListPage } from '../port.ts';
 import type { S3Clients } from './client.ts';
 import { s3Failure } from './errors.ts';
 import { parseETag } from './etag.ts';

@@ -1,9 +1,9 @@
 import { addAbortListener } from 'node:events';
 import type { Readable } from 'node:stream';
 import { GetObjectCommand, type GetObjectCommandOutput, HeadObjectCommand } from '@aws-sdk/client-s3';
-
 import { MemoryError } from '../../errors.ts';
-import type { DatedMeta, GetOptions, ObjectKey, RequestOptions, StoredObject } from '../port.ts';
+import type { ObjectKey } from '../../format/object-keys.ts';
+import type { DatedMeta, GetOptions, RequestOptions, StoredObject } from '../port.ts';
 import type { S3Clients } from './client.ts';
 import { s3CodeOf, s3Failure, statusOf } from './errors.ts';
 import { parseETag } from './etag.ts';

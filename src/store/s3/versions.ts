@@ -1,7 +1,7 @@
 import { DeleteObjectCommand, ListObjectVersionsCommand, type S3Client } from '@aws-sdk/client-s3';
-
 import { MemoryError } from '../../errors.ts';
-import { KEYS_PER_REQUEST, type ObjectKey, type RequestOptions } from '../port.ts';
+import type { ObjectKey } from '../../format/object-keys.ts';
+import { KEYS_PER_REQUEST, type RequestOptions } from '../port.ts';
 import { tellableCause } from '../sdk-failure.ts';
 import type { ObjectVersion, ObjectVersions } from '../versions.ts';
 import { createS3Clients, type S3Clients, type S3ConnectionOptions } from './client.ts';

@@ -1,8 +1,8 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
-
 import { hasCode, type MemoryError } from '../../errors.ts';
+import type { ObjectKey } from '../../format/object-keys.ts';
 import { pause, throwIfAborted } from '../../time.ts';
-import type { ObjectKey, PutMode, PutOptions, WriteResult } from '../port.ts';
+import type { PutMode, PutOptions, WriteResult } from '../port.ts';
 import type { S3Clients } from './client.ts';
 import { s3CodeOf, s3Failure, s3OutcomeUnknown, statusOf } from './errors.ts';
 import { parseETag } from './etag.ts';

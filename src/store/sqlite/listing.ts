@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { ObjectKey } from '../../format/object-keys.ts';
 
-import type { ETag, ListedObject, ObjectKey } from '../port.ts';
+import type { ETag, ListedObject } from '../port.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-
 import { MemoryError } from '../../errors.ts';
+import type { ObjectKey } from '../../format/object-keys.ts';
 import { letOthersRun, type Pause } from '../../time.ts';
 import {
   type DeleteFailure,
@@ -12,7 +12,6 @@ import {
   KEYS_PER_REQUEST,
   type ListOptions,
   type ListPage,
-  type ObjectKey,
   type ObjectStore,
   type PutOptions,
   type StoredObject,

@@ -1,9 +1,9 @@
 import { hasCode } from '../../errors.ts';
 import { hasBytesAt } from '../../format/encoding.ts';
 import { logicalName } from '../../format/logical-name.ts';
-import { fileKey } from '../../format/object-keys.ts';
+import { fileKey, type ObjectKey } from '../../format/object-keys.ts';
 import { type MemoryPath, rebase } from '../../language/path.ts';
-import type { ETag, ObjectKey } from '../../store/port.ts';
+import type { ETag } from '../../store/port.ts';
 import { bindVersion } from '../bind-version.ts';
 import { eachSideBySide } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';

@@ -1,9 +1,9 @@
 import { hasReason, MemoryError } from '../../errors.ts';
 import { logicalName } from '../../format/logical-name.ts';
-import { fileKey } from '../../format/object-keys.ts';
+import { fileKey, type ObjectKey } from '../../format/object-keys.ts';
 import { ID_BYTES } from '../../format/sealing-keys.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
-import type { DeleteFailure, ObjectKey } from '../../store/port.ts';
+import type { DeleteFailure } from '../../store/port.ts';
 import { bindVersion } from '../bind-version.ts';
 import { clashError, findClash } from '../clashes.ts';
 import { confirmedPut } from '../confirmed-put.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ObjectKey } from '../../../src/store/port.ts';
+import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { LEASE_MS, type LeaseRequest, type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import type { OpenVault } from '../../../src/tree/session.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ObjectKey } from '../../../src/store/port.ts';
+import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { isTooLate } from '../../../src/store/send-bound.ts';
 import { LEASE_MS, type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
