@@ -43,7 +43,8 @@ export interface KeyringReader {
    */
   open(found: FoundKeyring, request: RequestOptions): Promise<OpenedKeyring | 'overtaken'>;
   /**
-   * Takes an authentic keyring for the newest one, unless the process has seen a newer one meanwhile.
+   * Takes an authentic keyring for the newest one, unless the process has seen a newer one meanwhile. The keys of one
+   * that is not taken are overwritten.
    *
    * @throws MemoryError `integrity` when it is older than, or another than, what was known before; `misconfigured`
    * for the other name mode; `aborted`.
@@ -60,7 +61,7 @@ export function createKeyringReader(options: KeyringReaderOptions): KeyringReade
   const { tenant, keyring: key } = layout;
   guard.pin(minimumEpoch);
 
-  const admit: KeyringReader['admit'] = (opened, { signal, before }) => {
+  const judge: KeyringReader['admit'] = (opened, { signal, before }) => {
     // What an abandoned load finds late may be older than what a newer one has found: it counts for nothing.
     refuseAborted(signal);
     const verdict = guard.admit(opened, before);
@@ -70,9 +71,17 @@ export function createKeyringReader(options: KeyringReaderOptions): KeyringReade
         `the tenant's file names are ${opened.keyring.nameMode}; that never changes`,
       );
     }
-    if (verdict === 'newest') return opened;
-    forget(opened.keyring);
-    return verdict;
+    return verdict === 'newest' ? opened : verdict;
+  };
+
+  const admit: KeyringReader['admit'] = (opened, given) => {
+    let admitted: OpenedKeyring | 'overtaken' | undefined;
+    try {
+      admitted = judge(opened, given);
+      return admitted;
+    } finally {
+      if (admitted !== opened) forget(opened.keyring);
+    }
   };
 
   return {

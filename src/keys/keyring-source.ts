@@ -3,7 +3,8 @@ import type { RandomBytes } from '../format/random.ts';
 import { loadSodium } from '../format/sodium.ts';
 import type { RequestOptions } from '../store/port.ts';
 import { createKeyring, sealKeyring } from './keyring.ts';
-import { createKeyringReader, type KeyringReaderOptions } from './keyring-reader.ts';
+import { forget } from './keyring-life.ts';
+import { createKeyringReader, type FoundKeyring, type KeyringReaderOptions } from './keyring-reader.ts';
 import { type OpenedKeyring, sameBytes } from './rollback-guard.ts';
 
 export interface KeyringSourceOptions extends KeyringReaderOptions {
@@ -43,15 +44,26 @@ export function createKeyringSource(options: KeyringSourceOptions): KeyringSourc
     const rootKey = rootKeys[0];
     if (rootKey === undefined) throw new MemoryError('misconfigured', 'no root key is configured');
     const keyring = createKeyring({ nameMode: nameMode ?? 'encrypted', random, created: clock() });
-    const bytes = await sealKeyring({ keyring, tenant, rootKey, random, signal });
-    const before = reader.guard.begin();
-    const own = (): OpenedKeyring | 'overtaken' => reader.admit({ keyring, bytes }, { signal, before });
+    let isKept = false;
+    try {
+      const bytes = await sealKeyring({ keyring, tenant, rootKey, random, signal });
+      const before = reader.guard.begin();
+      const found = await confirm(bytes, signal);
+      if (found !== 'ours') return await reader.open(found, { signal });
+      const own = reader.admit({ keyring, bytes }, { signal, before });
+      isKept = own !== 'overtaken';
+      return own;
+    } finally {
+      if (!isKept) forget(keyring);
+    }
+  }
+
+  /** Writes a first keyring where none is, and resolves to the one that lies there: `'ours'` when it is this one. */
+  async function confirm(bytes: Uint8Array, signal: AbortSignal): Promise<FoundKeyring | 'ours'> {
     for (let sends = 0; sends < SENDS; sends++) {
-      if (await putIfAbsent(bytes, signal)) return own();
+      if (await putIfAbsent(bytes, signal)) return 'ours';
       const found = await reader.read({ signal });
-      if (found !== undefined) {
-        return sameBytes(found.body, bytes) ? own() : await reader.open(found, { signal });
-      }
+      if (found !== undefined) return sameBytes(found.body, bytes) ? 'ours' : found;
     }
     throw new MemoryError('unavailable', 'the keyring could not be confirmed after it was written');
   }

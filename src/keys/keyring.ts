@@ -98,13 +98,17 @@ export async function sealKeyring({
   const { epoch, keyringId } = keyring;
   if (!isValidKeyList(keyring.tenantKeys)) throw keyringRefusal();
   const { key, wrapped } = await rootKey.generate(contextOf(keyringId, tenant), { signal });
-  if (key.length !== KEY_BYTES) throw keyringRefusal();
-  const head = encodeKeyringHead({ epoch, keyringId, rootId: rootKey.id, wrapped });
-  const nonce = random(NONCE_BYTES);
-  const secret = encodeKeyringSecret(keyring);
-  const box = sealBox(secret, { key, nonce, additional: boxBinding(head, tenant) });
-  wipe(key, secret);
-  return concat(head, nonce, box);
+  try {
+    if (key.length !== KEY_BYTES) throw keyringRefusal();
+    const head = encodeKeyringHead({ epoch, keyringId, rootId: rootKey.id, wrapped });
+    const nonce = random(NONCE_BYTES);
+    const secret = encodeKeyringSecret(keyring);
+    const box = sealBox(secret, { key, nonce, additional: boxBinding(head, tenant) });
+    wipe(secret);
+    return concat(head, nonce, box);
+  } finally {
+    wipe(key);
+  }
 }
 
 export interface OpenKeyringRequest {
@@ -131,12 +135,12 @@ export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyri
     );
   }
   const key = await rootKey.unwrap(wrapped, contextOf(keyringId, tenant), { signal });
-  if (key.length !== KEY_BYTES) throw keyringRefusal();
-  const secret = openBox(bytes.subarray(length + NONCE_BYTES), {
+  const box = {
     key,
     nonce: bytes.subarray(length, length + NONCE_BYTES),
     additional: boxBinding(bytes.subarray(0, length), tenant),
-  });
+  };
+  const secret = openBox(bytes.subarray(length + NONCE_BYTES), box);
   wipe(key);
   const decoded = secret === undefined ? undefined : decodeKeyringSecret(secret);
   if (secret !== undefined) wipe(secret);
