@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startScriptedMessages } from './support/scripted-messages.ts';
+import { startScriptedMessages } from './doubles/scripted-messages.ts';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
 const TSC = join(PACKAGE, 'node_modules/typescript/bin/tsc');

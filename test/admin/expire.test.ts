@@ -4,7 +4,7 @@ import { createAccessRecords } from '../../src/tree/access-records.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
 import { createVault } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
-import { noAnswer } from '../support/intercepted-store.ts';
+import { noAnswer } from '../doubles/intercepted-store.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 

@@ -4,7 +4,7 @@ import { createAccessRecords } from '../../src/tree/access-records.ts';
 import type { Progress } from '../../src/tree/session.ts';
 import { createVault } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
-import type { Around } from '../support/intercepted-store.ts';
+import type { Around } from '../doubles/intercepted-store.ts';
 import { putRecord } from '../support/key-operator.ts';
 import { at, bytes, createSite, type TestSite } from '../support/test-vault.ts';
 

@@ -8,7 +8,7 @@ import { encodeText } from '../../src/language/text.ts';
 import type { ETag, StoredObject } from '../../src/store/port.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { writeRegister } from '../../src/tree/rename/register.ts';
-import { atFirst, countCalls, loseAnswer } from '../support/intercepted-store.ts';
+import { atFirst, countCalls, loseAnswer } from '../doubles/intercepted-store.ts';
 import {
   createOperator,
   type KeyOperator,

@@ -7,7 +7,7 @@ import {
 import { classLogicalName } from '../../src/format/logical-name.ts';
 import type { ETag } from '../../src/store/port.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
-import { atFirst, countCalls } from '../support/intercepted-store.ts';
+import { atFirst, countCalls } from '../doubles/intercepted-store.ts';
 import { putRecord } from '../support/key-operator.ts';
 import { bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 

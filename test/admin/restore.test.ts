@@ -25,7 +25,7 @@ import { openFolderObjectStore } from '../../src/store/folder.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { VerbOptions } from '../../src/tree/session.ts';
-import { interceptStore } from '../support/intercepted-store.ts';
+import { interceptStore } from '../doubles/intercepted-store.ts';
 import { copyToFolder, digestOf, textsIn } from '../support/object-folder.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
 import { at, bytes } from '../support/test-vault.ts';

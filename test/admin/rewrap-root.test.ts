@@ -11,7 +11,7 @@ import { createKeyringStore } from '../../src/keys/keyring-store.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { type Around, atFirst, interceptStore, loseAnswer } from '../support/intercepted-store.ts';
+import { type Around, atFirst, interceptStore, loseAnswer } from '../doubles/intercepted-store.ts';
 import { dieAt, everyDeath } from '../support/killed-run.ts';
 
 const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });

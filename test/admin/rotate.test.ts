@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RotateOptions, rotateKey } from '../../src/admin/rotate.ts';
 import type { KeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { type Around, atFirst, interceptStore, loseAnswer } from '../support/intercepted-store.ts';
+import { type Around, atFirst, interceptStore, loseAnswer } from '../doubles/intercepted-store.ts';
 import { editorOf, versionsOf } from '../support/key-operator.ts';
 import { dieAt, everyDeath } from '../support/killed-run.ts';
 import { createSite, TEST_ROOT_KEY, type TestSite } from '../support/test-vault.ts';

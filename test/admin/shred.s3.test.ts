@@ -10,7 +10,7 @@ import type { MemoryOptions } from '../../src/open/options.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
 import { openS3Versions } from '../../src/store/s3/versions.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../support/s3.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
 
 const ROOT_KEY = new Uint8Array(32).fill(6);
 const PATHS = ['/memories/a', '/memories/b/c'];

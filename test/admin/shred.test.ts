@@ -12,7 +12,7 @@ import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { ObjectVersion, ObjectVersions } from '../../src/store/versions.ts';
 import type { Pause } from '../../src/time.ts';
-import { type Around, atFirst, interceptStore, loseAnswer, noAnswer } from '../support/intercepted-store.ts';
+import { type Around, atFirst, interceptStore, loseAnswer, noAnswer } from '../doubles/intercepted-store.ts';
 import { editorOf } from '../support/key-operator.ts';
 import { dieAt, everyDeath } from '../support/killed-run.ts';
 import { createSite, describeOnBothKinds, TEST_ROOT_KEY, type TestSite } from '../support/test-vault.ts';

@@ -7,7 +7,7 @@ import { sealedSize } from '../../src/format/size.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringStore } from '../../src/keys/keyring-store.ts';
 import { readRegister } from '../../src/tree/rename/register.ts';
-import { atFirst, countCalls, noAnswer, type StoreCall } from '../support/intercepted-store.ts';
+import { atFirst, countCalls, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { createOperator, putEveryClass, putRecord } from '../support/key-operator.ts';
 import {
   at,

@@ -4,7 +4,7 @@ import type { Part } from '../../examples/scripted-claude/reply.ts';
 import type { Scene } from '../../examples/scripted-claude/server.ts';
 import { type ContextManagement, runTurn } from '../../src/agent/index.ts';
 import { type Memory, openMemory } from '../../src/index.ts';
-import { commands, type PlayedClaude, playClaude } from '../support/played-claude.ts';
+import { commands, type PlayedClaude, playClaude } from '../doubles/played-claude.ts';
 
 const CLEARING_BETA = 'context-management-2025-06-27';
 const COMPACTION_BETA = 'compact-2026-01-12';

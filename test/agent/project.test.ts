@@ -8,7 +8,7 @@ import {
   startSession,
 } from '../../src/agent/index.ts';
 import { type Memory, openMemory } from '../../src/index.ts';
-import { commands, lastResults, playClaude } from '../support/played-claude.ts';
+import { commands, lastResults, playClaude } from '../doubles/played-claude.ts';
 
 const PLAN: ProjectPlan = {
   summary: 'A shop for bread.',

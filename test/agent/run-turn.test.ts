@@ -8,7 +8,7 @@ import {
   type Played,
   type PlayedClaude,
   playClaude,
-} from '../support/played-claude.ts';
+} from '../doubles/played-claude.ts';
 
 const QUESTION: readonly BetaMessageParam[] = [{ role: 'user', content: 'Where were we?' }];
 const VIEW = { command: 'view', path: '/memories' };

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { NameMode } from '../../src/format/names.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { createTestBucket, type S3Server, type TestBucket } from '../support/s3.ts';
+import { createTestBucket, type S3Server, type TestBucket } from '../servers/s3.ts';
 import { succeed } from './outcome.ts';
 import { fileOf, openParty, type Party, type SealedFile } from './party.ts';
 import { type RawBucket, rawBucket } from './raw-bucket.ts';

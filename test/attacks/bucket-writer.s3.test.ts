@@ -7,7 +7,7 @@ import { open, seal } from '../../src/format/sealed-object.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom } from '../../src/store/os-random.ts';
-import { describeOnS3 } from '../support/s3.ts';
+import { describeOnS3 } from '../servers/s3.ts';
 import { type AttackSite, type Lane, laneOf, openAttackSite } from './attack-site.ts';
 import { executeAnew, succeed, view } from './outcome.ts';
 import { fileOf } from './party.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { NameMode } from '../../src/format/names.ts';
-import { describeOnS3 } from '../support/s3.ts';
+import { describeOnS3 } from '../servers/s3.ts';
 import { amount } from '../support/thorough.ts';
 import { type AttackKind, runKind } from './attack-kind.ts';
 import { type AttackSite, openAttackSite } from './attack-site.ts';

@@ -6,7 +6,7 @@ import { createKeyring, type Keyring, sealKeyring } from '../../src/keys/keyring
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { osRandom } from '../../src/store/os-random.ts';
-import { describeOnS3 } from '../support/s3.ts';
+import { describeOnS3 } from '../servers/s3.ts';
 import { type AttackSite, type Lane, laneOf, openAttackSite } from './attack-site.ts';
 import { executeAnew, type Outcome, succeed, view } from './outcome.ts';
 

@@ -11,8 +11,8 @@ import { osRandom } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { watchRequests } from '../../src/store/s3/middleware.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import type { S3Server, TestBucket } from '../support/s3.ts';
-import { restrictedCredentials, tenantStatements } from '../support/session-credentials.ts';
+import type { S3Server, TestBucket } from '../servers/s3.ts';
+import { restrictedCredentials, tenantStatements } from '../servers/session-credentials.ts';
 import { succeed } from './outcome.ts';
 import type { RawBucket } from './raw-bucket.ts';
 

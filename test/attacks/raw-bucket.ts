@@ -4,7 +4,7 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import type { TestBucket } from '../support/s3.ts';
+import type { TestBucket } from '../servers/s3.ts';
 
 /** The bucket in the hands of somebody who may do everything with it and holds no key of a tenant. */
 export interface RawBucket {

@@ -1,7 +1,7 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
 import { CLI_MEMORY_ENV, execLines, runCli } from '../support/cli.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../support/s3.ts';
 
 describeOnS3('the CLI', ['minio', 'versitygw'], (server) => {
   let bucket: TestBucket;

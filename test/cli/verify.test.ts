@@ -8,8 +8,8 @@ import { linesOf } from '../../src/cli/verify.ts';
 import { classLogicalName } from '../../src/format/logical-name.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { interceptStore, noAnswer } from '../doubles/intercepted-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli } from '../support/cli.ts';
-import { interceptStore, noAnswer } from '../support/intercepted-store.ts';
 import { at } from '../support/test-vault.ts';
 
 const FROM = '/memories/from.md';

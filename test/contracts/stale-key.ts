@@ -9,7 +9,7 @@ import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
 import { listRecords } from '../../src/tree/list-records.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
-import { interceptStore, type StoreCall } from '../support/intercepted-store.ts';
+import { interceptStore, type StoreCall } from '../doubles/intercepted-store.ts';
 import { editorOf, putEveryClass, rotate } from '../support/key-operator.ts';
 import { readByDataKey, type StaleKey, stolenDataKey } from '../support/stale-key.ts';
 import { at, bytes, TEST_ROOT_KEY } from '../support/test-vault.ts';

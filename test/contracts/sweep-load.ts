@@ -4,10 +4,10 @@ import { sweepKeys } from '../../src/admin/migrate.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
+import { countCalls, interceptStore, recordInto, type StoreCall } from '../doubles/intercepted-store.ts';
+import { laterStore } from '../doubles/later-store.ts';
 import { compareWithFiles, NO_DISCREPANCY, runEdits } from '../support/edit-load.ts';
-import { countCalls, interceptStore, recordInto, type StoreCall } from '../support/intercepted-store.ts';
 import { editorOf, rotate } from '../support/key-operator.ts';
-import { laterStore } from '../support/later-store.ts';
 import { at, bytes, TEST_ROOT_KEY } from '../support/test-vault.ts';
 
 const FILES = Array.from({ length: 40 }, (_, index) => `/memories/${index % 4}/file ${index}`);

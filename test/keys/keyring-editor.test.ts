@@ -18,7 +18,7 @@ import {
   loseAnswer,
   noAnswer,
   sendTwice,
-} from '../support/intercepted-store.ts';
+} from '../doubles/intercepted-store.ts';
 
 const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
 const oldRoot = envRootKey(new Uint8Array(32).fill(1));

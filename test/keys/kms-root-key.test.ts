@@ -5,7 +5,7 @@ import { MemoryError } from '../../src/errors.ts';
 import { type KmsRootKeyOptions, kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import type { KeyringContext, RootKey } from '../../src/keys/root-key.ts';
 import { describeRootKey } from '../contracts/root-key.ts';
-import { type FakeKms, type KmsError, startFakeKms } from '../support/fake-kms.ts';
+import { type FakeKms, type KmsError, startFakeKms } from '../doubles/fake-kms.ts';
 import { added } from '../support/format-vectors.ts';
 
 const CONTEXT: KeyringContext = {

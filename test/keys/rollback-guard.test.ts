@@ -17,8 +17,8 @@ import {
 import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { interceptStore } from '../doubles/intercepted-store.ts';
 import { input } from '../support/format-vectors.ts';
-import { interceptStore } from '../support/intercepted-store.ts';
 import { vectorBytes } from '../support/vector-parts.ts';
 
 const rootKeys = [envRootKey(input('root'))];

@@ -7,9 +7,9 @@ import { startMinio, startVersitygw } from '../../infra/local/servers/binary.ts'
 import { findProgram } from '../../infra/local/servers/find-program.ts';
 import { goInstall } from '../../infra/local/servers/go-install.ts';
 import { MINIO, VERSITYGW } from '../../infra/local/servers/pinned.ts';
+import { createTestBucket } from '../servers/s3.ts';
+import { type Reaction, startS3Proxy } from '../servers/s3-proxy.ts';
 import type { Chance } from '../simulation/chance.ts';
-import { createTestBucket } from '../support/s3.ts';
-import { type Reaction, startS3Proxy } from '../support/s3-proxy.ts';
 
 export type StoreName = 'sqlite' | 'minio' | 'versitygw';
 

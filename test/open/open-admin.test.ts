@@ -9,7 +9,7 @@ import type { MemoryOptions } from '../../src/open/options.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { startFakeKms } from '../support/fake-kms.ts';
+import { startFakeKms } from '../doubles/fake-kms.ts';
 
 const ENV_KEY = Buffer.alloc(32, 7).toString('base64');
 const FILES = { '/memories/a': 'text of a', '/memories/b/日本.md': 'text of b' };

@@ -11,7 +11,7 @@ import {
 import type { ListedObject, ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { type Around, interceptStore, recordInto, type StoreCall } from '../support/intercepted-store.ts';
+import { type Around, interceptStore, recordInto, type StoreCall } from '../doubles/intercepted-store.ts';
 
 const rootKey = new Uint8Array(32).fill(3);
 const path = '/memories/f';

@@ -11,7 +11,7 @@ import {
   noAnswer,
   recordInto,
   type StoreCall,
-} from '../support/intercepted-store.ts';
+} from '../doubles/intercepted-store.ts';
 
 const PROBE = 'tenants/acme/probe' as ObjectKey;
 const KEY = 'tenants/acme/data/file' as ObjectKey;

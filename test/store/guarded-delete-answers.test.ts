@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
-import { bytesOf, create, KEY, openSite } from '../support/guarded-site.ts';
 import {
   type Around,
   atFirst,
@@ -9,7 +8,8 @@ import {
   loseAnswer,
   noAnswer,
   type StoreCall,
-} from '../support/intercepted-store.ts';
+} from '../doubles/intercepted-store.ts';
+import { bytesOf, create, KEY, openSite } from '../support/guarded-site.ts';
 
 const down = (): Promise<never> => Promise.reject(new MemoryError('unavailable', 'down'));
 const lost = (): Promise<never> => Promise.reject(noAnswer());

@@ -6,7 +6,7 @@ import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import { buryOldTombstones } from '../../src/store/guarded-delete-burial.ts';
 import type { RemovalTime } from '../../src/store/guarded-delete-removal.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { type NotedOptions, noteOptions } from '../support/noted-options.ts';
+import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { createSite, type TestSite } from '../support/test-vault.ts';
 
 const HOUR = 3_600_000;

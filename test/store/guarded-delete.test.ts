@@ -6,7 +6,6 @@ import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ListedObject } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describeObjectStore } from '../contracts/object-store.ts';
-import { bytesOf, create, created, KEY, openSite } from '../support/guarded-site.ts';
 import {
   type Around,
   countCalls,
@@ -15,7 +14,8 @@ import {
   loseAnswer,
   noAnswer,
   sendTwice,
-} from '../support/intercepted-store.ts';
+} from '../doubles/intercepted-store.ts';
+import { bytesOf, create, created, KEY, openSite } from '../support/guarded-site.ts';
 
 describeObjectStore('A guarded wrapper of an unguarded store', () =>
   guardDeletes(ignoreDeleteConditions(openSqliteObjectStore({ path: ':memory:' }))),

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { wireTenant } from '../../src/open/open-memory.ts';
 import { readSettings } from '../../src/open/options.ts';
-import { openFatedStore } from './fated-store.ts';
+import { openFatedStore } from '../doubles/fated-store.ts';
 
 // node crash-process.ts COMMAND [ACTION REQUEST SIDE]: executes one command of the memory tool, given as JSON, in a
 // memory from the environment, and sends itself the signal ACTION before or after (SIDE) its request of that number.

@@ -1,7 +1,7 @@
 import { MemoryError } from '../../src/errors.ts';
 import { openStoreOf, wireTenant } from '../../src/open/open-memory.ts';
 import { type MemoryOptions, readSettings } from '../../src/open/options.ts';
-import { interceptStore } from './intercepted-store.ts';
+import { interceptStore } from '../doubles/intercepted-store.ts';
 import { at } from './test-vault.ts';
 
 /** A rename by a process that dies when all is copied: from its first delete on nothing that it sends arrives. */

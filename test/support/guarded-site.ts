@@ -8,9 +8,9 @@ import {
   interceptStore,
   recordInto,
   type StoreCall,
-} from './intercepted-store.ts';
-import { type NotedOptions, noteOptions } from './noted-options.ts';
-import { createVirtualTime, type VirtualTime } from './virtual-time.ts';
+} from '../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
+import { createVirtualTime, type VirtualTime } from '../doubles/virtual-time.ts';
 
 export const KEY = 'data/file' as ObjectKey;
 

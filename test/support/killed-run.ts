@@ -1,5 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
-import type { Around } from './intercepted-store.ts';
+import type { Around } from '../doubles/intercepted-store.ts';
 
 /** Where a process dies: after so many requests, with the next one neither sent nor answered, or sent only. */
 export interface Death {

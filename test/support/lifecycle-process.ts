@@ -10,8 +10,8 @@ import { wireTenant } from '../../src/open/open-memory.ts';
 import { readSettings } from '../../src/open/options.ts';
 import type { DatedMeta } from '../../src/store/port.ts';
 import { LEASE_MS } from '../../src/tree/rename/lease.ts';
-import { openFatedStore } from './fated-store.ts';
-import type { Around } from './intercepted-store.ts';
+import { openFatedStore } from '../doubles/fated-store.ts';
+import type { Around } from '../doubles/intercepted-store.ts';
 import type { LifecycleTask } from './lifecycle-task.ts';
 
 // node lifecycle-process.ts TASK [ACTION REQUEST SIDE]: runs one verb on the tenant of the environment, as

@@ -1,7 +1,7 @@
 import { restoreTree } from '../../src/admin/restore.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
-import { interceptStore } from './intercepted-store.ts';
+import { interceptStore } from '../doubles/intercepted-store.ts';
 
 // node restore-process.ts FROM TO GETS: restores the tenant of the environment from a folder of raw objects, and kills
 // itself when it has read so many of them.

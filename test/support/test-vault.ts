@@ -19,8 +19,8 @@ import {
   interceptStore,
   recordInto,
   type StoreCall,
-} from './intercepted-store.ts';
-import { createVirtualTime, type VirtualTime } from './virtual-time.ts';
+} from '../doubles/intercepted-store.ts';
+import { createVirtualTime, type VirtualTime } from '../doubles/virtual-time.ts';
 
 /** A store that honours the condition of a delete, and one that ignores it and needs tombstones. */
 export type StoreKind = 'guarded' | 'unguarded';

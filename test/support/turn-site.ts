@@ -5,8 +5,8 @@ import { openMemory } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { type Around, interceptStore } from './intercepted-store.ts';
-import { type Played, playClaude, type Sent } from './played-claude.ts';
+import { type Around, interceptStore } from '../doubles/intercepted-store.ts';
+import { type Played, playClaude, type Sent } from '../doubles/played-claude.ts';
 
 export const MESSAGES: readonly BetaMessageParam[] = [{ role: 'user', content: 'Go on.' }];
 

@@ -7,8 +7,8 @@ import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { type Around, interceptStore } from '../support/intercepted-store.ts';
-import { startScriptedMessages, type ToolResult } from '../support/scripted-messages.ts';
+import { type Around, interceptStore } from '../doubles/intercepted-store.ts';
+import { startScriptedMessages, type ToolResult } from '../doubles/scripted-messages.ts';
 
 const KINDS = [
   ['betaMemoryTool(memory)', (memory: Memory) => betaMemoryTool(memory)],

@@ -3,7 +3,7 @@ import { MemoryError } from '../../src/errors.ts';
 import type { MemoryPath } from '../../src/language/path.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
-import { atFirst, countCalls, loseAnswer, noAnswer } from '../support/intercepted-store.ts';
+import { atFirst, countCalls, loseAnswer, noAnswer } from '../doubles/intercepted-store.ts';
 import { at, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 const PATH = at('/memories/a');

@@ -4,8 +4,8 @@ import { findClash } from '../../src/tree/clashes.ts';
 import { confirmedPut } from '../../src/tree/confirmed-put.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
-import { countCalls } from '../support/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../support/noted-options.ts';
+import { countCalls } from '../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 const DAY = 86_400_000;

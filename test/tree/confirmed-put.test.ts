@@ -5,7 +5,7 @@ import type { ETag } from '../../src/store/port.ts';
 import { type ConditionalWrite, confirmedPut } from '../../src/tree/confirmed-put.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
-import { atFirst, loseAnswer, noAnswer, sendTwice } from '../support/intercepted-store.ts';
+import { atFirst, loseAnswer, noAnswer, sendTwice } from '../doubles/intercepted-store.ts';
 import { at, bytes, describeOnBothKinds, type TestClient } from '../support/test-vault.ts';
 
 const PATH = at('/memories/notes.md');

@@ -5,9 +5,9 @@ import type { LoadedKeyring } from '../../src/keys/keyring-store.ts';
 import type { SendBound } from '../../src/store/port.ts';
 import { createFile, overwriteFile, sealFor } from '../../src/tree/create-file.ts';
 import { readFile } from '../../src/tree/read-file.ts';
-import { atFirst, countCalls } from '../support/intercepted-store.ts';
+import { atFirst, countCalls } from '../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
-import { type NotedOptions, noteOptions } from '../support/noted-options.ts';
 import { at, bytes, createSite, type TestSite } from '../support/test-vault.ts';
 
 const PATH = '/memories/a';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { atFirst, countCalls, loseAnswer, noAnswer, type StoreCall } from '../support/intercepted-store.ts';
+import { atFirst, countCalls, loseAnswer, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
 import { at, bytes, describeOnBothKinds } from '../support/test-vault.ts';
 

@@ -4,7 +4,7 @@ import { MemoryError } from '../../src/errors.ts';
 import { createEditQueue, type Edit, type EditQueue } from '../../src/tree/edit-queue.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { OpenVault, VerbOptions } from '../../src/tree/session.ts';
-import { atFirst } from '../support/intercepted-store.ts';
+import { atFirst } from '../doubles/intercepted-store.ts';
 import { at, bytes, createSite, type TestClient } from '../support/test-vault.ts';
 
 const PATH = at('/memories/a');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { atFirst, countCalls, noAnswer } from '../support/intercepted-store.ts';
+import { atFirst, countCalls, noAnswer } from '../doubles/intercepted-store.ts';
 import {
   at,
   bytes,

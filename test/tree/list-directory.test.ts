@@ -3,7 +3,7 @@ import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/size.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { listDirectory, listPath } from '../../src/tree/list-directory.ts';
-import { countCalls } from '../support/intercepted-store.ts';
+import { countCalls } from '../doubles/intercepted-store.ts';
 import { at, createSite, describeOnBothKinds, type TestClient } from '../support/test-vault.ts';
 
 describeOnBothKinds('listing a directory', (newSite) => {

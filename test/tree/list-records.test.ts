@@ -8,8 +8,8 @@ import { MEMORY_ROOT } from '../../src/language/path.ts';
 import { listDirectory } from '../../src/tree/list-directory.ts';
 import { listRecords, type RecordListing } from '../../src/tree/list-records.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
+import { countCalls } from '../doubles/intercepted-store.ts';
 import { added, input } from '../support/format-vectors.ts';
-import { countCalls } from '../support/intercepted-store.ts';
 import { putRecord } from '../support/key-operator.ts';
 import {
   bytes,

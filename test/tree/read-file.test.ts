@@ -8,7 +8,7 @@ import { sealedSize } from '../../src/format/size.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { readFile } from '../../src/tree/read-file.ts';
-import { countCalls } from '../support/intercepted-store.ts';
+import { countCalls } from '../doubles/intercepted-store.ts';
 import {
   at,
   bytes,

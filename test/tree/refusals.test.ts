@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
-import { type Around, noAnswer, type StoreCall } from '../support/intercepted-store.ts';
+import { type Around, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 const FROM = '/memories/from';

@@ -3,8 +3,8 @@ import { MemoryError } from '../../src/errors.ts';
 import type { DeleteFailure } from '../../src/store/port.ts';
 import { removePath } from '../../src/tree/remove.ts';
 import { createRenameRegister } from '../../src/tree/rename/rename-register.ts';
-import { atFirst, loseAnswer, noAnswer } from '../support/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../support/noted-options.ts';
+import { atFirst, loseAnswer, noAnswer } from '../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 const DIRECTORY = '/memories/d';

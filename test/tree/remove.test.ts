@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { Progress } from '../../src/tree/session.ts';
-import { type Around, atFirst, countCalls, noAnswer, sendTwice } from '../support/intercepted-store.ts';
+import { type Around, atFirst, countCalls, noAnswer, sendTwice } from '../doubles/intercepted-store.ts';
 import { at, createSite, describeOnBothKinds } from '../support/test-vault.ts';
 
 describeOnBothKinds('removing a path', (newSite) => {

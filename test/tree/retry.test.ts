@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { untilSettled } from '../../src/tree/retry.ts';
-import { createVirtualTime } from '../support/virtual-time.ts';
+import { createVirtualTime } from '../doubles/virtual-time.ts';
 
 describe('an attempt that may have to be repeated', () => {
   function contender() {

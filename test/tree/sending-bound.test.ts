@@ -9,7 +9,7 @@ import { createFile, overwriteFile } from '../../src/tree/create-file.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
 import { createVault } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
-import { atFirst, noAnswer } from '../support/intercepted-store.ts';
+import { atFirst, noAnswer } from '../doubles/intercepted-store.ts';
 import { createOperator, type KeyOperator } from '../support/key-operator.ts';
 import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countCalls } from '../support/intercepted-store.ts';
+import { countCalls } from '../doubles/intercepted-store.ts';
 import { at, bytes, describeOnBothKinds } from '../support/test-vault.ts';
 
 describeOnBothKinds('a vault', (newSite) => {

@@ -8,9 +8,9 @@ import { sealFor } from '../../src/tree/create-file.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
 import { isStill, notTakenBack, undoPut, type Written } from '../../src/tree/undo.ts';
-import { countCalls } from '../support/intercepted-store.ts';
+import { countCalls } from '../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { migrateFile } from '../support/migrate-file.ts';
-import { type NotedOptions, noteOptions } from '../support/noted-options.ts';
 import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 const PATH = '/memories/a';

@@ -4,7 +4,7 @@ import { fileKey } from '../../src/format/object-keys.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
 import { orTakeBack, undoPut, type Written } from '../../src/tree/undo.ts';
-import { noAnswer } from '../support/intercepted-store.ts';
+import { noAnswer } from '../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 

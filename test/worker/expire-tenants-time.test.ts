@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createSweep, type SweepSummary } from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
-import { interceptStore } from '../support/intercepted-store.ts';
+import { interceptStore } from '../doubles/intercepted-store.ts';
 
 const DAY = 86_400_000;
 const rootKey = randomBytes(32).toString('base64');

@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createSweep, type SweeperOptions, type SweepSummary } from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
-import { listingServer } from '../support/listing-server.ts';
+import { listingServer } from '../servers/listing-server.ts';
 import { timeOf } from '../support/test-worker.ts';
 
 const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../support/s3.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
 import { startTestWorker } from '../support/test-worker.ts';
 
 describeOnS3('the worker', ['minio'], (server) => {

@@ -11,7 +11,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { type InvokedFunction, startLocalFunctions } from '../../../infra/local/local-function.ts';
 import type { FunctionError } from '../../../infra/local/runtime-api.ts';
 import { freePort } from '../../../infra/local/servers/guarded-process.ts';
-import { localPieces } from '../../support/local-pieces.ts';
+import { localPieces } from '../../servers/local-pieces.ts';
 import { PROGRAM_ENV } from '../../support/program-env.ts';
 
 const LOCAL = new URL('../../../infra/local/', import.meta.url);

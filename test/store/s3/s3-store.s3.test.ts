@@ -8,8 +8,8 @@ import { guardDeletes } from '../../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../../src/store/s3/s3-store.ts';
 import { describeObjectStore } from '../../contracts/object-store.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../support/s3.ts';
-import { restrictedCredentials } from '../../support/session-credentials.ts';
+import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
+import { restrictedCredentials } from '../../servers/session-credentials.ts';
 
 const MIB = 1024 * 1024;
 const BODY = new TextEncoder().encode('sealed bytes');

@@ -3,7 +3,7 @@ import { MemoryError } from '../../../src/errors.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
 import { copyAgain, copyFiles, type DirectoryRename } from '../../../src/tree/rename/copy-files.ts';
 import type { OpenVault, Progress } from '../../../src/tree/session.ts';
-import { atFirst, countCalls, noAnswer } from '../../support/intercepted-store.ts';
+import { atFirst, countCalls, noAnswer } from '../../doubles/intercepted-store.ts';
 import { migrateFile } from '../../support/migrate-file.ts';
 import { at, createSite, type TestClient, type TestSite } from '../../support/test-vault.ts';
 

@@ -3,7 +3,7 @@ import { MemoryError } from '../../../src/errors.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
 import { copyAgain, copyFiles, type DirectoryRename } from '../../../src/tree/rename/copy-files.ts';
 import { takeBack } from '../../../src/tree/take-back.ts';
-import { noAnswer } from '../../support/intercepted-store.ts';
+import { noAnswer } from '../../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient } from '../../support/test-vault.ts';
 
 const RENAME: DirectoryRename = {

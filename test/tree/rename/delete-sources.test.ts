@@ -4,8 +4,8 @@ import type { ObjectStore } from '../../../src/store/port.ts';
 import { type CopiedFile, copyFiles, type DirectoryRename } from '../../../src/tree/rename/copy-files.ts';
 import { deleteSources } from '../../../src/tree/rename/delete-sources.ts';
 import type { OpenVault } from '../../../src/tree/session.ts';
-import { atFirst, noAnswer, sendTwice } from '../../support/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../support/noted-options.ts';
+import { atFirst, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
 import { at, describeOnBothKinds, type TestClient } from '../../support/test-vault.ts';
 
 const RENAME: DirectoryRename = {

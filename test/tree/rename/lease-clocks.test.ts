@@ -3,7 +3,7 @@ import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { LEASE_MS, type LeaseRequest, type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import type { OpenVault } from '../../../src/tree/session.ts';
-import { countCalls, type StoreCall } from '../../support/intercepted-store.ts';
+import { countCalls, type StoreCall } from '../../doubles/intercepted-store.ts';
 import { at, createSite, type TestClient, type TestSite } from '../../support/test-vault.ts';
 
 const RENAME = { from: at('/memories/a'), to: at('/memories/b'), id: new Uint8Array(16).fill(5) };

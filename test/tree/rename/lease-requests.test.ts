@@ -5,8 +5,8 @@ import { isTooLate } from '../../../src/store/send-bound.ts';
 import { type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import type { OpenVault } from '../../../src/tree/session.ts';
-import { atFirst, countCalls } from '../../support/intercepted-store.ts';
-import { type NotedOptions, noteOptions } from '../../support/noted-options.ts';
+import { atFirst, countCalls } from '../../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
 import { at, createSite, type TestClient, type TestSite } from '../../support/test-vault.ts';
 
 const RENAME = { from: at('/memories/a'), to: at('/memories/b'), id: new Uint8Array(16).fill(5) };

@@ -4,7 +4,7 @@ import { isTooLate } from '../../../src/store/send-bound.ts';
 import { LEASE_MS, type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import type { OpenVault } from '../../../src/tree/session.ts';
-import { countCalls } from '../../support/intercepted-store.ts';
+import { countCalls } from '../../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient } from '../../support/test-vault.ts';
 
 const RENAME = { from: at('/memories/a'), to: at('/memories/b'), id: new Uint8Array(16).fill(5) };

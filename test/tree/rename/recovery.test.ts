@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { LEASE_MS } from '../../../src/tree/rename/lease.ts';
-import { atFirst, type StoreCall } from '../../support/intercepted-store.ts';
+import { atFirst, type StoreCall } from '../../doubles/intercepted-store.ts';
 import { describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-vault.ts';
 
 const FROM = '/memories/from';

@@ -4,7 +4,7 @@ import { fileKey } from '../../../src/format/object-keys.ts';
 import { copyFiles } from '../../../src/tree/rename/copy-files.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
-import { type Around, countCalls, noAnswer, type StoreCall } from '../../support/intercepted-store.ts';
+import { type Around, countCalls, noAnswer, type StoreCall } from '../../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-vault.ts';
 
 const FROM = '/memories/from';

@@ -5,7 +5,7 @@ import { copyFiles } from '../../../src/tree/rename/copy-files.ts';
 import type { RenamePhase } from '../../../src/tree/rename/register.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
-import type { Around, StoreCall } from '../../support/intercepted-store.ts';
+import type { Around, StoreCall } from '../../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-vault.ts';
 
 const FROM = '/memories/from';

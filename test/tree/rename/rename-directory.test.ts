@@ -8,7 +8,7 @@ import {
   noAnswer,
   type StoreCall,
   sendTwice,
-} from '../../support/intercepted-store.ts';
+} from '../../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../../support/migrate-file.ts';
 import {
   at,

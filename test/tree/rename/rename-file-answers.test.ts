@@ -3,9 +3,9 @@ import { MemoryError } from '../../../src/errors.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
 import { moveFile } from '../../../src/tree/rename/rename-file.ts';
 import type { OpenVault } from '../../../src/tree/session.ts';
-import { atFirst, countCalls, noAnswer, sendTwice } from '../../support/intercepted-store.ts';
+import { atFirst, countCalls, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
+import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
 import { migrateFile } from '../../support/migrate-file.ts';
-import { type NotedOptions, noteOptions } from '../../support/noted-options.ts';
 import { at, describeOnBothKinds, type TestClient } from '../../support/test-vault.ts';
 
 const FROM = '/memories/from';

@@ -7,7 +7,7 @@ import { copyFiles } from '../../../src/tree/rename/copy-files.ts';
 import type { RenameLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
-import { countCalls } from '../../support/intercepted-store.ts';
+import { countCalls } from '../../doubles/intercepted-store.ts';
 import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-vault.ts';
 
 const FROM = '/memories/from';

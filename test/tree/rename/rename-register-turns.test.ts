@@ -4,7 +4,7 @@ import type { RenameLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
 import type { OpenVault } from '../../../src/tree/session.ts';
-import { atFirst, countCalls } from '../../support/intercepted-store.ts';
+import { atFirst, countCalls } from '../../doubles/intercepted-store.ts';
 import { at, createSite, type TestClient, type TestSite } from '../../support/test-vault.ts';
 
 const MOVE = { from: at('/memories/from'), to: at('/memories/to') };

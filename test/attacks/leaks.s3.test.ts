@@ -1,0 +1,37 @@
+import { describeLeaks, type LeakSite } from '../contracts/leaks.ts';
+import { createTestBucket, describeOnS3 } from '../servers/s3.ts';
+import { restrictedCredentials, tenantStatements } from '../servers/session-credentials.ts';
+import { rawBucket } from './raw-bucket.ts';
+
+describeOnS3('a store', ['minio'], (server) => {
+  describeLeaks('a bucket', async (tenant): Promise<LeakSite> => {
+    const bucket = await createTestBucket(server());
+    const raw = rawBucket(bucket);
+    const { endpoint, region } = bucket.storeOptions;
+    const store = `s3://${bucket.bucket}`;
+    const given = await restrictedCredentials(server(), tenantStatements(bucket.bucket, tenant));
+    const session = { ...given, expiration: new Date(Date.now() + 3_600_000) };
+    const wrong = { ...given, secretAccessKey: 'not the secret of anybody' };
+    return {
+      options: { store, s3: { endpoint, region, forcePathStyle: true }, credentials: given },
+      env: {
+        SEALED_MEMORY_STORE: store,
+        SEALED_MEMORY_S3_ENDPOINT: endpoint,
+        SEALED_MEMORY_S3_REGION: region,
+        AWS_ACCESS_KEY_ID: given.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: given.secretAccessKey,
+        AWS_SESSION_TOKEN: given.sessionToken,
+      },
+      session,
+      credentials: [...Object.values(given), wrong.secretAccessKey],
+      broken: { credentials: wrong },
+      keys: raw.keys,
+      bytes: async () => Promise.all((await raw.keys()).map((key) => raw.get(key))),
+      async damage(key) {
+        const bytes = await raw.get(key);
+        await raw.put(key, bytes.with(-1, (bytes.at(-1) ?? 0) ^ 1));
+      },
+      [Symbol.asyncDispose]: () => bucket.remove(),
+    };
+  });
+});

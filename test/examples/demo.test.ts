@@ -1,0 +1,236 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startDemoClaude } from '../../examples/demo/demo-claude.ts';
+import type { Reply } from '../../examples/scripted-claude/reply.ts';
+import { openMemory } from '../../src/index.ts';
+import { printedCommands, runDemo, SECRET_WORDS, startDemo } from '../support/demo-process.ts';
+
+const TIMEOUT = 60_000;
+
+let directory: string;
+/** Where the demo puts its files. */
+let place: { readonly TMPDIR: string };
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'sealed-memory-test-'));
+  place = { TMPDIR: directory };
+});
+
+afterEach(() => rm(directory, { recursive: true }));
+
+describe('npm run demo', { timeout: TIMEOUT }, () => {
+  it('plays two conversations in two processes, says who plays Claude, and checks its claims', async () => {
+    const { code, stdout, stderr } = await runDemo('main.ts', { env: place });
+
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /Claude {4}a script at http:\/\/127\.0\.0\.1:\d+, as ANTHROPIC_API_KEY is not set/,
+    );
+    expect(stdout.replaceAll(/\s+/g, '')).toContain(`Storesqlite:${directory}/sealed-memory-demo-`);
+    expect(stdout).toMatch(/Tenant {4}demo-[0-9a-f]{12} \(made for this run\)/);
+    expect(stdout).toContain('Root key  made for this run');
+    const processes = [...stdout.matchAll(/Conversation (\w+), process (\d+)/g)];
+    expect(processes.map(([, name]) => name)).toEqual(['one', 'two']);
+    expect(new Set(processes.map(([, , pid]) => pid)).size).toBe(2);
+    expect(printedCommands(stdout)).toEqual([
+      ...['view', 'create', 'create', 'view'],
+      ...['str_replace', 'insert', 'create', 'insert', 'rename', 'delete', 'view'],
+      ...['view', 'view', 'str_replace', 'create'],
+    ]);
+    expect(stdout.match(/^checked: /gm)).toHaveLength(2);
+    expect(widest(stdout)).toBeLessThanOrEqual(100);
+  });
+
+  it('prints beside the commands what lies in the store, where no word of the memory can be found', async () => {
+    const { stdout } = await runDemo('main.ts', { env: place });
+
+    const right = stdout.split('\n').flatMap((line) => line.split(' │ ')[1] ?? []);
+    expect(right.filter((cell) => /^[+~-] data\//.test(cell))).toHaveLength(7);
+    expect(right.filter((cell) => /^ {2}[\w-]{43}\/?$/.test(cell)).length).toBeGreaterThanOrEqual(7);
+    expect(right.filter((cell) => /^ {2}\d+ bytes: … (?:[0-9a-f]{2} ){8}…$/.test(cell))).toHaveLength(7);
+    const database = await readAllBelow(directory);
+    expect(database.includes('tenants/demo-')).toBe(true);
+    for (const word of SECRET_WORDS) {
+      expect(right.join('\n')).not.toContain(word);
+      expect(database.includes(word), word).toBe(false);
+    }
+  });
+
+  it('talks to the API with the key, and tries the same there', async () => {
+    const replies: Reply[] = [];
+    await using claude = await startDemoClaude({ onReply: (reply) => replies.push(reply) });
+    const env = {
+      ...place,
+      ANTHROPIC_API_KEY: 'key',
+      ANTHROPIC_BASE_URL: claude.url,
+      ANTHROPIC_MODEL: 'a-model',
+    };
+    const { code, stdout } = await runDemo('main.ts', { env });
+
+    expect(stdout).toContain('Claude    Claude itself, by your ANTHROPIC_API_KEY');
+    expect(code).toBe(0);
+    expect(new Set(replies.map(({ model }) => model))).toEqual(new Set(['a-model']));
+  });
+
+  it('fails when the second conversation remembers nothing', async () => {
+    const content = [{ type: 'text', text: 'I do not know.' }];
+    const forgetful = createServer((_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(
+          JSON.stringify({ type: 'message', role: 'assistant', content, stop_reason: 'end_turn', usage: {} }),
+        ),
+    );
+    const ANTHROPIC_BASE_URL = await listen(forgetful);
+    const { code, stdout } = await runDemo('main.ts', {
+      env: { ...place, ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL },
+    });
+    forgetful.close();
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^NOT TRUE: the second process/m);
+  });
+});
+
+describe('The second conversation', { timeout: TIMEOUT }, () => {
+  it('carries a word that was changed in the memory since the first', async () => {
+    const replies: Reply[] = [];
+    await using claude = await startDemoClaude({ onReply: (reply) => replies.push(reply) });
+    const settings = {
+      store: `sqlite:${join(directory, 'memory.sqlite')}`,
+      tenant: 'changed-between',
+      rootKey: randomBytes(32).toString('base64'),
+    };
+    const env = {
+      ...place,
+      SEALED_MEMORY_STORE: settings.store,
+      SEALED_MEMORY_TENANT: settings.tenant,
+      SEALED_MEMORY_ROOT_KEY: settings.rootKey,
+      ANTHROPIC_API_KEY: 'key',
+      ANTHROPIC_BASE_URL: claude.url,
+    };
+    expect((await runDemo('conversation.ts', { args: ['one'], env })).code).toBe(0);
+    const first = replies.splice(0);
+    expect(JSON.stringify(first)).toContain('Kestrel');
+
+    const memory = await openMemory(settings);
+    const edit = await memory.execute({
+      command: 'str_replace',
+      path: '/memories/customers/acme-bakery.md',
+      old_str: 'Kestrel',
+      new_str: 'Osprey',
+    });
+    await memory.close();
+    expect(edit.isError).toBe(false);
+
+    const second = await runDemo('conversation.ts', { args: ['two'], env });
+    expect(second.code).toBe(0);
+    expect(replies.flatMap(commands)).toEqual([
+      { command: 'view', path: '/memories' },
+      { command: 'view', path: '/memories/customers/acme-bakery.md' },
+      {
+        command: 'str_replace',
+        path: '/memories/customers/acme-bakery.md',
+        old_str: 'Code name: Osprey',
+        new_str: 'Code name: Osprey (public)',
+      },
+      {
+        command: 'create',
+        path: '/memories/sessions/osprey.md',
+        file_text: 'Osprey is public as of this session.\n',
+      },
+    ]);
+    expect(replies.at(-1)?.content).toEqual([
+      { type: 'text', text: 'We are planning Osprey (public). Budget: 4,500 euros; mails: short.' },
+    ]);
+    expect(second.stdout).not.toContain('Kestrel');
+  });
+});
+
+describe('The demo says in one sentence why it cannot run', { timeout: TIMEOUT }, () => {
+  it.each([
+    ['an unknown setting', { SEALED_MEMORY_STOER: 'x' }, 'SEALED_MEMORY_STOER is not a setting'],
+    ['a malformed store', { SEALED_MEMORY_STORE: 'ftp://x' }, 'SEALED_MEMORY_STORE must be'],
+    ['a store of one process', { SEALED_MEMORY_STORE: 'memory:' }, 'SEALED_MEMORY_STORE is memory:'],
+    ['a malformed root key', { SEALED_MEMORY_ROOT_KEY: 'secret' }, 'SEALED_MEMORY_ROOT_KEY is not base64'],
+    [
+      'an endpoint nobody listens at',
+      {
+        SEALED_MEMORY_STORE: 's3://bucket/prefix',
+        SEALED_MEMORY_S3_ENDPOINT: 'http://127.0.0.1:1',
+        AWS_ACCESS_KEY_ID: 'id',
+        AWS_SECRET_ACCESS_KEY: 'secret',
+      },
+      'cannot be reached',
+    ],
+    [
+      'an API nobody listens at',
+      { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' },
+      'The API cannot be reached',
+    ],
+  ])('given %s', async (_, env, reason) => {
+    const { code, stderr } = await runDemo('main.ts', { env: { ...place, ...env } });
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^demo: [^\n]+\n$/);
+    expect(stderr).toContain(reason);
+    expect(stderr).not.toContain('secret');
+  });
+
+  it('given a tenant that has a memory already', async () => {
+    const settings = {
+      store: `sqlite:${join(directory, 'memory.sqlite')}`,
+      tenant: 'mine',
+      rootKey: randomBytes(32).toString('base64'),
+    };
+    const memory = await openMemory(settings);
+    await memory.execute({ command: 'create', path: '/memories/mine.md', file_text: 'Mine.' });
+    await memory.close();
+
+    const env = { ...place, SEALED_MEMORY_STORE: settings.store, SEALED_MEMORY_TENANT: settings.tenant };
+    const { code, stderr } = await runDemo('main.ts', { env });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^demo: The tenant of SEALED_MEMORY_TENANT has a memory already[^\n]+\n$/);
+  });
+});
+
+describe('Ctrl-C', { timeout: TIMEOUT }, () => {
+  it('ends the demo and the conversation it is in', async () => {
+    const silent = createServer(() => {});
+    const ANTHROPIC_BASE_URL = await listen(silent);
+    const demo = startDemo('main.ts', { env: { ...place, ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL } });
+    const [, conversation] = await demo.printed(/Conversation one, process (\d+)[\s\S]*User:/);
+    process.kill(demo.pid, 'SIGINT');
+
+    expect((await demo.ended).code).toBe(130);
+    expect(() => process.kill(Number(conversation), 0)).toThrow('ESRCH');
+    silent.closeAllConnections();
+    silent.close();
+  });
+});
+
+async function listen(server: Server): Promise<string> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function widest(text: string): number {
+  return Math.max(...text.split('\n').map((line) => [...line].length));
+}
+
+function commands({ content }: Reply): readonly unknown[] {
+  return content.flatMap((block) => (block.type === 'tool_use' ? [block.input] : []));
+}
+
+async function readAllBelow(path: string): Promise<Buffer> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
+}

@@ -1,0 +1,178 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { keepPrompt, RECITE_PROMPT } from '../../../infra/local/note-taker.ts';
+import type { Pieces } from '../../../infra/local/pieces.ts';
+import { startTestCloud, type TestCloud } from '../../servers/local-cloud.ts';
+import { localPieces } from '../../servers/local-pieces.ts';
+import type { ProxiedRequest } from '../../servers/s3-proxy.ts';
+import { createChance } from '../../simulation/chance.ts';
+import { wordsOf } from '../../support/test-worker.ts';
+
+// The deployed bundle under AWS's own runtime client, with MinIO's token service and moto's queues: nothing of the
+// library is replaced. A lease is the function's time and 30 s more, and is waited out.
+
+const found = await localPieces();
+const TIMES = { timeoutSeconds: 15, visibilitySeconds: 3 } as const;
+const LEASE_IS_OVER_WITHIN = 100_000;
+
+function pieces(): Pieces {
+  if (found === undefined) throw new Error('the pieces are not there');
+  return found;
+}
+
+function isPut({ method, url }: ProxiedRequest, cls: 'answers' | 'receipts'): boolean {
+  return method === 'PUT' && url.includes(`/${cls}/`);
+}
+
+/** Conversations that Claude was asked to begin. */
+function begun({ scenes }: TestCloud, words: string): number {
+  const first = scenes.filter(({ messages }) => messages.length === 1);
+  return first.filter((scene) => wordsOf(scene) === words).length;
+}
+
+afterAll(() => found?.[Symbol.asyncDispose]());
+
+describe.skipIf(found === undefined)('A turn whose worker is killed', { timeout: 180_000 }, () => {
+  it.concurrent('before its answer is stored runs again when the lease is over', async ({ expect }) => {
+    await using place = await startTestCloud(pieces(), TIMES);
+    const prompt = keepPrompt('a word');
+    const kill = place.killAt(place.s3, (request) => isPut(request, 'answers'));
+    await place.cloud.send({ tenant: 'acme', turn: 'one', prompt });
+    const replies = await place.replies(1, LEASE_IS_OVER_WITHIN);
+    expect(kill.happened()).toBe(true);
+    expect(begun(place, prompt)).toBe(2);
+    expect(replies).toEqual([
+      { tenant: 'acme', turn: 'one', outcome: 'answered', text: 'I keep this: a word' },
+    ]);
+    expect(await place.receipts('acme')).toEqual({ states: ['done'], answers: 1 });
+    expect(place.processesStarted()).toBe(2);
+  });
+
+  it.concurrent('between its answer and its receipt is answered without Claude when the lease is over', async ({
+    expect,
+  }) => {
+    await using place = await startTestCloud(pieces(), TIMES);
+    const prompt = keepPrompt('a word');
+    const kill = place.killAt(
+      place.s3,
+      (request) => isPut(request, 'receipts') && request.headers['if-match'] !== undefined,
+    );
+    await place.cloud.send({ tenant: 'acme', turn: 'one', prompt });
+    const replies = await place.replies(1, LEASE_IS_OVER_WITHIN);
+    expect(kill.happened()).toBe(true);
+    expect(begun(place, prompt)).toBe(1);
+    expect(replies).toMatchObject([{ turn: 'one', text: 'I keep this: a word' }]);
+    expect(await place.receipts('acme')).toEqual({ states: ['done'], answers: 1 });
+  });
+
+  it.concurrent('between its receipt and its reply is answered without Claude at once', async ({
+    expect,
+  }) => {
+    await using place = await startTestCloud(pieces(), TIMES);
+    const prompt = keepPrompt('a word');
+    const kill = place.killAt(
+      place.sqs,
+      ({ headers }) => headers['x-amz-target'] === 'AmazonSQS.SendMessage',
+    );
+    await place.cloud.send({ tenant: 'acme', turn: 'one', prompt });
+    const replies = await place.replies(1, 30_000);
+    expect(kill.happened()).toBe(true);
+    expect(begun(place, prompt)).toBe(1);
+    expect(replies).toMatchObject([{ turn: 'one', text: 'I keep this: a word' }]);
+    expect(await place.receipts('acme')).toEqual({ states: ['done'], answers: 1 });
+  });
+
+  it.concurrent('leaves a message that is no turn to the dead letters after three attempts', async ({
+    expect,
+  }) => {
+    await using place = await startTestCloud(pieces(), { ...TIMES, visibilitySeconds: 60 });
+    await place.cloud.send('{"tenant":"acme","turn":"one"');
+    await place.cloud.send({ tenant: 'acme', turn: 'two', prompt: keepPrompt('a word') });
+    await expect
+      .poll(() => place.cloud.take(place.cloud.resources.deadLetters), { timeout: 30_000, interval: 500 })
+      .toEqual(['{"tenant":"acme","turn":"one"']);
+    expect(place.lines.filter((line) => line.includes('"code":"invalid_command"'))).toHaveLength(3);
+    expect(await place.replies(1)).toMatchObject([{ turn: 'two' }]);
+  });
+});
+
+describe.skipIf(found === undefined)('Many tenants', { timeout: 400_000 }, () => {
+  const TENANTS = Array.from({ length: 20 }, (_, i) => `tenant-${i}`);
+  const TURNS_EACH = 10;
+  const DUPLICATES = 40;
+
+  it('have 200 turns in any order, some delivered twice, each answered once and by its own memory', async () => {
+    const chance = createChance('cloud 1');
+    await using place = await startTestCloud(pieces(), {
+      timeoutSeconds: 30,
+      visibilitySeconds: 60,
+      maxConcurrency: 4,
+    });
+    const canaries = new Map<string, string[]>();
+    const turns = TENANTS.flatMap((tenant) =>
+      Array.from({ length: TURNS_EACH }, (_, i) => {
+        const turn = `turn-${i}`;
+        if (i % 2 === 1) return { tenant, turn, prompt: `${RECITE_PROMPT} (${tenant}, ${turn})` };
+        const canary = `canary-${Buffer.from(chance.bytes(12)).toString('hex')}`;
+        canaries.set(tenant, [...(canaries.get(tenant) ?? []), canary]);
+        return { tenant, turn, prompt: keepPrompt(canary) };
+      }),
+    );
+    const twice = Array.from({ length: DUPLICATES }, () => chance.pick(turns));
+    const messages = [...turns, ...twice]
+      .map((message) => ({ message, place: chance.fraction() }))
+      .sort((a, b) => a.place - b.place);
+    for (const { message } of messages) await place.cloud.send(message);
+    const replies = await place.replies(messages.length, 300_000);
+
+    const byTurn = Map.groupBy(replies, ({ tenant, turn }) => `${tenant} ${turn}`);
+    expect(byTurn.size).toBe(turns.length);
+    for (const same of byTurn.values()) expect(new Set(same.map(({ text }) => text)).size).toBe(1);
+    expect(replies.filter(({ outcome }) => outcome !== 'answered')).toEqual([]);
+    for (const { prompt } of turns) expect(begun(place, prompt), prompt).toBe(1);
+
+    // What was answered is answered again, by whatever process, and what was kept is kept.
+    const asked = place.scenes.length;
+    const again = TENANTS.map((tenant) => chance.pick(turns.filter((turn) => turn.tenant === tenant)));
+    for (const message of again) await place.cloud.send(message);
+    await place.replies(messages.length + again.length);
+    expect(place.scenes).toHaveLength(asked);
+    const everything = TENANTS.map((tenant) => ({
+      tenant,
+      turn: 'last',
+      prompt: `${RECITE_PROMPT} (${tenant})`,
+    }));
+    for (const message of everything) await place.cloud.send(message);
+    const all = await place.replies(messages.length + again.length + everything.length);
+    for (const { tenant, text } of all.filter(({ turn }) => turn === 'last')) {
+      for (const canary of canaries.get(tenant) ?? []) expect(text).toContain(canary);
+    }
+
+    const foreign = (tenant: string): readonly string[] =>
+      [...canaries].flatMap(([owner, own]) => (owner === tenant ? [] : own));
+    const tells = (text: string, words: readonly string[]): boolean =>
+      words.some((word) => text.includes(word));
+    expect(all.filter(({ tenant, text }) => tells(text, foreign(tenant)))).toEqual([]);
+    const shown = place.scenes.map((scene) => canariesIn(JSON.stringify(scene.messages)));
+    const owners = shown.map((words) =>
+      TENANTS.filter((tenant) => tells(words.join(), canaries.get(tenant) ?? [])),
+    );
+    expect(owners.filter((of) => of.length > 1)).toEqual([]);
+    const objects = await place.objects();
+    expect(objects.length).toBeGreaterThan(2 * turns.length);
+    const secrets = [...[...canaries.values()].flat(), 'notes.md', 'Please keep'];
+    const readable = objects.filter(({ key, body }) =>
+      tells(`${key}\n${Buffer.from(body).toString('latin1')}`, secrets),
+    );
+    expect(readable.map(({ key }) => key)).toEqual([]);
+    expect(place.lines.filter((line) => tells(line, secrets))).toEqual([]);
+    expect(await place.cloud.take(place.cloud.resources.deadLetters)).toEqual([]);
+    for (const tenant of TENANTS) {
+      const states = Array.from({ length: TURNS_EACH + 1 }, () => 'done');
+      expect(await place.receipts(tenant)).toEqual({ states, answers: TURNS_EACH + 1 });
+    }
+  });
+});
+
+function canariesIn(text: string): readonly string[] {
+  return text.match(/canary-[0-9a-f]{24}/g) ?? [];
+}

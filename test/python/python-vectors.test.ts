@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { contentOfGolden, GOLDEN } from '../support/golden.ts';
+import { BOX_CASES, HASH_KAT, HASH_LENGTHS, KDF_CASES } from '../support/known-answers.ts';
+import { findPython, type PythonAnswer, type PythonRequest } from '../support/python.ts';
+
+const python = await findPython(process.env);
+const missing = 'reason' in python ? python.reason : undefined;
+const inCi = process.env['CI'] === 'true' || process.env['CI'] === '1';
+if (missing !== undefined) console.log(`The data files were not confirmed with Python: ${missing}`);
+
+const b64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+const hex = (text: string): string => Buffer.from(text, 'hex').toString('base64');
+const outcome = ({ result, code }: PythonAnswer): unknown => code ?? result;
+
+/** What PyNaCl and hashlib answer; without them every test fails with the reason. */
+async function ask(requests: readonly PythonRequest[]): Promise<readonly unknown[]> {
+  if ('reason' in python) throw new Error(python.reason);
+  return (await python.ask(requests)).map(outcome);
+}
+
+describe.skipIf(missing !== undefined && !inCi)('the known answers', { timeout: 60_000 }, () => {
+  it('of XChaCha20-Poly1305 are those of PyNaCl', async () => {
+    const cases = BOX_CASES.filter(({ nonce }) => nonce.length === 24);
+    const request = (one: (typeof cases)[number]) => ({
+      key: b64(one.key),
+      nonce: b64(one.nonce),
+      additional: b64(one.additional),
+    });
+    const opened = await ask(cases.map((one) => ({ action: 'openBox', ...request(one), box: b64(one.box) })));
+    expect(opened).toEqual(cases.map(({ isValid, message }) => (isValid ? b64(message) : 'integrity')));
+    const valid = cases.filter(({ isValid }) => isValid);
+    const sealed = await ask(
+      valid.map((one) => ({ action: 'sealBox', ...request(one), message: b64(one.message) })),
+    );
+    expect(sealed).toEqual(valid.map(({ box }) => b64(box)));
+  });
+
+  it('of keyed BLAKE2b are those of hashlib', async () => {
+    const cases = [...HASH_KAT, ...HASH_LENGTHS];
+    const hashed = await ask(
+      cases.map(({ length, key, message }) => ({
+        action: 'hash',
+        length,
+        key: b64(key),
+        message: b64(message),
+      })),
+    );
+    expect(hashed).toEqual(cases.map(({ hash }) => hex(hash)));
+  });
+
+  it("of the key derivation are those of hashlib's BLAKE2b with salt and personalisation", async () => {
+    const derived = await ask(
+      KDF_CASES.map(({ key, index, context }) => ({ action: 'deriveKey', key: b64(key), index, context })),
+    );
+    expect(derived).toEqual(KDF_CASES.map((one) => hex(one.derived)));
+  });
+});
+
+describe.skipIf(missing !== undefined && !inCi)('the test vectors of format 1', { timeout: 60_000 }, () => {
+  it('are to the byte what their generator makes, and its reader takes all of them as told', async () => {
+    if ('reason' in python) throw new Error(python.reason);
+    expect(await python.complaintOf('make_vectors.py', '--check')).toBe('');
+  });
+});
+
+describe.skipIf(missing !== undefined && !inCi)('the golden stores of format 1', { timeout: 60_000 }, () => {
+  const stores = GOLDEN.flatMap((set) => (set.format === 1 ? set.stores : []));
+
+  it.each(stores)('are read by the second implementation: $names names', async (golden) => {
+    const { objects, rootKey, tenant, files, records } = golden;
+    const request = { action: 'readStore', objects, root: rootKey, tenant, prefix: '' };
+    const [read] = await ask([request]);
+    const { keyring, ...rest } = read as { readonly keyring: object };
+    expect(keyring).toMatchObject({ epoch: golden.keyring.epoch, mode: golden.names === 'plain' ? 0 : 1 });
+    expect(rest).toEqual({
+      foreign: [],
+      files: Object.fromEntries(
+        Object.entries(files).map(([path, file]) => [
+          path,
+          {
+            content: b64(contentOfGolden(file)),
+            mtime: file.mtime,
+            bound: file.bound,
+            previous: hex(file.previous),
+            writer: hex(file.writer),
+            origin: hex(file.origin),
+            contentId: hex(file.contentId),
+          },
+        ]),
+      ),
+      records: Object.fromEntries(
+        Object.entries(records).map(([name, { content, mtime }]) => [
+          name,
+          expect.objectContaining({ content, mtime }),
+        ]),
+      ),
+    });
+  });
+});
