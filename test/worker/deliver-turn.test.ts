@@ -1,9 +1,16 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
 import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey } from '../../src/format/object-keys.ts';
-import { codeOf, type Delivery, deliverTurn, failureOf } from '../../src/worker/deliver-turn.ts';
+import {
+  codeOf,
+  type Delivery,
+  type DeliveryRequest,
+  deliverTurn,
+  failureOf,
+} from '../../src/worker/deliver-turn.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createReceipts, type Receipts } from '../../src/worker/receipts.ts';
 import { parseTurnMessage } from '../../src/worker/turn-message.ts';
@@ -48,20 +55,21 @@ describe('deliverTurn', () => {
   async function worker(site: TestSite): Promise<{
     readonly client: TestClient;
     readonly receipts: Receipts;
-    deliver(signal?: AbortSignal): Promise<Delivery>;
+    deliver(signal?: AbortSignal, turn?: Partial<DeliveryRequest['turn']>): Promise<Delivery>;
   }> {
     const client = await site.client();
     const receipts = createReceipts(await client.open());
     return {
       client,
       receipts,
-      deliver: (signal = new AbortController().signal) =>
+      deliver: (signal = new AbortController().signal, turn = {}) =>
         deliverTurn({
           message: MESSAGE,
           place: { memory, receipts },
           turn: {
             client: new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 }),
             model: 'claude-sonnet-5-5',
+            ...turn,
           },
           signal,
           leaseMs: LEASE_MS,
@@ -165,6 +173,39 @@ describe('deliverTurn', () => {
     within.mockRestore();
   });
 
+  it('gives a turn back whose options make no request', async () => {
+    const site = await createSite();
+    const impossible = { contextManagement: { clearToolUses: { keep: -1 } } };
+    expect(await (await worker(site)).deliver(undefined, impossible)).toEqual({
+      state: 'failed',
+      code: 'misconfigured',
+    });
+    expect(await (await worker(site)).deliver()).toMatchObject({ state: 'answered', isFresh: true });
+  });
+
+  it('says of a turn that its caller cancelled that it was aborted', async () => {
+    const site = await createSite();
+    const ending = new AbortController();
+    beforeAnswer = async () => ending.abort();
+    expect(await (await worker(site)).deliver(ending.signal)).toMatchObject({ code: 'aborted' });
+  });
+
+  it('waits no shorter than Claude asks for, in whole seconds', async () => {
+    const site = await createSite();
+    beforeAnswer = async () => {
+      throw new ApiRefusal('busy', {
+        status: 529,
+        type: 'overloaded_error',
+        headers: { 'retry-after-ms': '7001' },
+      });
+    };
+    expect(await (await worker(site)).deliver()).toEqual({
+      state: 'later',
+      code: 'overloaded_error',
+      afterSeconds: 8,
+    });
+  });
+
   it('warns, and lets the lease run out, when a turn cannot be given back', async () => {
     const site = await createSite();
     const first = await worker(site);
@@ -182,12 +223,16 @@ describe('deliverTurn', () => {
     expect(await (await worker(site)).deliver()).toMatchObject({ state: 'answered' });
   });
 
-  it('fails for good on an answer that a later version stored', async () => {
+  it.each([
+    '{"outcome":"dreamt","text":"x","messages":[]}',
+    '{"outcome":"answered","text":["x"],"messages":[]}',
+    '{"outcome":"answered","text":"x","messages":{}}',
+  ])('fails for good on an answer that a later version stored: %s', async (answer) => {
     const site = await createSite();
     const first = await worker(site);
     const claim = await first.receipts.claim('turn-1', { leaseMs: LEASE_MS });
     if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
-    await claim.lease.finish(bytes('{"outcome":"dreamt"}'));
+    await claim.lease.finish(bytes(answer));
     expect(await first.deliver()).toEqual({ state: 'failed', code: 'unsupported_format' });
     expect(asked).toBe(0);
   });

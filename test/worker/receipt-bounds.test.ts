@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { classKey, createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringStore } from '../../src/keys/keyring-store.ts';
-import { encodeFields } from '../../src/tree/sealed-record.ts';
+import { decodeFields, encodeFields, readRecord } from '../../src/tree/sealed-record.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
 import {
   createReceipts,
@@ -100,6 +100,72 @@ describe('a receipt', () => {
     await expect(receipts.claim('turn', LEASE)).rejects.toMatchObject({ code: 'unsupported_format' });
   });
 
+  it('that is gone is closed by nobody any more, and its answer left to the next delivery', async () => {
+    const site = await createSite();
+    const { vault, receipts } = await process(site);
+    const lease = leaseOf(await receipts.claim('turn', LEASE));
+    const key = classKey(vault.layout, 'receipts', receiptOf(vault, 'turn'));
+    const stored = await site.base.head(key);
+    if (stored === undefined) throw new Error('there is no receipt');
+    await site.base.delete([{ key, ifMatch: stored.etag }]);
+    expect(await lease.finish(bytes('answer'))).toBeUndefined();
+  });
+
+  it('names its owner by sixteen random bytes', async () => {
+    const { vault, receipts } = await process(await createSite());
+    await receipts.claim('turn', LEASE);
+    const name = { cls: 'receipts', id: receiptOf(vault, 'turn'), maxBytes: 1_024 } as const;
+    const { owner } = decodeFields((await readRecord(vault, name))?.content ?? bytes('')) ?? {};
+    expect(owner).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  });
+
+  it('that is written again before each of eight attempts is not closed', async () => {
+    const site = await createSite();
+    const { client, vault, receipts } = await process(site);
+    const other = await process(site);
+    const id = receiptOf(vault, 'turn');
+    const lease = leaseOf(await receipts.claim('turn', LEASE));
+    const { content } = (await readRecord(vault, { cls: 'receipts', id, maxBytes: 1_024 })) ?? {};
+    let puts = 0;
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'put' && call.key.includes('/receipts/')) {
+        puts++;
+        await putRecord(other.vault, 'receipts', id, content ?? bytes(''));
+      }
+      return proceed();
+    });
+    expect(await lease.finish(bytes('answer'))).toBeUndefined();
+    expect(puts).toBe(8);
+  });
+
+  it('is closed with the new answer where the earlier one is gone when it is read', async () => {
+    const site = await createSite();
+    const { client, vault, receipts } = await process(site);
+    const id = receiptOf(vault, 'turn');
+    const lease = leaseOf(await receipts.claim('turn', LEASE));
+    await putRecord(vault, 'answers', id, bytes('earlier'));
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'get' && call.key.includes('/answers/')) {
+        const stored = await site.base.head(call.key);
+        if (stored !== undefined) await site.base.delete([{ key: call.key, ifMatch: stored.etag }]);
+      }
+      return proceed();
+    });
+    expect(await lease.finish(bytes('answer'))).toEqual(bytes('answer'));
+  });
+
+  it('of up to a kilobyte is read, and a larger one refused', async () => {
+    const { vault, receipts } = await process(await createSite());
+    const fields = (size: number) => {
+      const empty = encodeFields({ ...RUNNING, owner: '' }).length;
+      return encodeFields({ ...RUNNING, owner: 'o'.repeat(size - empty) });
+    };
+    await putRecord(vault, 'receipts', receiptOf(vault, 'fits'), fields(1_024));
+    expect(await receipts.claim('fits', LEASE)).toMatchObject({ state: 'running' });
+    await putRecord(vault, 'receipts', receiptOf(vault, 'large'), fields(1_025));
+    await expect(receipts.claim('large', LEASE)).rejects.toMatchObject({ code: 'limit_exceeded' });
+  });
+
   it('takes a name of one character, and one of 256', async () => {
     const { receipts } = await process(await createSite());
     for (const turn of ['x', 'x'.repeat(256)]) {
@@ -126,6 +192,18 @@ describe('whoever gives up', () => {
     const claiming = createReceipts(context).claim('turn', { ...LEASE, ...aborted });
     await expect(claiming).rejects.toMatchObject({ code: 'aborted' });
     expect(await keyrings()).toEqual(['keyrings/other']);
+  });
+
+  it('reads no answer any more', async () => {
+    const { client, receipts } = await process(await createSite());
+    await leaseOf(await receipts.claim('turn', LEASE)).finish(bytes('answer'));
+    const ending = new AbortController();
+    client.intercept((call, proceed) => {
+      if (call.verb === 'get') ending.abort();
+      return proceed();
+    });
+    const reading = receipts.answer('turn', { signal: ending.signal });
+    await expect(reading).rejects.toMatchObject({ code: 'aborted' });
   });
 
   it('neither finishes nor releases its turn', async () => {
