@@ -204,6 +204,31 @@ describe('no key is left', () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
   });
 
+  it('of one whose cache was closed at any moment after its root key had answered', async () => {
+    await create();
+    for (let ticks = 0; ticks < 40; ticks++) {
+      const keyrings = cache({
+        rootKeys: [
+          {
+            ...rootKey,
+            async unwrap(...input) {
+              const key = await rootKey.unwrap(...input);
+              void closeAfter(ticks, keyrings);
+              return key;
+            },
+          },
+        ],
+      });
+      await keyrings.load().catch(() => undefined);
+      keyrings.close();
+    }
+  });
+
+  async function closeAfter(ticks: number, keyrings: KeyringStore): Promise<void> {
+    for (let tick = 0; tick < ticks; tick++) await undefined;
+    keyrings.close();
+  }
+
   it('of one that was made while another process won the race', async () => {
     const keyrings = cache({}, async (call, proceed) => {
       if (call.verb !== 'put') return proceed();
