@@ -48,7 +48,7 @@ export interface MemoryErrorOptions {
 
 /**
  * The one error class of the library. `message` is written for the operator and holds no content, key material,
- * bucket, ARN or object key; what the model reads is made from `code` and `details` by `language/reply.ts` alone.
+ * bucket, ARN or object key; what the model reads is made from `code` and `details` by `language/sentences.ts` alone.
  */
 export class MemoryError extends Error {
   override readonly name = 'MemoryError';

@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
+import { echoText, shorten } from './page.ts';
 import { type MemoryPath, parseMemoryPath } from './path.ts';
-import { isWellFormed } from './text.ts';
 
 /** A path as the model wrote it, which replies echo, and in its canonical form. */
 interface PathArgument {
@@ -132,7 +132,7 @@ function takePath(fields: Fields, field: string): PathArgument {
 function takeText(fields: Fields, field: string): string {
   const value = take(fields, field);
   if (typeof value !== 'string') throw refusal({ problem: 'wrong_type', field });
-  if (!isWellFormed(value)) throw refusal({ problem: 'lone_surrogate', field });
+  if (!value.isWellFormed()) throw refusal({ problem: 'lone_surrogate', field });
   return value;
 }
 
@@ -152,4 +152,52 @@ function takeViewRange(fields: Fields): { readonly viewRange?: readonly number[]
 
 function refusal(details: Readonly<Record<string, string>>): MemoryError {
   return new MemoryError('invalid_command', `the command is malformed: ${details['problem']}`, { details });
+}
+
+/**
+ * What a sentence may repeat of the model's input, whatever that input is: reading it never throws, and text comes
+ * back well-formed so that it can be sent to the model.
+ */
+export interface Echo {
+  readonly command: CommandName | undefined;
+  /** A field's text as a sentence repeats it; empty when it holds none. */
+  text(field: string): string;
+  /** All of a field's text, to be judged. */
+  whole(field: string): string;
+  /** A field's value as JSON, shortened; a number in digits, nothing for an absent field. */
+  json(field: string): string;
+}
+
+export function echoOf(input: unknown): Echo {
+  const command = ownValue(input, 'command');
+  const whole = (field: string): string => {
+    const value = ownValue(input, field);
+    return typeof value === 'string' ? value : '';
+  };
+  return {
+    command: COMMAND_NAMES.find((name) => name === command),
+    text: (field) => echoText(whole(field)),
+    whole,
+    json(field) {
+      return shorten(jsonOf(ownValue(input, field)));
+    },
+  };
+}
+
+function ownValue(input: unknown, field: string): unknown {
+  try {
+    if (typeof input !== 'object' || input === null || !Object.hasOwn(input, field)) return undefined;
+    return Reflect.get(input, field);
+  } catch {
+    return undefined;
+  }
+}
+
+function jsonOf(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return '';
+  }
 }

@@ -1,8 +1,15 @@
 import { MemoryError } from '../errors.ts';
-import { countLineBreaks, endOfLine, type LineBreaks, lineBreaksOf, startOfLine } from './lines.ts';
 import { PAGE_CHARACTERS } from './page.ts';
-import { type Search, searchFor } from './search.ts';
-import { LONGEST_TEXT } from './text.ts';
+import {
+  countLineBreaks,
+  endOfLine,
+  type LineBreaks,
+  LONGEST_TEXT,
+  lineBreaksOf,
+  type Search,
+  searchFor,
+  startOfLine,
+} from './text.ts';
 
 /** A text after a replacement, and where in it the new text stands. */
 export interface Replacement {

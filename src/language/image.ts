@@ -1,6 +1,6 @@
 import type { MemoryPath } from './path.ts';
 
-export type ImageMediaType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
+type ImageMediaType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 
 const EXTENSIONS: ReadonlyMap<string, ImageMediaType> = new Map([
   ['.png', 'image/png'],

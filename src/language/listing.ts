@@ -1,9 +1,8 @@
-import { echoText } from './echo.ts';
-import { type Lines, pageOf } from './page.ts';
+import { echoText, type Lines, pageOf } from './page.ts';
 import type { MemoryPath } from './path.ts';
 
 /** A file below a viewed directory; `size` in bytes of plaintext. */
-export interface ListedFile {
+interface ListedFile {
   readonly path: MemoryPath;
   readonly size: number;
 }

@@ -4,6 +4,9 @@ import { startOfText } from './text.ts';
 /** Characters (UTF-16 units) of text that one reply shows, whatever it adds around them. */
 export const PAGE_CHARACTERS = 16_000;
 
+/** Characters of a malformed value that a sentence repeats. */
+const MALFORMED_CHARACTERS = 1_000;
+
 /** What can be shown page by page. */
 export interface Lines {
   readonly count: number;
@@ -20,10 +23,10 @@ export interface Page {
 }
 
 /** What the lines are called in notes and errors. */
-export type LineName = 'line' | 'row';
+type LineName = 'line' | 'row';
 
 /** Lines that are asked for, by their 1-based numbers. */
-export interface LineRange {
+interface LineRange {
   readonly first: number;
   readonly last: number;
   /** Whether `last` is the end of the text whatever its number. */
@@ -97,4 +100,25 @@ function remainder(range: LineRange, next: number): string {
   if (left === 0) return '.';
   const remain = left === 1 ? `1 more ${range.named} remains` : `${left} more ${range.named}s remain`;
   return `: ${remain}. Continue with view_range [${next}, ${range.toEnd ? -1 : range.last}].`;
+}
+
+/**
+ * What a sentence repeats of a text that the model gave: all of it, or as many of its lines as a page holds, or the
+ * start of a longer line, and a note of its length.
+ */
+export function echoText(text: string): string {
+  if (text.length <= PAGE_CHARACTERS) return text.toWellFormed();
+  const start = startOfText(text, PAGE_CHARACTERS);
+  const lineEnd = text[start.length] === '\n' ? start.length : start.lastIndexOf('\n');
+  return cutEcho(text, lineEnd > 0 ? start.slice(0, lineEnd) : start);
+}
+
+/** The text itself, or its first 1,000 characters and a note of its length. */
+export function shorten(text: string): string {
+  if (text.length <= MALFORMED_CHARACTERS) return text.toWellFormed();
+  return cutEcho(text, startOfText(text, MALFORMED_CHARACTERS));
+}
+
+function cutEcho(text: string, start: string): string {
+  return `${start.toWellFormed()}… (${text.length} characters)`;
 }

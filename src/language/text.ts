@@ -1,6 +1,7 @@
 import { MemoryError } from '../errors.ts';
 
 const ENCODER = new TextEncoder();
+const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** UTF-16 units of the longest string that V8 makes. */
 export const LONGEST_TEXT: number = 2 ** 29 - 24;
@@ -12,7 +13,7 @@ export const LONGEST_TEXT: number = 2 ** 29 - 24;
  */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return DECODER.decode(bytes);
   } catch (error) {
     // What is not UTF-8 is a TypeError, by the standard; else the engine has no room for the text.
     if (error instanceof TypeError) return undefined;
@@ -28,19 +29,120 @@ export function encodeText(text: string): Uint8Array {
   return ENCODER.encode(text);
 }
 
-/** Whether the text can be stored as UTF-8 without loss: no half of a surrogate pair stands alone in it. */
-export function isWellFormed(text: string): boolean {
-  return text.isWellFormed();
-}
-
-/** The text with every lone surrogate replaced by U+FFFD. */
-export function wellFormed(text: string): string {
-  return text.toWellFormed();
-}
-
 /** The first `units` UTF-16 units of the text, one less where that would cut a surrogate pair in two. */
 export function startOfText(text: string, units: number): string {
   const start = text.slice(0, units);
   const last = start.charCodeAt(start.length - 1);
   return text.length > units && last >= 0xd800 && last <= 0xdbff ? start.slice(0, -1) : start;
+}
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+/** A search that begins anew in each line is slow where lines are short, so so many characters are looked at first. */
+const NEAR = 8;
+
+/** How many line feeds stand from `from` up to `to`; a text shows as one more line than it holds. */
+export function countLineBreaks(text: string, from = 0, to: number = text.length): number {
+  let count = 0;
+  for (let at = lineFeedFrom(text, from); at !== -1 && at < to; at = lineFeedFrom(text, at + 1)) count += 1;
+  return count;
+}
+
+export interface LineBreaks {
+  readonly all: number;
+  /** Those of them that are CRLF. */
+  readonly crlf: number;
+}
+
+export function lineBreaksOf(text: string): LineBreaks {
+  let [all, crlf] = [0, 0];
+  for (let at = lineFeedFrom(text, 0); at !== -1; at = lineFeedFrom(text, at + 1)) {
+    all += 1;
+    if (text.charCodeAt(at - 1) === CARRIAGE_RETURN) crlf += 1;
+  }
+  return { all, crlf };
+}
+
+/** Where the 1-based `line` begins; there are at least `line - 1` line feeds in the text. */
+export function startOfLine(text: string, line: number): number {
+  let at = 0;
+  for (let passed = 1; passed < line; passed += 1) at = lineFeedFrom(text, at) + 1;
+  return at;
+}
+
+/** Where the line begins that the character `at` stands in; a line feed belongs to the line it ends. */
+export function lineStartAt(text: string, at: number): number {
+  return at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1;
+}
+
+/** Where the line that begins at `from` ends, its line feed excluded. */
+export function endOfLine(text: string, from: number): number {
+  const at = lineFeedFrom(text, from);
+  return at === -1 ? text.length : at;
+}
+
+/** The line that begins at `from`, and those behind it. */
+export function* linesFrom(text: string, from: number): Generator<string, void> {
+  for (let start = from; start <= text.length; ) {
+    const end = endOfLine(text, start);
+    yield text.slice(start, end);
+    start = end + 1;
+  }
+}
+
+/** The next line feed, or -1. */
+function lineFeedFrom(text: string, from: number): number {
+  const near = Math.min(from + NEAR, text.length);
+  for (let at = from; at < near; at += 1) if (text.charCodeAt(at) === LINE_FEED) return at;
+  return text.indexOf('\n', near);
+}
+
+/** Where a text holds what is searched for, from a position on; -1 where it does not. */
+export type Search = (text: string, from: number) => number;
+
+/** Up to this length the engine's own search is linear; it takes a longer part's end alone into account. */
+const LINEAR_LENGTH = 250;
+/** A part with a longer repetition in itself makes the engine's search slow: it compares it again and again. */
+const HARMLESS_REPETITION = 64;
+
+/** `indexOf` for a part that is not empty, in a time that never grows with the product of both lengths. */
+export function searchFor(part: string): Search {
+  if (part.length > LINEAR_LENGTH) {
+    const borders = bordersOf(part.length, (at) => part.charCodeAt(at));
+    const fromBehind = bordersOf(part.length, (at) => part.charCodeAt(part.length - 1 - at));
+    if (isRepetitive(borders) || isRepetitive(fromBehind)) {
+      return (text, from) => searchWithBorders(text, from, { part, borders });
+    }
+  }
+  return (text, from) => text.indexOf(part, from);
+}
+
+/** For each start of a text, ending at that index, how long the longest other start is with which it ends. */
+function bordersOf(length: number, unitAt: (at: number) => number): Int32Array {
+  const borders = new Int32Array(length);
+  for (let at = 1, border = 0; at < length; at += 1) {
+    while (border > 0 && unitAt(at) !== unitAt(border)) border = borders[border - 1] ?? 0;
+    if (unitAt(at) === unitAt(border)) border += 1;
+    borders[at] = border;
+  }
+  return borders;
+}
+
+function isRepetitive(borders: Int32Array): boolean {
+  return borders.some((border) => border > HARMLESS_REPETITION);
+}
+
+/** After Knuth, Morris and Pratt: no character of the text is looked at twice for one that matched. */
+function searchWithBorders(
+  text: string,
+  from: number,
+  { part, borders }: { readonly part: string; readonly borders: Int32Array },
+): number {
+  for (let at = from, matched = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    while (matched > 0 && unit !== part.charCodeAt(matched)) matched = borders[matched - 1] ?? 0;
+    if (unit === part.charCodeAt(matched)) matched += 1;
+    if (matched === part.length) return at - matched + 1;
+  }
+  return -1;
 }

@@ -1,8 +1,7 @@
 import { MemoryError } from '../errors.ts';
-import { echoText } from './echo.ts';
 import type { Replacement } from './edit.ts';
-import { countLineBreaks, endOfLine, lineStartAt, linesFrom, startOfLine } from './lines.ts';
-import { cutToPage, type Page, pageOf } from './page.ts';
+import { cutToPage, echoText, type Page, pageOf } from './page.ts';
+import { countLineBreaks, endOfLine, lineStartAt, linesFrom, startOfLine } from './text.ts';
 
 const MAX_LINES = 999_999;
 const NUMBER_WIDTH = 6;

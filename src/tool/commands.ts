@@ -6,7 +6,7 @@ import { insertAfterLine, replaceOnce } from '../language/edit.ts';
 import { imageMediaType } from '../language/image.ts';
 import { viewDirectory } from '../language/listing.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
-import { type Profile, successSentence } from '../language/reply.ts';
+import { type Profile, successSentence } from '../language/sentences.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import { editSnippet, viewFile } from '../language/view.ts';
 import type { VerbOptions } from '../tree/session.ts';

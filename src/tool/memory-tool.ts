@@ -4,7 +4,7 @@ import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818, BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
 import { isForTheOperator, MemoryError } from '../errors.ts';
 import { COMMAND_NAMES, parseCommand } from '../language/command.ts';
-import { failureSentence, type Profile } from '../language/reply.ts';
+import { failureSentence, type Profile } from '../language/sentences.ts';
 import type { Logger } from '../logger.ts';
 import type { VerbOptions } from '../tree/session.ts';
 import type { Vault } from '../tree/tree.ts';

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { COMMAND_NAMES, parseCommand } from '../../src/language/command.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
-import { failureSentence, type Profile } from '../../src/language/reply.ts';
+import { failureSentence, type Profile } from '../../src/language/sentences.ts';
 import { fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutatedTexts } from '../support/mutation.ts';
 

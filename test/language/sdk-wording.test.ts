@@ -9,7 +9,7 @@ import { parseCommand } from '../../src/language/command.ts';
 import { insertAfterLine, replaceOnce } from '../../src/language/edit.ts';
 import { viewDirectory } from '../../src/language/listing.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
-import { failureSentence, successSentence } from '../../src/language/reply.ts';
+import { failureSentence, successSentence } from '../../src/language/sentences.ts';
 import { editSnippet, viewFile } from '../../src/language/view.ts';
 
 /** What the SDK's tool runner hands to the model: the reply, or `Error: ` and the message of what was thrown. */

@@ -7,7 +7,7 @@ import {
   lineStartAt,
   linesFrom,
   startOfLine,
-} from '../../src/language/lines.ts';
+} from '../../src/language/text.ts';
 
 /** Lines shorter and longer than what is looked at character by character. */
 const text = fc

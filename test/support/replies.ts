@@ -1,6 +1,6 @@
 import { type ErrorDetails, MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { parseCommand } from '../../src/language/command.ts';
-import { failureSentence, type Profile } from '../../src/language/reply.ts';
+import { failureSentence, type Profile } from '../../src/language/sentences.ts';
 
 export const path = '/memories//notes.txt';
 export const view = { command: 'view', path };

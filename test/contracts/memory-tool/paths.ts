@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { MAX_SEGMENT_BYTES } from '../../../src/language/segment.ts';
+import { MAX_SEGMENT_BYTES } from '../../../src/language/path.ts';
 import { THOROUGH } from '../../support/thorough.ts';
 import type { Contract } from './contract.ts';
 import type { Input } from './driver.ts';

@@ -1,8 +1,133 @@
 import { describe, expect, it } from 'vitest';
-import type { ErrorDetails, MemoryErrorCode } from '../../src/errors.ts';
-import { create, insert, path, remove, rename, replace, say, view } from '../support/replies.ts';
+import { type ErrorDetails, MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
+import { parseCommand } from '../../src/language/command.ts';
+import { viewDirectory } from '../../src/language/listing.ts';
+import { parseMemoryPath } from '../../src/language/path.ts';
+import { failureSentence, successSentence } from '../../src/language/sentences.ts';
+import { viewFile } from '../../src/language/view.ts';
+import { create, inputs, insert, path, remove, rename, replace, say, view } from '../support/replies.ts';
 
-describe('describeFailure, documented sentences', () => {
+function succeed(input: unknown, snippet?: string): string {
+  const command = parseCommand(input);
+  if (command.command === 'view') throw new Error('a view has no success sentence');
+  return successSentence(command, snippet);
+}
+
+const codes: readonly MemoryErrorCode[] = [
+  'invalid_command',
+  'invalid_path',
+  'not_found',
+  'already_exists',
+  'is_directory',
+  'not_text',
+  'no_match',
+  'ambiguous_match',
+  'line_out_of_range',
+  'limit_exceeded',
+  'read_only',
+  'policy_refused',
+  'version_conflict',
+  'outcome_unknown',
+  'unavailable',
+  'timeout',
+  'aborted',
+  'access_denied',
+  'key_unavailable',
+  'unsupported_format',
+  'misconfigured',
+  'integrity',
+];
+
+describe('successSentence', () => {
+  it('repeats the documented sentences with paths as given', () => {
+    expect(succeed(create)).toBe('File created successfully at: /memories//notes.txt');
+    expect(succeed(insert)).toBe('The file /memories//notes.txt has been edited.');
+    expect(succeed(remove)).toBe('Successfully deleted /memories//notes.txt');
+    expect(succeed(rename)).toBe('Successfully renamed /memories/draft.txt to /memories/final.txt');
+    expect(succeed(replace, '     1\tgreen')).toBe(
+      'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tgreen',
+    );
+  });
+});
+
+describe('every sentence', () => {
+  const given = `/memories${'/'.repeat(1_000_000)}a`;
+  const old = 'o'.repeat(1_000_000);
+  const huge = [
+    { command: 'create', path: given, file_text: old },
+    { command: 'str_replace', path: given, old_str: old, new_str: old },
+    { command: 'insert', path: given, insert_line: 0, insert_text: old },
+    { command: 'delete', path: given },
+    { command: 'rename', old_path: given, new_path: given },
+  ];
+  /** Two things are repeated at most, 16,000 characters of each. */
+  const most = 33_000;
+
+  it('is bounded, whatever it repeats', () => {
+    for (const input of huge) {
+      expect(succeed(input).length).toBeLessThan(most);
+      for (const code of codes) {
+        for (const details of [{}, { lines: [1] }, { reason: 'into_itself' }, { reason: 'both_kept' }]) {
+          for (const profile of ['doc', 'sdk'] as const) {
+            expect(say(input, code, details, profile).length).toBeLessThan(most);
+          }
+        }
+      }
+    }
+    const canonical = parseMemoryPath(given);
+    expect(viewFile({ given, text: 'x' }).length).toBeLessThan(most);
+    expect(viewDirectory({ given, path: canonical, files: [] }).length).toBeLessThan(most);
+  });
+});
+
+describe('failureSentence', () => {
+  const hostile: readonly unknown[] = [
+    ...inputs,
+    undefined,
+    null,
+    'view',
+    [],
+    {},
+    { command: 'view' },
+    { command: 'rename', old_path: 7 },
+    { command: 'insert', insert_line: 1n },
+    {
+      get command() {
+        throw new Error('trap');
+      },
+    },
+    new Proxy(
+      {},
+      {
+        getOwnPropertyDescriptor() {
+          throw new Error('trap');
+        },
+      },
+    ),
+  ];
+
+  it.each(codes)('never holds the message, cause or stack of %s, and never throws', (code) => {
+    const cause = new Error('SECRET-cause at /srv/host/path');
+    for (const details of [{}, { size: 1 }, { reason: 'odd', rule: 'odd', limit: 'odd', problem: 'odd' }]) {
+      const error = new MemoryError(code, 'SECRET-message bucket-name', { cause, details });
+      for (const input of hostile) {
+        for (const profile of ['doc', 'sdk'] as const) {
+          const sentence = failureSentence({ error, input, profile });
+          expect(sentence).not.toMatch(/SECRET|bucket-name|host|errors\.ts|\[object|undefined/);
+          expect(sentence.isWellFormed()).toBe(true);
+        }
+      }
+    }
+  });
+
+  it('begins every sentence of the sdk profile with Error', () => {
+    for (const code of codes) {
+      for (const input of inputs) expect(say(input, code, { lines: [1] }, 'sdk')).toMatch(/^Error: \S/);
+    }
+  });
+});
+
+describe('failureSentence, documented sentences', () => {
   const missing = 'The path /memories//notes.txt does not exist';
 
   it.each<[unknown, MemoryErrorCode, ErrorDetails, string]>([
@@ -93,7 +218,7 @@ describe('describeFailure, documented sentences', () => {
   });
 });
 
-describe('describeFailure, what the model can mend', () => {
+describe('failureSentence, what the model can mend', () => {
   it.each<[unknown, MemoryErrorCode, ErrorDetails, string]>([
     [
       view,
@@ -186,8 +311,6 @@ describe('describeFailure, what the model can mend', () => {
   it.each<[ErrorDetails, string]>([
     [{ limit: 'file_bytes', value: 12, max: 10 }, 'one file'],
     [{ limit: 'object_bytes', value: 12, max: 10 }, 'too large'],
-    [{ limit: 'files', value: 12, max: 10 }, 'delete or merge'],
-    [{ limit: 'tenant_bytes', value: 12, max: 10 }, 'in total'],
     [{ limit: 'text_bytes', value: 12, max: 10 }, 'split its text into several files'],
     [{ limit: 'text_characters', value: 12, max: 10 }, 'split it into several files'],
     [{ limit: 'something new', value: 12, max: 10 }, 'limit'],
@@ -198,7 +321,7 @@ describe('describeFailure, what the model can mend', () => {
   });
 });
 
-describe('describeFailure, what the operator must see to', () => {
+describe('failureSentence, what the operator must see to', () => {
   it.each<[unknown, MemoryErrorCode, string]>([
     [view, 'integrity', 'The path /memories//notes.txt could not be read'],
     [replace, 'unsupported_format', 'The path /memories//notes.txt could not be read'],
@@ -209,7 +332,7 @@ describe('describeFailure, what the operator must see to', () => {
     [view, 'unavailable', 'The memory is temporarily unavailable, try again'],
     [create, 'timeout', 'The memory is temporarily unavailable, try again'],
     [create, 'aborted', 'The command was cancelled'],
-    [create, 'read_only', 'The memory is read-only: create is not permitted'],
+    [create, 'read_only', 'The path /memories//notes.txt could not be written'],
     [
       replace,
       'outcome_unknown',

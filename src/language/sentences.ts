@@ -1,10 +1,77 @@
 import type { ErrorDetails, MemoryError } from '../errors.ts';
-import type { CommandName } from './command.ts';
-import { amountOf, type Echo } from './echo.ts';
-import { limitSentence } from './limit.ts';
-import { commandRefusal, pathRefusal } from './refusal.ts';
+import { type CommandName, type Echo, echoOf, type MemoryCommand } from './command.ts';
+import { echoText } from './page.ts';
+import { amountOf, commandRefusal, pathRefusal } from './refusals.ts';
 
-/** What could not be done to a path when the cause is none of the model's business. */
+/** The wording of replies: the tool's documentation, or the TypeScript SDK's filesystem tool where it differs. */
+export type Profile = 'doc' | 'sdk';
+
+type ChangingCommand = Exclude<MemoryCommand, { readonly command: 'view' }>;
+
+/**
+ * The reply to a command that changed something, paths repeated as they were given; `snippet` shows what
+ * `str_replace` did. Replies to views are made by `view.ts` and `listing.ts`.
+ */
+export function successSentence(command: ChangingCommand, snippet = ''): string {
+  switch (command.command) {
+    case 'create':
+      return `File created successfully at: ${echoText(command.target.given)}`;
+    case 'str_replace':
+      return `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet}`;
+    case 'insert':
+      return `The file ${echoText(command.target.given)} has been edited.`;
+    case 'delete':
+      return `Successfully deleted ${echoText(command.target.given)}`;
+    case 'rename':
+      return `Successfully renamed ${echoText(command.source.given)} to ${echoText(command.destination.given)}`;
+  }
+}
+
+/**
+ * What the model reads about a failure. It is made from the error's code and details and the model's own `input`;
+ * the error's message, cause and stack never enter it. Never throws, whatever the input is.
+ */
+export function failureSentence(failure: {
+  readonly error: MemoryError;
+  readonly input: unknown;
+  readonly profile: Profile;
+}): string {
+  const { error, profile } = failure;
+  const echo = echoOf(failure.input);
+  const sentence = (profile === 'sdk' ? sdkSentence(error, echo) : undefined) ?? describeFailure(error, echo);
+  return profile === 'doc' && standsAlone(error, echo) ? sentence : `Error: ${sentence}`;
+}
+
+/** The documented failures that carry no `Error: `. */
+function standsAlone(error: MemoryError, echo: Echo): boolean {
+  switch (error.code) {
+    case 'not_found':
+      return echo.command === 'view';
+    case 'limit_exceeded':
+      return error.details['limit'] === 'lines';
+    default:
+      return error.code === 'no_match' || error.code === 'ambiguous_match';
+  }
+}
+
+/** The SDK's sentence where it has one of its own for a failure that the documentation words otherwise. */
+function sdkSentence(error: MemoryError, echo: Echo): string | undefined {
+  const { code, details } = error;
+  const path = subjectOf(echo);
+  if (code === 'is_directory' || details['reason'] === 'root') {
+    if (echo.command === 'create') return `File ${path} already exists`;
+    if (echo.command === 'str_replace' || echo.command === 'insert') return `The path ${path} is not a file.`;
+  }
+  if (code === 'not_found' && echo.command === 'insert') {
+    return `The path ${path} does not exist. Please provide a valid path.`;
+  }
+  if (code === 'limit_exceeded' && details['limit'] === 'lines') {
+    return `File ${path} has too many lines (${amountOf(details, 'value')}). Maximum is 999,999 lines.`;
+  }
+  return undefined;
+}
+
+/** What failed, where the cause is for the operator alone. */
 const VERBS: Readonly<Record<CommandName, string>> = {
   view: 'read',
   create: 'written',
@@ -15,7 +82,7 @@ const VERBS: Readonly<Record<CommandName, string>> = {
 };
 
 /** The sentence for a failure as the tool's documentation words it, without the `Error: ` before it. */
-export function describeFailure(error: MemoryError, echo: Echo): string {
+function describeFailure(error: MemoryError, echo: Echo): string {
   const { code, details } = error;
   const path = subjectOf(echo);
   switch (code) {
@@ -41,10 +108,6 @@ export function describeFailure(error: MemoryError, echo: Echo): string {
       return details['limit'] === 'lines'
         ? `File ${path} exceeds maximum line limit of 999,999 lines.`
         : limitSentence(details, path);
-    case 'read_only':
-      return `The memory is read-only: ${echo.command ?? 'this'} is not permitted`;
-    case 'policy_refused':
-      return `A rule of this memory does not permit this: ${path} was not changed`;
     case 'version_conflict':
       return conflict(details, echo);
     case 'outcome_unknown':
@@ -61,8 +124,8 @@ export function describeFailure(error: MemoryError, echo: Echo): string {
   }
 }
 
-/** The path a sentence is about, as the model gave it: of a rename, the one to move. */
-export function subjectOf(echo: Echo): string {
+/** The path a sentence is about, as the model gave it: of a rename, the source. */
+function subjectOf(echo: Echo): string {
   const path = echo.text('path') || '/memories';
   return echo.command === 'rename' ? echo.text('old_path') || path : path;
 }
@@ -72,7 +135,7 @@ function missing(path: string, echo: Echo): string {
   return `The path ${path} does not exist${advises ? '. Please provide a valid path.' : ''}`;
 }
 
-/** An edit of the root fails like that of any directory. */
+/** An edit of the root fails like an edit of any directory. */
 function editsRoot(details: ErrorDetails, echo: Echo): boolean {
   return details['reason'] === 'root' && (echo.command === 'str_replace' || echo.command === 'insert');
 }
@@ -116,7 +179,7 @@ function conflict(details: ErrorDetails, echo: Echo): string {
     : `${subjectOf(echo)} was changed by another command at the same time. View it and try again`;
 }
 
-/** The one reply that names paths the model did not: it would look for those files in vain. */
+/** The only reply that names paths the model did not give: without them the model would look for those files in vain. */
 function leftBehind(details: ErrorDetails, echo: Echo): string {
   const { paths } = details;
   const named = Array.isArray(paths) ? paths : [];
@@ -138,4 +201,22 @@ function numbers({ lines, more }: ErrorDetails): string {
   if (!Array.isArray(lines)) return '';
   const listed = lines.join(', ');
   return more === true ? `${listed} and more (only the first ${lines.length} lines are listed)` : listed;
+}
+
+/** Which limit was met (`limit_exceeded`), by how much, and what the model can do about it. */
+function limitSentence(details: ErrorDetails, path: string): string {
+  const value = amountOf(details, 'value');
+  const max = amountOf(details, 'max');
+  switch (details['limit']) {
+    case 'file_bytes':
+      return `The file ${path} would have ${value} bytes, but at most ${max} bytes are allowed in one file: shorten it or split it into several files`;
+    case 'object_bytes':
+      return `The file ${path} is too large to be handled: it has ${value} bytes as stored, and at most ${max} are allowed`;
+    case 'text_bytes':
+      return `The file ${path} is too large to be handled as text: it has ${value} bytes, and a text has at most ${max} characters. Rename or delete it, and split its text into several files`;
+    case 'text_characters':
+      return `The file ${path} would have ${value} characters, but a text has at most ${max}: shorten it or split it into several files`;
+    default:
+      return `A limit of the memory would be exceeded by ${path}: ${value} where at most ${max} is allowed. Use less, or delete what is not needed`;
+  }
 }

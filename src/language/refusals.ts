@@ -1,6 +1,6 @@
 import type { ErrorDetails } from '../errors.ts';
-import { COMMAND_NAMES, type CommandName } from './command.ts';
-import { amountOf, type Echo, shorten } from './echo.ts';
+import { COMMAND_NAMES, type CommandName, type Echo } from './command.ts';
+import { shorten } from './page.ts';
 
 const FIELDS: Readonly<Record<CommandName, string>> = {
   view: '`path` and optionally `view_range`',
@@ -113,13 +113,16 @@ function depthOf(given: string): number | undefined {
   return depth;
 }
 
-/** The path a refusal is about. Where the field is not known, a rename's longer path is taken. */
+/** The path a refusal is about: the refused field, or of a rename the place that `details.role` names. */
 function refusedPath(details: ErrorDetails, echo: Echo): string {
   const field = details['field'];
   if (typeof field === 'string') return echo.whole(field);
   if (echo.command !== 'rename') return echo.whole('path');
-  const source = echo.whole('old_path') || echo.whole('path');
-  const target = echo.whole('new_path');
-  if (details['role'] === 'source') return source;
-  return details['role'] === 'target' || target.length >= source.length ? target : source;
+  return details['role'] === 'source' ? echo.whole('old_path') || echo.whole('path') : echo.whole('new_path');
+}
+
+/** A number of an error's details in digits, or a question mark where it is not known. */
+export function amountOf(details: ErrorDetails, name: string): string {
+  const value = details[name];
+  return typeof value === 'number' ? String(value) : '?';
 }
