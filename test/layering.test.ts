@@ -73,8 +73,8 @@ const EXCEPTIONS: readonly {
   },
   {
     importer: /^format\//,
-    target: /^language\/path\.ts$/,
-    why: "names follow the memory path's segment rule",
+    target: /^language\/(path|text)\.ts$/,
+    why: "names follow the memory path's segment rule, and texts become bytes in one way",
   },
   { importer: /^tree\//, target: /^keys\//, why: 'the tree works with a loaded keyring' },
 ];

@@ -1,7 +1,6 @@
-import { isUtf8 } from 'node:buffer';
-
 import { MemoryError } from '../errors.ts';
 import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
+import { decodeText } from '../language/text.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What the commands for people work on: the tool itself, and the vault for bytes that no tool input can carry. */
@@ -59,8 +58,9 @@ export async function createPath(
   request: { readonly path: string; readonly content: Uint8Array },
 ): Promise<Said> {
   const { path, content } = request;
-  if (isUtf8(content)) {
-    return toSaid(await target.execute({ command: 'create', path, file_text: textOf(content) }));
+  const text = decodeText(content);
+  if (text !== undefined) {
+    return toSaid(await target.execute({ command: 'create', path, file_text: text }));
   }
   const write = target.onExists === 'overwrite' ? target.vault.overwrite : target.vault.create;
   await write(parseMemoryPath(path), content);
@@ -73,14 +73,9 @@ export async function runTool(target: FileCommandTarget, input: unknown): Promis
 
 /** UTF-8 text, a byte order mark included; throws `invalid_command` for other bytes. */
 export function requireText(content: Uint8Array): string {
-  if (!isUtf8(content)) {
-    throw new MemoryError('invalid_command', 'The text must be UTF-8.');
-  }
-  return textOf(content);
-}
-
-function textOf(content: Uint8Array): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(content);
+  const text = decodeText(content);
+  if (text === undefined) throw new MemoryError('invalid_command', 'The text must be UTF-8.');
+  return text;
 }
 
 function toSaid(result: ToolResult): Said {

@@ -1,9 +1,9 @@
-import { isUtf8 } from 'node:buffer';
-
 import pLimit from 'p-limit';
 
 import { hasCode, MemoryError } from '../errors.ts';
+import { fromBase64, toBase64 } from '../format/base64.ts';
 import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
+import { decodeText } from '../language/text.ts';
 import type { Answer } from './exec-jsonl.ts';
 
 const SIDE_BY_SIDE = 32;
@@ -62,9 +62,7 @@ async function dump(tree: FileTree): Promise<Readonly<Record<string, DumpedFile>
 }
 
 function shown(content: Uint8Array): DumpedFile {
-  return isUtf8(content)
-    ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(content)
-    : { base64: Buffer.from(content).toString('base64') };
+  return decodeText(content) ?? { base64: toBase64(content) };
 }
 
 async function reset(tree: FileTree): Promise<void> {
@@ -100,11 +98,9 @@ function stringField(request: Readonly<Record<string, unknown>>, name: string): 
 
 function bytesField(request: Readonly<Record<string, unknown>>, name: string): Uint8Array {
   const text = stringField(request, name);
-  const bytes = Buffer.from(text, 'base64');
-  if (bytes.toString('base64') !== text) {
-    throw invalid(`"${name}" must be padded base64.`);
-  }
-  return new Uint8Array(bytes);
+  const bytes = fromBase64(text);
+  if (bytes === undefined) throw invalid(`"${name}" must be padded base64.`);
+  return bytes;
 }
 
 function invalid(message: string): MemoryError {

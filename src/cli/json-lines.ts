@@ -1,3 +1,5 @@
+import { decodeText } from '../language/text.ts';
+
 const LINE_FEED = 0x0a;
 
 /** One line without its line feed, or `too_long` in place of a line of more than the limit. */
@@ -88,7 +90,8 @@ export function parseRequest(line: Line): Request {
 
 function parseJson(line: Uint8Array): { readonly value: unknown } | 'blank' | undefined {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
+    const text = decodeText(line);
+    if (text === undefined) return undefined;
     return /^[ \t\r]*$/.test(text) ? 'blank' : { value: JSON.parse(text) };
   } catch {
     return undefined;

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 
 import { MemoryError } from '../errors.ts';
+import { encodeText } from '../language/text.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface SourceOptions {
@@ -21,7 +22,7 @@ export async function readSource(
 ): Promise<Uint8Array> {
   const { text, file } = options;
   if (text !== undefined) {
-    return new TextEncoder().encode(text);
+    return encodeText(text);
   }
   if (file !== undefined && file !== '-') {
     try {

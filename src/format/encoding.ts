@@ -1,5 +1,4 @@
-const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+import { encodeText } from '../language/text.ts';
 
 export const NO_BYTES: Uint8Array = new Uint8Array(0);
 
@@ -26,19 +25,6 @@ export function copyOfKey(bytes: Uint8Array, begin = 0, end: number = bytes.leng
   const copy = new Uint8Array(new ArrayBuffer(end - begin));
   copy.set(bytes.subarray(begin, end));
   return copy;
-}
-
-export function utf8(text: string): Uint8Array {
-  return encoder.encode(text);
-}
-
-/** The text of well-formed UTF-8, a byte order mark kept; otherwise undefined. */
-export function fromUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 export function u16(value: number): Uint8Array {
@@ -87,7 +73,7 @@ export function lengthPrefixed(bytes: Uint8Array): Uint8Array {
 
 /** D(s) of the format: what keeps the uses of one key apart. */
 export function domain(label: string): Uint8Array {
-  return utf8(`sealed-memory/1/${label}\0`);
+  return encodeText(`sealed-memory/1/${label}\0`);
 }
 
 /** Whether `bytes` hold `part` at `offset`. Not for secrets: it stops at the first difference. */

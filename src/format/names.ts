@@ -1,7 +1,8 @@
 import { MemoryError } from '../errors.ts';
 import { isValidSegment } from '../language/path.ts';
+import { encodeText } from '../language/text.ts';
 import { toBase64url } from './base64.ts';
-import { concat, domain, utf8 } from './encoding.ts';
+import { concat, domain } from './encoding.ts';
 import { childTweak, decodeSegment, encodeSegment, ROOT_TWEAK, type SegmentKeys } from './segment-cipher.ts';
 import { deriveKey, hash, KEY_BYTES, wipe } from './sodium.ts';
 
@@ -87,7 +88,7 @@ export function createNames({
     },
     keyedHash(cls, text) {
       refuseWiped();
-      return toBase64url(hash(KEY_BYTES, keys.id, concat(domain(cls), utf8(text))));
+      return toBase64url(hash(KEY_BYTES, keys.id, concat(domain(cls), encodeText(text))));
     },
     wipe(reason = new MemoryError('aborted', 'the keyring was closed')) {
       wiped = reason;

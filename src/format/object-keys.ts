@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { isValidSegment, joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/path.ts';
-import { utf8 } from './encoding.ts';
+import { encodeText } from '../language/text.ts';
 import { classLogicalName, isObjectId, OBJECT_CLASSES, type ObjectClass } from './logical-name.ts';
 import { FILE_SUFFIX, type Names } from './names.ts';
 
@@ -54,7 +54,7 @@ export function createLayout({
   if (prefix !== '' && !prefix.split('/').every(isValidSegment)) {
     throw new MemoryError('misconfigured', 'the prefix must be names joined by single slashes');
   }
-  const value = utf8(prefix).length + tenant.length;
+  const value = encodeText(prefix).length + tenant.length;
   if (value > MAX_PREFIX_AND_TENANT_BYTES) {
     throw new MemoryError('misconfigured', 'the prefix and the tenant id are too long together, in bytes', {
       details: { value, max: MAX_PREFIX_AND_TENANT_BYTES },
@@ -106,7 +106,7 @@ export function parseFileKey(layout: Layout, names: Names, key: string): MemoryP
 }
 
 function refuseTooLong(key: string): void {
-  const tooMany = utf8(key).length - MAX_KEY_BYTES;
+  const tooMany = encodeText(key).length - MAX_KEY_BYTES;
   if (tooMany <= 0) return;
   throw new MemoryError('invalid_path', `the object key of the path is ${tooMany} bytes too long`, {
     details: { rule: 'key_too_long', tooMany },

@@ -1,6 +1,7 @@
 import { isValidSegment } from '../language/path.ts';
+import { decodeText, encodeText } from '../language/text.ts';
 import { fromBase64url, toBase64url } from './base64.ts';
-import { concat, copyOf, fromUtf8, u32, utf8 } from './encoding.ts';
+import { concat, copyOf, u32 } from './encoding.ts';
 import { equalBytes, hash } from './sodium.ts';
 
 export interface SegmentKeys {
@@ -15,15 +16,15 @@ const STREAM_BLOCK = 64;
 const END_OF_NAME = 0x80;
 const SHORTEST_TEXT = 43;
 const LONGEST_TEXT = 214;
-const SEG = utf8('seg');
-const DIR = utf8('dir');
+const SEG = encodeText('seg');
+const DIR = encodeText('dir');
 
 /** What stands for the root directory in the names of its children; other directories have `childTweak`. */
 export const ROOT_TWEAK: Uint8Array = new Uint8Array(BLOCK);
 
 /** The text of one segment (1–143 bytes of UTF-8) in the directory of `tweak`: 43–214 characters of base64url. */
 export function encodeSegment(keys: SegmentKeys, tweak: Uint8Array, segment: string): string {
-  return encodePadded(keys, tweak, pad(utf8(segment)));
+  return encodePadded(keys, tweak, pad(encodeText(segment)));
 }
 
 /** The segment that is encoded as `text` in the directory of `tweak`; undefined when the text is foreign there. */
@@ -36,13 +37,13 @@ export function decodeSegment(keys: SegmentKeys, tweak: Uint8Array, text: string
   applyStream(keys, siv, padded);
   if (!equalBytes(siv, sivOf(keys, tweak, padded))) return undefined;
   const name = unpad(padded);
-  const segment = name === undefined ? undefined : fromUtf8(name);
+  const segment = name === undefined ? undefined : decodeText(name);
   return segment !== undefined && isValidSegment(segment) ? segment : undefined;
 }
 
 /** The tweak for the children of `segment`, itself in the directory of `tweak`. */
 export function childTweak(keys: SegmentKeys, tweak: Uint8Array, segment: string): Uint8Array {
-  return hash(BLOCK, keys.mac, concat(DIR, tweak, utf8(segment)));
+  return hash(BLOCK, keys.mac, concat(DIR, tweak, encodeText(segment)));
 }
 
 function encodePadded(keys: SegmentKeys, tweak: Uint8Array, padded: Uint8Array): string {

@@ -1,3 +1,4 @@
+import { encodeText } from '../language/text.ts';
 import { createScratch, type Room, type Scratch } from './sodium-scratch.ts';
 
 export const KEY_BYTES = 32;
@@ -44,7 +45,7 @@ function hashTo(
 
 /** kdf(k, i, c) of the format; `context` is 8 ASCII characters. */
 export function deriveKey(key: Uint8Array, index: number, context: string): Uint8Array {
-  const label = new TextEncoder().encode(context);
+  const label = encodeText(context);
   if (label.length !== KDF_CONTEXT_BYTES || key.length !== KEY_BYTES) refuse('The derivation of a key');
   return within(2 * KEY_BYTES + label.length, (room) => {
     const [derived, secret, name] = [room.take(KEY_BYTES), room.put(key), room.put(label)];

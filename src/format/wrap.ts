@@ -1,15 +1,6 @@
+import { encodeText } from '../language/text.ts';
 import { MAX_BOUND } from './bound.ts';
-import {
-  bigU64,
-  concat,
-  copyOf,
-  domain,
-  lengthPrefixed,
-  readBigU64,
-  readU64,
-  u64,
-  utf8,
-} from './encoding.ts';
+import { bigU64, concat, copyOf, domain, lengthPrefixed, readBigU64, readU64, u64 } from './encoding.ts';
 import { HEADER_BYTES, OFFSET } from './header.ts';
 import type { LogicalName } from './logical-name.ts';
 import { ID_BYTES } from './sealing-keys.ts';
@@ -97,8 +88,8 @@ function parameters(
       WRAP,
       object.subarray(0, OFFSET.nonce),
       keyringId,
-      lengthPrefixed(utf8(tenant)),
-      lengthPrefixed(utf8(name)),
+      lengthPrefixed(encodeText(tenant)),
+      lengthPrefixed(encodeText(name)),
     ),
   };
 }

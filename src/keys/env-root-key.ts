@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { fromBase64, toBase64url } from '../format/base64.ts';
-import { concat, copyOfKey, domain, lengthPrefixed, u32, utf8 } from '../format/encoding.ts';
+import { concat, copyOfKey, domain, lengthPrefixed, u32 } from '../format/encoding.ts';
 import type { RandomBytes } from '../format/random.ts';
 import {
   deriveKey,
@@ -12,6 +12,7 @@ import {
   sealBox,
   TAG_BYTES,
 } from '../format/sodium.ts';
+import { encodeText } from '../language/text.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { KeyringContext, RootKey } from './root-key.ts';
 
@@ -79,6 +80,6 @@ export function envRootKey(
 /** The context in the order of the format, whatever order its object was written in. */
 function bindingOf({ app, keyring, kind, tenant, version }: KeyringContext): Uint8Array {
   const pairs = Object.entries({ app, keyring, kind, tenant, version });
-  const texts = pairs.flat().map((text) => lengthPrefixed(utf8(text)));
+  const texts = pairs.flat().map((text) => lengthPrefixed(encodeText(text)));
   return concat(ROOT, u32(pairs.length), ...texts);
 }

@@ -1,6 +1,7 @@
 import { MemoryError } from '../errors.ts';
-import { concat, copyOf, hasBytesAt, lengthPrefixed, readU32, u32, utf8 } from '../format/encoding.ts';
+import { concat, copyOf, hasBytesAt, lengthPrefixed, readU32, u32 } from '../format/encoding.ts';
 import { NONCE_BYTES, TAG_BYTES } from '../format/sodium.ts';
+import { encodeText } from '../language/text.ts';
 import { SMALLEST_SECRET_BYTES } from './keyring-secret.ts';
 
 export const MAX_KEYRING_BYTES = 16_384;
@@ -37,7 +38,7 @@ export interface ParsedKeyringHead extends KeyringHead {
 export function encodeKeyringHead({ epoch, keyringId, rootId, wrapped }: KeyringHead): Uint8Array {
   const inRange = epoch >= 1 && epoch <= MAX_EPOCH && wrapped.length >= 1 && wrapped.length <= MAX_WRAPPED;
   if (!inRange || !isRootId(rootId)) throw keyringRefusal();
-  return concat(START, u32(epoch), keyringId, lengthPrefixed(utf8(rootId)), lengthPrefixed(wrapped));
+  return concat(START, u32(epoch), keyringId, lengthPrefixed(encodeText(rootId)), lengthPrefixed(wrapped));
 }
 
 export function isShredMarker(bytes: Uint8Array): boolean {

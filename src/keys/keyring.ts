@@ -1,10 +1,11 @@
 import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/base64.ts';
-import { concat, domain, lengthPrefixed, utf8 } from '../format/encoding.ts';
+import { concat, domain, lengthPrefixed } from '../format/encoding.ts';
 import type { NameMode } from '../format/names.ts';
 import type { RandomBytes } from '../format/random.ts';
 import { ID_BYTES } from '../format/sealing-keys.ts';
 import { KEY_BYTES, NONCE_BYTES, openBox, sealBox, wipe } from '../format/sodium.ts';
+import { encodeText } from '../language/text.ts';
 import { encodeKeyringHead, keyringRefusal, parseKeyringHead } from './keyring-head.ts';
 import {
   decodeKeyringSecret,
@@ -153,5 +154,5 @@ function contextOf(keyringId: Uint8Array, tenant: string): KeyringContext {
 }
 
 function boxBinding(head: Uint8Array, tenant: string): Uint8Array {
-  return concat(BOX, head, lengthPrefixed(utf8(tenant)));
+  return concat(BOX, head, lengthPrefixed(encodeText(tenant)));
 }

@@ -1,12 +1,13 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
+import { encodeText } from '../language/text.ts';
 import { untilAborted } from '../time.ts';
 import type { DeleteOptions, DeleteTarget, ObjectStore, PutOptions } from './port.ts';
 
 /** Stores that were seen to honour a condition, whichever tenant's probe showed it. */
 const proven = new WeakSet<ObjectStore>();
 
-const PROBE_BODY: Uint8Array = new TextEncoder().encode('Shows whether the store honours If-None-Match.\n');
+const PROBE_BODY: Uint8Array = encodeText('Shows whether the store honours If-None-Match.\n');
 
 /**
  * Lets no conditional write through before the store has refused one it had to refuse: a put-if-absent of the

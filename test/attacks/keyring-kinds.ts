@@ -1,8 +1,9 @@
-import { concat, utf8 } from '../../src/format/encoding.ts';
+import { concat } from '../../src/format/encoding.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, type Keyring, openKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { createKeyringStore, type KeyringStore } from '../../src/keys/keyring-store.ts';
+import { encodeText } from '../../src/language/text.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import type { AttackKind, Attempt } from './attack-kind.ts';
 import type { AttackSite } from './attack-site.ts';
@@ -128,7 +129,7 @@ async function forgedKeyring(site: AttackSite, { lane, chance }: Attempt): Promi
     () => sealed(root, site.intruder.tenant),
     () => SHRED_MARKER,
     () => lane.one.sealed,
-    () => utf8('no keyring'),
+    () => encodeText('no keyring'),
     () => chance.bytes(chance.between(0, 16_500)),
   ];
   return chance.pick(ways)();

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { utf8 } from '../../src/format/encoding.ts';
 import { logicalName } from '../../src/format/logical-name.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { createLayout, fileKey, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
@@ -10,6 +9,7 @@ import { createKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyrin
 import { createKeyringStore, type KeyringStore } from '../../src/keys/keyring-store.ts';
 import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
+import { encodeText } from '../../src/language/text.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
@@ -149,7 +149,7 @@ describe.each(['encrypted', 'plain'] as const satisfies readonly NameMode[])('un
       const forged = seal({
         keys: loaded.keys,
         name: logicalName(path),
-        content: utf8('Words of somebody else.'),
+        content: encodeText('Words of somebody else.'),
         mtime: 1,
         random: osRandom,
       });

@@ -1,4 +1,4 @@
-import { concat, utf8 } from '../../src/format/encoding.ts';
+import { concat } from '../../src/format/encoding.ts';
 import { HEADER_BYTES, readHeader } from '../../src/format/header.ts';
 import { logicalName } from '../../src/format/logical-name.ts';
 import { open, seal } from '../../src/format/sealed-object.ts';
@@ -6,6 +6,7 @@ import type { SealingKeys } from '../../src/format/sealing-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../src/keys/keyring.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
+import { encodeText } from '../../src/language/text.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import type { Chance } from '../simulation/chance.ts';
 import type { AttackKind, Attempt } from './attack-kind.ts';
@@ -146,7 +147,7 @@ export function objectKinds(site: AttackSite): readonly AttackKind[] {
       const guess = { version: 2, created: 0, keyId: header.keyId, wrapKey: chance.bytes(32) };
       const keys = { tenant: lane.victim.tenant, keyringId, active: guess, find: () => guess };
       const name = logicalName(parseMemoryPath(file.path));
-      return seal({ keys, name, content: utf8('forged'), mtime: 1, random: osRandom });
+      return seal({ keys, name, content: encodeText('forged'), mtime: 1, random: osRandom });
     }),
     {
       title: 'has edits and renames done on what he forged',

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fromBase64url, toBase64url } from '../../src/format/base64.ts';
-import { concat, u32, utf8 } from '../../src/format/encoding.ts';
+import { concat, u32 } from '../../src/format/encoding.ts';
 import { createNames, FILE_SUFFIX, type Names } from '../../src/format/names.ts';
 import { childTweak, ROOT_TWEAK } from '../../src/format/segment-cipher.ts';
 import { deriveKey, hash, loadSodium } from '../../src/format/sodium.ts';
 import { isValidSegment } from '../../src/language/path.ts';
+import { encodeText } from '../../src/language/text.ts';
 import { added, applyOps, expand, format1, fromHex, input, toHex } from '../support/format-vectors.ts';
 
 beforeAll(loadSodium);
@@ -242,7 +243,7 @@ function tweakOf(dir: readonly string[]): Uint8Array {
 /** The text of a padded segment, whatever it holds, as the format encrypts it. */
 function forgeText(tweak: Uint8Array, padded: Uint8Array): string {
   const { mac, encryption } = keysOf('NK');
-  const siv = hash(16, mac, concat(utf8('seg'), tweak, padded));
+  const siv = hash(16, mac, concat(encodeText('seg'), tweak, padded));
   const blocks = Array.from({ length: Math.ceil(padded.length / 64) }, (_, index) =>
     hash(64, encryption, concat(siv, u32(index))),
   );

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { utf8 } from '../../src/format/encoding.ts';
 import { OBJECT_CLASSES, type ObjectClass } from '../../src/format/logical-name.ts';
 import { createNames, type Names } from '../../src/format/names.ts';
 import {
@@ -16,6 +15,7 @@ import {
 } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../src/language/path.ts';
+import { encodeText } from '../../src/language/text.ts';
 import { added, digestOf, expand, format1, input } from '../support/format-vectors.ts';
 
 beforeAll(loadSodium);
@@ -33,9 +33,9 @@ describe('fileKey', () => {
     'of $path below $prefix has $length bytes',
     ({ mode, prefix, tenant, path, length, key, blake2b256 }) => {
       const made = fileKey(layoutOf(prefix, tenant), namesOf(mode), describedPath(path));
-      expect(utf8(made)).toHaveLength(length ?? 0);
+      expect(encodeText(made)).toHaveLength(length ?? 0);
       if (key !== undefined) expect(made).toBe(key);
-      if (blake2b256 !== undefined) expect(digestOf(utf8(made)).blake2b256).toBe(blake2b256);
+      if (blake2b256 !== undefined) expect(digestOf(encodeText(made)).blake2b256).toBe(blake2b256);
     },
   );
 
@@ -73,7 +73,7 @@ describe('fileKey', () => {
         const four = joinPath(MEMORY_ROOT, ...Array.from({ length: 4 }, () => 'y'.repeat(143)));
         const twenty = joinPath(MEMORY_ROOT, ...Array.from({ length: 20 }, () => 'z'.repeat(15)));
         for (const path of [four, twenty]) {
-          expect(utf8(fileKey(layout, namesOf(1), path)).length).toBeLessThanOrEqual(1_024);
+          expect(encodeText(fileKey(layout, namesOf(1), path)).length).toBeLessThanOrEqual(1_024);
         }
       }),
       { numRuns: 20 },

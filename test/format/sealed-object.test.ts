@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { MAX_BOUND, nextBound } from '../../src/format/bound.ts';
-import { bigU64, concat, domain, lengthPrefixed, u64, utf8 } from '../../src/format/encoding.ts';
+import { bigU64, concat, domain, lengthPrefixed, u64 } from '../../src/format/encoding.ts';
 import { readHeader, sameHeader } from '../../src/format/header.ts';
 import { classLogicalName, type LogicalName } from '../../src/format/logical-name.ts';
 import { type OpenedObject, open, rebind, seal } from '../../src/format/sealed-object.ts';
 import { sealedSize } from '../../src/format/size.ts';
 import { hash, loadSodium } from '../../src/format/sodium.ts';
+import { encodeText } from '../../src/language/text.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
 import { forgeObject } from '../support/forge.ts';
 import {
@@ -30,7 +31,7 @@ const keys = () => sealingKeys('two');
 const name = format1.objects.defaults.name as LogicalName;
 const other = '/memories/b.txt' as LogicalName;
 const sealText = (text: string): Uint8Array =>
-  seal({ keys: keys(), name, content: utf8(text), mtime: 7, random });
+  seal({ keys: keys(), name, content: encodeText(text), mtime: 7, random });
 
 function expectBytes(bytes: Uint8Array, { size, hex, blake2b256 }: Expected): void {
   if (hex !== undefined) expect(toHex(bytes)).toBe(hex);
@@ -61,8 +62,8 @@ describe('seal', () => {
       domain('wrap'),
       object.slice(0, 76),
       input('keyringId'),
-      lengthPrefixed(utf8('acme')),
-      lengthPrefixed(utf8(name)),
+      lengthPrefixed(encodeText('acme')),
+      lengthPrefixed(encodeText(name)),
     );
     expect(toHex(wrapAad)).toBe(helloSteps['wrapAad']);
     const zeros = input('zero16');
@@ -86,7 +87,7 @@ describe('seal', () => {
       return bytes;
     };
     const sealings = Array.from({ length: 50 }, () =>
-      seal({ keys: keys(), name, content: utf8('same'), mtime: 1, random: recording }),
+      seal({ keys: keys(), name, content: encodeText('same'), mtime: 1, random: recording }),
     );
     expect(new Set(drawn).size).toBe(150);
     const headers = sealings.map((object) => readHeader(object));
@@ -103,7 +104,7 @@ describe('seal', () => {
       return random(length);
     };
     for (let turn = 0; turn < 2; turn++)
-      seal({ keys: keys(), name, content: utf8('x'), mtime: 1, random: counting });
+      seal({ keys: keys(), name, content: encodeText('x'), mtime: 1, random: counting });
     expect(lengths.toSorted((left, right) => left - right)).toEqual([16, 16, 24, 24, 32, 32]);
   });
 
@@ -115,9 +116,9 @@ describe('seal', () => {
   });
 
   it('leaves the content as it was', () => {
-    const content = utf8('kept');
+    const content = encodeText('kept');
     seal({ keys: keys(), name, content, mtime: 1, random });
-    expect(content).toEqual(utf8('kept'));
+    expect(content).toEqual(encodeText('kept'));
   });
 });
 
@@ -272,7 +273,7 @@ describe('rebind', () => {
       random,
     });
     refusalOf(rebound);
-    expect(open({ keys: keys(), name: other, object: rebound }).content).toEqual(utf8('moved'));
+    expect(open({ keys: keys(), name: other, object: rebound }).content).toEqual(encodeText('moved'));
   });
 
   it('keeps everything but key id, nonce and wrap', () => {

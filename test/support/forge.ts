@@ -1,5 +1,6 @@
-import { concat, domain, lengthPrefixed, NO_BYTES, u16, u32, utf8 } from '../../src/format/encoding.ts';
+import { concat, domain, lengthPrefixed, NO_BYTES, u16, u32 } from '../../src/format/encoding.ts';
 import { deriveKey, hash, sealBox } from '../../src/format/sodium.ts';
+import { encodeText } from '../../src/language/text.ts';
 import {
   contentOf,
   expand,
@@ -50,8 +51,8 @@ export function forgeObject(
         domain('wrap'),
         head,
         keyringId,
-        lengthPrefixed(utf8(fields.tenant ?? ring.tenant)),
-        lengthPrefixed(utf8(fields.name)),
+        lengthPrefixed(encodeText(fields.tenant ?? ring.tenant)),
+        lengthPrefixed(encodeText(fields.name)),
       ),
     },
   );
@@ -92,7 +93,7 @@ export function forgeKeyring(fields: KeyringFields & KeyringForgery): Uint8Array
     fromHex(fields.version ?? '01010000'),
     u32(fields.epoch),
     input(fields.keyringId),
-    lengthPrefixed(utf8(rootId)),
+    lengthPrefixed(encodeText(rootId)),
     lengthPrefixed(wrapped),
   );
   const keys = entriesOf(fields);
@@ -107,7 +108,11 @@ export function forgeKeyring(fields: KeyringFields & KeyringForgery): Uint8Array
   const box = sealBox(secret, {
     key: input(fields.KK),
     nonce,
-    additional: concat(domain('keyring'), head, lengthPrefixed(utf8(fields.aadTenant ?? fields.tenant))),
+    additional: concat(
+      domain('keyring'),
+      head,
+      lengthPrefixed(encodeText(fields.aadTenant ?? fields.tenant)),
+    ),
   });
   return concat(head, nonce, box);
 }
@@ -132,7 +137,7 @@ export function canon({
     'version',
     '1',
   ];
-  return concat(u32(5), ...texts.map((text) => lengthPrefixed(utf8(text))));
+  return concat(u32(5), ...texts.map((text) => lengthPrefixed(encodeText(text))));
 }
 
 /** A keyring case's keys; `count` n stands for versions 1..n of 30 zeros ‖ u16 version. */
@@ -161,7 +166,7 @@ function chunksOf(content: Uint8Array): readonly (readonly [Uint8Array, number, 
 
 function describedContent(description: string): Uint8Array {
   const [kind, value = ''] = description.split(':');
-  return kind === 'zeros' ? new Uint8Array(Number(value)) : utf8(value);
+  return kind === 'zeros' ? new Uint8Array(Number(value)) : encodeText(value);
 }
 
 function bigEndian64(value: number | string): Uint8Array {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { concat, NO_BYTES, utf8 } from '../../src/format/encoding.ts';
+import { concat, NO_BYTES } from '../../src/format/encoding.ts';
 import { hash } from '../../src/format/sodium.ts';
+import { encodeText } from '../../src/language/text.ts';
 
 /** One change to the bytes of a base, as format-1.json describes it. */
 export type Op = readonly [string, ...(number | string)[]];
@@ -317,7 +318,7 @@ export function contentOf({
   readonly text: string;
   readonly zeros?: number | undefined;
 }): Uint8Array {
-  return zeros === undefined ? utf8(text) : new Uint8Array(zeros);
+  return zeros === undefined ? encodeText(text) : new Uint8Array(zeros);
 }
 
 function read<T>(name: string): T {
