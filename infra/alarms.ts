@@ -18,7 +18,7 @@ export interface Watched {
   readonly queues: Queues;
   readonly worker: BundledFunction;
   readonly directWorker: BundledFunction | undefined;
-  readonly sweeper: BundledFunction;
+  readonly expiry: BundledFunction;
 }
 
 const FIVE_MINUTES = Duration.minutes(5);
@@ -40,8 +40,8 @@ export function createAlarms(
     readonly action?: IAlarmAction;
   },
 ): readonly Alarm[] {
-  const { queues, worker, directWorker, sweeper } = watched;
-  const functions = [worker, directWorker, sweeper].filter((each) => each !== undefined);
+  const { queues, worker, directWorker, expiry } = watched;
+  const functions = [worker, directWorker, expiry].filter((each) => each !== undefined);
   const sum = { statistic: 'Sum', period: FIVE_MINUTES };
   const alarm = (
     id: string,
@@ -90,7 +90,7 @@ export function createAlarms(
       'turns wait longer than they should',
       { threshold: oldestMessage.toSeconds() },
     ),
-    alarm('SweeperAlarm', sweeper.run.metricErrors(sum), 'the sweeper failed'),
+    alarm('ExpiryAlarm', expiry.run.metricErrors(sum), 'the expiry function failed'),
   ];
 }
 

@@ -33,7 +33,7 @@ export function createApp({
     ReplyQueueUrl: memory.queues.replies.queueUrl,
     ApiKeySecretArn: memory.apiKey.secretArn,
     WorkerName: memory.worker.run.functionName,
-    SweeperName: memory.sweeper.run.functionName,
+    ExpiryName: memory.expiry.run.functionName,
     DashboardName: memory.dashboard.dashboardName,
   };
   for (const [id, value] of Object.entries(outputs)) new CfnOutput(stack, id, { value });

@@ -24,7 +24,7 @@ export function createBundledFunction(
   options: {
     readonly code: Code;
     /** An export of the bundle. */
-    readonly entry: 'handler' | 'invoke' | 'sweep';
+    readonly entry: 'handler' | 'invoke' | 'expire';
     readonly description: string;
     readonly role: Role;
     readonly environment: Record<string, string>;

@@ -17,7 +17,7 @@ export function createDashboard(
   scope: Construct,
   { watched, alarms }: { readonly watched: Watched; readonly alarms: readonly Alarm[] },
 ): Dashboard {
-  const { queues, worker, sweeper } = watched;
+  const { queues, worker, expiry } = watched;
   const maximum = { ...PERIOD, statistic: 'Maximum' };
   const graph = (title: string, ...left: IMetric[]) => new GraphWidget({ title, left, width: 8, height: 6 });
   return new Dashboard(scope, 'Dashboard', {
@@ -51,7 +51,7 @@ export function createDashboard(
           worker.run.metricErrors(SUM),
           worker.run.metricThrottles(SUM),
         ),
-        graph('Sweeper', sweeper.run.metricInvocations(SUM), sweeper.run.metricErrors(SUM)),
+        graph('Expiry', expiry.run.metricInvocations(SUM), expiry.run.metricErrors(SUM)),
       ],
     ],
   });

@@ -10,14 +10,14 @@ import { createAlarms } from './alarms.ts';
 import { confineTenantRole, createBucket } from './bucket.ts';
 import { type BundledFunction, createFunctionRole } from './bundled-function.ts';
 import { createDashboard } from './dashboard.ts';
+import { createExpiryFunction, expiryStatements } from './expiry.ts';
 import { acknowledgeFindings } from './findings.ts';
 import { createQueues, type Queues } from './queues.ts';
 import { createRootKey, rootKeyStatements } from './root-key.ts';
-import { createSweeper, sweeperStatements } from './sweeper.ts';
 import { tenantResources } from './tenant-resources.ts';
 import { assumeTenantRole, createTenantRole, tenantStatements } from './tenant-role.ts';
 import { createDirectWorker, createWorker, workerStatements } from './worker.ts';
-import { storeUrl, sweeperEnvironment, type WorkerSettings, workerEnvironment } from './worker-settings.ts';
+import { expiryEnvironment, storeUrl, type WorkerSettings, workerEnvironment } from './worker-settings.ts';
 
 export interface SealedMemoryProps extends Partial<WorkerSettings> {
   /** The folder that holds the bundle, `index.mjs` (infra/bundle.ts). */
@@ -26,7 +26,7 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
   readonly prefix?: string;
   /** Of a turn; five minutes by default, fifteen at most. */
   readonly timeout?: Duration;
-  /** Of the worker and the sweeper, in MiB; 512 by default. */
+  /** Of the worker and the expiry function, in MiB; 512 by default. */
   readonly memorySize?: number;
   /** Turns at once; 10 by default. */
   readonly maxConcurrency?: number;
@@ -51,8 +51,8 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
 }
 
 /**
- * The whole cloud of a memory: bucket, root key, queues, worker, sweeper, the tenant role between them, alarms and a
- * dashboard. Put it into a stack of your own, or deploy infra/app.ts.
+ * The whole cloud of a memory: bucket, root key, queues, worker, expiry function, the tenant role between them, alarms
+ * and a dashboard. Put it into a stack of your own, or deploy infra/app.ts.
  *
  * @throws RangeError for a malformed prefix.
  */
@@ -63,7 +63,7 @@ export class SealedMemory extends Construct {
   readonly queues: Queues;
   readonly worker: BundledFunction;
   readonly directWorker: BundledFunction | undefined;
-  readonly sweeper: BundledFunction;
+  readonly expiry: BundledFunction;
   readonly apiKey: ISecret;
   readonly dashboard: Dashboard;
   /** As `SEALED_MEMORY_STORE` takes it. */
@@ -86,9 +86,9 @@ export class SealedMemory extends Construct {
       'WorkerRole',
       'sealed-memory: reads turns, becomes their tenant',
     );
-    const sweeperRole = createFunctionRole(this, 'SweeperRole', 'sealed-memory: lists tenants, becomes each');
+    const expiryRole = createFunctionRole(this, 'ExpiryRole', 'sealed-memory: lists tenants, becomes each');
     const operators = operatorRoleArns.map((arn) => new ArnPrincipal(arn));
-    this.tenantRole = createTenantRole(this, { assumedBy: [workerRole, sweeperRole, ...operators] });
+    this.tenantRole = createTenantRole(this, { assumedBy: [workerRole, expiryRole, ...operators] });
     this.bucket = createBucket(this, { noncurrentDays: props.noncurrentDays ?? 30 });
     this.rootKey = createRootKey(this, {
       usedBy: this.tenantRole,
@@ -107,7 +107,7 @@ export class SealedMemory extends Construct {
     this.apiKey = props.apiKey ?? createApiKey(this);
     const become = assumeTenantRole(this.tenantRole);
     grant(workerRole, [...workerStatements({ queues: this.queues, apiKey: this.apiKey }), become]);
-    grant(sweeperRole, [...sweeperStatements({ bucketArn, resources }), become]);
+    grant(expiryRole, [...expiryStatements({ bucketArn, resources }), become]);
 
     const places = {
       bucketName,
@@ -125,13 +125,13 @@ export class SealedMemory extends Construct {
     const { turns } = this.queues;
     this.worker = createWorker(this, runner, { turns, maxConcurrency: props.maxConcurrency ?? 10 });
     this.directWorker = props.direct === true ? createDirectWorker(this, runner) : undefined;
-    this.sweeper = createSweeper(this, {
-      ...{ code, memorySize, role: sweeperRole },
-      environment: sweeperEnvironment(settings, places),
+    this.expiry = createExpiryFunction(this, {
+      ...{ code, memorySize, role: expiryRole },
+      environment: expiryEnvironment(settings, places),
     });
 
-    const { queues, worker, directWorker, sweeper } = this;
-    const watched = { queues, worker, directWorker, sweeper };
+    const { queues, worker, directWorker, expiry } = this;
+    const watched = { queues, worker, directWorker, expiry };
     const alarms = createAlarms(this, {
       watched,
       oldestMessage: props.oldestMessage ?? Duration.minutes(15),

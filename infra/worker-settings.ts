@@ -5,9 +5,9 @@ export interface WorkerSettings {
   readonly maxTokens: number;
   /** A reply says where the answer lies, or carries it. */
   readonly reply: 'pointer' | 'inline';
-  /** Days without a read or a write after which the sweeper deletes a file; absent: never. */
+  /** Days without a read or a write after which the expiry function deletes a file; absent: never. */
   readonly expireAfterDays?: number;
-  /** The sweeper only says what it would delete. */
+  /** The expiry function only says what it would delete. */
   readonly expireDryRun: boolean;
 }
 
@@ -37,8 +37,8 @@ export function workerEnvironment(settings: WorkerSettings, places: WorkerPlaces
   };
 }
 
-/** The sweeper talks to no queue and not to Claude. */
-export function sweeperEnvironment(settings: WorkerSettings, places: WorkerPlaces): Environment {
+/** The expiry function talks to no queue and not to Claude. */
+export function expiryEnvironment(settings: WorkerSettings, places: WorkerPlaces): Environment {
   return {
     ...memoryEnvironment(settings, places),
     SEALED_MEMORY_WORKER_EXPIRE_DRY_RUN: settings.expireDryRun ? '1' : '0',

@@ -2,7 +2,7 @@
 import type * as library from './index.ts' with { 'resolution-mode': 'import' };
 
 export type {
-  AdminSweepOptions,
+  AdminMigrateOptions,
   ExecuteOptions,
   KeyStatus,
   KeyVersion,
@@ -13,6 +13,9 @@ export type {
   MemoryOptions,
   MemoryPool,
   MemoryResult,
+  MigrationProblem,
+  MigrationProgress,
+  MigrationReport,
   ObjectStore,
   PoolOpenOptions,
   PoolOptions,
@@ -29,9 +32,6 @@ export type {
   ShredOptions,
   ShredProgress,
   ShredReport,
-  SweepProblem,
-  SweepProgress,
-  SweepReport,
   TenantAdmin,
   VerbOptions,
   Verification,

@@ -1,6 +1,6 @@
 export type { KeyStatus, KeyVersion } from './admin/key-status.ts';
-export type { SweepProblem } from './admin/migrate-pass.ts';
-export type { KeyVersionUse, SweepProgress, SweepReport } from './admin/migrate-report.ts';
+export type { MigrationProblem } from './admin/migrate-pass.ts';
+export type { KeyVersionUse, MigrationProgress, MigrationReport } from './admin/migrate-report.ts';
 export type { RestoreFinding, RestoreReport, RestoreRequest } from './admin/restore.ts';
 export type { RewrapOptions, Rewrapping } from './admin/rewrap-root.ts';
 export type { RotateOptions, Rotation } from './admin/rotate.ts';
@@ -9,7 +9,7 @@ export type { Verification, VerifyOptions } from './admin/verify.ts';
 export { MemoryError, type MemoryErrorCode, type RetryAdvice } from './errors.ts';
 export type { RootKey } from './keys/root-key.ts';
 export type { Logger } from './logger.ts';
-export { type AdminSweepOptions, openAdmin, type TenantAdmin } from './open/open-admin.ts';
+export { type AdminMigrateOptions, openAdmin, type TenantAdmin } from './open/open-admin.ts';
 export { openMemory } from './open/open-memory.ts';
 export type { MemoryOptions, RootKeyInput } from './open/options.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';

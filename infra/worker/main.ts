@@ -1,32 +1,32 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { STSClient } from '@aws-sdk/client-sts';
 import {
+  createExpiry,
   createJsonLog,
   createReplies,
-  createSweep,
   createTenantCredentials,
   createWorker,
-  readSweeperConfig,
+  readExpiryConfig,
   readWorkerConfig,
-  type Sweep,
+  type ScheduledExpiry,
   type Worker,
 } from '../../src/worker/index.ts';
 import { readApiKey } from './api-key.ts';
 import { TurnClient } from './turn-client.ts';
 
-// The functions of the deployment, wired from the environment at their first call: the worker and the sweeper are one
-// bundle with an environment each.
+// The functions of the deployment, wired from the environment at their first call: the worker and the expiry function
+// are one bundle with an environment each.
 
 const log = createJsonLog({ write: (line) => process.stdout.write(`${line}\n`) });
 let worker: Worker | undefined;
-let sweeper: Sweep | undefined;
+let expiry: ScheduledExpiry | undefined;
 let client: Promise<TurnClient> | undefined;
 
 export const handler: Worker['handler'] = (event, context) => openWorker().handler(event, context);
 
 export const invoke: Worker['invoke'] = (event, context) => openWorker().invoke(event, context);
 
-export const sweep: Sweep = (event, context) => openSweeper()(event, context);
+export const expire: ScheduledExpiry = (event, context) => openExpiry()(event, context);
 
 function openWorker(): Worker {
   if (worker !== undefined) return worker;
@@ -47,15 +47,15 @@ function openWorker(): Worker {
   return worker;
 }
 
-function openSweeper(): Sweep {
-  const { tenantRoleArn, expireDryRun } = readSweeperConfig(process.env);
-  sweeper ??= createSweep({
+function openExpiry(): ScheduledExpiry {
+  const { tenantRoleArn, expireDryRun } = readExpiryConfig(process.env);
+  expiry ??= createExpiry({
     memory: {},
     credentials: credentialsOf(tenantRoleArn),
     dryRun: expireDryRun,
     log,
   });
-  return sweeper;
+  return expiry;
 }
 
 function credentialsOf(roleArn: string | undefined): ReturnType<typeof createTenantCredentials> | undefined {

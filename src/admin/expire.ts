@@ -11,7 +11,7 @@ import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
 import { readRegister } from '../tree/rename/register.ts';
 import type { OpenVault, VaultContext, VerbOptions } from '../tree/session.ts';
 import { type ExpiryMark, MOST_MARKS, readMarks, writeMarks } from './expiry-marks.ts';
-import { readSweptVersions, type SweptVersions, type WrittenVersion } from './migrated-versions.ts';
+import { type MigratedVersions, readMigratedVersions, type WrittenVersion } from './migrated-versions.ts';
 import {
   DAY_MS,
   listReadsAndTurns,
@@ -75,13 +75,13 @@ export async function expireTree(context: VaultContext, options: ExpiryOptions):
 
   const busy = (await readRegister(vault)).entry !== undefined;
   const records = await listReadsAndTurns(vault);
-  const swept = await readSweptVersions(vault);
+  const migrated = await readMigratedVersions(vault);
   const files =
     busy || afterDays === undefined
       ? { files: 0, deleted: 0, marked: 0 }
-      : await expireFiles(vault, records, { swept, limitMs: afterDays * DAY_MS, dryRun });
+      : await expireFiles(vault, records, { migrated, limitMs: afterDays * DAY_MS, dryRun });
   if (afterDays === undefined && !dryRun) await markTurns(vault, records);
-  const turns = outdatedTurns(records, recordDays, swept);
+  const turns = outdatedTurns(records, recordDays, migrated);
   // In this order, so that no receipt ever stands without its answer.
   const old = [outdatedAccess(records, afterDays), turns.receipts, turns.answers];
   const deleted = dryRun ? old.flat().length : await deleteRecords(vault, old);
@@ -92,20 +92,20 @@ interface Unused {
   readonly file: string;
   /** What a delete must find. */
   readonly object: ListedEntry;
-  /** What counts: a sweep of keys is no use of a file. */
+  /** What counts: a migration is no use of a file. */
   readonly written: WrittenVersion;
 }
 
 async function expireFiles(
   vault: OpenVault,
   records: ReadsAndTurns,
-  options: { readonly swept: SweptVersions; readonly limitMs: number; readonly dryRun: boolean },
+  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
 ): Promise<Pick<ExpiryReport, 'files' | 'deleted' | 'marked'>> {
   const { now, lastRead } = records;
-  const { swept, limitMs, dryRun } = options;
+  const { migrated, limitMs, dryRun } = options;
   const listing = createAges(vault).boundIn(LISTING_HOLDS_MS);
   const { marks, etag } = await readMarks(vault);
-  const listed = await listFiles(vault, swept);
+  const listed = await listFiles(vault, migrated);
   const unused = listed.filter(
     ({ file, written }) => now - Math.max(written.lastModified, lastRead.get(file) ?? 0) > limitMs,
   );
@@ -119,7 +119,7 @@ async function expireFiles(
   return { files: listed.length, deleted: gone.size, marked: waiting.length };
 }
 
-/** Where no file expires, the marks, empty, tell sweeps of keys that turns do. */
+/** Where no file expires, the marks, empty, tell migrations that turns do. */
 async function markTurns(vault: OpenVault, { receipts, answers }: ReadsAndTurns): Promise<void> {
   if (receipts.size + answers.size === 0) return;
   const { marks, etag } = await readMarks(vault);
@@ -137,10 +137,10 @@ function remark(
 }
 
 /** What nobody of this tenant wrote, or what was cut short, is for the operator to judge. */
-async function listFiles(vault: OpenVault, swept: SweptVersions): Promise<readonly Unused[]> {
+async function listFiles(vault: OpenVault, migrated: MigratedVersions): Promise<readonly Unused[]> {
   const { files } = await listDirectory(vault, MEMORY_ROOT, { sideBySide: true });
   return files.map((object) => {
-    return { file: accessHash(vault, object.path), object, written: swept.writtenVersion(object) };
+    return { file: accessHash(vault, object.path), object, written: migrated.writtenVersion(object) };
   });
 }
 

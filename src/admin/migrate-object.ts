@@ -19,7 +19,7 @@ import type { RenameWatch } from './rename-watch.ts';
  * works with it would take the change for somebody else's. `young`: left alone for a while, because its writer may
  * still take it back, by its ETag.
  */
-export type SweptObject =
+export type MigratedObject =
   | { readonly state: 'settled'; readonly keyVersion: number; readonly etag: ETag }
   | {
       readonly state: 'rebound';
@@ -32,7 +32,7 @@ export type SweptObject =
   | { readonly state: 'young'; readonly keyVersion: number; readonly contentId: string }
   | Exclude<Inspection, { readonly state: 'whole' }>;
 
-export interface SweepWork {
+export interface MigrationWork {
   /** Seal anew with a fresh data key, also what was only re-bound since the active key was made. */
   readonly reencrypt: boolean;
   readonly renames: RenameWatch;
@@ -51,11 +51,11 @@ const CLOCK_SKEW_MS = 900_000;
  * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, content, mtime, previous, writer and origin stay.
  * Undefined: nothing is there any more.
  */
-export async function sweepObject(
+export async function migrateObject(
   vault: OpenVault,
   record: ListedRecord,
-  work: SweepWork,
-): Promise<SweptObject | undefined> {
+  work: MigrationWork,
+): Promise<MigratedObject | undefined> {
   const inspection = await inspectRecord(vault, record);
   if (inspection?.state !== 'whole') return inspection;
   const { version, keyVersion } = inspection;
@@ -72,7 +72,11 @@ export async function sweepObject(
     : { state: 'rebound', keyVersion, etag, replaced: version.stored };
 }
 
-function needsWrite({ keys, mtime, contentId }: SealedVersion, keyVersion: number, work: SweepWork): boolean {
+function needsWrite(
+  { keys, mtime, contentId }: SealedVersion,
+  keyVersion: number,
+  work: MigrationWork,
+): boolean {
   const { active } = keys;
   if (keyVersion !== active.version) return true;
   const mayBeOlder = mtime < active.created + CLOCK_SKEW_MS;
@@ -98,7 +102,7 @@ async function isInUse(
 async function write(
   vault: OpenVault,
   { name, object: { key } }: ListedRecord,
-  { version, work }: { readonly version: SealedVersion; readonly work: SweepWork },
+  { version, work }: { readonly version: SealedVersion; readonly work: MigrationWork },
 ): Promise<ETag | undefined> {
   const { keys, content, mtime, bound, previous, writer, origin, stored } = version;
   const [clock, { random }] = [vault.clock(), vault];

@@ -7,12 +7,12 @@ import { throwIfAborted } from '../time.ts';
 import { eachSideBySide } from '../tree/concurrency.ts';
 import { type ListedRecord, listRecords } from '../tree/list-records.ts';
 import type { OpenVault, Progress, VaultContext } from '../tree/session.ts';
-import { type SweepWork, type SweptObject, sweepObject } from './migrate-object.ts';
-import { createSweptNotes, NO_NOTES, saysThatFilesExpire } from './migrated-versions.ts';
+import { type MigratedObject, type MigrationWork, migrateObject } from './migrate-object.ts';
+import { createMigrationNotes, NO_NOTES, saysThatFilesExpire } from './migrated-versions.ts';
 import { watchRenames } from './rename-watch.ts';
 
-/** What a sweep leaves as it is, because it cannot be opened. */
-export type SweepProblem =
+/** What a migration leaves as it is, because it cannot be opened. */
+export type MigrationProblem =
   /** Not what was sealed under its name. `keyVersion`: of the tenant key that it names, which cannot be retired. */
   | { readonly kind: 'damaged'; readonly name: LogicalName; readonly keyVersion: number | undefined }
   /** It names a key that the keyring does not hold. */
@@ -23,7 +23,7 @@ export type SweepProblem =
   | { readonly kind: 'foreign' | 'orphan'; readonly objects: number };
 
 /** One look at every object. */
-export interface SweepPass {
+export interface MigrationPass {
   readonly objects: number;
   readonly rebound: number;
   /** Somebody else wrote them meanwhile. */
@@ -35,13 +35,13 @@ export interface SweepPass {
   readonly found: ReadonlyMap<number, number>;
   /** The same, as the pass left them. */
   readonly left: ReadonlyMap<number, number>;
-  readonly problems: readonly SweepProblem[];
+  readonly problems: readonly MigrationProblem[];
 }
 
 /** Versions of objects that are known to be under the active key, so that they are not read again in the same run. */
 export type SettledVersions = Map<ObjectKey, ETag>;
 
-export interface PassRequest extends Omit<SweepWork, 'renames'> {
+export interface PassRequest extends Omit<MigrationWork, 'renames'> {
   readonly context: VaultContext;
   readonly keyring: LoadedKeyring;
   readonly settled: SettledVersions;
@@ -50,7 +50,7 @@ export interface PassRequest extends Omit<SweepWork, 'renames'> {
 }
 
 /** Looks at every object once and brings under the active key what is not, side by side. */
-export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
+export async function migrateOnce(request: PassRequest): Promise<MigrationPass> {
   const { context, signal, settled, onProgress } = request;
   const { active } = request.keyring.keys;
   const vault: OpenVault = { ...context, keyring: request.keyring, signal };
@@ -58,29 +58,30 @@ export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
   // Looks later than the listing: a rename that is under way is known by then if a copy of it was listed.
   const work = { ...request, renames: watchRenames({ deadToo: request.reencrypt }) };
   const notes = records.some(({ name }) => saysThatFilesExpire(name))
-    ? createSweptNotes(vault, new Set(records.map(({ object }) => object.etag)))
+    ? createMigrationNotes(vault, new Set(records.map(({ object }) => object.etag)))
     : NO_NOTES;
   const [found, left] = [new Map<number, number>(), new Map<number, number>()];
   const counts = { rebound: 0, newer: 0, busy: 0 };
   const young: string[] = [];
-  const problems: SweepProblem[] = [];
+  const problems: MigrationProblem[] = [];
   let done = 0;
 
-  const note = (record: ListedRecord, swept: SweptObject): void => {
-    const problem = problemOf(record.name, swept);
+  const note = (record: ListedRecord, migrated: MigratedObject): void => {
+    const problem = problemOf(record.name, migrated);
     if (problem !== undefined) problems.push(problem);
-    const keyVersion = 'keyVersion' in swept ? swept.keyVersion : undefined;
+    const keyVersion = 'keyVersion' in migrated ? migrated.keyVersion : undefined;
     if (keyVersion !== undefined) {
       count(found, keyVersion);
-      count(left, swept.state === 'rebound' ? active.version : keyVersion);
+      count(left, migrated.state === 'rebound' ? active.version : keyVersion);
     }
-    if (swept.state === 'rebound' || swept.state === 'newer' || swept.state === 'busy') counts[swept.state]++;
-    if (swept.state === 'young') young.push(swept.contentId);
-    if ('etag' in swept) settled.set(record.object.key, swept.etag);
+    if (migrated.state === 'rebound' || migrated.state === 'newer' || migrated.state === 'busy')
+      counts[migrated.state]++;
+    if (migrated.state === 'young') young.push(migrated.contentId);
+    if ('etag' in migrated) settled.set(record.object.key, migrated.etag);
     else settled.delete(record.object.key);
   };
 
-  const sweepOne = async (record: ListedRecord): Promise<void> => {
+  const migrateOne = async (record: ListedRecord): Promise<void> => {
     throwIfAborted(signal);
     const { key, etag } = record.object;
     if (settled.get(key) === etag) {
@@ -88,14 +89,14 @@ export async function sweepOnce(request: PassRequest): Promise<SweepPass> {
       count(left, active.version);
     } else {
       const keyring = await freshKeyring(context, signal);
-      const swept = await sweepObject({ ...vault, keyring }, record, work);
-      if (swept !== undefined) note(record, swept);
-      if (swept?.state === 'rebound') await notes.note(swept.etag, swept.replaced);
+      const migrated = await migrateObject({ ...vault, keyring }, record, work);
+      if (migrated !== undefined) note(record, migrated);
+      if (migrated?.state === 'rebound') await notes.note(migrated.etag, migrated.replaced);
     }
     onProgress({ done: ++done, total: records.length });
   };
   try {
-    await eachSideBySide(vault, records, sweepOne, ({ object }) => object.size);
+    await eachSideBySide(vault, records, migrateOne, ({ object }) => object.size);
   } finally {
     await notes.finish();
   }
@@ -112,13 +113,13 @@ async function freshKeyring(context: VaultContext, signal: AbortSignal | undefin
   return keyring;
 }
 
-function problemOf(name: LogicalName, swept: SweptObject): SweepProblem | undefined {
-  switch (swept.state) {
+function problemOf(name: LogicalName, migrated: MigratedObject): MigrationProblem | undefined {
+  switch (migrated.state) {
     case 'damaged':
-      return { kind: 'damaged', name, keyVersion: swept.keyVersion };
+      return { kind: 'damaged', name, keyVersion: migrated.keyVersion };
     case 'unknown_key':
     case 'too_large':
-      return { kind: swept.state, name };
+      return { kind: migrated.state, name };
     default:
       return undefined;
   }
@@ -128,7 +129,7 @@ function count(counts: Map<number, number>, keyVersion: number): void {
   counts.set(keyVersion, (counts.get(keyVersion) ?? 0) + 1);
 }
 
-function byKindAndName(a: SweepProblem, b: SweepProblem): number {
+function byKindAndName(a: MigrationProblem, b: MigrationProblem): number {
   const [left, right] = [a, b].map((problem) => [problem.kind, 'name' in problem ? problem.name : ''].join());
   return (left ?? '') < (right ?? '') ? -1 : 1;
 }

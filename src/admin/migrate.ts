@@ -4,11 +4,16 @@ import type { KeyringEditor } from '../keys/keyring-editor.ts';
 import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
 import type { OpenVault, VaultContext } from '../tree/session.ts';
-import { type SettledVersions, type SweepPass, sweepOnce } from './migrate-pass.ts';
-import { NOTHING_TO_SWEEP, reportOf, type SweepProgress, type SweepReport } from './migrate-report.ts';
+import { type MigrationPass, migrateOnce, type SettledVersions } from './migrate-pass.ts';
+import {
+  type MigrationProgress,
+  type MigrationReport,
+  NOTHING_TO_MIGRATE,
+  reportOf,
+} from './migrate-report.ts';
 import { judgeOldKeys, type KeyringFacts, readKeyringFacts, retireKeys } from './retire-keys.ts';
 
-export interface SweepOptions {
+export interface MigrateOptions {
   readonly editor: KeyringEditor;
   /** Seal every object with a fresh data key, instead of only binding its data key to the active tenant key. */
   readonly reencrypt?: boolean | undefined;
@@ -17,7 +22,7 @@ export interface SweepOptions {
   /** The longest time to live that any process gives its keyring; 900,000 by default. */
   readonly ttlMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: SweepProgress) => void) | undefined;
+  readonly onProgress?: ((progress: MigrationProgress) => void) | undefined;
 }
 
 /** After so many passes in a row that all found something to write, others are simply at work. */
@@ -36,17 +41,20 @@ const CLOCK_STEP_MS = 1_000;
  * @throws MemoryError what the store, the keyring and the root key throw; `unsupported_format` when the register of
  * renames is of a later version; `aborted`.
  */
-export async function sweepKeys(context: VaultContext, options: SweepOptions): Promise<SweepReport> {
+export async function migrateObjects(
+  context: VaultContext,
+  options: MigrateOptions,
+): Promise<MigrationReport> {
   const { editor, wait = false, ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
-  const sweepOne = createPasses(context, options);
+  const migrateOne = createPasses(context, options);
   const totals = { passes: 0, rebound: 0, skipped: 0 };
   const retired: number[] = [];
   const isYoungStill = watchYoung();
 
   for (let inARow = 1; ; inARow++) {
     const facts = await readKeyringFacts(editor, { signal });
-    if (facts === undefined) return NOTHING_TO_SWEEP;
-    const pass = await sweepOne(facts, ++totals.passes);
+    if (facts === undefined) return NOTHING_TO_MIGRATE;
+    const pass = await migrateOne(facts, ++totals.passes);
     const hasYoung = isYoungStill(pass);
     totals.rebound += pass.rebound;
     totals.skipped += pass.newer;
@@ -55,7 +63,7 @@ export async function sweepKeys(context: VaultContext, options: SweepOptions): P
     if ((hasMovedOn || pass.rebound > 0 || pass.newer > 0) && inARow < MOST_PASSES) continue;
 
     const { free, blocked } = hasMovedOn ? { free: [], blocked: [] } : judgeOldKeys(facts, pass);
-    const done = (old: readonly number[], writtenAt: number): SweepReport => {
+    const done = (old: readonly number[], writtenAt: number): MigrationReport => {
       const retireAfter = old.length === 0 ? undefined : writtenAt + 2 * ttlMs;
       return reportOf(pass, { ...totals, active: facts.active, old, retired, blocked, retireAfter });
     };
@@ -85,7 +93,7 @@ export async function sweepKeys(context: VaultContext, options: SweepOptions): P
  * Tells whether a pass has left something that the first one had left already: it may have to be sealed anew although
  * it is under the active key. What others write all the while is not waited for.
  */
-function watchYoung(): (pass: SweepPass) => boolean {
+function watchYoung(): (pass: MigrationPass) => boolean {
   let first: ReadonlySet<string> | undefined;
   return ({ young }) => {
     first ??= new Set(young);
@@ -93,10 +101,10 @@ function watchYoung(): (pass: SweepPass) => boolean {
   };
 }
 
-type OnePass = (facts: KeyringFacts, number: number) => Promise<SweepPass>;
+type OnePass = (facts: KeyringFacts, number: number) => Promise<MigrationPass>;
 
 /** The passes of one run, each of which knows what those before it have seen. */
-function createPasses(context: VaultContext, options: SweepOptions): OnePass {
+function createPasses(context: VaultContext, options: MigrateOptions): OnePass {
   const { reencrypt = false, signal, onProgress } = options;
   const work = { reencrypt, sealed: new Set<string>() };
   let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
@@ -107,7 +115,7 @@ function createPasses(context: VaultContext, options: SweepOptions): OnePass {
     const { settled } = known;
     const report = ({ done, total }: { readonly done: number; readonly total: number }): void =>
       onProgress?.({ done, total, pass: number });
-    return sweepOnce({ ...work, context, keyring, settled, signal, onProgress: report });
+    return migrateOnce({ ...work, context, keyring, settled, signal, onProgress: report });
   };
 }
 
@@ -129,7 +137,7 @@ async function finishRename(vault: OpenVault): Promise<void> {
 async function catchUp(
   context: VaultContext,
   epoch: number,
-  { signal }: SweepOptions,
+  { signal }: MigrateOptions,
 ): Promise<LoadedKeyring> {
   let loaded = await context.keyrings.load({ signal });
   for (let looks = 0; loaded === undefined || loaded.epoch < epoch; looks++) {
@@ -143,7 +151,7 @@ async function catchUp(
 async function waitFor(
   context: VaultContext,
   ms: number,
-  { signal }: SweepOptions,
+  { signal }: MigrateOptions,
   report: (until: number) => void,
 ): Promise<void> {
   const until = context.clock() + ms;

@@ -4,43 +4,43 @@ import type { ETag, ObjectMeta } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { OpenVault } from '../tree/session.ts';
 
-/** What a version was before sweeps of keys wrote it anew: the version that somebody wrote, and when. */
+/** What a version was before migrations wrote it anew: the version that somebody wrote, and when. */
 export type WrittenVersion = Pick<ObjectMeta, 'etag' | 'lastModified'>;
 
-/** Versions that sweeps of keys wrote, by ETag, with those that they replaced. */
-export interface SweptVersions {
-  /** The version itself where no sweep wrote it. */
+/** Versions that migrations wrote, by ETag, with those that they replaced. */
+export interface MigratedVersions {
+  /** The version itself where no migration wrote it. */
   writtenVersion(object: WrittenVersion): WrittenVersion;
 }
 
-interface SweptVersion extends WrittenVersion {
-  /** When a sweep noted it, milliseconds since the epoch. */
+interface MigratedVersion extends WrittenVersion {
+  /** When a migration noted it, milliseconds since the epoch. */
   readonly since: number;
 }
 
 interface StoredVersions {
-  readonly versions: ReadonlyMap<ETag, SweptVersion>;
+  readonly versions: ReadonlyMap<ETag, MigratedVersion>;
   /** Undefined: none were ever noted. */
   readonly etag: ETag | undefined;
 }
 
-const RECORD = { cls: 'journal', id: 'swept' } as const;
+const NOTES = { cls: 'journal', id: 'swept' } as const;
 const MAX_BYTES = 16_777_216;
-/** Of more, those that were written last are forgotten: they count as written by the sweep. */
+/** Of more, those that were written last are forgotten: they count as written by the migration. */
 const MOST_VERSIONS = 60_000;
 const NOTE_AFTER = 1_000;
 /** A pass takes no longer than this, in milliseconds. */
 const FRESH_MS = 86_400_000;
 const ATTEMPTS = 5;
 
-/** One GET. What cannot be read is as if it were not there: then objects count as written when they were swept. */
-export async function readSweptVersions(vault: OpenVault): Promise<SweptVersions> {
+/** One GET. What cannot be read is as if it were not there: then objects count as written when they were migrated. */
+export async function readMigratedVersions(vault: OpenVault): Promise<MigratedVersions> {
   const { versions } = await readStored(vault).catch((error: unknown) => {
     if (!isRefused(error)) throw error;
-    vault.logger.warn('what sweeps of keys noted cannot be read; files will expire later', {
+    vault.logger.warn('what migrations noted cannot be read; files will expire later', {
       code: error.code,
     });
-    return { versions: new Map<ETag, SweptVersion>() };
+    return { versions: new Map<ETag, MigratedVersion>() };
   });
   return { writtenVersion: (object) => versions.get(object.etag) ?? object };
 }
@@ -50,19 +50,19 @@ export function saysThatFilesExpire(name: LogicalName): boolean {
   return name === classLogicalName('journal', 'expiry');
 }
 
-/** Notes of one pass of a sweep what it wrote anew, so that expiry can tell that from what somebody wrote. */
-export interface SweptNotes {
+/** Notes of one pass of a migration what it wrote anew, so that expiry can tell that from what somebody wrote. */
+export interface MigrationNotes {
   /** Resolves at once but for every thousandth version. */
   note(made: ETag, replaced: WrittenVersion): Promise<void>;
   /** Writes down what is left. */
   finish(): Promise<void>;
 }
 
-export const NO_NOTES: SweptNotes = { async note() {}, async finish() {} };
+export const NO_NOTES: MigrationNotes = { async note() {}, async finish() {} };
 
-/** @param listed ETags of what the pass has seen: other versions are gone, unless a sweep has made them since. */
-export function createSweptNotes(vault: OpenVault, listed: ReadonlySet<ETag>): SweptNotes {
-  // What was swept must not be forgotten because the sweep is given up.
+/** @param listed ETags of what the pass has seen: other versions are gone, unless a migration has made them since. */
+export function createMigrationNotes(vault: OpenVault, listed: ReadonlySet<ETag>): MigrationNotes {
+  // What was migrated must not be forgotten because the migration is given up.
   const unhurried: OpenVault = { ...vault, signal: undefined };
   let pending = new Map<ETag, WrittenVersion>();
   let writing: Promise<void> = Promise.resolve();
@@ -75,7 +75,9 @@ export function createSweptNotes(vault: OpenVault, listed: ReadonlySet<ETag>): S
       await merge(unhurried, made, listed);
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
-      vault.logger.warn('what was swept could not be noted; files will expire later', { code: error.code });
+      vault.logger.warn('what was migrated could not be noted; files will expire later', {
+        code: error.code,
+      });
     }
   };
   const writeInTurn = (): Promise<void> => {
@@ -101,8 +103,8 @@ async function merge(
     const { versions, etag: base } = await readStored(vault);
     const replaced = new Set([...made.values()].map(({ etag }) => etag));
     const now = vault.clock();
-    // A younger one may be of another sweep, and newer than what this one has listed.
-    const mayBeThere = ([etag, { since }]: readonly [ETag, SweptVersion]): boolean =>
+    // A younger one may be of another migration, and newer than what this one has listed.
+    const mayBeThere = ([etag, { since }]: readonly [ETag, MigratedVersion]): boolean =>
       !replaced.has(etag) && (listed.has(etag) || now - since < FRESH_MS);
     const next = [...versions].filter(mayBeThere);
     for (const [etag, version] of made) {
@@ -113,21 +115,21 @@ async function merge(
     const list = next
       .slice(0, MOST_VERSIONS)
       .map(([etag, { etag: written, lastModified, since }]) => [etag, written, lastModified, since]);
-    const done = await writeRecord(vault, RECORD, { content: encodeFields({ versions: list }), base });
+    const done = await writeRecord(vault, NOTES, { content: encodeFields({ versions: list }), base });
     if (done !== undefined) return;
   }
-  throw new MemoryError('unavailable', 'other sweeps of keys note what they wrote');
+  throw new MemoryError('unavailable', 'other migrations note what they wrote');
 }
 
 async function readStored(vault: OpenVault): Promise<StoredVersions> {
-  const record = await readRecord(vault, { ...RECORD, maxBytes: MAX_BYTES });
+  const record = await readRecord(vault, { ...NOTES, maxBytes: MAX_BYTES });
   if (record === undefined) return { versions: new Map(), etag: undefined };
   const { versions } = decodeFields(record.content) ?? {};
   if (!Array.isArray(versions)) throw unknown();
   return { versions: new Map(versions.map(parseVersion)), etag: record.etag };
 }
 
-function parseVersion(entry: unknown): readonly [ETag, SweptVersion] {
+function parseVersion(entry: unknown): readonly [ETag, MigratedVersion] {
   if (!Array.isArray(entry)) throw unknown();
   const [etag, written, lastModified, since] = entry as readonly unknown[];
   const isKnown = typeof etag === 'string' && typeof written === 'string';
@@ -136,7 +138,7 @@ function parseVersion(entry: unknown): readonly [ETag, SweptVersion] {
 }
 
 function unknown(): MemoryError {
-  return new MemoryError('unsupported_format', 'the notes of sweeps of keys are of a later version');
+  return new MemoryError('unsupported_format', 'the notes of migrations are of a later version');
 }
 
 function isRefused(error: unknown): error is MemoryError {

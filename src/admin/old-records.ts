@@ -2,7 +2,7 @@ import type { ObjectClass } from '../format/logical-name.ts';
 import type { ListedObject } from '../store/port.ts';
 import { parseAccessRecordId } from '../tree/access-records.ts';
 import type { OpenVault } from '../tree/session.ts';
-import type { SweptVersions } from './migrated-versions.ts';
+import type { MigratedVersions } from './migrated-versions.ts';
 
 export const DAY_MS = 86_400_000;
 
@@ -67,7 +67,7 @@ export function outdatedAccess(
 export function outdatedTurns(
   { receipts, answers, now }: ReadsAndTurns,
   afterDays: number,
-  { writtenVersion }: SweptVersions,
+  { writtenVersion }: MigratedVersions,
 ): { readonly receipts: readonly ListedObject[]; readonly answers: readonly ListedObject[] } {
   const isOld = (object: ListedObject): boolean =>
     now - writtenVersion(object).lastModified > afterDays * DAY_MS;

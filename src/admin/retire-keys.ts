@@ -2,7 +2,7 @@ import type { Keyring } from '../keys/keyring.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
 import { forget } from '../keys/keyring-life.ts';
 import type { ETag, RequestOptions } from '../store/port.ts';
-import type { SweepPass } from './migrate-pass.ts';
+import type { MigrationPass } from './migrate-pass.ts';
 
 /** The keyring as it was when a pass began, without its secrets. */
 export interface KeyringFacts {
@@ -37,7 +37,7 @@ export interface Retirement {
 }
 
 /** What a pass says about the old keys of the keyring that it began with. */
-export function judgeOldKeys({ old }: KeyringFacts, { found, problems }: SweepPass): Retirement {
+export function judgeOldKeys({ old }: KeyringFacts, { found, problems }: MigrationPass): Retirement {
   if (problems.some(({ kind }) => kind === 'too_large')) return { free: [], blocked: old };
   const blocked = old.filter((version) =>
     problems.some((problem) => problem.kind === 'damaged' && problem.keyVersion === version),

@@ -2,13 +2,13 @@ import { MemoryError } from '../errors.ts';
 import { type AdminRun, runOnAdmin } from './admin-command.ts';
 import type { Invocation } from './invocation.ts';
 import {
+  migrationLines,
+  migrationStatus,
   rewrapLines,
   rotationLines,
   shredLines,
   shredStatus,
   statusLines,
-  sweepLines,
-  sweepStatus,
 } from './key-lines.ts';
 import { EXIT_FAILED } from './terminal.ts';
 
@@ -16,7 +16,7 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-export interface SweepArguments extends CommonOptions {
+export interface MigrateArguments extends CommonOptions {
   readonly reencrypt?: boolean;
   readonly wait?: boolean;
   /** Seconds. */
@@ -68,20 +68,20 @@ export function runRewrap(
   );
 }
 
-export function runSweep(
-  { json = false, reencrypt, wait, ttl }: SweepArguments,
+export function runMigrate(
+  { json = false, reencrypt, wait, ttl }: MigrateArguments,
   invocation: Invocation,
 ): Promise<number> {
   return runOnAdmin(
     async ({ admin, events, signal }) => {
-      const report = await admin.sweep({
+      const report = await admin.migrate({
         reencrypt,
         wait,
         ttlMs: inMs(ttl),
         signal,
-        onProgress: (progress) => events.progress({ ...progress }, sweepStatus(progress)),
+        onProgress: (progress) => events.progress({ ...progress }, migrationStatus(progress)),
       });
-      await events.done({ ...report }, sweepLines(report));
+      await events.done({ ...report }, migrationLines(report));
       return report.problems.length > 0 ? EXIT_FAILED : 0;
     },
     { json, invocation },

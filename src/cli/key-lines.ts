@@ -1,12 +1,12 @@
 import type { KeyStatus } from '../admin/key-status.ts';
-import type { SweepProblem } from '../admin/migrate-pass.ts';
-import type { SweepProgress, SweepReport } from '../admin/migrate-report.ts';
+import type { MigrationProblem } from '../admin/migrate-pass.ts';
+import type { MigrationProgress, MigrationReport } from '../admin/migrate-report.ts';
 import type { Rewrapping } from '../admin/rewrap-root.ts';
 import type { Rotation } from '../admin/rotate.ts';
 import type { ShredProgress, ShredReport } from '../admin/shred.ts';
 import { counted } from './counted.ts';
 
-const SWEEP_AGAIN = 'run "sealed-memory keys sweep" again';
+const MIGRATE_AGAIN = 'run "sealed-memory keys migrate" again';
 
 export function statusLines(status: KeyStatus): readonly string[] {
   switch (status.state) {
@@ -35,7 +35,7 @@ export function statusLines(status: KeyStatus): readonly string[] {
     ...(old === 0
       ? []
       : [
-          `to do ${counted(old, 'old key')}; room for ${free} more — "sealed-memory keys sweep" retires what nothing needs`,
+          `to do ${counted(old, 'old key')}; room for ${free} more — "sealed-memory keys migrate" retires what nothing needs`,
         ]),
   ];
 }
@@ -46,7 +46,7 @@ export function rotationLines({ rotated, version, created, held, epoch }: Rotati
     `${told} ${version} is active since ${dateOf(created)} (epoch ${epoch})`,
     ...(held > 1
       ? [
-          `to do "sealed-memory keys sweep" brings all objects under it and retires ${counted(held - 1, 'old key')}`,
+          `to do "sealed-memory keys migrate" brings all objects under it and retires ${counted(held - 1, 'old key')}`,
         ]
       : []),
   ];
@@ -57,7 +57,7 @@ export function rewrapLines({ rewrapped, rootId, epoch }: Rewrapping): readonly 
   return [`ok    ${told} wrapped by ${rootId} (epoch ${epoch})`];
 }
 
-export function sweepLines(report: SweepReport): readonly string[] {
+export function migrationLines(report: MigrationReport): readonly string[] {
   const { passes, objects, rebound, busy, young, problems, versions, retired, blocked, retireAfter } = report;
   const held = versions.map(({ version, active, objects: count }) => {
     return `${active ? 'ok   ' : 'old  '} key ${version}: ${counted(count, 'object')}${active ? ', active' : ''}`;
@@ -73,20 +73,20 @@ export function sweepLines(report: SweepReport): readonly string[] {
           `FAIL  ${blocked.map((version) => `key ${version}`).join(', ')} cannot be retired before that is mended`,
         ]
       : []),
-    ...(busy > 0 ? [`wait  ${counted(busy, 'object')} in use by a rename or a turn — ${SWEEP_AGAIN}`] : []),
+    ...(busy > 0 ? [`wait  ${counted(busy, 'object')} in use by a rename or a turn — ${MIGRATE_AGAIN}`] : []),
     ...(young > 0
-      ? [`wait  left for the next pass: ${counted(young, 'object')} written a moment ago — ${SWEEP_AGAIN}`]
+      ? [`wait  left for the next pass: ${counted(young, 'object')} written a moment ago — ${MIGRATE_AGAIN}`]
       : []),
     ...(retireAfter === undefined
       ? []
       : [
-          `to do old keys can be retired from ${dateOf(retireAfter)} on — ${SWEEP_AGAIN} then, or use --wait`,
+          `to do old keys can be retired from ${dateOf(retireAfter)} on — ${MIGRATE_AGAIN} then, or use --wait`,
         ]),
     `${problems.length === 0 ? 'ok    ' : 'FAIL  '}${counted(objects, 'object')} looked at, ${rebound} brought under the active key, in ${counted(passes, 'pass', 'passes')}`,
   ];
 }
 
-function problemLine(problem: SweepProblem): string {
+function problemLine(problem: MigrationProblem): string {
   switch (problem.kind) {
     case 'damaged':
       return `FAIL  ${problem.name} is damaged — restore its object from a backup, or delete it`;
@@ -106,7 +106,7 @@ export interface ShownProgress {
   readonly stage: string;
 }
 
-export function sweepStatus({ done, total, pass, waitingUntil }: SweepProgress): ShownProgress {
+export function migrationStatus({ done, total, pass, waitingUntil }: MigrationProgress): ShownProgress {
   return waitingUntil === undefined
     ? { stage: `pass ${pass}`, line: `pass ${pass}: ${done} of ${total} objects` }
     : {

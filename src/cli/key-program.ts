@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 
 import type { Action } from './invocation.ts';
-import type { CommonOptions, RotateArguments, ShredArguments, SweepArguments } from './key-commands.ts';
+import type { CommonOptions, MigrateArguments, RotateArguments, ShredArguments } from './key-commands.ts';
 
 const JSON_HELP = 'answer with JSON lines, as it does when standard output is no terminal';
 
@@ -26,13 +26,15 @@ export function addKeyCommands(program: Command, choose: (action: Action) => voi
     .action((options: RotateArguments) => choose(async (run) => (await commands()).runRotate(options, run)));
 
   keys
-    .command('sweep')
+    .command('migrate')
     .description('bring every object under the active key, and retire old keys that nothing needs')
     .option('--reencrypt', 'seal every object anew with a fresh data key, as after a compromise')
     .option('--wait', 'go on until the old keys are retired')
     .option('--ttl <seconds>', 'the longest keyring TTL of any process, 60-900; default 900', parseCount)
     .option('--json', JSON_HELP)
-    .action((options: SweepArguments) => choose(async (run) => (await commands()).runSweep(options, run)));
+    .action((options: MigrateArguments) =>
+      choose(async (run) => (await commands()).runMigrate(options, run)),
+    );
 
   keys
     .command('rewrap-root')

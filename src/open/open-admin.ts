@@ -1,7 +1,7 @@
 import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
 import { type KeyStatus, readKeyStatus } from '../admin/key-status.ts';
-import { type SweepOptions, sweepKeys } from '../admin/migrate.ts';
-import type { SweepReport } from '../admin/migrate-report.ts';
+import { type MigrateOptions, migrateObjects } from '../admin/migrate.ts';
+import type { MigrationReport } from '../admin/migrate-report.ts';
 import { type RestoreReport, type RestoreRequest, restoreTree } from '../admin/restore.ts';
 import { type RewrapOptions, type Rewrapping, rewrapRoot } from '../admin/rewrap-root.ts';
 import { type RotateOptions, type Rotation, rotateKey } from '../admin/rotate.ts';
@@ -33,7 +33,7 @@ export interface TenantAdmin extends AsyncDisposable {
    * Brings every object under the active key and retires the others. `ttlMs`, 60,000–900,000, is the longest time to
    * live that any process gives its keyring.
    */
-  sweep(options?: AdminSweepOptions): Promise<SweepReport>;
+  migrate(options?: AdminMigrateOptions): Promise<MigrationReport>;
   /** Has the first configured root key wrap the keyring. */
   rewrapRoot(options?: RewrapOptions): Promise<Rewrapping>;
   /** Destroys the tenant's keys for good, and with them all that is sealed under them. */
@@ -55,7 +55,7 @@ export interface TenantAdmin extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export type AdminSweepOptions = Omit<SweepOptions, 'editor'>;
+export type AdminMigrateOptions = Omit<MigrateOptions, 'editor'>;
 
 /** An admin is about the keyring as it is, so it does not trust its cache for long. */
 const ADMIN_TTL_MS = 60_000;
@@ -85,9 +85,9 @@ export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmi
       return readKeyStatus({ store, layout, rootKeys, editor, guard, signal });
     },
     rotate: (request) => rotateKey({ editor, clock, random }, request),
-    sweep: async (request) => {
+    migrate: async (request) => {
       checkTtl(request?.ttlMs, LEAST_TTL_MS);
-      return sweepKeys(context, { ...request, editor });
+      return migrateObjects(context, { ...request, editor });
     },
     rewrapRoot: (request) => rewrapRoot({ editor, rootKeys }, request),
     shred: async (request) => {

@@ -23,7 +23,7 @@ import { type MemoryOptions, readSettings, type Settings } from './options.ts';
 
 const DEFAULT_CONCURRENCY = 32;
 const MAX_CONCURRENCY = 256;
-/** Of a renamed or swept object up to four copies are in memory at once. */
+/** Of a renamed or migrated object up to four copies are in memory at once. */
 const BYTES_SIDE_BY_SIDE = 33_554_432;
 
 /** One tenant's memory with the parts it is made of, for entry points that need more than the six commands. */

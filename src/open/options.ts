@@ -35,7 +35,7 @@ export interface MemoryOptions {
     | undefined;
   /**
    * Files that nobody reads or writes for so many days, 1–3,650, expire: every read is recorded, once a day and file by
-   * one small object, and the sweeper deletes. Must be the same in all processes of a tenant. Default: none expires.
+   * one small object, and the expiry function deletes. Must be the same in all processes of a tenant. Default: none expires.
    */
   readonly expireAfterDays?: number | undefined;
   /** Endpoint, region and kind of an S3 store. */

@@ -20,8 +20,8 @@ export interface WorkerConfig {
   readonly apiKeySecretArn: string | undefined;
 }
 
-/** What the sweeper needs beyond the memory's own configuration, validated and frozen. */
-export interface SweeperConfig {
+/** What the expiry function needs beyond the memory's own configuration, validated and frozen. */
+export interface ExpiryConfig {
   readonly tenantRoleArn: string | undefined;
   readonly expireDryRun: boolean;
 }
@@ -56,7 +56,7 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
 }
 
 /** @throws MemoryError `misconfigured` that names the variable and what was expected. */
-export function readSweeperConfig(env: Environment): SweeperConfig {
+export function readExpiryConfig(env: Environment): ExpiryConfig {
   const read = (name: (typeof NAMES)[number]) => environmentSetting(env, PREFIX + name);
   return Object.freeze({
     tenantRoleArn: read('TENANT_ROLE_ARN')?.text,

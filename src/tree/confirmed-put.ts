@@ -62,7 +62,7 @@ export async function confirmedPut(vault: OpenVault, write: ConditionalWrite): P
 }
 
 /**
- * By a look that begins after the write landed. A key that is active then can only be retired by a sweep that begins
+ * By a look that begins after the write landed. A key that is active then can only be retired by a migration that begins
  * later, and sees what was written; one that is only held may be on its way out of a pass that was too early for it.
  */
 async function isSealedByActiveKey(vault: OpenVault, { bytes }: Sealed): Promise<boolean> {

@@ -7,7 +7,7 @@ import type { JsonLog } from './json-log.ts';
 import type { LambdaTime } from './sqs-handler.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
 
-export interface SweeperOptions {
+export interface ScheduledExpiryOptions {
   /** Of the store and the root keys. */
   readonly memory: Omit<MemoryOptions, 'tenant' | 'credentials' | 'logger'>;
   /** Credentials of one tenant. Absent: all tenants are reached with the credentials of the process. */
@@ -17,15 +17,15 @@ export interface SweeperOptions {
 }
 
 /** What one run did, over all tenants it came to. */
-export interface SweepSummary extends Omit<TenantExpiry, 'busy'> {
+export interface ExpirySummary extends Omit<TenantExpiry, 'busy'> {
   readonly tenants: number;
-  /** Tenants whose files could not be swept; the log has the codes. */
+  /** Tenants whose files could not be expired; the log has the codes. */
   readonly failed: number;
   /** The time was up before all tenants had their turn; the next run begins elsewhere. */
   readonly isPartial: boolean;
 }
 
-export type Sweep = (event: unknown, context: LambdaTime) => Promise<SweepSummary>;
+export type ScheduledExpiry = (event: unknown, context: LambdaTime) => Promise<ExpirySummary>;
 
 const RESERVE_MS = 30_000;
 
@@ -35,25 +35,25 @@ const RESERVE_MS = 30_000;
  *
  * @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed.
  */
-export function createSweep(options: SweeperOptions): Sweep {
+export function createExpiry(options: ScheduledExpiryOptions): ScheduledExpiry {
   return async (_event, context) => {
     const pool = createTenantPool({ ...options.memory, logger: options.log });
     try {
-      return await sweepAll(options, pool, context);
+      return await expireAll(options, pool, context);
     } finally {
       await pool.close();
     }
   };
 }
 
-async function sweepAll(
-  options: SweeperOptions,
+async function expireAll(
+  options: ScheduledExpiryOptions,
   pool: TenantPool,
   context: LambdaTime,
-): Promise<SweepSummary> {
+): Promise<ExpirySummary> {
   const { log } = options;
   const tenants = fromRandomPlace(await pool.tenants());
-  let summary: SweepSummary = {
+  let summary: ExpirySummary = {
     ...{ tenants: 0, failed: 0, isPartial: false },
     ...{ files: 0, deleted: 0, marked: 0, records: 0, tombstones: 0 },
   };
@@ -64,21 +64,21 @@ async function sweepAll(
       break;
     }
     try {
-      const report = await sweepTenant(options, { pool, tenant, signal: AbortSignal.timeout(remainingMs) });
+      const report = await expireTenant(options, { pool, tenant, signal: AbortSignal.timeout(remainingMs) });
       const { busy, ...counts } = report;
-      log.info('tenant swept', { tenant, busy, ...counts });
+      log.info('expired files of a tenant', { tenant, busy, ...counts });
       summary = add(summary, report);
     } catch (error) {
-      log.error('a tenant could not be swept', { tenant, code: codeOf(error) });
+      log.error('files of a tenant could not be expired', { tenant, code: codeOf(error) });
       summary = { ...summary, tenants: summary.tenants + 1, failed: summary.failed + 1 };
     }
   }
-  log.info('sweep ended', { ...summary });
+  log.info('expiry ended', { ...summary });
   return summary;
 }
 
-async function sweepTenant(
-  options: SweeperOptions,
+async function expireTenant(
+  options: ScheduledExpiryOptions,
   {
     pool,
     tenant,
@@ -102,7 +102,7 @@ function fromRandomPlace<T>(items: readonly T[]): readonly T[] {
   return [...items.slice(start), ...items.slice(0, start)];
 }
 
-function add(summary: SweepSummary, report: TenantExpiry): SweepSummary {
+function add(summary: ExpirySummary, report: TenantExpiry): ExpirySummary {
   return {
     ...summary,
     tenants: summary.tenants + 1,

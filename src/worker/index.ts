@@ -1,6 +1,6 @@
-export { readSweeperConfig, readWorkerConfig } from '../open/worker-config.ts';
+export { readExpiryConfig, readWorkerConfig } from '../open/worker-config.ts';
 export { type Answers, openAnswers } from './answers.ts';
-export { createSweep, type Sweep, type SweepSummary } from './expire-tenants.ts';
+export { createExpiry, type ExpirySummary, type ScheduledExpiry } from './expire-tenants.ts';
 export { createJsonLog, type JsonLog } from './json-log.ts';
 export { createReplies, type Replies } from './replies.ts';
 export type { LambdaTime } from './sqs-handler.ts';

@@ -42,7 +42,7 @@ export interface Receipts {
 }
 
 type Receipt =
-  /** `owner` is a random name, so that its owner knows the receipt again after a sweep of keys has re-bound it. */
+  /** `owner` is a random name, so that its owner knows the receipt again after a migration has re-bound it. */
   | { readonly state: 'running'; readonly owner: string; readonly leaseMs: number }
   | { readonly state: 'free' }
   | { readonly state: 'done' };

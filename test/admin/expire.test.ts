@@ -102,9 +102,9 @@ describeOnBothKinds('expiry', (newSite) => {
     await expire(site);
     await site.time.pause(2 * HOUR);
     const late = await reader(site);
-    const around = (sweeper: TestClient): void => {
+    const around = (operator: TestClient): void => {
       let looks = 0;
-      sweeper.intercept(async (call, proceed) => {
+      operator.intercept(async (call, proceed) => {
         // The second look at the register is the first request after the listing.
         const isLook = call.verb === 'get' && call.key.endsWith('/journal/register');
         if (isLook && ++looks === 2) await late.read('/memories/old.md');
@@ -120,8 +120,8 @@ describeOnBothKinds('expiry', (newSite) => {
     await site.time.pause(31 * DAY);
     await expire(site);
     await site.time.pause(2 * HOUR);
-    const around = (sweeper: TestClient): void =>
-      sweeper.intercept(async (call, proceed) => {
+    const around = (operator: TestClient): void =>
+      operator.intercept(async (call, proceed) => {
         if (call.verb === 'delete') await client.append('/memories/old.md', ' saved');
         return proceed();
       });
@@ -153,8 +153,8 @@ describeOnBothKinds('expiry', (newSite) => {
     ] as const)('leaves the files to a later run when that was %s', async (_, verb) => {
       const { site, client } = await marked();
       let frozen = false;
-      const report = await run(site, (sweeper) =>
-        sweeper.intercept(async (call, proceed) => {
+      const report = await run(site, (operator) =>
+        operator.intercept(async (call, proceed) => {
           const isMoment = call.verb === verb && !frozen;
           const answer = verb === 'head' ? await proceed() : undefined;
           if (isMoment) {
@@ -174,8 +174,8 @@ describeOnBothKinds('expiry', (newSite) => {
     it('leaves the files to a later run when that was for days since the listing', async () => {
       const { site, client } = await marked();
       let frozen = false;
-      const report = await run(site, (sweeper) =>
-        sweeper.intercept(async (call, proceed) => {
+      const report = await run(site, (operator) =>
+        operator.intercept(async (call, proceed) => {
           const answer = await proceed();
           if (call.verb === 'list' && call.prefix.includes('/data/') && !frozen) {
             frozen = true;
@@ -191,15 +191,15 @@ describeOnBothKinds('expiry', (newSite) => {
     });
   });
 
-  describe('of a tenant whose keys are swept more often than that', () => {
-    /** A rotation and a sweep every ten days, and a run of expiry every day, for so many days. */
+  describe('of a tenant whose keys are migrated more often than that', () => {
+    /** A rotation and a migration every ten days, and a run of expiry every day, for so many days. */
     const live = async (site: TestSite, days: number, onDay?: (day: number) => Promise<void>) => {
       const operator = await createOperator(site, await site.client());
       for (let day = 1; day <= days; day++) {
         await site.time.pause(DAY);
         if (day % 10 === 0) {
           await operator.rotate();
-          expect((await operator.sweep()).rebound).toBeGreaterThan(0);
+          expect((await operator.migrate()).rebound).toBeGreaterThan(0);
         }
         await onDay?.(day);
         await expire(site);
@@ -224,7 +224,7 @@ describeOnBothKinds('expiry', (newSite) => {
       expect(await client.paths()).toEqual([]);
     });
 
-    it('deletes a file that is swept between the two runs, as the version that was swept', async () => {
+    it('deletes a file that is migrated between the two runs, as the version that was migrated', async () => {
       const { site, client } = await filled();
       const operator = await createOperator(site, await site.client());
       await expire(site);
@@ -234,7 +234,7 @@ describeOnBothKinds('expiry', (newSite) => {
       for (const _ of [1, 2]) {
         await site.time.pause(DAY);
         await operator.rotate();
-        await operator.sweep();
+        await operator.migrate();
       }
       expect(await expire(site)).toMatchObject({ deleted: 1 });
       expect(await client.paths()).toEqual(['/memories/d/used.md']);
@@ -262,7 +262,7 @@ describeOnBothKinds('expiry', (newSite) => {
         await site.time.pause(DAY);
         if (day % 10 === 0) {
           await operator.rotate();
-          await operator.sweep();
+          await operator.migrate();
         }
         await expire(site, { afterDays: undefined });
       }

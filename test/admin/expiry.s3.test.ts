@@ -11,7 +11,7 @@ import type { ObjectStore } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
 import { pause } from '../../src/time.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import { createSweep } from '../../src/worker/expire-tenants.ts';
+import { createExpiry } from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
@@ -166,7 +166,7 @@ describeOnS3('expiry', ['minio'], (server) => {
 
   it('goes through all tenants of a bucket, one of which fails', async () => {
     const { bucket: name, credentials, ...s3 } = bucket.storeOptions;
-    const prefix = `sweep-${tenant}`;
+    const prefix = `expiry-${tenant}`;
     const memory = { store: `s3://${name}/${prefix}`, s3, credentials, rootKey, expireAfterDays: 30 };
     {
       await using pool = createMemoryPool(memory);
@@ -177,7 +177,7 @@ describeOnS3('expiry', ['minio'], (server) => {
     await plain.put(`${prefix}/keyrings/bolt` as ObjectKey, new Uint8Array(400), { mode: 'overwrite' });
     const lines: string[] = [];
     const { credentials: own, ...shared } = memory;
-    const sweep = createSweep({
+    const expire = createExpiry({
       memory: shared,
       credentials: () => async () => ({ ...own, sessionToken: '', expiration: new Date(2e12) }),
       log: createJsonLog({ write: (line) => lines.push(line) }),
@@ -185,7 +185,7 @@ describeOnS3('expiry', ['minio'], (server) => {
     // With these the tenants are listed.
     vi.stubEnv('AWS_ACCESS_KEY_ID', own.accessKeyId);
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', own.secretAccessKey);
-    expect(await sweep({}, timeOf(120_000))).toMatchObject({ tenants: 3, failed: 1, files: 2 });
+    expect(await expire({}, timeOf(120_000))).toMatchObject({ tenants: 3, failed: 1, files: 2 });
     expect(lines.join('\n')).not.toMatch(/memories|old\.md/);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSweptNotes, readSweptVersions } from '../../src/admin/migrated-versions.ts';
+import { createMigrationNotes, readMigratedVersions } from '../../src/admin/migrated-versions.ts';
 import { rewrapRoot } from '../../src/admin/rewrap-root.ts';
 import { rotateKey } from '../../src/admin/rotate.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
@@ -24,18 +24,18 @@ it('a rotation and a change of the root key end with their caller', async () => 
   expect(await versions()).toEqual([1]);
 });
 
-it('notes of a sweep are written though its caller gives up, and stay for a day though nobody lists them', async () => {
+it('notes of a migration are written though its caller gives up, and stay for a day though nobody lists them', async () => {
   const site = await createSite();
   const client = await site.client();
   const vault = await client.open();
   const note = async (made: string, replaced: string): Promise<void> => {
-    const notes = createSweptNotes({ ...vault, ...aborted }, new Set());
+    const notes = createMigrationNotes({ ...vault, ...aborted }, new Set());
     await notes.note(etag(made), { etag: etag(replaced), lastModified: 1 });
     await notes.finish();
   };
   const isKnown = async (made: string): Promise<boolean> => {
     const object = { etag: etag(made), lastModified: 2 };
-    return (await readSweptVersions(vault)).writtenVersion(object) !== object;
+    return (await readMigratedVersions(vault)).writtenVersion(object) !== object;
   };
   await note('b', 'a');
   await site.time.pause(24 * HOUR - 1);
@@ -53,6 +53,6 @@ it('notes that are damaged are as if they were not there, and a store that fails
   const key = 'tenants/acme/journal/swept' as ObjectKey;
   await site.base.put(key, new Uint8Array(400), { mode: 'overwrite' });
   const object = { etag: etag('a'), lastModified: 1 };
-  expect((await readSweptVersions(vault)).writtenVersion(object)).toBe(object);
-  await expect(readSweptVersions({ ...vault, ...aborted })).rejects.toMatchObject({ code: 'aborted' });
+  expect((await readMigratedVersions(vault)).writtenVersion(object)).toBe(object);
+  await expect(readMigratedVersions({ ...vault, ...aborted })).rejects.toMatchObject({ code: 'aborted' });
 });

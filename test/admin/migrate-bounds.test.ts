@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sweepKeys } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/migrate.ts';
 import { watchRenames } from '../../src/admin/rename-watch.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { Pause } from '../../src/time.ts';
@@ -27,11 +27,11 @@ async function etagOf(site: TestSite): Promise<string | undefined> {
   return undefined;
 }
 
-describe('a sweep', () => {
+describe('a migration', () => {
   it('reckons with processes that keep their keyring for fifteen minutes, unless told otherwise', async () => {
     const { site, operator } = await rotated();
     const written = site.time.clock();
-    const report = await operator.sweep({ ttlMs: undefined });
+    const report = await operator.migrate({ ttlMs: undefined });
     expect(report).toMatchObject({ retireAfter: written + 1_800_000, retired: [] });
   });
 
@@ -42,7 +42,7 @@ describe('a sweep', () => {
       if (call.verb === 'put' && call.key.includes('/data/')) await worker.append(FILE, '.');
       return proceed();
     });
-    expect(await operator.sweep()).toMatchObject({ passes: 8, skipped: 8, retired: [] });
+    expect(await operator.migrate()).toMatchObject({ passes: 8, skipped: 8, retired: [] });
   });
 
   it.each([
@@ -50,12 +50,12 @@ describe('a sweep', () => {
     [900_000, false],
   ])('takes what was written %s ms after the active key for older: %s', async (ms, isSealedAnew) => {
     const { site, operator } = await rotated();
-    await operator.sweep();
+    await operator.migrate();
     await site.time.pause(ms);
     await (await site.client()).append(FILE, '?');
     await site.time.pause(60_001);
     const before = await etagOf(site);
-    await operator.sweep({ reencrypt: true });
+    await operator.migrate({ reencrypt: true });
     expect((await etagOf(site)) !== before).toBe(isSealedAnew);
   });
 
@@ -68,7 +68,7 @@ describe('a sweep', () => {
       return proceed();
     });
     // It waits for the receipt, and by then the file is no longer young.
-    await operator.sweep({ reencrypt: true, wait: true });
+    await operator.migrate({ reencrypt: true, wait: true });
     expect(puts).toBe(1);
     expect(await (await site.client()).text(FILE)).toBe('text!');
   });
@@ -78,7 +78,7 @@ describe('a sweep', () => {
       const { site } = await rotated();
       const before = await readFile(await (await site.client()).open(), at(FILE));
       const operator = await createOperator(site, await site.client({ clock: () => 1 }));
-      await operator.sweep({ reencrypt });
+      await operator.migrate({ reencrypt });
       const after = await readFile(await (await site.client()).open(), at(FILE));
       expect([after?.previous, after?.writer]).toEqual([before?.previous, before?.writer]);
       expect(after?.bound).toBeGreaterThan(before?.bound ?? Number.POSITIVE_INFINITY);
@@ -86,11 +86,11 @@ describe('a sweep', () => {
   });
 });
 
-describe('a sweep that waits', () => {
+describe('a migration that waits', () => {
   /** Which pauses it made; each takes `factor` times as long as it was asked for. */
   async function pauses(factor: number, ttlMs: number, prepare?: (client: TestClient) => Promise<void>) {
     const { site, worker, operator } = await rotated();
-    await operator.sweep({ ttlMs: 900_000 });
+    await operator.migrate({ ttlMs: 900_000 });
     await prepare?.(worker);
     const { signal } = new AbortController();
     const asked: number[] = [];
@@ -100,7 +100,7 @@ describe('a sweep that waits', () => {
       return site.time.pause(ms * factor);
     };
     const context = { ...(await operator.client.open()), pause };
-    await sweepKeys(context, { editor: operator.editor, ttlMs, wait: true, signal });
+    await migrateObjects(context, { editor: operator.editor, ttlMs, wait: true, signal });
     return asked;
   }
 

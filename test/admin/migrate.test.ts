@@ -79,13 +79,13 @@ async function keyOf(client: TestClient, path: string): Promise<ObjectKey> {
   return fileKey(layout, keyring.names, at(path));
 }
 
-describeOnBothKinds('a sweep', (newSite) => {
+describeOnBothKinds('a migration', (newSite) => {
   it.each(['plain', 'encrypted'] as const)(
     'brings every object of every class under the active key and retires the old one, %s names',
     async (names) => {
       const { site, operator } = await rotated(await newSite(), names);
       expect(await versionsInUse(site)).toEqual({ 1: OBJECTS });
-      expect(await operator.sweep()).toEqual({
+      expect(await operator.migrate()).toEqual({
         passes: 2,
         objects: OBJECTS,
         rebound: OBJECTS,
@@ -116,7 +116,7 @@ describeOnBothKinds('a sweep', (newSite) => {
     const before = await facts(await site.client());
     expect(before.flat()).not.toContain(undefined);
     const bodies = await storedObjects({ store: site.base });
-    await operator.sweep();
+    await operator.migrate();
     expect(await facts(await site.client())).toEqual(before);
     for (const [key, body] of await storedObjects({ store: site.base })) {
       expect(body.subarray(220)).toEqual(bodies.get(key)?.subarray(220));
@@ -126,7 +126,7 @@ describeOnBothKinds('a sweep', (newSite) => {
   it('costs a GET and a PUT for each object and reads none twice', async () => {
     const { operator } = await rotated(await newSite());
     operator.client.calls.length = 0;
-    expect(await operator.sweep({ ttlMs: 900_000 })).toMatchObject({ passes: 2, rebound: OBJECTS });
+    expect(await operator.migrate({ ttlMs: 900_000 })).toMatchObject({ passes: 2, rebound: OBJECTS });
     const { calls } = operator.client;
     const ofObjects = calls.filter((call) => !('key' in call) || call.key.startsWith('tenants/'));
     // One GET more: whether a directory is being renamed, for the files and for the register itself.
@@ -135,9 +135,9 @@ describeOnBothKinds('a sweep', (newSite) => {
 
   it('writes nothing where all is under the active key', async () => {
     const { operator } = await rotated(await newSite());
-    await operator.sweep();
+    await operator.migrate();
     operator.client.calls.length = 0;
-    expect(await operator.sweep()).toMatchObject({ passes: 1, rebound: 0, retired: [], versions: [{}] });
+    expect(await operator.migrate()).toMatchObject({ passes: 1, rebound: 0, retired: [], versions: [{}] });
     expect(operator.client.calls.filter(({ verb }) => verb === 'put')).toEqual([]);
   });
 
@@ -146,7 +146,7 @@ describeOnBothKinds('a sweep', (newSite) => {
     const { operator } = await rotated(site);
     const other = await createOperator(site);
     await other.rotate();
-    expect(await operator.sweep()).toMatchObject({ retired: [1, 2], versions: [{ version: 3 }] });
+    expect(await operator.migrate()).toMatchObject({ retired: [1, 2], versions: [{ version: 3 }] });
     expect(await readAll(site)).toEqual(ALL_TEXTS);
   });
 
@@ -154,7 +154,7 @@ describeOnBothKinds('a sweep', (newSite) => {
     const site = await newSite();
     const operator = await createOperator(site);
     await site.base.delete([{ key: operator.client.layout.keyring }]);
-    expect(await operator.sweep()).toMatchObject({ passes: 0, objects: 0, versions: [] });
+    expect(await operator.migrate()).toMatchObject({ passes: 0, objects: 0, versions: [] });
   });
 
   it('ends the same when it is killed at any request and run again', async () => {
@@ -164,12 +164,12 @@ describeOnBothKinds('a sweep', (newSite) => {
       operator.client.intercept((_, proceed) =>
         requests++ < kill ? proceed() : Promise.reject(new MemoryError('unavailable', 'killed')),
       );
-      const finished = await operator.sweep().then(
+      const finished = await operator.migrate().then(
         () => true,
         () => false,
       );
       const next = await createOperator(site);
-      expect(await next.sweep()).toMatchObject({
+      expect(await next.migrate()).toMatchObject({
         problems: [],
         versions: [{ version: 2, objects: OBJECTS }],
       });
@@ -184,24 +184,24 @@ describeOnBothKinds('a sweep', (newSite) => {
     const onProgress = ({ done }: { readonly done: number }): void => {
       if (done === 3) controller.abort();
     };
-    // The store of the tests answers at once, so the abort is seen where the sweep looks for it itself.
+    // The store of the tests answers at once, so the abort is seen where the migration looks for it itself.
     operator.client.intercept((_, proceed) =>
       controller.signal.aborted ? Promise.reject(new MemoryError('aborted', 'no')) : proceed(),
     );
     const given = { onProgress, signal: controller.signal };
-    await expect(operator.sweep(given)).rejects.toMatchObject({ code: 'aborted' });
+    await expect(operator.migrate(given)).rejects.toMatchObject({ code: 'aborted' });
   });
 
   it('tells how far it has come', async () => {
     const { operator } = await rotated(await newSite());
     const told: unknown[] = [];
-    await operator.sweep({ onProgress: (progress) => told.push(progress) });
+    await operator.migrate({ onProgress: (progress) => told.push(progress) });
     expect(told).toHaveLength(2 * OBJECTS);
     expect(told.at(-1)).toEqual({ done: OBJECTS, total: OBJECTS, pass: 2 });
   });
 });
 
-describeOnBothKinds('a sweep among others who write', (newSite) => {
+describeOnBothKinds('a migration among others who write', (newSite) => {
   it('leaves what somebody else wrote first, and looks again', async () => {
     const { site, operator } = await rotated(await newSite());
     const writer = await site.client();
@@ -214,7 +214,7 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
       }
       return proceed();
     });
-    expect(await operator.sweep()).toMatchObject({ skipped: 1, rebound: OBJECTS - 1, retired: [1] });
+    expect(await operator.migrate()).toMatchObject({ skipped: 1, rebound: OBJECTS - 1, retired: [1] });
     expect(await readAll(site)).toEqual({ ...ALL_TEXTS, '/memories/a': 'text of /memories/a and more' });
   });
 
@@ -226,7 +226,7 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
       if (call.verb === 'put' && call.key === key) await other.remove('/memories/a');
       return proceed();
     });
-    expect(await operator.sweep()).toMatchObject({ skipped: 1, retired: [1] });
+    expect(await operator.migrate()).toMatchObject({ skipped: 1, retired: [1] });
     expect(await other.paths()).not.toContain('/memories/a');
   });
 
@@ -237,7 +237,7 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
       const isObject = call.verb === 'put' && call.key.startsWith('tenants/');
       return isObject && lost++ % 2 === 0 ? loseAnswer(proceed) : proceed();
     });
-    expect(await operator.sweep()).toMatchObject({ rebound: OBJECTS, skipped: 0, retired: [1] });
+    expect(await operator.migrate()).toMatchObject({ rebound: OBJECTS, skipped: 0, retired: [1] });
     expect(await readAll(site)).toEqual(ALL_TEXTS);
   });
 
@@ -253,7 +253,7 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
       await other.append('/memories/a', '!');
       throw new MemoryError('outcome_unknown', 'no answer came');
     });
-    expect(await operator.sweep()).toMatchObject({ skipped: 1, retired: [1] });
+    expect(await operator.migrate()).toMatchObject({ skipped: 1, retired: [1] });
     expect(await other.text('/memories/a')).toBe('text of /memories/a!');
   });
 
@@ -266,7 +266,7 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
         // An edit would read the file first, and learn of the new key.
         worker.vault.overwrite(at('/memories/a'), bytes('changed under the old key')),
       ]);
-    const report = await operator.sweep({
+    const report = await operator.migrate({
       wait: true,
       onProgress: ({ done, total }) => {
         if (done === total) late ??= writeLate();
@@ -295,10 +295,10 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
         await site.time.pause(site.time.fraction() * 10);
       }
     });
-    const [report] = await Promise.all([slow.sweep({ ttlMs: 900_000 }), ...working]);
+    const [report] = await Promise.all([slow.migrate({ ttlMs: 900_000 }), ...working]);
     expect(report.retireAfter).toBeGreaterThan(site.time.clock());
     await site.time.pause(1_800_000);
-    expect(await operator.sweep({ ttlMs: 900_000 })).toMatchObject({ retired: [1], problems: [] });
+    expect(await operator.migrate({ ttlMs: 900_000 })).toMatchObject({ retired: [1], problems: [] });
     const reader = await site.client();
     for (const path of FILES) {
       const [first, ...lines] = ((await reader.text(path)) ?? '').split('\n');
@@ -322,7 +322,7 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
     });
     const moved = worker.move('/memories/b', '/memories/moved');
     await standing.promise;
-    const early = await operator.sweep();
+    const early = await operator.migrate();
     // Two files; and their copies and the register.
     expect(early).toMatchObject({ busy: 2, young: 3, retired: [], rebound: OBJECTS - 3 });
     resume.resolve();
@@ -334,7 +334,7 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
       '/memories/moved/d/日本.md',
     ]);
     await site.time.pause(60_001);
-    expect(await operator.sweep()).toMatchObject({ busy: 0, young: 0, retired: [1], problems: [] });
+    expect(await operator.migrate()).toMatchObject({ busy: 0, young: 0, retired: [1], problems: [] });
     expect(await (await site.client()).text('/memories/moved/c')).toBe(textOf('/memories/b/c'));
   });
 
@@ -347,7 +347,7 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
     });
     await expect(worker.move('/memories/b', '/memories/moved')).rejects.toThrow();
     await site.time.pause(60_001);
-    expect(await operator.sweep()).toMatchObject({ busy: 0, retired: [1] });
+    expect(await operator.migrate()).toMatchObject({ busy: 0, retired: [1] });
     await site.time.pause(10_001);
     const next = await site.client();
     expect(await next.paths('/memories/moved')).toEqual(['/memories/moved/c', '/memories/moved/d/日本.md']);
@@ -360,13 +360,13 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
     const key = await keyOf(worker, '/memories/young');
     const etag = (await site.base.head(key))?.etag;
     await site.time.pause(60_000);
-    expect(await operator.sweep()).toMatchObject({
+    expect(await operator.migrate()).toMatchObject({
       ...{ young: 1, rebound: OBJECTS, retired: [], problems: [] },
       versions: [{ version: 1, objects: 1 }, { version: 2 }],
     });
     expect((await site.base.head(key))?.etag).toBe(etag);
     await site.time.pause(1);
-    expect(await operator.sweep()).toMatchObject({ young: 0, rebound: 1, retired: [1] });
+    expect(await operator.migrate()).toMatchObject({ young: 0, rebound: 1, retired: [1] });
     expect(await (await site.client()).text('/memories/young')).toBe('text');
   });
 
@@ -382,7 +382,7 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
       const { servedAt, lastModified } = answer as StoredObject;
       return { ...answer, servedAt: whole(servedAt), lastModified: whole(lastModified) } as never;
     });
-    expect(await operator.sweep()).toMatchObject({ young: 1, retired: [] });
+    expect(await operator.migrate()).toMatchObject({ young: 1, retired: [] });
   });
 
   it('waits for it when told to wait, also for what is only to be sealed anew', async () => {
@@ -394,21 +394,21 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
       const before = await storedObjects({ store: site.base });
       const key = await keyOf(writer, reencrypt ? '/memories/a' : '/memories/young');
       const began = site.time.clock();
-      expect(await operator.sweep({ wait: true, reencrypt })).toMatchObject({ young: 0, retired: [1] });
+      expect(await operator.migrate({ wait: true, reencrypt })).toMatchObject({ young: 0, retired: [1] });
       const after = (await storedObjects({ store: site.base })).get(key);
       if (reencrypt) expect(site.time.clock() - began).toBeGreaterThan(60_000);
       if (reencrypt) expect(after?.subarray(12, 28)).not.toEqual(before.get(key)?.subarray(12, 28));
     }
   });
 
-  it('lets a create take back what a sweep came upon meanwhile', async () => {
+  it('lets a create take back what a migration came upon meanwhile', async () => {
     const { site, worker, operator } = await rotated(await newSite());
     const blocker = await site.client();
     worker.intercept(
       atFirst('put', async (proceed) => {
         await blocker.create('/memories/new/below', 'text');
         const answer = await proceed();
-        await operator.sweep();
+        await operator.migrate();
         return answer;
       }),
     );
@@ -421,9 +421,9 @@ describeOnBothKinds('a sweep among others who write', (newSite) => {
     const { site, worker, operator } = await rotated(await newSite());
     await putRecord({ ...(await worker.open()), store: site.base }, 'receipts', 'young', bytes('{}'));
     await site.time.pause(959_999);
-    expect(await operator.sweep()).toMatchObject({ busy: 1, retired: [], rebound: OBJECTS });
+    expect(await operator.migrate()).toMatchObject({ busy: 1, retired: [], rebound: OBJECTS });
     await site.time.pause(1);
-    expect(await operator.sweep()).toMatchObject({ busy: 0, retired: [1], rebound: 1 });
+    expect(await operator.migrate()).toMatchObject({ busy: 0, retired: [1], rebound: 1 });
   });
 });
 
@@ -435,7 +435,7 @@ describeOnBothKinds('the retirement of old keys', (newSite) => {
     const { site, operator } = await rotated(await newSite());
     const written = site.time.clock();
     await site.time.pause(2 * ttlMs - 1);
-    expect(await operator.sweep({ ttlMs })).toMatchObject({
+    expect(await operator.migrate({ ttlMs })).toMatchObject({
       retired: [],
       retireAfter: written + 2 * ttlMs,
       versions: [
@@ -444,26 +444,26 @@ describeOnBothKinds('the retirement of old keys', (newSite) => {
       ],
     });
     await site.time.pause(1);
-    expect(await operator.sweep({ ttlMs })).toMatchObject({ retired: [1], retireAfter: undefined });
+    expect(await operator.migrate({ ttlMs })).toMatchObject({ retired: [1], retireAfter: undefined });
     expect(await operator.versions()).toEqual([2]);
   });
 
   it('counts from the beginning of the pass, not from its end', async () => {
     const { site, operator } = await rotated(await newSite());
-    await operator.sweep({ ttlMs });
+    await operator.migrate({ ttlMs });
     await site.time.pause(2 * ttlMs - 1);
     operator.client.intercept(async (call, proceed) => {
       if (call.verb === 'list') await site.time.pause(10);
       return proceed();
     });
-    expect(await operator.sweep({ ttlMs })).toMatchObject({ passes: 1, retired: [] });
+    expect(await operator.migrate({ ttlMs })).toMatchObject({ passes: 1, retired: [] });
     expect(await operator.versions()).toEqual([1, 2]);
   });
 
   it('starts again when the keyring is written while a pass runs', async () => {
     const { site, operator } = await rotated(await newSite());
     const other = await createOperator(site);
-    await operator.sweep({ ttlMs: longest });
+    await operator.migrate({ ttlMs: longest });
     await site.time.pause(2 * longest);
     let met = false;
     operator.client.intercept(async (call, proceed) => {
@@ -473,17 +473,17 @@ describeOnBothKinds('the retirement of old keys', (newSite) => {
       }
       return proceed();
     });
-    expect(await operator.sweep({ ttlMs: longest })).toMatchObject({ retired: [] });
+    expect(await operator.migrate({ ttlMs: longest })).toMatchObject({ retired: [] });
     expect(await operator.versions()).toEqual([1, 2, 3]);
     await site.time.pause(2 * longest);
-    expect(await operator.sweep({ ttlMs: longest })).toMatchObject({ retired: [1, 2] });
+    expect(await operator.migrate({ ttlMs: longest })).toMatchObject({ retired: [1, 2] });
     expect(await readAll(site)).toEqual(ALL_TEXTS);
   });
 
   it('gives way to a keyring that was written between the pass and the retirement', async () => {
     const { site, operator } = await rotated(await newSite());
     const other = await createOperator(site);
-    await operator.sweep({ ttlMs: longest });
+    await operator.migrate({ ttlMs: longest });
     await site.time.pause(2 * longest);
     let met = false;
     operator.client.intercept(async (call, proceed) => {
@@ -493,7 +493,7 @@ describeOnBothKinds('the retirement of old keys', (newSite) => {
       }
       return proceed();
     });
-    expect(await operator.sweep({ ttlMs: longest })).toMatchObject({ retired: [] });
+    expect(await operator.migrate({ ttlMs: longest })).toMatchObject({ retired: [] });
     expect(await operator.versions()).toEqual([1, 2, 3]);
   });
 
@@ -503,15 +503,15 @@ describeOnBothKinds('the retirement of old keys', (newSite) => {
       const isKeyring = call.verb === 'put' && call.key === operator.client.layout.keyring;
       return isKeyring ? loseAnswer(proceed) : proceed();
     });
-    expect(await operator.sweep()).toMatchObject({ retired: [1] });
+    expect(await operator.migrate()).toMatchObject({ retired: [1] });
     expect(await operator.versions()).toEqual([2]);
   });
 
-  it('comes at the end of a sweep that waits for it', async () => {
+  it('comes at the end of a migration that waits for it', async () => {
     const { site, operator } = await rotated(await newSite());
     const written = site.time.clock();
     const waits = new Set<number | undefined>();
-    const report = await operator.sweep({
+    const report = await operator.migrate({
       ttlMs,
       wait: true,
       onProgress: ({ waitingUntil }) => waits.add(waitingUntil),
@@ -526,14 +526,14 @@ describeOnBothKinds('the retirement of old keys', (newSite) => {
     const { site, worker, operator } = await rotated(await newSite());
     await putRecord({ ...(await worker.open()), store: site.base }, 'receipts', 'young', bytes('{}'));
     const before = site.time.clock();
-    expect(await operator.sweep({ wait: true })).toMatchObject({ busy: 0, retired: [1] });
+    expect(await operator.migrate({ wait: true })).toMatchObject({ busy: 0, retired: [1] });
     expect(site.time.clock() - before).toBeGreaterThanOrEqual(960_000);
   });
 
   it('is waited for no longer once the caller gives up', async () => {
     const { operator } = await rotated(await newSite());
     const controller = new AbortController();
-    const swept = operator.sweep({
+    const migrated = operator.migrate({
       wait: true,
       ttlMs: 900_000,
       signal: controller.signal,
@@ -541,12 +541,12 @@ describeOnBothKinds('the retirement of old keys', (newSite) => {
         if (waitingUntil !== undefined) controller.abort();
       },
     });
-    await expect(swept).rejects.toMatchObject({ code: 'aborted' });
+    await expect(migrated).rejects.toMatchObject({ code: 'aborted' });
     expect(await operator.versions()).toEqual([1, 2]);
   });
 });
 
-describeOnBothKinds('what a sweep cannot open', (newSite) => {
+describeOnBothKinds('what a migration cannot open', (newSite) => {
   async function overwrite(scene: Scene, path: string, change: (body: Uint8Array) => Uint8Array) {
     const key = await keyOf(scene.worker, path);
     const stored = await scene.site.base.get(key);
@@ -566,7 +566,7 @@ describeOnBothKinds('what a sweep cannot open', (newSite) => {
     const scene = await rotated(await newSite());
     const damaged = await overwrite(scene, '/memories/a', flip(200));
     for (const wait of [false, true]) {
-      expect(await scene.operator.sweep({ wait })).toMatchObject({
+      expect(await scene.operator.migrate({ wait })).toMatchObject({
         problems: [{ kind: 'damaged', name: '/memories/a', keyVersion: 1 }],
         retired: [],
         blocked: [1],
@@ -576,14 +576,14 @@ describeOnBothKinds('what a sweep cannot open', (newSite) => {
     expect(await isUntouched(scene, damaged)).toBe(true);
     expect(await scene.operator.versions()).toEqual([1, 2]);
     await scene.site.base.delete([{ key: damaged.key }]);
-    expect(await scene.operator.sweep()).toMatchObject({ retired: [1], blocked: [], problems: [] });
+    expect(await scene.operator.migrate()).toMatchObject({ retired: [1], blocked: [], problems: [] });
   });
 
   it('holds no key when it names none, or one that nobody knows', async () => {
     const scene = await rotated(await newSite());
     const headless = await overwrite(scene, '/memories/a', flip(0));
     const stranger = await overwrite(scene, '/memories/b/c', flip(60));
-    expect(await scene.operator.sweep()).toMatchObject({
+    expect(await scene.operator.migrate()).toMatchObject({
       problems: [
         { kind: 'damaged', name: '/memories/a', keyVersion: undefined },
         { kind: 'unknown_key', name: '/memories/b/c' },
@@ -599,7 +599,7 @@ describeOnBothKinds('what a sweep cannot open', (newSite) => {
     const scene = await rotated(await newSite());
     const small = await scene.site.client({ maxFileBytes: 60_000 });
     const operator = await createOperator(scene.site, small);
-    expect(await operator.sweep({ wait: true })).toMatchObject({
+    expect(await operator.migrate({ wait: true })).toMatchObject({
       problems: [{ kind: 'too_large', name: '/memories/big' }],
       retired: [],
       blocked: [1],
@@ -618,7 +618,7 @@ describeOnBothKinds('what a sweep cannot open', (newSite) => {
     for (const key of strays) {
       await scene.site.base.put(key as ObjectKey, new Uint8Array(300), { mode: 'create' });
     }
-    expect(await scene.operator.sweep()).toMatchObject({
+    expect(await scene.operator.migrate()).toMatchObject({
       problems: [
         { kind: 'foreign', objects: 1 },
         { kind: 'orphan', objects: 2 },
@@ -633,11 +633,11 @@ describeOnBothKinds('what a sweep cannot open', (newSite) => {
     const content = encodeText('{"phase":"later"}');
     const vault = { ...(await scene.worker.open()), store: scene.site.base };
     await putRecord(vault, 'journal', 'register', content);
-    await expect(scene.operator.sweep()).rejects.toMatchObject({ code: 'unsupported_format' });
+    await expect(scene.operator.migrate()).rejects.toMatchObject({ code: 'unsupported_format' });
   });
 });
 
-describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
+describeOnBothKinds('a migration that encrypts anew', (newSite) => {
   const contentIds = async (site: TestSite): Promise<ReadonlyMap<ObjectKey, string>> =>
     new Map(
       [...(await storedObjects({ store: site.base }))].map(([key, body]) => [
@@ -657,7 +657,7 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
     };
     const [before, earlierFacts] = [await storedObjects({ store: site.base }), await facts()];
     await site.time.pause(60_001);
-    expect(await operator.sweep({ reencrypt: true })).toMatchObject({
+    expect(await operator.migrate({ reencrypt: true })).toMatchObject({
       rebound: OBJECTS,
       passes: 2,
       retired: [1],
@@ -678,19 +678,19 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
     const key = await keyOf(renamer, '/memories/elsewhere');
     expect(await versionsInUse(site)).toEqual({ 1: OBJECTS - 1, 2: 1 });
     const before = (await contentIds(site)).get(key);
-    expect(await operator.sweep({ reencrypt: true })).toMatchObject({ rebound: OBJECTS - 1, young: 1 });
+    expect(await operator.migrate({ reencrypt: true })).toMatchObject({ rebound: OBJECTS - 1, young: 1 });
     await site.time.pause(60_001);
-    expect(await operator.sweep({ reencrypt: true })).toMatchObject({ young: 0 });
+    expect(await operator.migrate({ reencrypt: true })).toMatchObject({ young: 0 });
     expect((await contentIds(site)).get(key)).not.toBe(before);
     expect(await renamer.text('/memories/elsewhere')).toBe(textOf('/memories/a'));
   });
 
-  it('includes what a plain sweep has bound to the active key already', async () => {
+  it('includes what a plain migration has bound to the active key already', async () => {
     const { site, operator } = await rotated(await newSite());
-    await operator.sweep();
+    await operator.migrate();
     await site.time.pause(1_000_000);
     const before = await contentIds(site);
-    expect(await operator.sweep({ reencrypt: true })).toMatchObject({ rebound: OBJECTS });
+    expect(await operator.migrate({ reencrypt: true })).toMatchObject({ rebound: OBJECTS });
     for (const [key, id] of await contentIds(site)) expect(id).not.toBe(before.get(key));
   });
 
@@ -700,7 +700,7 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
     renamer.intercept(
       atFirst('delete', async (proceed) => {
         await site.time.pause(60_001);
-        expect(await operator.sweep({ reencrypt: true })).toMatchObject({ rebound: OBJECTS + 1 });
+        expect(await operator.migrate({ reencrypt: true })).toMatchObject({ rebound: OBJECTS + 1 });
         return proceed();
       }),
     );
@@ -733,7 +733,7 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
       return proceed();
     });
     // The file, its copy and the register.
-    expect(await operator.sweep({ reencrypt: true })).toMatchObject({ rebound: OBJECTS, busy: 3 });
+    expect(await operator.migrate({ reencrypt: true })).toMatchObject({ rebound: OBJECTS, busy: 3 });
     resume.resolve();
     await moved;
     expect(await renamer.paths()).toEqual([...FILES, '/memories/newer/a'].sort());
@@ -748,8 +748,8 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
     });
     await expect(worker.move('/memories/b', '/memories/moved')).rejects.toThrow();
     await site.time.pause(60_001);
-    // The register was written by the very sweep that finished the rename.
-    expect(await operator.sweep({ reencrypt: true })).toMatchObject({
+    // The register was written by the very migration that finished the rename.
+    expect(await operator.migrate({ reencrypt: true })).toMatchObject({
       busy: 0,
       young: 1,
       rebound: OBJECTS - 1,
@@ -762,13 +762,13 @@ describeOnBothKinds('a sweep that encrypts anew', (newSite) => {
 
   it('leaves what was written long after the active key was made', async () => {
     const { site, operator } = await rotated(await newSite());
-    await operator.sweep();
+    await operator.migrate();
     await site.time.pause(900_001);
     const writer = await site.client();
     await writer.create('/memories/new', 'new');
     const key = await keyOf(writer, '/memories/new');
     const before = (await contentIds(site)).get(key);
-    await operator.sweep({ reencrypt: true });
+    await operator.migrate({ reencrypt: true });
     expect((await contentIds(site)).get(key)).toBe(before);
   });
 });

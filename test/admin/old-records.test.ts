@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MOST_MARKS, readMarks, writeMarks } from '../../src/admin/expiry-marks.ts';
-import type { SweptVersions } from '../../src/admin/migrated-versions.ts';
+import type { MigratedVersions } from '../../src/admin/migrated-versions.ts';
 import { listReadsAndTurns, outdatedAccess, outdatedTurns } from '../../src/admin/old-records.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { ETag, ListedObject } from '../../src/store/port.ts';
@@ -12,7 +12,7 @@ import { at, bytes, createSite } from '../support/test-vault.ts';
 const DAY = 86_400_000;
 const FILE = 'f'.repeat(43);
 const NOW = Date.UTC(2026, 5, 1);
-const UNSWEPT: SweptVersions = { writtenVersion: (object) => object };
+const UNMIGRATED: MigratedVersions = { writtenVersion: (object) => object };
 
 function object(name: string, lastModified = 0): ListedObject {
   return { key: name as ObjectKey, etag: `"${name}"` as ETag, size: 1, lastModified };
@@ -79,11 +79,11 @@ describe('receipts and answers', () => {
       ['old', 'edge', 'kept', 'alone'].map((id) => [id, object(`answer of ${id}`, old)] as const),
     );
     const records = { access: [], lastRead: new Map(), now: NOW, receipts, answers };
-    const turns = outdatedTurns(records, 30, UNSWEPT);
+    const turns = outdatedTurns(records, 30, UNMIGRATED);
     expect(turns.receipts.map(({ key }) => key)).toEqual(['old']);
     expect(turns.answers.map(({ key }) => key)).toEqual(['answer of old', 'answer of alone']);
     const young = new Map([['old', object('young', NOW - 30 * DAY)]]);
-    expect(outdatedTurns({ ...records, answers: young }, 30, UNSWEPT).answers).toEqual([]);
+    expect(outdatedTurns({ ...records, answers: young }, 30, UNMIGRATED).answers).toEqual([]);
   });
 });
 

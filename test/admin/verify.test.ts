@@ -219,7 +219,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
       ],
     });
     await site.time.pause(60_001);
-    await operator.sweep();
+    await operator.migrate();
     await overwriteRaw(site, key, before);
     expect(await verify(await site.client(), { repair: true })).toMatchObject({
       files: 2,

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Invocation } from '../../src/cli/invocation.ts';
-import { runRewrap, runRotate, runShred, runStatus, runSweep } from '../../src/cli/key-commands.ts';
+import { runMigrate, runRewrap, runRotate, runShred, runStatus } from '../../src/cli/key-commands.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../support/cli.ts';
@@ -100,21 +100,21 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     expect(status.stdout).not.toContain(ROOT_KEY);
   });
 
-  it('rotates once, sweeps, and retires when it is time', async () => {
+  it('rotates once, migrates, and retires when it is time', async () => {
     await create('/memories/a', 'text');
     expect(await done(runRotate, {})).toMatchObject({ exit: 0, rotated: true, version: 2 });
     expect(lastOf(await run('keys', 'rotate'))).toMatchObject({ rotated: false, version: 2 });
     expect(lastOf(await run('keys', 'rotate', '--force', '--if-active', '1'))).toMatchObject({
       rotated: false,
     });
-    expect(lastOf(await run('keys', 'sweep'))).toMatchObject({ event: 'done', rebound: 0, young: 1 });
+    expect(lastOf(await run('keys', 'migrate'))).toMatchObject({ event: 'done', rebound: 0, young: 1 });
     age(61_000);
-    const early = await run('keys', 'sweep');
+    const early = await run('keys', 'migrate');
     expect(early.code).toBe(0);
     expect(lastOf(early)).toMatchObject({ event: 'done', rebound: 1, young: 0, retired: [] });
     expect(lastOf(early)['retireAfter']).toBeGreaterThan(Date.now());
     age(1_900_000);
-    expect(await done(runSweep, {})).toMatchObject({ exit: 0, retired: [1] });
+    expect(await done(runMigrate, {})).toMatchObject({ exit: 0, retired: [1] });
     expect(await text('/memories/a')).toContain('text');
   });
 
@@ -122,13 +122,13 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     await create('/memories/a', 'text');
     await done(runRotate, {});
     age(130_000);
-    expect(await run('keys', 'sweep', '--ttl', '59')).toMatchObject({ code: 2 });
-    expect(lastOf(await run('keys', 'sweep', '--ttl', '60', '--reencrypt'))).toMatchObject({
+    expect(await run('keys', 'migrate', '--ttl', '59')).toMatchObject({ code: 2 });
+    expect(lastOf(await run('keys', 'migrate', '--ttl', '60', '--reencrypt'))).toMatchObject({
       retired: [1],
     });
   });
 
-  it('finds what cannot be swept, and fails', async () => {
+  it('finds what cannot be migrated, and fails', async () => {
     await create('/memories/a', 'text');
     await done(runRotate, {});
     await using store = openSqliteObjectStore({ path: file });
@@ -140,7 +140,7 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
         await store.put(key, found.body, { mode: 'overwrite' });
       }
     }
-    expect(await done(runSweep, {})).toMatchObject({
+    expect(await done(runMigrate, {})).toMatchObject({
       exit: 1,
       problems: [{ kind: 'damaged', name: '/memories/a', keyVersion: 1 }],
       blocked: [1],
@@ -165,14 +165,14 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
   });
 
   it('refuses what is no number', async () => {
-    expect(await run('keys', 'sweep', '--ttl', '1m')).toMatchObject({ code: 2 });
+    expect(await run('keys', 'migrate', '--ttl', '1m')).toMatchObject({ code: 2 });
     expect(await run('keys', 'rotate', '--if-active', 'x')).toMatchObject({ code: 2 });
   });
 
   it('says on Ctrl-C that a second run goes on, and the second run does', async () => {
     await create('/memories/a', 'text');
     await done(runRotate, {});
-    const child = startCli(['keys', 'sweep', '--wait'], { env });
+    const child = startCli(['keys', 'migrate', '--wait'], { env });
     let [stdout, stderr] = ['', ''];
     const isWaiting = new Promise<void>((resolve) => {
       child.stdout.on('data', (data: Buffer) => {
@@ -190,7 +190,7 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     expect(eventsOf({ stdout }).at(-1)).toEqual({ event: 'interrupted' });
     expect(stderr).toContain('the same command goes on from there');
     age(1_900_000);
-    expect(await done(runSweep, { wait: true })).toMatchObject({ retired: [1] });
+    expect(await done(runMigrate, { wait: true })).toMatchObject({ retired: [1] });
     expect(await text('/memories/a')).toContain('text');
   });
 });
@@ -274,19 +274,19 @@ describe('the commands on a screen', () => {
     const { invocation, shown } = caller({ isForEyes: true });
     await runStatus({}, invocation);
     await runRotate({}, invocation);
-    await runSweep({}, invocation);
+    await runMigrate({}, invocation);
     age(61_000);
-    await runSweep({}, invocation);
+    await runMigrate({}, invocation);
     await runStatus({}, invocation);
     const said = shown.filter((line) => !line.startsWith('~')).join('');
     expect(said).toMatch(/^ok {4}keyring: epoch 1, written \d{4}-\d\d-\d\dT[\d:]{8}Z, names encrypted\n/);
     expect(said).toContain('ok    root key: env:');
-    expect(said).toMatch(/ok {4}key 2 is active since .* \(epoch 2\)\nto do "sealed-memory keys sweep"/);
+    expect(said).toMatch(/ok {4}key 2 is active since .* \(epoch 2\)\nto do "sealed-memory keys migrate"/);
     expect(said).toMatch(
-      /to do old keys can be retired from .* on — run "sealed-memory keys sweep" again then/,
+      /to do old keys can be retired from .* on — run "sealed-memory keys migrate" again then/,
     );
     expect(said).toContain(
-      'wait  left for the next pass: 1 object written a moment ago — run "sealed-memory keys sweep" again\n',
+      'wait  left for the next pass: 1 object written a moment ago — run "sealed-memory keys migrate" again\n',
     );
     expect(said).toContain('ok    1 object looked at, 1 brought under the active key, in ');
     expect(said).toMatch(/ok {4}key 1: made .*, opens only\nok {4}key 2: made .*, active\n/);

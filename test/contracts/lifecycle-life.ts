@@ -54,7 +54,7 @@ export function describeLifecycleLife(title: string, newSite: (site: LifecycleSi
     };
 
     it.each<NameMode>(['encrypted', 'plain'])(
-      'loses nothing that was acknowledged while keys were rotated, swept and retired, with %s names',
+      'loses nothing that was acknowledged while keys were rotated and retired and objects migrated, with %s names',
       async (names) => {
         const site = await shared(`life-${names}`, names);
         const chance = createChance(`${title} ${names}`);
@@ -62,29 +62,29 @@ export function describeLifecycleLife(title: string, newSite: (site: LifecycleSi
 
         // The keys change once while a writer stands still and another one dies …
         await finish(site, { verb: 'rotate' });
-        const sweep: LifecycleTask = {
-          verb: 'sweep',
+        const migration: LifecycleTask = {
+          verb: 'migrate',
           wait: true,
           ttlMs: TTL_MS,
           aheadMs: 120_000,
           amongOthers: true,
         };
-        const sweeping = finish(site, sweep);
+        const migrating = finish(site, migration);
         sleeper.signal('SIGSTOP');
         await sleep(FREEZE_MS * chance.fraction());
         mortal.signal('SIGKILL');
         await sleep(FREEZE_MS / 2);
         sleeper.signal('SIGCONT');
         const heir = await write(site, 'heir');
-        expect(await sweeping).toMatchObject({ retired: [1], problems: [] });
+        expect(await migrating).toMatchObject({ retired: [1], problems: [] });
 
-        // … and once more while the sweep dies, too.
+        // … and once more while the migration dies, too.
         await finish(site, { verb: 'rotate', force: true });
-        const doomed = start(site, { ...sweep, reencrypt: true });
+        const doomed = start(site, { ...migration, reencrypt: true });
         await sleep(1_000 + 2_000 * chance.fraction());
         doomed.kill();
         await doomed.ended;
-        expect(await finish(site, { ...sweep, reencrypt: true })).toMatchObject({
+        expect(await finish(site, { ...migration, reencrypt: true })).toMatchObject({
           retired: [2],
           problems: [],
         });

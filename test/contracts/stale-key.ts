@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sweepKeys } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/migrate.ts';
 import { copyOf } from '../../src/format/encoding.ts';
 import { type LogicalName, logicalName, OBJECT_CLASSES } from '../../src/format/logical-name.ts';
 import type { NameMode } from '../../src/format/names.ts';
@@ -54,7 +54,7 @@ export function describeStaleKey(title: string, start: () => Promise<ObjectStore
         const { context } = first.parts;
         const editor = editorOf(context);
         await rotate(editor, context);
-        const report = await sweepKeys(context, { editor, reencrypt, ttlMs: 0 });
+        const report = await migrateObjects(context, { editor, reencrypt, ttlMs: 0 });
         expect(report).toMatchObject({ retired: [1], rebound: OBJECTS, problems: [], busy: 0 });
         await first.close();
 
@@ -84,7 +84,7 @@ export function describeStaleKey(title: string, start: () => Promise<ObjectStore
       const old = await stored(store, key);
       const editor = editorOf(context);
       await rotate(editor, context);
-      await sweepKeys(context, { editor, ttlMs: 0 });
+      await migrateObjects(context, { editor, ttlMs: 0 });
       await first.close();
       await store.put(key, old.body, { mode: 'overwrite' });
       const second = await openTenantOn(store, names);

@@ -154,15 +154,15 @@ describe("libsodium's memory", { timeout: 120_000 }, () => {
     expectNothingLeft(canary);
   });
 
-  it('holds no key of an earlier or later keyring after a rotation, a sweep and the close', async () => {
+  it('holds no key of an earlier or later keyring after a rotation, a migration and the close', async () => {
     const canary = canaryText(300);
     const memory = await openMemory(options());
     await succeed(memory, { command: 'create', path: '/memories/notes.md', file_text: canary });
     await memory.close();
     const admin = await openAdmin(options());
     await admin.rotate();
-    await admin.sweep({ ttlMs: 60_000 });
-    await admin.sweep({ ttlMs: 60_000, reencrypt: true });
+    await admin.migrate({ ttlMs: 60_000 });
+    await admin.migrate({ ttlMs: 60_000, reencrypt: true });
     await admin.verify();
     await admin.close();
     expectNothingLeft(canary);

@@ -80,7 +80,7 @@ describe('the bundle of the worker', () => {
       env: {},
     });
     expect(JSON.parse(stdout)).toEqual({
-      exports: ['handler', 'invoke', 'sweep'],
+      exports: ['expire', 'handler', 'invoke'],
       name: 'MemoryError',
       code: 'misconfigured',
       message: expect.stringContaining('SEALED_MEMORY_WORKER_QUEUE_URL'),

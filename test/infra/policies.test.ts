@@ -56,8 +56,8 @@ describe('the permissions', () => {
     expect(statements('AWS::IAM::Role', 'MemoryWorkerRole', 'AssumeRolePolicyDocument')).toEqual(BY_LAMBDA);
   });
 
-  it('of the sweeper are to list the tenants, become one and log', () => {
-    expect(statements('AWS::IAM::Policy', 'MemorySweeperRole', 'PolicyDocument')).toEqual([
+  it('of the expiry function are to list the tenants, become one and log', () => {
+    expect(statements('AWS::IAM::Policy', 'MemoryExpiryRole', 'PolicyDocument')).toEqual([
       {
         Sid: 'ListTenants',
         Effect: 'Allow',
@@ -67,13 +67,13 @@ describe('the permissions', () => {
       },
       BECOME_ONE_TENANT,
       {
-        Sid: 'WriteSweeperLog',
+        Sid: 'WriteExpiryLog',
         Effect: 'Allow',
         Action: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        Resource: `${LOGS}MemorySweeperLogs:*`,
+        Resource: `${LOGS}MemoryExpiryLogs:*`,
       },
     ]);
-    expect(statements('AWS::IAM::Role', 'MemorySweeperRole', 'AssumeRolePolicyDocument')).toEqual(BY_LAMBDA);
+    expect(statements('AWS::IAM::Role', 'MemoryExpiryRole', 'AssumeRolePolicyDocument')).toEqual(BY_LAMBDA);
   });
 
   it('of the tenant role are bound to the tag of its session', () => {
@@ -128,7 +128,7 @@ describe('the permissions', () => {
     expect(trust).toEqual({
       Sid: 'OneTenantPerSession',
       Effect: 'Allow',
-      Principal: { AWS: [`${ROLE}MemoryWorkerRole`, `${ROLE}MemorySweeperRole`, OPERATOR] },
+      Principal: { AWS: [`${ROLE}MemoryWorkerRole`, `${ROLE}MemoryExpiryRole`, OPERATOR] },
       Action: ['sts:AssumeRole', 'sts:TagSession'],
       Condition: {
         StringLike: { 'aws:RequestTag/tenant': '?*' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/open/environment.ts';
-import { readSweeperConfig, readWorkerConfig } from '../../src/open/worker-config.ts';
+import { readExpiryConfig, readWorkerConfig } from '../../src/open/worker-config.ts';
 import { onlyResource, type Template } from '../support/iam/template.ts';
 import { synthesize } from '../support/synthesized.ts';
 
@@ -117,7 +117,7 @@ describe.each([{ fifo: 'false' }, { fifo: 'true' }])('the queues, with fifo=$fif
 describe('the functions', () => {
   it.each([
     ['Worker', 'index.handler', 300],
-    ['Sweeper', 'index.sweep', 900],
+    ['Expiry', 'index.expire', 900],
   ])('run the bundle on arm64 and Node 24: %s', (name, handler, timeout) => {
     expect(propertiesOf('AWS::Lambda::Function', name)).toMatchObject({
       Architectures: ['arm64'],
@@ -128,7 +128,7 @@ describe('the functions', () => {
     });
   });
 
-  it('are configured as the worker and the sweeper read it', () => {
+  it('are configured as the worker and the expiry function read it', () => {
     const worker = environmentOf('Worker');
     expect(readConfig(worker, {}, ['tenant'])).toMatchObject({
       store: { kind: 's3', prefix: 'memories' },
@@ -142,13 +142,13 @@ describe('the functions', () => {
       reply: 'pointer',
       maxTokens: 4_096,
     });
-    const sweeper = environmentOf('Sweeper');
-    expect(readConfig(sweeper, {}, ['tenant'])).toMatchObject({ store: { kind: 's3', prefix: 'memories' } });
-    expect(readSweeperConfig(sweeper)).toMatchObject({ expireDryRun: true });
-    for (const env of [worker, sweeper]) {
+    const expiry = environmentOf('Expiry');
+    expect(readConfig(expiry, {}, ['tenant'])).toMatchObject({ store: { kind: 's3', prefix: 'memories' } });
+    expect(readExpiryConfig(expiry)).toMatchObject({ expireDryRun: true });
+    for (const env of [worker, expiry]) {
       expect(readConfig(env, {}, ['tenant'])).toMatchObject({ expireAfterDays: 90 });
     }
-    expect(Object.keys(sweeper).filter((name) => /API_KEY|QUEUE/.test(name))).toEqual([]);
+    expect(Object.keys(expiry).filter((name) => /API_KEY|QUEUE/.test(name))).toEqual([]);
   });
 
   it('unwrap with former root keys too, and wrap with the new one', () => {
@@ -168,8 +168,8 @@ describe('the functions', () => {
     expect(environmentOf('DirectWorker', of)).toEqual(environmentOf('Worker', of));
   });
 
-  it('sweep once a day', () => {
-    expect(propertiesOf('AWS::Events::Rule', 'SweeperSchedule')).toMatchObject({
+  it('expire files once a day', () => {
+    expect(propertiesOf('AWS::Events::Rule', 'ExpirySchedule')).toMatchObject({
       ScheduleExpression: 'cron(17 3 * * ? *)',
       State: 'ENABLED',
     });
@@ -181,7 +181,7 @@ describe('the alarms', () => {
   const of = synthesize({ alarmTopicArn: topic, direct: 'true' });
   const alarm = (name: string) => propertiesOf('AWS::CloudWatch::Alarm', `${name}Alarm`, of);
 
-  it('go off at the first dead letter, integrity error and failed sweep', () => {
+  it('go off at the first dead letter, integrity error and failed expiry', () => {
     expect(alarm('DeadLetters')).toMatchObject({
       MetricName: 'ApproximateNumberOfMessagesVisible',
       ...{ Threshold: 1, EvaluationPeriods: 1, TreatMissingData: 'notBreaching' },
@@ -189,7 +189,7 @@ describe('the alarms', () => {
     expect(alarm('Integrity')).toMatchObject({
       ...{ Namespace: 'SealedMemory/SealedMemory/Memory', MetricName: 'IntegrityErrors', Threshold: 1 },
     });
-    expect(alarm('Sweeper')).toMatchObject({ MetricName: 'Errors', Threshold: 1 });
+    expect(alarm('Expiry')).toMatchObject({ MetricName: 'Errors', Threshold: 1 });
   });
 
   it('go off when workers are throttled for long, or turns wait for long', () => {
@@ -200,7 +200,7 @@ describe('the alarms', () => {
   });
 
   it('tell the topic, when they go off and when it is over', () => {
-    for (const name of ['DeadLetters', 'Integrity', 'Sweeper', 'Throttles', 'OldestTurn']) {
+    for (const name of ['DeadLetters', 'Integrity', 'Expiry', 'Throttles', 'OldestTurn']) {
       expect(alarm(name)).toMatchObject({ AlarmActions: [topic], OKActions: [topic] });
     }
   });

@@ -120,8 +120,8 @@ describe.each([
     }
   });
 
-  it('is all that the worker and the sweeper can reach of the objects and keys', () => {
-    for (const role of ['WorkerRole', 'SweeperRole']) {
+  it('is all that the worker and the expiry function can reach of the objects and keys', () => {
+    for (const role of ['WorkerRole', 'ExpiryRole']) {
       const session = cloud.functionSession(role);
       for (const action of [...reading, 's3:PutObject']) {
         expect(cloud.s3(session, action, object(`${own.data}x`), UNDER_PRECONDITION)).toBe('not allowed');
@@ -136,13 +136,13 @@ describe.each([
     }
   });
 
-  it('tells the sweeper alone who the tenants are', () => {
+  it('tells the expiry function alone who the tenants are', () => {
     const list = (role: string, listed: string) =>
       cloud.s3(cloud.functionSession(role), 's3:ListBucket', cloud.bucketArn, { 's3:prefix': listed });
-    expect(list('SweeperRole', `${top}keyrings/`)).toBe('allowed');
+    expect(list('ExpiryRole', `${top}keyrings/`)).toBe('allowed');
     expect(list('WorkerRole', `${top}keyrings/`)).toBe('not allowed');
     for (const listed of ['', `${top}tenants/`, own.keyring]) {
-      expect(list('SweeperRole', listed)).toBe('not allowed');
+      expect(list('ExpiryRole', listed)).toBe('not allowed');
     }
   });
 

@@ -18,8 +18,8 @@ describe('the role of the tenants', { timeout: 60_000 }, () => {
     expect(assume(worker, { tenant })).toBe('assumed');
   });
 
-  it('is assumed by the sweeper and by operators', () => {
-    expect(assume(cloud.functionSession('SweeperRole'), { tenant: 'acme' })).toBe('assumed');
+  it('is assumed by the expiry function and by operators', () => {
+    expect(assume(cloud.functionSession('ExpiryRole'), { tenant: 'acme' })).toBe('assumed');
     expect(assume({ roleArn: OPERATOR, tags: {} }, { tenant: 'acme' })).toBe('assumed');
   });
 
@@ -54,8 +54,8 @@ describe('the role of the tenants', { timeout: 60_000 }, () => {
     expect(assume(worker, tags)).toBe('not allowed');
   });
 
-  it('is the only one the worker and the sweeper become', () => {
-    for (const role of ['WorkerRole', 'SweeperRole']) {
+  it('is the only one the worker and the expiry function become', () => {
+    for (const role of ['WorkerRole', 'ExpiryRole']) {
       const session = cloud.functionSession(role);
       expect(cloud.other(session, 'sts:AssumeRole', OPERATOR)).toBe('not allowed');
       expect(cloud.other(session, 'sts:AssumeRole', cloud.tenantRoleArn)).toBe('allowed');

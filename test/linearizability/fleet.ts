@@ -15,7 +15,7 @@ export interface Fleet {
   kill(player: number): void;
   /** SIGSTOP, and SIGCONT after so long. */
   freeze(player: number, ms: number): Promise<void>;
-  /** Rotates the tenant's keys and sweeps, in a process of its own. */
+  /** Rotates the tenant's keys and migrates its objects, in a process of its own. */
   operate(tenant: string): Promise<Played>;
   /** A process that has done nothing yet, apart from the players. */
   newcomer(): Player;

@@ -24,7 +24,7 @@ async function operate(tenant: string): Promise<Result> {
   await using admin = await openAdmin({ tenant });
   try {
     await admin.rotate({ force: true });
-    const { rebound } = await admin.sweep();
+    const { rebound } = await admin.migrate();
     return { ok: true, content: String(rebound) };
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;

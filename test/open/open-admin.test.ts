@@ -58,18 +58,18 @@ async function read(path: string, more: MemoryOptions = {}): Promise<string> {
 }
 
 describe('TenantAdmin', () => {
-  it('rotates, sweeps and retires, and everything reads back', async () => {
+  it('rotates, migrates and retires, and everything reads back', async () => {
     await stock();
     await within(async (admin) => {
       expect(await admin.rotate()).toMatchObject({ rotated: true, version: 2 });
       const written = Date.now();
-      expect(await admin.sweep()).toMatchObject({ rebound: 0, young: 2, retired: [] });
+      expect(await admin.migrate()).toMatchObject({ rebound: 0, young: 2, retired: [] });
       ahead = 61_000;
-      const early = await admin.sweep();
+      const early = await admin.migrate();
       expect(early).toMatchObject({ rebound: 2, young: 0, retired: [], problems: [] });
       expect(Math.abs((early.retireAfter ?? 0) - (written + HOUR / 2))).toBeLessThan(HOUR / 60);
       ahead = HOUR / 2 + 60_000;
-      expect(await admin.sweep()).toMatchObject({ retired: [1], retireAfter: undefined });
+      expect(await admin.migrate()).toMatchObject({ retired: [1], retireAfter: undefined });
       expect(await admin.keyStatus()).toMatchObject({ keys: [{ version: 2, active: true }], epoch: 3 });
       expect((await admin.verify()).findings).toEqual([]);
     });
@@ -112,7 +112,7 @@ describe('TenantAdmin', () => {
       expect(await admin.keyStatus()).toEqual({ state: 'absent' });
       await expect(admin.encodeName('/memories/a')).rejects.toEqual(refusal('not_found'));
       await expect(admin.rotate()).rejects.toEqual(refusal('key_unavailable'));
-      expect(await admin.sweep()).toMatchObject({ objects: 0, versions: [] });
+      expect(await admin.migrate()).toMatchObject({ objects: 0, versions: [] });
     });
   });
 
@@ -138,7 +138,7 @@ describe('TenantAdmin', () => {
   it('refuses times to live out of range', async () => {
     await within(async (admin) => {
       for (const ttlMs of [0, 59_999, 900_001, 60_000.5]) {
-        await expect(admin.sweep({ ttlMs })).rejects.toEqual(refusal('misconfigured'));
+        await expect(admin.migrate({ ttlMs })).rejects.toEqual(refusal('misconfigured'));
       }
       await expect(admin.shred({ ttlMs: 900_001 })).rejects.toEqual(refusal('misconfigured'));
     });
@@ -149,7 +149,7 @@ describe('TenantAdmin', () => {
     const signal = AbortSignal.abort();
     await within(async (admin) => {
       await expect(admin.rotate({ signal })).rejects.toEqual(refusal('aborted'));
-      await expect(admin.sweep({ signal })).rejects.toEqual(refusal('aborted'));
+      await expect(admin.migrate({ signal })).rejects.toEqual(refusal('aborted'));
       await expect(admin.shred({ signal })).rejects.toEqual(refusal('aborted'));
       expect(await admin.keyStatus()).toMatchObject({ state: 'open', epoch: 1 });
     });
@@ -213,7 +213,7 @@ describe('what an admin has seen of the keyring', () => {
         ]) {
           await expect(verb).rejects.toEqual(refusal('integrity'));
         }
-        await expect(admin.sweep()).rejects.toEqual(refusal('integrity'));
+        await expect(admin.migrate()).rejects.toEqual(refusal('integrity'));
         if (typeof newest === 'object') await store.put(key, newest.body, { mode: 'overwrite' });
       });
     }

@@ -1,5 +1,5 @@
 import { expireTree } from '../../src/admin/expire.ts';
-import { sweepKeys } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/migrate.ts';
 import { rotateKey } from '../../src/admin/rotate.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
@@ -11,14 +11,14 @@ import type { StoreClass } from './sim-store.ts';
 import { LAYOUT, ROOT_KEY } from './tenant.ts';
 
 /** What an operator does. A restore only reads, as `repair` does first, and is left out: it writes real files. */
-export type Chore = 'rotate' | 'sweep' | 'reencrypt' | 'repair' | 'bury' | 'expire';
+export type Chore = 'rotate' | 'migrate' | 'reencrypt' | 'repair' | 'bury' | 'expire';
 
 export const CHORES: readonly Chore[] = [
   'rotate',
   'rotate',
-  'sweep',
-  'sweep',
-  'sweep',
+  'migrate',
+  'migrate',
+  'migrate',
   'reencrypt',
   'reencrypt',
   'repair',
@@ -51,9 +51,9 @@ export function createOperator(parts: {
     switch (chore) {
       case 'rotate':
         return rotateKey({ editor, clock, random }, { force: true });
-      case 'sweep':
+      case 'migrate':
       case 'reencrypt':
-        return sweepKeys(hasty, { editor, reencrypt: chore === 'reencrypt', ttlMs: TTL_MS });
+        return migrateObjects(hasty, { editor, reencrypt: chore === 'reencrypt', ttlMs: TTL_MS });
       case 'repair':
         return verifyTree(context, { repair: true });
       case 'expire':

@@ -1,5 +1,5 @@
-import { type SweepOptions, sweepKeys } from '../../src/admin/migrate.ts';
-import type { SweepReport } from '../../src/admin/migrate-report.ts';
+import { type MigrateOptions, migrateObjects } from '../../src/admin/migrate.ts';
+import type { MigrationReport } from '../../src/admin/migrate-report.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { classLogicalName, OBJECT_CLASSES, type ObjectClass } from '../../src/format/logical-name.ts';
 import { classKey, type ObjectKey } from '../../src/format/object-keys.ts';
@@ -11,13 +11,13 @@ import { forget } from '../../src/keys/keyring-life.ts';
 import type { OpenVault, VaultContext } from '../../src/tree/session.ts';
 import { TEST_ROOT_KEY, type TestClient, type TestSite } from './test-vault.ts';
 
-/** Who rotates and sweeps a tenant's keys: one more process, whose keyring editor reads past its caches. */
+/** Who rotates a tenant's keys and migrates its objects: one more process, whose keyring editor reads past its caches. */
 export interface KeyOperator {
   readonly client: TestClient;
   readonly editor: KeyringEditor;
   rotate(): Promise<void>;
   /** Retires at once unless told otherwise: a time to live of 0 ms. */
-  sweep(options?: Partial<SweepOptions>): Promise<SweepReport>;
+  migrate(options?: Partial<MigrateOptions>): Promise<MigrationReport>;
   /** The versions of the tenant keys in the keyring, ascending. */
   versions(): Promise<readonly number[]>;
 }
@@ -30,7 +30,7 @@ export async function createOperator(site: TestSite, client?: TestClient): Promi
     client: operator,
     editor,
     rotate: () => rotate(editor, context),
-    sweep: (options) => sweepKeys(context, { editor, ttlMs: 0, ...options }),
+    migrate: (options) => migrateObjects(context, { editor, ttlMs: 0, ...options }),
     versions: () => versionsOf(editor),
   };
 }

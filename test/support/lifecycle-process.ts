@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { sweepKeys } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/migrate.ts';
 import { restoreTree } from '../../src/admin/restore.ts';
 import { rewrapRoot } from '../../src/admin/rewrap-root.ts';
 import { rotateKey } from '../../src/admin/rotate.ts';
@@ -41,8 +41,8 @@ async function run(): Promise<unknown> {
   switch (task.verb) {
     case 'rotate':
       return rotateKey({ editor, clock, random }, task);
-    case 'sweep':
-      return sweepKeys(context, { editor, ...task });
+    case 'migrate':
+      return migrateObjects(context, { editor, ...task });
     case 'rewrap-root':
       return rewrapRoot({ editor, rootKeys });
     case 'shred':

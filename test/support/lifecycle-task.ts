@@ -7,7 +7,7 @@ export type LifecycleTask = {
 } & (
   | { readonly verb: 'rotate'; readonly force?: boolean }
   | {
-      readonly verb: 'sweep';
+      readonly verb: 'migrate';
       readonly reencrypt?: boolean;
       readonly wait?: boolean;
       readonly ttlMs?: number;

@@ -56,7 +56,7 @@ export const FILES: Readonly<Record<string, string>> = {
 /** Receipts are left alone as long as a turn may be at work with them, and these are young. */
 const CLASSES = ['access', 'answers', 'journal'] as const;
 const TTL_MS = 300;
-/** Old enough for a sweep, which leaves alone what its writer may still take back. */
+/** Old enough for a migration, which leaves alone what its writer may still take back. */
 const AHEAD_MS = 120_000;
 
 export const [OLD_ROOT, NEW_ROOT] = [6, 7].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [
@@ -116,7 +116,7 @@ const keepsEverything: LifecycleVerb['expectMeanwhile'] = async (place) => {
   await expectSame(place);
 };
 
-const sweeping = { prepare: rotateOnce, expectMeanwhile: keepsEverything };
+const migrating = { prepare: rotateOnce, expectMeanwhile: keepsEverything };
 
 export const VERBS: readonly LifecycleVerb[] = [
   {
@@ -126,21 +126,21 @@ export const VERBS: readonly LifecycleVerb[] = [
     expectDone: expectKeys({ epoch: 2, keys: [1, 2], under: 1, contents: 'kept' }),
   },
   {
-    ...sweeping,
-    title: 'sweep',
-    task: () => ({ verb: 'sweep', aheadMs: AHEAD_MS }),
+    ...migrating,
+    title: 'migrate',
+    task: () => ({ verb: 'migrate', aheadMs: AHEAD_MS }),
     expectDone: expectKeys({ epoch: 2, keys: [1, 2], under: 2, contents: 'kept' }),
   },
   {
-    ...sweeping,
-    title: 'sweep that encrypts anew',
-    task: () => ({ verb: 'sweep', reencrypt: true, aheadMs: AHEAD_MS }),
+    ...migrating,
+    title: 'migration that encrypts anew',
+    task: () => ({ verb: 'migrate', reencrypt: true, aheadMs: AHEAD_MS }),
     expectDone: expectKeys({ epoch: 2, keys: [1, 2], under: 2, contents: 'fresh' }),
   },
   {
-    ...sweeping,
-    title: 'sweep that waits and retires',
-    task: () => ({ verb: 'sweep', wait: true, ttlMs: TTL_MS, aheadMs: AHEAD_MS }),
+    ...migrating,
+    title: 'migration that waits and retires',
+    task: () => ({ verb: 'migrate', wait: true, ttlMs: TTL_MS, aheadMs: AHEAD_MS }),
     expectDone: expectKeys({ epoch: 3, keys: [2], under: 2, contents: 'kept' }),
   },
   {

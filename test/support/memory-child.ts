@@ -74,7 +74,7 @@ async function work(): Promise<void> {
   await memory.close();
   const admin = await openAdmin(options);
   await admin.rotate();
-  await admin.sweep({ ttlMs: 60_000, reencrypt: true });
+  await admin.migrate({ ttlMs: 60_000, reencrypt: true });
   await admin.verify();
   await admin.close();
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { sweepKeys } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/migrate.ts';
 import { restoreTree } from '../../src/admin/restore.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { eachSideBySide } from '../../src/tree/concurrency.ts';
@@ -87,7 +87,7 @@ const VERBS: Readonly<Record<string, (vault: OpenVault) => Promise<unknown>>> = 
   'the rename of a directory': (vault) =>
     movePath(vault, createRenameRegister(), { from: at('/memories/d'), to: at('/memories/e') }),
   'a verification': (vault) => verifyTree(vault),
-  'a sweep': (vault) => sweepKeys(vault, { editor: editorOf(vault) }),
+  'a migration': (vault) => migrateObjects(vault, { editor: editorOf(vault) }),
   async 'a restore'(vault) {
     const base = await mkdtemp(join(tmpdir(), 'side-by-side-'));
     await restoreTree(vault, { to: join(base, 'to') }).finally(() => rm(base, { recursive: true }));
@@ -99,7 +99,7 @@ describe.each(Object.entries(VERBS))('%s', (title, verb) => {
     const client = await (await createSite()).client();
     for (let i = 0; i < count; i++) await client.create(`/memories/d/${i}`, 'x'.repeat(bytes));
     const vault = await client.open();
-    if (title === 'a sweep') await rotate(editorOf(vault), vault);
+    if (title === 'a migration') await rotate(editorOf(vault), vault);
     return client;
   }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { sweepKeys } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/migrate.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringStore } from '../../src/keys/keyring-store.ts';
@@ -78,7 +78,7 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
     const retire = async (): Promise<void> => {
       worker.ahead.wall += TWO_MINUTES;
       worker.ahead.steady += TWO_MINUTES;
-      const report = await sweepKeys(operator.vault, { editor, ttlMs: TTL_MS });
+      const report = await migrateObjects(operator.vault, { editor, ttlMs: TTL_MS });
       expect(report).toMatchObject({ retired: [1] });
     };
     proxy.requests.length = 0;

@@ -65,7 +65,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     await operator.rotate();
     const retire = async (): Promise<void> => {
       await site.time.pause(REST_MS);
-      expect(await operator.sweep({ ttlMs: TTL_MS })).toMatchObject({ retired: [1] });
+      expect(await operator.migrate({ ttlMs: TTL_MS })).toMatchObject({ retired: [1] });
     };
     return { site, worker, operator, retire };
   }
@@ -165,7 +165,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     receipts = createReceipts({ ...open, store });
     const claim = await receipts.claim('turn', { leaseMs: 900_000 });
     if (claim.state !== 'ours') throw new Error('the turn is taken');
-    // Young receipts are left alone by a sweep, and would keep the key.
+    // Young receipts are left alone by a migration, and would keep the key.
     for await (const { objects } of base.list({ prefix: 'tenants/acme/receipts/' })) {
       await base.delete(objects.map(({ key }) => ({ key })));
     }
@@ -177,7 +177,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     const scene = await start();
     const { site, operator, worker } = scene;
     const [listed, landed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    await operator.sweep({ ttlMs: 900_000 });
+    await operator.migrate({ ttlMs: 900_000 });
     operator.client.intercept(async (call, proceed) => {
       if (call.verb === 'put' && call.key === operator.client.layout.keyring) {
         listed.resolve();
@@ -193,7 +193,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
       (key) => key.includes('/data/'),
       async () => {
         await site.time.pause(REST_MS);
-        retiring = operator.sweep({ ttlMs: TTL_MS });
+        retiring = operator.migrate({ ttlMs: TTL_MS });
         await listed.promise;
       },
     );
@@ -258,7 +258,7 @@ describeOnBothKinds('a process that stood still between sealing and sending', (n
       clocks.ahead.wall += wall;
       clocks.ahead.steady += steady;
       await site.time.pause(2 * TTL_MS);
-      expect(await operator.sweep({ ttlMs: TTL_MS })).toMatchObject({ retired: [1] });
+      expect(await operator.migrate({ ttlMs: TTL_MS })).toMatchObject({ retired: [1] });
       return proceed().catch((error: unknown) => {
         refused = isTooLate(error);
         throw error;

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { TenantId } from '../../src/format/object-keys.ts';
 import type { OpenTenant, PoolOptions, TenantPool } from '../../src/open/pool.ts';
-import { createSweep } from '../../src/worker/expire-tenants.ts';
+import { createExpiry } from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 
 const REPORT = { files: 1, deleted: 2, marked: 3, records: 4, tombstones: 5, busy: false };
@@ -31,35 +31,35 @@ vi.mock('../../src/open/pool.ts', () => ({
 }));
 
 const log = createJsonLog({ write: () => {} });
-const sweep = createSweep({ memory: {}, log });
+const expire = createExpiry({ memory: {}, log });
 const time = { getRemainingTimeInMillis: () => 300_000 };
 
 it('every count of the summary is the sum over all tenants', async () => {
-  expect(await sweep({}, time)).toEqual({
+  expect(await expire({}, time)).toEqual({
     ...{ tenants: 3, failed: 0, isPartial: false },
     ...{ files: 3, deleted: 6, marked: 9, records: 12, tombstones: 15 },
   });
 });
 
 it('each tenant is closed before the next one, and the pool at the end', async () => {
-  await sweep({}, time);
+  await expire({}, time);
   const closed = 'a memory is closed';
   expect(events).toEqual([closed, closed, closed, 'the pool is closed']);
 });
 
 it('the pool is closed when the tenants cannot be listed', async () => {
   tenants = () => Promise.reject(new Error('denied'));
-  await expect(sweep({}, time)).rejects.toThrow('denied');
+  await expect(expire({}, time)).rejects.toThrow('denied');
   expect(events).toEqual(['the pool is closed']);
 });
 
 it('no tenant is begun once the time was up', async () => {
   const remaining = [300_000, 29_000, 300_000];
   const late = { getRemainingTimeInMillis: () => remaining.shift() ?? 300_000 };
-  expect(await sweep({}, late)).toMatchObject({ tenants: 1, isPartial: true });
+  expect(await expire({}, late)).toMatchObject({ tenants: 1, isPartial: true });
 });
 
 it('what the library has to say goes into the log of the function', async () => {
-  await sweep({}, time);
+  await expire({}, time);
   expect(given?.logger).toBe(log);
 });

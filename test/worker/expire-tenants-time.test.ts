@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { createMemoryPool } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createSweep, type SweepSummary } from '../../src/worker/expire-tenants.ts';
+import { createExpiry, type ExpirySummary } from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 
@@ -26,17 +26,17 @@ async function fill(store: ObjectStore, ...tenants: readonly string[]): Promise<
   }
 }
 
-function sweep(store: ObjectStore, remainingMs = 300_000): Promise<SweepSummary> {
+function expire(store: ObjectStore, remainingMs = 300_000): Promise<ExpirySummary> {
   const log = createJsonLog({ write: (line) => lines.push(line) });
-  const run = createSweep({ memory: { store, rootKey, expireAfterDays: 30 }, log });
+  const run = createExpiry({ memory: { store, rootKey, expireAfterDays: 30 }, log });
   return run({}, { getRemainingTimeInMillis: () => remainingMs });
 }
 
 it('a tenant has its turn while more than thirty seconds are left, and not with thirty', async () => {
   await using store = openSqliteObjectStore({ path: ':memory:' });
   await fill(store, 'acme', 'bolt');
-  expect(await sweep(store, 31_000)).toMatchObject({ tenants: 2, failed: 0, isPartial: false });
-  expect(await sweep(store, 30_000)).toMatchObject({ tenants: 0, failed: 0, isPartial: true });
+  expect(await expire(store, 31_000)).toMatchObject({ tenants: 2, failed: 0, isPartial: false });
+  expect(await expire(store, 30_000)).toMatchObject({ tenants: 0, failed: 0, isPartial: true });
 });
 
 it('a tenant whose store does not answer is given up thirty seconds before the end', async () => {
@@ -45,7 +45,7 @@ it('a tenant whose store does not answer is given up thirty seconds before the e
   const stuck = interceptStore(store, (call, proceed) =>
     call.verb === 'get' && call.key === 'keyrings/acme' ? new Promise(() => {}) : proceed(),
   );
-  expect(await sweep(stuck, 30_050)).toMatchObject({ tenants: 1, failed: 1 });
+  expect(await expire(stuck, 30_050)).toMatchObject({ tenants: 1, failed: 1 });
   expect(lines.join()).toContain('"code":"aborted"');
 });
 
@@ -53,7 +53,7 @@ it('tenants have their turn from a random one on, and all of them', async () => 
   await using store = openSqliteObjectStore({ path: ':memory:' });
   await fill(store, 'a', 'b', 'c', 'd');
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
-  await sweep(store);
+  await expire(store);
   const order = lines.map((line) => JSON.parse(line)).flatMap(({ tenant }) => tenant ?? []);
   expect(order).toEqual(['c', 'd', 'a', 'b']);
 });
@@ -64,5 +64,5 @@ it('records that went are counted over all tenants', async () => {
   vi.spyOn(Date, 'now').mockImplementation(() => now);
   await fill(store, 'acme', 'bolt');
   now += 40 * DAY;
-  expect(await sweep(store)).toMatchObject({ tenants: 2, records: 2, marked: 2 });
+  expect(await expire(store)).toMatchObject({ tenants: 2, records: 2, marked: 2 });
 });

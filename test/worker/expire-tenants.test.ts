@@ -5,7 +5,11 @@ import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createSweep, type SweeperOptions, type SweepSummary } from '../../src/worker/expire-tenants.ts';
+import {
+  createExpiry,
+  type ExpirySummary,
+  type ScheduledExpiryOptions,
+} from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { listingServer } from '../servers/listing-server.ts';
 import { timeOf } from '../support/test-worker.ts';
@@ -43,11 +47,11 @@ async function fill(...tenants: readonly string[]): Promise<void> {
   await write('/memories/new.md');
 }
 
-function sweep(
-  options: Partial<SweeperOptions> & { readonly remainingMs?: number } = {},
-): Promise<SweepSummary> {
+function expire(
+  options: Partial<ScheduledExpiryOptions> & { readonly remainingMs?: number } = {},
+): Promise<ExpirySummary> {
   const { remainingMs = 300_000, ...given } = options;
-  const run = createSweep({
+  const run = createExpiry({
     memory: { store, rootKey, expireAfterDays: 30 },
     log: createJsonLog({ write: (line) => lines.push(line) }),
     ...given,
@@ -63,34 +67,34 @@ async function filesOf(tenant: string): Promise<number> {
 
 const logged = (): readonly Record<string, unknown>[] => lines.map((line) => JSON.parse(line));
 
-describe('the sweeper', () => {
+describe('the expiry function', () => {
   it('marks what nobody used, tenant by tenant, and deletes it an hour later', async () => {
     await fill('acme', 'bolt', 'core');
-    const swept = { ...NOTHING, tenants: 3, failed: 0, isPartial: false, files: 6 };
-    expect(await sweep()).toEqual({ ...swept, marked: 3 });
+    const expired = { ...NOTHING, tenants: 3, failed: 0, isPartial: false, files: 6 };
+    expect(await expire()).toEqual({ ...expired, marked: 3 });
     expect(await filesOf('bolt')).toBe(2);
     now += HOUR;
-    expect(await sweep()).toEqual({ ...swept, deleted: 3 });
+    expect(await expire()).toEqual({ ...expired, deleted: 3 });
     for (const tenant of ['acme', 'bolt', 'core']) expect(await filesOf(tenant)).toBe(1);
   });
 
   it('changes nothing in a dry run, whatever earlier runs marked, and tells what it would do', async () => {
     await fill('acme', 'bolt');
-    expect(await sweep({ dryRun: true })).toMatchObject({ marked: 2, deleted: 0 });
+    expect(await expire({ dryRun: true })).toMatchObject({ marked: 2, deleted: 0 });
     now += HOUR;
-    expect(await sweep({ dryRun: true })).toMatchObject({ marked: 2, deleted: 0 });
-    await sweep();
+    expect(await expire({ dryRun: true })).toMatchObject({ marked: 2, deleted: 0 });
+    await expire();
     now += HOUR;
-    expect(await sweep({ dryRun: true })).toMatchObject({ marked: 0, deleted: 2 });
+    expect(await expire({ dryRun: true })).toMatchObject({ marked: 0, deleted: 2 });
     expect(await filesOf('acme')).toBe(2);
   });
 
   it('goes on when a tenant fails, counts it, and logs its code', async () => {
     await fill('acme', 'bolt', 'core');
-    await sweep();
+    await expire();
     now += HOUR;
     await store.put('keyrings/bolt' as ObjectKey, new Uint8Array(400), { mode: 'overwrite' });
-    expect(await sweep()).toMatchObject({ tenants: 3, failed: 1, deleted: 2, isPartial: false });
+    expect(await expire()).toMatchObject({ tenants: 3, failed: 1, deleted: 2, isPartial: false });
     expect(await filesOf('acme')).toBe(1);
     expect(await filesOf('bolt')).toBe(2);
     expect(await filesOf('core')).toBe(1);
@@ -102,7 +106,7 @@ describe('the sweeper', () => {
   it('passes over a tenant that it may not become', async () => {
     await fill('acme', 'bolt');
     const asked: string[] = [];
-    const summary = await sweep({
+    const summary = await expire({
       credentials: (tenant) => async () => {
         asked.push(tenant);
         if (tenant === 'bolt') throw new MemoryError('access_denied', 'the tenant role may not be assumed');
@@ -118,7 +122,7 @@ describe('the sweeper', () => {
     await using server = await listingServer(['keyrings/acme', 'keyrings/bolt']);
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'process');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 's');
-    const summary = await sweep({
+    const summary = await expire({
       memory: {
         store: 's3://bucket',
         s3: { endpoint: server.endpoint, region: 'us-east-1', forcePathStyle: true },
@@ -142,7 +146,7 @@ describe('the sweeper', () => {
 
   it('begins no tenant for whom there is no time', async () => {
     await fill('acme', 'bolt');
-    expect(await sweep({ remainingMs: 29_000 })).toEqual({
+    expect(await expire({ remainingMs: 29_000 })).toEqual({
       ...NOTHING,
       tenants: 0,
       failed: 0,
@@ -151,22 +155,22 @@ describe('the sweeper', () => {
   });
 
   it('deletes no file where none is to expire, and has nothing to do where nobody ever wrote', async () => {
-    expect(await sweep()).toEqual({ ...NOTHING, tenants: 0, failed: 0, isPartial: false });
+    expect(await expire()).toEqual({ ...NOTHING, tenants: 0, failed: 0, isPartial: false });
     await fill('acme');
     const memory = { store, rootKey };
-    await sweep({ memory });
+    await expire({ memory });
     now += 400 * DAY;
-    expect(await sweep({ memory })).toMatchObject({ tenants: 1, deleted: 0, marked: 0 });
+    expect(await expire({ memory })).toMatchObject({ tenants: 1, deleted: 0, marked: 0 });
     expect(await filesOf('acme')).toBe(2);
   });
 
   it('writes no path and no text into its log', async () => {
     await fill('acme');
-    await sweep();
+    await expire();
     expect(logged()).toContainEqual(
-      expect.objectContaining({ message: 'tenant swept', tenant: 'acme', marked: 1 }),
+      expect.objectContaining({ message: 'expired files of a tenant', tenant: 'acme', marked: 1 }),
     );
-    expect(logged()).toContainEqual(expect.objectContaining({ message: 'sweep ended', tenants: 1 }));
+    expect(logged()).toContainEqual(expect.objectContaining({ message: 'expiry ended', tenants: 1 }));
     expect(lines.join('\n')).not.toMatch(/canary|memories|\.md/);
   });
 });

@@ -117,7 +117,7 @@ describe('receipts', () => {
     expect(await next.claim('turn-1', LEASE)).toEqual({ state: 'answered', answer: bytes('stored') });
   });
 
-  it('are finished by their owner though a sweep of keys has written them anew meanwhile', async () => {
+  it('are finished by their owner though a migration has written them anew meanwhile', async () => {
     const site = await createSite();
     const client = await site.client();
     const vault = await client.open();

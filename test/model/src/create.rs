@@ -2,7 +2,7 @@
 //!
 //! Both PUTs go first, then each creator looks for the other one's file. The upper one gives way at once, the lower
 //! one waits for a young file above to go. Undoing puts a tombstone over exactly what was written, and stops there, as
-//! a crash would: everybody has to pass tombstones over. An editor and a sweep of keys write meanwhile.
+//! a crash would: everybody has to pass tombstones over. An editor and a migration write meanwhile.
 
 use crate::confirm::{Put, Writing};
 use crate::guards::{Guard, Guards};
@@ -57,7 +57,7 @@ pub enum Role {
     Edits(Key),
     Writes(Writing<Body>),
     Edited(Writing<Body>),
-    Sweeps(Key),
+    Migrates(Key),
     Ended,
     Unknown,
 }
@@ -156,15 +156,15 @@ impl Protocol for Create {
             World::new(cut_off(), [creates(UPPER), creates(LOWER)], 1, 1),
             World::new(cut_off(), [creates(UPPER)], 1, 0),
             World::new(empty(), [creates(UPPER), creates(LOWER), Edits(LOWER)], 1, 0),
-            World::new(empty(), [creates(UPPER), creates(LOWER), Sweeps(LOWER)], 0, 0),
+            World::new(empty(), [creates(UPPER), creates(LOWER), Migrates(LOWER)], 0, 0),
         ];
         if self.full {
             starts.extend([
                 World::new(cut_off(), [creates(UPPER), creates(LOWER)], 2, 1),
-                World::new(empty(), [creates(UPPER), creates(LOWER), Edits(UPPER), Sweeps(LOWER)], 1, 1),
-                World::new(empty(), [creates(UPPER), creates(LOWER), Edits(LOWER), Sweeps(UPPER)], 1, 1),
-                World::new(empty(), [creates(UPPER), creates(LOWER), Sweeps(LOWER), Sweeps(LOWER)], 1, 1),
-                World::new(empty(), [creates(UPPER), creates(LOWER), Sweeps(UPPER), Sweeps(UPPER)], 1, 1),
+                World::new(empty(), [creates(UPPER), creates(LOWER), Edits(UPPER), Migrates(LOWER)], 1, 1),
+                World::new(empty(), [creates(UPPER), creates(LOWER), Edits(LOWER), Migrates(UPPER)], 1, 1),
+                World::new(empty(), [creates(UPPER), creates(LOWER), Migrates(LOWER), Migrates(LOWER)], 1, 1),
+                World::new(empty(), [creates(UPPER), creates(LOWER), Migrates(UPPER), Migrates(UPPER)], 1, 1),
             ]);
         }
         starts
@@ -174,7 +174,7 @@ impl Protocol for Create {
         match role {
             LooksFirst(_) | Checks(_) => Some(Request::List),
             Creates(write) | Undoes { write, .. } | Writes(write) => Some(write.request()),
-            ReadsBack { key, .. } | Edits(key) | Sweeps(key) => Some(Request::Get(*key)),
+            ReadsBack { key, .. } | Edits(key) | Migrates(key) => Some(Request::Get(*key)),
             _ => None,
         }
     }
@@ -210,7 +210,7 @@ impl Protocol for Create {
                 let only = If::Match(File { of, is_edited, bound });
                 Writes(Writing::new(key, File { of, is_edited: true, bound: me + 1 }, only))
             }
-            (Sweeps(key), Answer::Found(Some(Object { body: File { of, is_edited, bound }, .. }))) => {
+            (Migrates(key), Answer::Found(Some(Object { body: File { of, is_edited, bound }, .. }))) => {
                 let only = If::Match(File { of, is_edited, bound });
                 Writes(Writing::new(key, File { of, is_edited, bound: me + 1 }, only))
             }
@@ -219,7 +219,7 @@ impl Protocol for Create {
                 Put::Landed => Edited(write),
                 Put::Refused | Put::Unknown => Ended,
             },
-            (Edits(_) | Sweeps(_), _) => Ended,
+            (Edits(_) | Migrates(_), _) => Ended,
             _ => Unknown,
         }
     }

@@ -1,8 +1,8 @@
-//! Retirement of tenant keys (docs/protocols.md, "Sweep of keys"): a key leaves the keyring only when nothing stands
+//! Retirement of tenant keys (docs/protocols.md, "Migration of objects"): a key leaves the keyring only when nothing stands
 //! under it, and when nothing that was sealed with it can still be acknowledged.
 //!
 //! A writer works with a keyring that it keeps for a time to live, seals, sends within a bound, and looks at the keyring
-//! once more when the success came later than that. One rotates, one sweeps and retires; others rotate and edit besides.
+//! once more when the success came later than that. One rotates, one migrates and retires; others rotate and edit besides.
 
 use crate::confirm::{Put, Writing};
 use crate::guards::{Guard, Guards};
@@ -156,7 +156,7 @@ impl KeyRetirement {
         });
         match found {
             Some((at, key, text, bound)) if !self.guards.without(Guard::PassFindsNone) => {
-                let only = match self.guards.without(Guard::SweepIfMatch) {
+                let only = match self.guards.without(Guard::MigrateIfMatch) {
                     true => If::Nothing,
                     false => If::Match(File { key, text, bound }),
                 };
@@ -356,7 +356,7 @@ impl Protocol for KeyRetirement {
                     world.record.resealed && is(world, |role| *role == Acknowledged { at: NEW })
                 },
             ),
-            Property::sometimes("an edit is acknowledged and its file swept", |_, world: &Here| {
+            Property::sometimes("an edit is acknowledged and its file migrated", |_, world: &Here| {
                 is(world, |role| *role == Acknowledged { at: OLD }) && is(world, |role| *role == Retired)
             }),
         ]

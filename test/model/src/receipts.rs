@@ -1,5 +1,5 @@
 //! Receipts of turns (docs/protocols.md, "Receipts of turns"): a queue delivers a message at least once, and to more
-//! than one worker at a time. Each worker here is one delivery. A sweep of keys binds the receipt anew meanwhile.
+//! than one worker at a time. Each worker here is one delivery. A migration binds the receipt anew meanwhile.
 
 use crate::confirm::{Put, Writing};
 use crate::guards::{Guard, Guards};
@@ -71,7 +71,7 @@ pub enum Role {
     /// The message goes back to the queue.
     Later,
     TakenOver,
-    Sweeps,
+    Migrates,
     Rebinds(Writing<Body>),
     Ended,
     Unknown,
@@ -193,13 +193,13 @@ impl Protocol for Receipts {
         let empty = || Store::new(&[]);
         let mut starts: Vec<Here> = vec![
             World::new(empty(), [delivered(0), delivered(1)], 1, 1),
-            World::new(empty(), [delivered(0), delivered(1), Sweeps], 0, 1),
+            World::new(empty(), [delivered(0), delivered(1), Migrates], 0, 1),
             World::new(empty(), [delivered(0), delivered(1), delivered(2)], 0, 0),
         ];
         if self.full {
             starts.extend([
                 World::new(empty(), [delivered(0), delivered(1), delivered(2)], 1, 1),
-                World::new(empty(), [delivered(0), delivered(1), Sweeps, Sweeps], 1, 1),
+                World::new(empty(), [delivered(0), delivered(1), Migrates, Migrates], 1, 1),
                 World::new(empty(), [delivered(0), delivered(1)], 2, 2),
             ]);
         }
@@ -212,7 +212,7 @@ impl Protocol for Receipts {
                 Some(write.request())
             }
             Stores { write, .. } | Closes { write, .. } => Some(write.request()),
-            Looks | LooksAtOwn { .. } | Sweeps => Some(Request::Get(RECEIPT)),
+            Looks | LooksAtOwn { .. } | Migrates => Some(Request::Get(RECEIPT)),
             LooksForAnswer { .. } | ReadsFirst { .. } | ReadsAnswer => Some(Request::Get(ANSWER)),
             _ => None,
         }
@@ -270,7 +270,7 @@ impl Protocol for Receipts {
                 Put::Going(write) => Frees(write),
                 _ => Later,
             },
-            (Sweeps, Answer::Found(Some(Object { body: Receipt { state, owner, bound }, .. }))) => {
+            (Migrates, Answer::Found(Some(Object { body: Receipt { state, owner, bound }, .. }))) => {
                 let only = If::Match(Receipt { state, owner, bound });
                 Rebinds(Writing::new(RECEIPT, Receipt { state, owner, bound: 4 + me }, only))
             }
@@ -278,7 +278,7 @@ impl Protocol for Receipts {
                 Put::Going(write) => Rebinds(write),
                 _ => Ended,
             },
-            (Sweeps, _) => Ended,
+            (Migrates, _) => Ended,
             _ => Unknown,
         }
     }

@@ -1,6 +1,6 @@
 //! The rename of one file (docs/protocols.md, "Rename of a file"): a copy, then a guarded delete of what was copied.
 //!
-//! Three places. Renames race with one another, with an editor, a deleter, a creator, a sweep of keys, which binds
+//! Three places. Renames race with one another, with an editor, a deleter, a creator, a migration, which binds
 //! files anew, and with `verify --repair`, which removes one of two places that hold the same file. No bound on time is
 //! needed: any process may stand still for ever, anywhere.
 
@@ -21,7 +21,7 @@ pub struct File {
     text: u8,
     /// Of the sealing; re-binding keeps it.
     content: u8,
-    /// Which rename, or repair, has bound this version here; sweeps keep it.
+    /// Which rename, or repair, has bound this version here; migrations keep it.
     origin: u8,
     /// The same as `origin` should say; nobody in the model looks at it.
     bound_by: u8,
@@ -56,7 +56,7 @@ pub enum Role {
     Acknowledged,
     Deletes(Key),
     Removes(Removing<File>),
-    Sweeps(Key),
+    Migrates(Key),
     Repairs { keep: Key, other: Key },
     WritesAnew { write: Writing<File>, other: Key, older: File },
     Ended,
@@ -182,7 +182,7 @@ impl Protocol for RenameFile {
             World::new(one(), [renames(a, b), Edits(a), Edits(b)], 1, 1),
             World::new(one(), [renames(a, b), Deletes(a), creates(a, 2)], 1, 0),
             World::new(one(), [renames(a, b), Deletes(b), creates(b, 2)], 1, 0),
-            World::new(one(), [renames(a, b), Sweeps(a), Sweeps(b)], 1, 0),
+            World::new(one(), [renames(a, b), Migrates(a), Migrates(b)], 1, 0),
             World::new(one(), [renames(a, b), repairs(b, a)], 1, 1),
             World::new(one(), [renames(a, b), renames(b, c), renames(c, b), Deletes(a)], 0, 0),
             World::new(one(), [renames(a, b), renames(b, a), renames(a, c)], 0, 0),
@@ -191,9 +191,9 @@ impl Protocol for RenameFile {
             starts.extend([
                 World::new(one(), [renames(a, b), renames(a, c), Edits(a)], 2, 1),
                 World::new(two(), [renames(a, b), renames(c, b), Edits(b), Deletes(a)], 1, 1),
-                World::new(one(), [renames(a, b), Edits(a), Edits(b), Sweeps(b)], 1, 1),
-                World::new(one(), [renames(a, b), Deletes(a), creates(a, 2), Sweeps(b)], 1, 1),
-                World::new(one(), [renames(a, b), repairs(b, a), Sweeps(b), Deletes(a)], 1, 1),
+                World::new(one(), [renames(a, b), Edits(a), Edits(b), Migrates(b)], 1, 1),
+                World::new(one(), [renames(a, b), Deletes(a), creates(a, 2), Migrates(b)], 1, 1),
+                World::new(one(), [renames(a, b), repairs(b, a), Migrates(b), Deletes(a)], 1, 1),
                 World::new(one(), [renames(a, b), repairs(a, b), Edits(a)], 1, 1),
                 World::new(one(), [renames(a, b), renames(b, a), renames(a, c)], 1, 1),
                 World::new(one(), [renames(a, b), renames(b, c), renames(c, b), Deletes(a)], 1, 0),
@@ -215,7 +215,7 @@ impl Protocol for RenameFile {
             Reads(way) => Some(Request::Get(way.from)),
             ReadsAgain { way, .. } => Some(Request::Get(way.from)),
             LooksAtCopy { way, .. } => Some(Request::Get(way.to)),
-            LooksAtUndone { key, .. } | Edits(key) | Deletes(key) | Sweeps(key) => Some(Request::Get(*key)),
+            LooksAtUndone { key, .. } | Edits(key) | Deletes(key) | Migrates(key) => Some(Request::Get(*key)),
             Repairs { .. } => Some(Request::List),
             Copies { write, .. } | CopiesAgain { write, .. } | Writes(write) | WritesAnew { write, .. } => {
                 Some(write.request())
@@ -284,7 +284,7 @@ impl Protocol for RenameFile {
                 let edited = File { text, content: text, origin: 0, bound_by: 0, nonce: nonce(me, 0) };
                 Writes(Writing::new(key, edited, If::Match(body)))
             }
-            (Sweeps(key), Answer::Found(Some(Object { body, .. }))) => {
+            (Migrates(key), Answer::Found(Some(Object { body, .. }))) => {
                 Writes(Writing::new(key, File { nonce: nonce(me, 0), ..body }, If::Match(body)))
             }
             (Writes(write), answer) => match write.answered(answer) {
@@ -326,7 +326,7 @@ impl Protocol for RenameFile {
                 }
                 Put::Refused | Put::Unknown => Ended,
             },
-            (Edits(_) | Sweeps(_) | Deletes(_) | Repairs { .. }, _) => Ended,
+            (Edits(_) | Migrates(_) | Deletes(_) | Repairs { .. }, _) => Ended,
             _ => Unknown,
         }
     }

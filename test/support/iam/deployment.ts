@@ -16,7 +16,7 @@ export interface Deployment {
   readonly bucketArn: string;
   readonly rootKeyArn: string;
   readonly tenantRoleArn: string;
-  /** `WorkerRole`, `SweeperRole`: the session of a function. */
+  /** `WorkerRole`, `ExpiryRole`: the session of a function. */
   functionSession(role: string): Session;
   s3(session: Session, action: string, resource: string, facts?: Facts): Verdict;
   /** An action on the root key, with the pairs of an encryption context. */

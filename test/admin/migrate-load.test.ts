@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { sweepKeys } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/migrate.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { describeMigration } from '../contracts/migration-load.ts';
 import { describeStaleKey } from '../contracts/stale-key.ts';
-import { describeSweep } from '../contracts/sweep-load.ts';
 import { laterStore } from '../doubles/later-store.ts';
 import { editorOf, rotate } from '../support/key-operator.ts';
 import { TEST_ROOT_KEY } from '../support/test-vault.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-sweep-'));
+const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-migrate-'));
 const stores: ObjectStore[] = [];
 afterAll(async () => {
   for (const store of stores) await store[Symbol.asyncDispose]();
@@ -33,10 +33,10 @@ async function startInMemory(): Promise<ObjectStore> {
 
 describeStaleKey('an SQLite file', startFile);
 describeStaleKey('a store in memory', startInMemory);
-describeSweep('an SQLite file', startFile);
-describeSweep('a store in memory', startInMemory);
+describeMigration('an SQLite file', startFile);
+describeMigration('a store in memory', startInMemory);
 
-describe('a sweep of a store that answers at once', () => {
+describe('a migration of a store that answers at once', () => {
   it('leaves room for timers, and stops when one of them aborts it', async () => {
     const store = await startInMemory();
     await using tenant = await openMemory({ store, tenant: 'acme', rootKey: TEST_ROOT_KEY });
@@ -52,8 +52,8 @@ describe('a sweep of a store that answers at once', () => {
     const onProgress = (progress: { readonly done: number }): void => {
       done = progress.done;
     };
-    const swept = sweepKeys(context, { editor, signal: AbortSignal.timeout(10), onProgress });
-    await expect(swept).rejects.toMatchObject({ code: 'aborted' });
+    const migrated = migrateObjects(context, { editor, signal: AbortSignal.timeout(10), onProgress });
+    await expect(migrated).rejects.toMatchObject({ code: 'aborted' });
     expect(done).toBeLessThan(1_000);
     await close();
   });

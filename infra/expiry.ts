@@ -11,7 +11,7 @@ import type { TenantResources } from './tenant-resources.ts';
  * The function that deletes what expired, once a day at a quiet hour (UTC). It goes from tenant to tenant as the
  * worker does, by a session of the tenant role.
  */
-export function createSweeper(
+export function createExpiryFunction(
   scope: Construct,
   options: {
     readonly code: Code;
@@ -20,22 +20,22 @@ export function createSweeper(
     readonly memorySize: number;
   },
 ): BundledFunction {
-  const sweeper = createBundledFunction(scope, 'Sweeper', {
+  const expiry = createBundledFunction(scope, 'Expiry', {
     ...options,
-    entry: 'sweep',
+    entry: 'expire',
     description: 'sealed-memory: deletes what expired',
     timeout: Duration.minutes(15),
   });
-  new Rule(scope, 'SweeperSchedule', {
+  new Rule(scope, 'ExpirySchedule', {
     description: 'sealed-memory: once a day',
     schedule: Schedule.cron({ hour: '3', minute: '17' }),
-    targets: [new LambdaTarget(sweeper.run, { retryAttempts: 2, maxEventAge: Duration.hours(1) })],
+    targets: [new LambdaTarget(expiry.run, { retryAttempts: 2, maxEventAge: Duration.hours(1) })],
   });
-  return sweeper;
+  return expiry;
 }
 
-/** All that the sweeper's own role may do, besides becoming a tenant and writing its log: learn who is there. */
-export function sweeperStatements({
+/** All that the expiry function's own role may do, besides becoming a tenant and writing its log: learn who is there. */
+export function expiryStatements({
   bucketArn,
   resources,
 }: {

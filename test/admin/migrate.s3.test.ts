@@ -2,8 +2,8 @@ import { afterAll } from 'vitest';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { openBaseStore } from '../../src/open/open-object-store.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
+import { describeMigration } from '../contracts/migration-load.ts';
 import { describeStaleKey } from '../contracts/stale-key.ts';
-import { describeSweep } from '../contracts/sweep-load.ts';
 import { createTestBucket, describeOnS3 } from '../servers/s3.ts';
 
 describeOnS3('a bucket', ['minio', 'versitygw'], (server) => {
@@ -26,5 +26,5 @@ describeOnS3('a bucket', ['minio', 'versitygw'], (server) => {
   };
 
   describeStaleKey('a bucket', start);
-  describeSweep('a bucket', start);
+  describeMigration('a bucket', start);
 });

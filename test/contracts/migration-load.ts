@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { sweepKeys } from '../../src/admin/migrate.ts';
+import { migrateObjects } from '../../src/admin/migrate.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
@@ -14,12 +14,12 @@ const FILES = Array.from({ length: 40 }, (_, index) => `/memories/${index % 4}/f
 const EDITED = FILES.slice(0, 6);
 const WORKERS = 4;
 const EDITS = 15;
-/** What its writers may still take back a sweep leaves alone: to the operators here all is older than that. */
+/** What its writers may still take back a migration leaves alone: to the operators here all is older than that. */
 const later = (store: ObjectStore): ObjectStore => laterStore(store, 120_000);
 
-/** A sweep on a real store; `start` gives an empty one as one tenant's vault uses it. */
-export function describeSweep(title: string, start: () => Promise<ObjectStore>): void {
-  describe.each<NameMode>(['plain', 'encrypted'])(`a sweep of ${title} with %s names`, (names) => {
+/** A migration on a real store; `start` gives an empty one as one tenant's vault uses it. */
+export function describeMigration(title: string, start: () => Promise<ObjectStore>): void {
+  describe.each<NameMode>(['plain', 'encrypted'])(`a migration of ${title} with %s names`, (names) => {
     const openOn = (store: ObjectStore) =>
       openTenant({ store, tenant: 'acme', rootKey: TEST_ROOT_KEY, names });
     type Tenant = Awaited<ReturnType<typeof openOn>>;
@@ -40,7 +40,7 @@ export function describeSweep(title: string, start: () => Promise<ObjectStore>):
       const calls: StoreCall[] = [];
       const counted = await openOn(later(interceptStore(store, recordInto(calls))));
       const { context } = counted.parts;
-      const report = await sweepKeys(context, { editor: editorOf(context) });
+      const report = await migrateObjects(context, { editor: editorOf(context) });
       expect(report).toMatchObject({ passes: 2, rebound: FILES.length, objects: FILES.length, retired: [] });
       const below = calls.filter((call) => !('key' in call) || call.key.startsWith('tenants/'));
       // One GET more: whether a directory is being renamed.
@@ -72,13 +72,13 @@ export function describeSweep(title: string, start: () => Promise<ObjectStore>):
       const editing = runEdits({ memories, paths: EDITED, edits: EDITS }).finally(() => {
         ended = true;
       });
-      const sweeps: number[] = [];
-      for (; !ended; await sleep(5)) sweeps.push((await sweepKeys(context, { editor })).rebound);
+      const migrations: number[] = [];
+      for (; !ended; await sleep(5)) migrations.push((await migrateObjects(context, { editor })).rebound);
       const load = await editing;
       expect(load.acknowledged).toHaveLength((WORKERS + 1) * EDITS);
-      expect(sweeps[0]).toBeGreaterThanOrEqual(FILES.length - EDITED.length);
+      expect(migrations[0]).toBeGreaterThanOrEqual(FILES.length - EDITED.length);
 
-      const last = await sweepKeys(context, { editor, ttlMs: 0 });
+      const last = await migrateObjects(context, { editor, ttlMs: 0 });
       expect(last).toMatchObject({ retired: [1], problems: [], objects: FILES.length });
       const reader = await openOn(store);
       const texts = await Promise.all(FILES.map((path) => textOf(reader, path)));
