@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { logicalName } from '../src/format/logical-name.ts';
-import { open, seal } from '../src/format/sealed-object.ts';
-import { deriveTenantKey, type SealingKeys } from '../src/format/sealing-keys.ts';
+import { open, seal } from '../src/format/object.ts';
+import { logicalName } from '../src/format/object-keys.ts';
 import { loadSodium } from '../src/format/sodium.ts';
+import { deriveTenantKey, type SealingKeys } from '../src/format/wrap.ts';
 import { parseMemoryPath } from '../src/language/path.ts';
 import { osRandom } from '../src/store/os-random.ts';
 import { defaultSdk, unsignedSdk } from './encryption-sdk.ts';

@@ -1,6 +1,5 @@
-import { toBase64url } from '../format/base64.ts';
-import type { LogicalName } from '../format/logical-name.ts';
-import type { ObjectKey } from '../format/object-keys.ts';
+import { toBase64url } from '../format/encoding.ts';
+import type { LogicalName, ObjectKey } from '../format/object-keys.ts';
 import { ancestorsOf, type MemoryPath } from '../language/path.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
 import { eachSideBySide } from '../tree/concurrency.ts';

@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
-import { logicalName } from '../format/logical-name.ts';
-import { ID_BYTES } from '../format/sealing-keys.ts';
+import { logicalName } from '../format/object-keys.ts';
+import { ID_BYTES } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { DatedMeta } from '../store/port.ts';
 import { bindVersion } from '../tree/bind-version.ts';

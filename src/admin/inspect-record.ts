@@ -1,8 +1,8 @@
 import { MemoryError } from '../errors.ts';
 import { readHeader } from '../format/header.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
-import type { SealingKeys } from '../format/sealing-keys.ts';
-import { sealedSize } from '../format/size.ts';
+import { sealedSize } from '../format/sizes.ts';
+import type { SealingKeys } from '../format/wrap.ts';
 import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import type { ListedRecord } from '../tree/list-records.ts';
 import { readSealed, type SealedVersion } from '../tree/read-file.ts';

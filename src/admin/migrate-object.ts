@@ -1,7 +1,7 @@
 import { hasCode } from '../errors.ts';
-import { toBase64url } from '../format/base64.ts';
+import { toBase64url } from '../format/encoding.ts';
 import { readHeader } from '../format/header.ts';
-import { seal } from '../format/sealed-object.ts';
+import { seal } from '../format/object.ts';
 import type { ETag } from '../store/port.ts';
 import { bindVersion } from '../tree/bind-version.ts';
 import { confirmedPut } from '../tree/confirmed-put.ts';

@@ -1,6 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import type { LogicalName } from '../format/logical-name.ts';
-import type { ObjectKey } from '../format/object-keys.ts';
+import type { LogicalName, ObjectKey } from '../format/object-keys.ts';
 import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import type { ETag } from '../store/port.ts';
 import { throwIfAborted } from '../time.ts';

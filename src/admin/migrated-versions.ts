@@ -1,5 +1,5 @@
 import { hasCode, MemoryError } from '../errors.ts';
-import { classLogicalName, type LogicalName } from '../format/logical-name.ts';
+import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import type { ETag, ObjectMeta } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { OpenVault } from '../tree/session.ts';

@@ -1,4 +1,4 @@
-import type { ObjectClass } from '../format/logical-name.ts';
+import type { ObjectClass } from '../format/object-keys.ts';
 import type { ListedObject } from '../store/port.ts';
 import { parseAccessRecordId } from '../tree/access-records.ts';
 import type { OpenVault } from '../tree/session.ts';

@@ -1,8 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
-import { logicalName } from '../format/logical-name.ts';
-import { parseFileKey } from '../format/object-keys.ts';
-import type { OpenedObject } from '../format/sealed-object.ts';
-import { sealedSize, TOMBSTONE_BYTES } from '../format/size.ts';
+import type { OpenedObject } from '../format/object.ts';
+import { logicalName, parseFileKey } from '../format/object-keys.ts';
+import { sealedSize, TOMBSTONE_BYTES } from '../format/sizes.ts';
 import { isTombstone } from '../format/tombstone.ts';
 import { MAX_KEYRING_BYTES } from '../keys/keyring-head.ts';
 import { ancestorsOf, type MemoryPath, segmentsOf } from '../language/path.ts';

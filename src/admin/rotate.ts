@@ -1,5 +1,4 @@
-import type { RandomBytes } from '../format/random.ts';
-import { equalBytes } from '../format/sodium.ts';
+import { equalBytes, type RandomBytes } from '../format/sodium.ts';
 import { rotateKeyring } from '../keys/keyring.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
 import { forget } from '../keys/keyring-life.ts';

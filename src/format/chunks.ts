@@ -1,12 +1,12 @@
 import { concat, domain, NO_BYTES } from './encoding.ts';
 import { HEADER_BYTES, OFFSET } from './header.ts';
-import { CHUNK_BYTES, chunkCount } from './size.ts';
+import { CHUNK_BYTES, chunkCount } from './sizes.ts';
 import { hashToKey, KEY_BYTES, NONCE_BYTES, openBox, sealBox, TAG_BYTES } from './sodium.ts';
 
 const BODY = domain('body');
 const NUMBER_OFFSET = 15;
 
-export interface BodyKeys {
+interface BodyKeys {
   /** Encrypts the chunks. */
   readonly body: Uint8Array;
   /** Stands in the header: what ties the data key to this one object. */

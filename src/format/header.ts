@@ -20,7 +20,7 @@ export const OFFSET = {
 } as const;
 
 /** What an object says about itself without a key. Nothing here is authenticated. */
-export interface ObjectHeader {
+interface ObjectHeader {
   /** Shared by all re-bound copies of one sealing. */
   readonly contentId: Uint8Array;
   readonly keyId: Uint8Array;

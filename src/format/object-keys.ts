@@ -1,7 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { isValidSegment, joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/path.ts';
 import { encodeText } from '../language/text.ts';
-import { classLogicalName, isObjectId, OBJECT_CLASSES, type ObjectClass } from './logical-name.ts';
 import { FILE_SUFFIX, type Names } from './names.ts';
 
 /** An object's full name in the store. Made in this file only. */
@@ -134,4 +133,38 @@ export function parseClassKey(
 /** Whether a key is the probe's, or starts like the scratch keys that `doctor` tries a server with. */
 export function isScratchKey(layout: Layout, key: string): boolean {
   return key === layout.probe || key.startsWith(`${layout.probe}-`);
+}
+
+/** What an object is called inside its authenticated data: a memory path, or `/<class>/<id>`. */
+export type LogicalName = string & { readonly __brand: 'LogicalName' };
+
+/** The kinds of objects beside the files of the tree. */
+export const OBJECT_CLASSES = [
+  'journal',
+  'access',
+  'receipts',
+  'answers',
+  'history',
+  'actors',
+  'conversations',
+  'sessions',
+] as const;
+export type ObjectClass = (typeof OBJECT_CLASSES)[number];
+
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+export function logicalName(path: MemoryPath): LogicalName {
+  return path as string as LogicalName;
+}
+
+/** Whether an object of a class can have that id: 1–64 characters of `[A-Za-z0-9_-]`. */
+function isObjectId(id: string): boolean {
+  return ID.test(id);
+}
+
+/** @throws MemoryError `misconfigured` when the id is not 1–64 characters of `[A-Za-z0-9_-]`. */
+export function classLogicalName(cls: ObjectClass, id: string): LogicalName {
+  if (!isObjectId(id))
+    throw new MemoryError('misconfigured', `the id of an object of class ${cls} is malformed`);
+  return `/${cls}/${id}` as LogicalName;
 }

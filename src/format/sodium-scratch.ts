@@ -5,7 +5,7 @@ import { copyOfKey } from './encoding.ts';
  * The functions of the compiled library that are used here, by their addresses in its memory. Its wrappers in
  * JavaScript would copy keys and plaintext into places that they free without overwriting them.
  */
-export interface RawSodium {
+interface RawSodium {
   readonly HEAPU8: Uint8Array;
   _malloc(bytes: number): number;
   _free(address: number): void;

@@ -54,7 +54,7 @@ export function deriveKey(key: Uint8Array, index: number, context: string): Uint
   });
 }
 
-export interface BoxParameters {
+interface BoxParameters {
   readonly key: Uint8Array;
   readonly nonce: Uint8Array;
   readonly additional: Uint8Array;
@@ -120,3 +120,9 @@ function areSizes(key: Uint8Array, nonce: Uint8Array): boolean {
 function refuse(what: string): never {
   throw new Error(`${what} does not take input of that size.`);
 }
+
+/**
+ * Exactly `length` bytes from a cryptographically secure source, never the same ones twice. The array is the
+ * caller's to overwrite.
+ */
+export type RandomBytes = (length: number) => Uint8Array;

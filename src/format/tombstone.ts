@@ -1,6 +1,6 @@
 import { concat, hasBytesAt } from './encoding.ts';
-import type { RandomBytes } from './random.ts';
-import { TOMBSTONE_BYTES } from './size.ts';
+import { TOMBSTONE_BYTES } from './sizes.ts';
+import type { RandomBytes } from './sodium.ts';
 
 const MAGIC: Uint8Array = Uint8Array.of(0x89, 0x53, 0x4d, 0x54, 0x0d, 0x0a, 0x1a, 0x0a);
 

@@ -1,11 +1,54 @@
 import { encodeText } from '../language/text.ts';
-import { MAX_BOUND } from './bound.ts';
 import { bigU64, concat, copyOf, domain, lengthPrefixed, readBigU64, readU64, u64 } from './encoding.ts';
 import { HEADER_BYTES, OFFSET } from './header.ts';
-import type { LogicalName } from './logical-name.ts';
-import { ID_BYTES } from './sealing-keys.ts';
-import { MAX_CONTENT_BYTES } from './size.ts';
-import { KEY_BYTES, openBox, sealBox } from './sodium.ts';
+import type { LogicalName } from './object-keys.ts';
+import { MAX_CONTENT_BYTES } from './sizes.ts';
+import { deriveKey, hash, KEY_BYTES, openBox, sealBox } from './sodium.ts';
+
+export const ID_BYTES = 16;
+
+const KEY_ID = domain('key-id');
+
+/** One version of the tenant's key, in the form that seals and opens objects. */
+export interface TenantKey {
+  readonly version: number;
+  /** When it was made, milliseconds since the epoch. */
+  readonly created: number;
+  /** 16 bytes, public. */
+  readonly keyId: Uint8Array;
+  /** 32 bytes, secret: K_wrap of the format. */
+  readonly wrapKey: Uint8Array;
+}
+
+/** The keys of one tenant. */
+export interface SealingKeys {
+  readonly tenant: string;
+  readonly keyringId: Uint8Array;
+  /** The key that new objects are sealed with. */
+  readonly active: TenantKey;
+  find(keyId: Uint8Array): TenantKey | undefined;
+}
+
+/** What the 32 bytes of a tenant key stand for: its public id and the key that wraps data keys. */
+export function deriveTenantKey(secret: Uint8Array): Pick<TenantKey, 'keyId' | 'wrapKey'> {
+  return { keyId: hash(ID_BYTES, secret, KEY_ID), wrapKey: deriveKey(secret, 1, 'smem-tk1') };
+}
+
+/** The largest hybrid logical time the format can hold. */
+export const MAX_BOUND: bigint = 2n ** 63n - 1n;
+
+const LOGICAL_BITS = 16n;
+
+/**
+ * The hybrid logical time of a new binding (docs/format.md, "Object"): the clock, milliseconds since the epoch, above
+ * 16 bits that count what falls into one millisecond, and always later than `replaced`, the time of the version it
+ * replaces. So the bindings of one file are in order however far the clocks of its writers differ.
+ */
+export function nextBound(clock: number, replaced?: bigint): bigint {
+  const byClock = BigInt(Math.max(0, Math.floor(clock))) << LOGICAL_BITS;
+  const next = replaced === undefined || replaced < byClock ? byClock : replaced + 1n;
+  return next > MAX_BOUND ? MAX_BOUND : next;
+}
 
 const WRAP = domain('wrap');
 const LENGTH = KEY_BYTES;

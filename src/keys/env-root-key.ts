@@ -1,7 +1,13 @@
 import { MemoryError } from '../errors.ts';
-import { fromBase64, toBase64url } from '../format/base64.ts';
-import { concat, copyOfKey, domain, lengthPrefixed, u32 } from '../format/encoding.ts';
-import type { RandomBytes } from '../format/random.ts';
+import {
+  concat,
+  copyOfKey,
+  domain,
+  fromBase64,
+  lengthPrefixed,
+  toBase64url,
+  u32,
+} from '../format/encoding.ts';
 import {
   deriveKey,
   hash,
@@ -9,6 +15,7 @@ import {
   loadSodium,
   NONCE_BYTES,
   openBox,
+  type RandomBytes,
   sealBox,
   TAG_BYTES,
 } from '../format/sodium.ts';

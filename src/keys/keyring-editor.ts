@@ -1,7 +1,6 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { Layout } from '../format/object-keys.ts';
-import type { RandomBytes } from '../format/random.ts';
-import { loadSodium, wipe } from '../format/sodium.ts';
+import { loadSodium, type RandomBytes, wipe } from '../format/sodium.ts';
 import type { ETag, ObjectStore, RequestOptions, WriteResult } from '../store/port.ts';
 import { type Keyring, sealKeyring } from './keyring.ts';
 import { parseKeyringHead } from './keyring-head.ts';

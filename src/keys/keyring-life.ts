@@ -1,8 +1,8 @@
 import { MemoryError } from '../errors.ts';
-import { toBase64url } from '../format/base64.ts';
+import { toBase64url } from '../format/encoding.ts';
 import { createNames, type Names } from '../format/names.ts';
-import type { SealingKeys, TenantKey } from '../format/sealing-keys.ts';
 import { wipe } from '../format/sodium.ts';
+import type { SealingKeys, TenantKey } from '../format/wrap.ts';
 import type { Keyring } from './keyring.ts';
 
 /**

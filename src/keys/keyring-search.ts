@@ -1,4 +1,4 @@
-import { toBase64url } from '../format/base64.ts';
+import { toBase64url } from '../format/encoding.ts';
 import type { RequestOptions } from '../store/port.ts';
 import type { Ages, Instant } from './keyring-age.ts';
 import type { LoadedKeyring } from './keyring-life.ts';

@@ -1,7 +1,7 @@
 import { concat, copyOfKey, readU16, readU32, readU64, u16, u32, u64 } from '../format/encoding.ts';
 import type { NameMode } from '../format/names.ts';
-import { deriveTenantKey, type TenantKey } from '../format/sealing-keys.ts';
 import { equalBytes, KEY_BYTES } from '../format/sodium.ts';
+import { deriveTenantKey, type TenantKey } from '../format/wrap.ts';
 
 /** One version of the tenant's key with the 32 bytes it is made from. */
 export interface KeyringKey extends TenantKey {

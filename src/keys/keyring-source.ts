@@ -1,6 +1,5 @@
 import { hasCode, MemoryError } from '../errors.ts';
-import type { RandomBytes } from '../format/random.ts';
-import { loadSodium } from '../format/sodium.ts';
+import { loadSodium, type RandomBytes } from '../format/sodium.ts';
 import type { RequestOptions } from '../store/port.ts';
 import { createKeyring, sealKeyring } from './keyring.ts';
 import { forget } from './keyring-life.ts';

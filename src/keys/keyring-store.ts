@@ -1,7 +1,7 @@
 import { checkWholeNumber, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import type { NameMode } from '../format/names.ts';
 import type { Layout } from '../format/object-keys.ts';
-import type { RandomBytes } from '../format/random.ts';
+import type { RandomBytes } from '../format/sodium.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectStore, RequestOptions, SendBound } from '../store/port.ts';
 import { createAges, type Instant, LONGEST_TTL_MS, sealingLimits } from './keyring-age.ts';

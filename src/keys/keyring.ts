@@ -1,10 +1,8 @@
 import { MemoryError } from '../errors.ts';
-import { toBase64url } from '../format/base64.ts';
-import { concat, domain, lengthPrefixed } from '../format/encoding.ts';
+import { concat, domain, lengthPrefixed, toBase64url } from '../format/encoding.ts';
 import type { NameMode } from '../format/names.ts';
-import type { RandomBytes } from '../format/random.ts';
-import { ID_BYTES } from '../format/sealing-keys.ts';
-import { KEY_BYTES, NONCE_BYTES, openBox, sealBox, wipe } from '../format/sodium.ts';
+import { KEY_BYTES, NONCE_BYTES, openBox, type RandomBytes, sealBox, wipe } from '../format/sodium.ts';
+import { ID_BYTES } from '../format/wrap.ts';
 import { encodeText } from '../language/text.ts';
 import { encodeKeyringHead, keyringRefusal, parseKeyringHead } from './keyring-head.ts';
 import {

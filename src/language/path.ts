@@ -9,7 +9,7 @@ export const MAX_SEGMENT_BYTES = 143;
  * and `directory_suffix` with `suffix`: both are found where object keys are made. `segment_too_long` and `too_many_segments` come with `value` and `max`,
  * `forbidden_character` with `character` (such as `U+0000`).
  */
-export type PathRule =
+type PathRule =
   | 'outside_root'
   | 'parent_segment'
   | 'dot_segment'

@@ -1,6 +1,6 @@
-import { fromBase64 } from '../format/base64.ts';
+import { fromBase64 } from '../format/encoding.ts';
 import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
-import { MAX_CONTENT_BYTES } from '../format/size.ts';
+import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import { LONGEST_TTL_MS } from '../keys/keyring-age.ts';
 import { KMS_SCHEME, parseKeyArn } from '../keys/kms-key-arn.ts';
 import { readRootKeyFile } from './root-key-file.ts';

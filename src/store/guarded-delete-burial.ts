@@ -1,5 +1,5 @@
-import type { RandomBytes } from '../format/random.ts';
-import { TOMBSTONE_BYTES } from '../format/size.ts';
+import { TOMBSTONE_BYTES } from '../format/sizes.ts';
+import type { RandomBytes } from '../format/sodium.ts';
 import { beginRemoval, type RemovalTime } from './guarded-delete-removal.ts';
 import { placeTombstone } from './guarded-delete-tombstone.ts';
 import type { ObjectStore } from './port.ts';

@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
-import { TOMBSTONE_BYTES } from '../format/size.ts';
+import { TOMBSTONE_BYTES } from '../format/sizes.ts';
 import type { Pause } from '../time.ts';
 import { TAKEOVER_AGE_MS } from './guarded-delete-removal.ts';
 import type { ObjectStore, SendBound, WriteResult } from './port.ts';

@@ -1,8 +1,8 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
-import type { RandomBytes } from '../format/random.ts';
-import { TOMBSTONE_BYTES } from '../format/size.ts';
+import { TOMBSTONE_BYTES } from '../format/sizes.ts';
+import type { RandomBytes } from '../format/sodium.ts';
 import { createTombstone, isTombstone } from '../format/tombstone.ts';
 import type { DeleteFailure, ETag, ObjectStore, SendBound, StoredObject, WriteResult } from './port.ts';
 

@@ -1,5 +1,5 @@
-import type { RandomBytes } from '../format/random.ts';
-import { TOMBSTONE_BYTES } from '../format/size.ts';
+import { TOMBSTONE_BYTES } from '../format/sizes.ts';
+import type { RandomBytes } from '../format/sodium.ts';
 import { isTombstone } from '../format/tombstone.ts';
 import { type Pause, pause, throwIfAborted } from '../time.ts';
 import { createPastTombstones } from './guarded-delete-create.ts';

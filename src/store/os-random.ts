@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { copyOfKey } from '../format/encoding.ts';
-import type { RandomBytes } from '../format/random.ts';
+import type { RandomBytes } from '../format/sodium.ts';
 
 /** The generator of the operating system, in arrays of their own, of which no other copy is left. */
 export const osRandom: RandomBytes = (length) => {

@@ -1,6 +1,6 @@
 import type { BetaToolResultContentBlockParam } from '@anthropic-ai/sdk/resources/beta';
 import { hasCode, MemoryError } from '../errors.ts';
-import { toBase64 } from '../format/base64.ts';
+import { toBase64 } from '../format/encoding.ts';
 import type { MemoryCommand } from '../language/command.ts';
 import { insertAfterLine, replaceOnce } from '../language/edit.ts';
 import { imageMediaType } from '../language/image.ts';

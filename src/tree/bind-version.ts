@@ -1,6 +1,6 @@
 import { hasReason } from '../errors.ts';
-import type { LogicalName } from '../format/logical-name.ts';
-import { rebind, seal } from '../format/sealed-object.ts';
+import { rebind, seal } from '../format/object.ts';
+import type { LogicalName } from '../format/object-keys.ts';
 import type { SealedVersion } from './read-file.ts';
 import type { OpenVault } from './session.ts';
 

@@ -1,7 +1,6 @@
 import { MemoryError } from '../errors.ts';
-import { logicalName } from '../format/logical-name.ts';
-import { fileKey } from '../format/object-keys.ts';
-import { type OpenedObject, seal } from '../format/sealed-object.ts';
+import { type OpenedObject, seal } from '../format/object.ts';
+import { fileKey, logicalName } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { clashError, findClash } from './clashes.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';

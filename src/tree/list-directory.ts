@@ -1,5 +1,5 @@
 import { directoryPrefix, fileKey, type ObjectKey } from '../format/object-keys.ts';
-import { contentLength } from '../format/size.ts';
+import { contentLength } from '../format/sizes.ts';
 import { joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/path.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';

@@ -1,6 +1,13 @@
-import { classLogicalName, type LogicalName, logicalName, type ObjectClass } from '../format/logical-name.ts';
-import { isScratchKey, parseClassKey, parseFileKey } from '../format/object-keys.ts';
-import { TOMBSTONE_BYTES } from '../format/size.ts';
+import {
+  classLogicalName,
+  isScratchKey,
+  type LogicalName,
+  logicalName,
+  type ObjectClass,
+  parseClassKey,
+  parseFileKey,
+} from '../format/object-keys.ts';
+import { TOMBSTONE_BYTES } from '../format/sizes.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { ListedObject } from '../store/port.ts';
 import { pagesBelow } from './list-objects.ts';

@@ -1,10 +1,9 @@
 import { hasReason, MemoryError } from '../errors.ts';
 import { readHeader } from '../format/header.ts';
-import { type LogicalName, logicalName } from '../format/logical-name.ts';
-import { fileKey, type ObjectKey } from '../format/object-keys.ts';
-import { type OpenedObject, open } from '../format/sealed-object.ts';
-import type { SealingKeys } from '../format/sealing-keys.ts';
-import { sealedSize } from '../format/size.ts';
+import { type OpenedObject, open } from '../format/object.ts';
+import { fileKey, type LogicalName, logicalName, type ObjectKey } from '../format/object-keys.ts';
+import { sealedSize } from '../format/sizes.ts';
+import type { SealingKeys } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { StoredObject } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';

@@ -1,7 +1,6 @@
-import { classLogicalName, type ObjectClass } from '../format/logical-name.ts';
-import { classKey } from '../format/object-keys.ts';
-import { seal } from '../format/sealed-object.ts';
-import { sealedSize } from '../format/size.ts';
+import { seal } from '../format/object.ts';
+import { classKey, classLogicalName, type ObjectClass } from '../format/object-keys.ts';
+import { sealedSize } from '../format/sizes.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
 import { confirmedPut } from './confirmed-put.ts';

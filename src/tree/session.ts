@@ -1,5 +1,5 @@
 import type { Layout } from '../format/object-keys.ts';
-import type { RandomBytes } from '../format/random.ts';
+import type { RandomBytes } from '../format/sodium.ts';
 import type { KeyringStore, LoadedKeyring } from '../keys/keyring-store.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { Logger } from '../logger.ts';

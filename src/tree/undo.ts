@@ -1,8 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
-import { logicalName } from '../format/logical-name.ts';
-import type { ObjectKey } from '../format/object-keys.ts';
-import { open } from '../format/sealed-object.ts';
+import { open } from '../format/object.ts';
+import { logicalName, type ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
 import { NO_ID } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';

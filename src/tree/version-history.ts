@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import { toBase64url } from '../format/base64.ts';
+import { toBase64url } from '../format/encoding.ts';
 import { OFFSET } from '../format/header.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 

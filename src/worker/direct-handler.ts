@@ -1,5 +1,5 @@
 import type { LambdaFunctionURLEvent, LambdaFunctionURLResult } from 'aws-lambda';
-import { fromBase64 } from '../format/base64.ts';
+import { fromBase64 } from '../format/encoding.ts';
 import type { Delivery } from './deliver-turn.ts';
 import type { LambdaTime } from './sqs-handler.ts';
 import type { TurnAnswer } from './turn-answer.ts';

@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import { toBase64url } from '../format/base64.ts';
+import { toBase64url } from '../format/encoding.ts';
 import type { ETag } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { OpenVault, VaultContext } from '../tree/session.ts';

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { readHeader } from '../../src/format/header.ts';
-import { OBJECT_CLASSES } from '../../src/format/logical-name.ts';
 import type { NameMode } from '../../src/format/names.ts';
-import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
+import { fileKey, OBJECT_CLASSES, type ObjectKey } from '../../src/format/object-keys.ts';
 import { encodeText } from '../../src/language/text.ts';
 import type { ETag, StoredObject } from '../../src/store/port.ts';
 import { readFile } from '../../src/tree/read-file.ts';

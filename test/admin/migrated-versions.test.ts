@@ -4,7 +4,7 @@ import {
   readMigratedVersions,
   saysThatFilesExpire,
 } from '../../src/admin/migrated-versions.ts';
-import { classLogicalName } from '../../src/format/logical-name.ts';
+import { classLogicalName } from '../../src/format/object-keys.ts';
 import type { ETag } from '../../src/store/port.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
 import { atFirst, countCalls } from '../doubles/intercepted-store.ts';

@@ -1,9 +1,14 @@
 import { expect, it } from 'vitest';
 import { isLeft, type Verification, type VerifyOptions, verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
-import { OBJECT_CLASSES } from '../../src/format/logical-name.ts';
-import { createLayout, fileKey, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
-import { sealedSize } from '../../src/format/size.ts';
+import {
+  createLayout,
+  fileKey,
+  OBJECT_CLASSES,
+  type ObjectKey,
+  parseTenantId,
+} from '../../src/format/object-keys.ts';
+import { sealedSize } from '../../src/format/sizes.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringStore } from '../../src/keys/keyring-store.ts';
 import { readRegister } from '../../src/tree/rename/register.ts';

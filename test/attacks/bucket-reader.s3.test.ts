@@ -3,7 +3,7 @@ import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readHeader } from '../../src/format/header.ts';
 import type { NameMode } from '../../src/format/names.ts';
-import { contentLength } from '../../src/format/size.ts';
+import { contentLength } from '../../src/format/sizes.ts';
 import { describeOnS3 } from '../servers/s3.ts';
 import { findTraces } from '../support/traces.ts';
 import { type AttackSite, laneOf, openAttackSite } from './attack-site.ts';

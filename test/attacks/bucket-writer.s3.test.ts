@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { toBase64url } from '../../src/format/base64.ts';
-import { classLogicalName, logicalName } from '../../src/format/logical-name.ts';
+import { toBase64url } from '../../src/format/encoding.ts';
 import type { NameMode } from '../../src/format/names.ts';
-import { classKey, fileKey } from '../../src/format/object-keys.ts';
-import { open, seal } from '../../src/format/sealed-object.ts';
+import { open, seal } from '../../src/format/object.ts';
+import { classKey, classLogicalName, fileKey, logicalName } from '../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom } from '../../src/store/os-random.ts';

@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { logicalName } from '../../src/format/logical-name.ts';
 import type { NameMode } from '../../src/format/names.ts';
-import { createLayout, fileKey, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
-import { seal } from '../../src/format/sealed-object.ts';
+import { seal } from '../../src/format/object.ts';
+import {
+  createLayout,
+  fileKey,
+  logicalName,
+  type ObjectKey,
+  parseTenantId,
+} from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';

@@ -1,8 +1,8 @@
 import { concat } from '../../src/format/encoding.ts';
 import { HEADER_BYTES, readHeader } from '../../src/format/header.ts';
-import { logicalName } from '../../src/format/logical-name.ts';
-import { open, seal } from '../../src/format/sealed-object.ts';
-import type { SealingKeys } from '../../src/format/sealing-keys.ts';
+import { open, seal } from '../../src/format/object.ts';
+import { logicalName } from '../../src/format/object-keys.ts';
+import type { SealingKeys } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../src/keys/keyring.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';

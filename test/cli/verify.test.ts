@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Finding, RenameFinding } from '../../src/admin/verify.ts';
 import { linesOf } from '../../src/cli/verify.ts';
-import { classLogicalName } from '../../src/format/logical-name.ts';
+import { classLogicalName } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { interceptStore, noAnswer } from '../doubles/intercepted-store.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { migrateObjects } from '../../src/admin/migrate.ts';
 import { copyOf } from '../../src/format/encoding.ts';
-import { type LogicalName, logicalName, OBJECT_CLASSES } from '../../src/format/logical-name.ts';
 import type { NameMode } from '../../src/format/names.ts';
-import { open } from '../../src/format/sealed-object.ts';
+import { open } from '../../src/format/object.ts';
+import { type LogicalName, logicalName, OBJECT_CLASSES } from '../../src/format/object-keys.ts';
 import { forget } from '../../src/keys/keyring-life.ts';
 import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type LogicalName, OBJECT_CLASSES } from '../../src/format/logical-name.ts';
 import { createNames } from '../../src/format/names.ts';
-import { open } from '../../src/format/sealed-object.ts';
-import type { SealingKeys } from '../../src/format/sealing-keys.ts';
+import { open } from '../../src/format/object.ts';
+import { type LogicalName, OBJECT_CLASSES } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { isTombstone } from '../../src/format/tombstone.ts';
+import type { SealingKeys } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../src/keys/keyring.ts';
 import { parseKeyringHead } from '../../src/keys/keyring-head.ts';

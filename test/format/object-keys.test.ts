@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { OBJECT_CLASSES, type ObjectClass } from '../../src/format/logical-name.ts';
 import { createNames, type Names } from '../../src/format/names.ts';
 import {
   classKey,
@@ -9,6 +8,8 @@ import {
   fileKey,
   isScratchKey,
   type Layout,
+  OBJECT_CLASSES,
+  type ObjectClass,
   parseClassKey,
   parseFileKey,
   parseTenantId,

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { logicalName } from '../../src/format/logical-name.ts';
-import { fileKey } from '../../src/format/object-keys.ts';
+import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { openWrap } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contentLength } from '../../src/format/size.ts';
+import { contentLength } from '../../src/format/sizes.ts';
 import { createTombstone, isTombstone } from '../../src/format/tombstone.ts';
 import { added, fromHex, input, scripted, toHex } from '../support/format-vectors.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { fromBase64, fromBase64url, toBase64, toBase64url } from '../../src/format/base64.ts';
+import { fromBase64, fromBase64url, toBase64, toBase64url } from '../../src/format/encoding.ts';
 import { createNames, type NameMode } from '../../src/format/names.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';

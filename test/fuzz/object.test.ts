@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readHeader, sameHeader } from '../../src/format/header.ts';
-import type { LogicalName } from '../../src/format/logical-name.ts';
-import { open, rebind } from '../../src/format/sealed-object.ts';
-import { contentLength, sealedSize } from '../../src/format/size.ts';
+import { open, rebind } from '../../src/format/object.ts';
+import type { LogicalName } from '../../src/format/object-keys.ts';
+import { contentLength, sealedSize } from '../../src/format/sizes.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { createTombstone, isTombstone } from '../../src/format/tombstone.ts';
 import { forgeObject } from '../support/forge.ts';

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toBase64url } from '../../src/format/base64.ts';
-import { classLogicalName } from '../../src/format/logical-name.ts';
-import { classKey } from '../../src/format/object-keys.ts';
-import { seal } from '../../src/format/sealed-object.ts';
+import { toBase64url } from '../../src/format/encoding.ts';
+import { seal } from '../../src/format/object.ts';
+import { classKey, classLogicalName } from '../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { type RenameEntry, readRegister } from '../../src/tree/rename/register.ts';
 import { asyncVerdictOf, fuzz, type Verdict } from '../support/fuzz.ts';

@@ -1,9 +1,13 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { LogicalName } from '../../src/format/logical-name.ts';
-import { createLayout, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
-import { open, seal } from '../../src/format/sealed-object.ts';
-import type { TenantKey } from '../../src/format/sealing-keys.ts';
+import { open, seal } from '../../src/format/object.ts';
+import {
+  createLayout,
+  type LogicalName,
+  type ObjectKey,
+  parseTenantId,
+} from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
+import type { TenantKey } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, type Keyring, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';

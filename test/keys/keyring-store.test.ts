@@ -1,8 +1,12 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import type { LogicalName } from '../../src/format/logical-name.ts';
-import { createLayout, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
-import { open, seal } from '../../src/format/sealed-object.ts';
+import { open, seal } from '../../src/format/object.ts';
+import {
+  createLayout,
+  type LogicalName,
+  type ObjectKey,
+  parseTenantId,
+} from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';

@@ -1,6 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { TOMBSTONE_BYTES } from '../../src/format/size.ts';
+import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
 import type {
   DeleteTarget,
   ETag,

@@ -4,10 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { logicalName } from '../../src/format/logical-name.ts';
 import { createNames, type NameMode } from '../../src/format/names.ts';
-import { createLayout, fileKey, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
-import { open } from '../../src/format/sealed-object.ts';
+import { open } from '../../src/format/object.ts';
+import {
+  createLayout,
+  fileKey,
+  logicalName,
+  type ObjectKey,
+  parseTenantId,
+} from '../../src/format/object-keys.ts';
 import { deriveKey, hash, loadSodium, openBox, sealBox } from '../../src/format/sodium.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';

@@ -1,5 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
-import { TOMBSTONE_BYTES } from '../../src/format/size.ts';
+import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
 import type { DeleteTarget, ETag, ObjectStore, WriteResult } from '../../src/store/port.ts';
 import { createVersionHistory } from '../../src/tree/version-history.ts';
 import { underWay } from './history.ts';

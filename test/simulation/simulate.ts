@@ -1,8 +1,8 @@
 import { OFFSET } from '../../src/format/header.ts';
-import { logicalName } from '../../src/format/logical-name.ts';
-import { open } from '../../src/format/sealed-object.ts';
-import type { SealingKeys } from '../../src/format/sealing-keys.ts';
+import { open } from '../../src/format/object.ts';
+import { logicalName } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
+import type { SealingKeys } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringStore } from '../../src/keys/keyring-store.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';

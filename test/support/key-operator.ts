@@ -1,9 +1,14 @@
 import { type MigrateOptions, migrateObjects } from '../../src/admin/migrate.ts';
 import type { MigrationReport } from '../../src/admin/migrate-report.ts';
 import { readHeader } from '../../src/format/header.ts';
-import { classLogicalName, OBJECT_CLASSES, type ObjectClass } from '../../src/format/logical-name.ts';
-import { classKey, type ObjectKey } from '../../src/format/object-keys.ts';
-import { seal } from '../../src/format/sealed-object.ts';
+import { seal } from '../../src/format/object.ts';
+import {
+  classKey,
+  classLogicalName,
+  OBJECT_CLASSES,
+  type ObjectClass,
+  type ObjectKey,
+} from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';

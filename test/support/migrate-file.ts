@@ -1,6 +1,5 @@
-import { logicalName } from '../../src/format/logical-name.ts';
-import { fileKey } from '../../src/format/object-keys.ts';
-import { rebind, seal } from '../../src/format/sealed-object.ts';
+import { rebind, seal } from '../../src/format/object.ts';
+import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import { confirmedPut } from '../../src/tree/confirmed-put.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { at, type TestClient } from './test-vault.ts';

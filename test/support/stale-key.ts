@@ -1,10 +1,9 @@
 import { deriveBodyKeys, openChunks } from '../../src/format/chunks.ts';
 import { copyOf } from '../../src/format/encoding.ts';
 import { OFFSET } from '../../src/format/header.ts';
-import type { LogicalName } from '../../src/format/logical-name.ts';
-import { deriveTenantKey } from '../../src/format/sealing-keys.ts';
-import { contentLength } from '../../src/format/size.ts';
-import { openWrap } from '../../src/format/wrap.ts';
+import type { LogicalName } from '../../src/format/object-keys.ts';
+import { contentLength } from '../../src/format/sizes.ts';
+import { deriveTenantKey, openWrap } from '../../src/format/wrap.ts';
 
 /** What somebody has who once had a tenant's key and kept its bytes. */
 export interface StaleKey {

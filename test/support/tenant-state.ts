@@ -1,8 +1,8 @@
 import { type KeyStatus, readKeyStatus } from '../../src/admin/key-status.ts';
 import type { Finding } from '../../src/admin/verify.ts';
-import { toBase64url } from '../../src/format/base64.ts';
+import { toBase64url } from '../../src/format/encoding.ts';
 import { readHeader } from '../../src/format/header.ts';
-import { open } from '../../src/format/sealed-object.ts';
+import { open } from '../../src/format/object.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';

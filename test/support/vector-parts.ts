@@ -1,6 +1,6 @@
-import type { LogicalName } from '../../src/format/logical-name.ts';
-import { rebind, seal } from '../../src/format/sealed-object.ts';
-import type { SealingKeys } from '../../src/format/sealing-keys.ts';
+import { rebind, seal } from '../../src/format/object.ts';
+import type { LogicalName } from '../../src/format/object-keys.ts';
+import type { SealingKeys } from '../../src/format/wrap.ts';
 import { type KeyringKey, keyringKey } from '../../src/keys/keyring-secret.ts';
 import { entriesOf, forgeKeyring } from './forge.ts';
 import {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { logicalName } from '../../src/format/logical-name.ts';
-import { open } from '../../src/format/sealed-object.ts';
+import { open } from '../../src/format/object.ts';
+import { logicalName } from '../../src/format/object-keys.ts';
 import type { LoadedKeyring } from '../../src/keys/keyring-store.ts';
 import type { SendBound } from '../../src/store/port.ts';
 import { createFile, overwriteFile, sealFor } from '../../src/tree/create-file.ts';

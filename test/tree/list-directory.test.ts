@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { sealedSize } from '../../src/format/size.ts';
+import { sealedSize } from '../../src/format/sizes.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { listDirectory, listPath } from '../../src/tree/list-directory.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';

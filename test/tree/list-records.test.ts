@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createNames, type NameMode } from '../../src/format/names.ts';
 import { createLayout, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
-import { contentLength } from '../../src/format/size.ts';
+import { contentLength } from '../../src/format/sizes.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../src/language/path.ts';

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { OFFSET } from '../../src/format/header.ts';
-import { logicalName } from '../../src/format/logical-name.ts';
-import { fileKey } from '../../src/format/object-keys.ts';
-import { open, seal } from '../../src/format/sealed-object.ts';
-import { sealedSize } from '../../src/format/size.ts';
+import { open, seal } from '../../src/format/object.ts';
+import { fileKey, logicalName } from '../../src/format/object-keys.ts';
+import { sealedSize } from '../../src/format/sizes.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { readFile } from '../../src/tree/read-file.ts';

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { logicalName } from '../../src/format/logical-name.ts';
-import { fileKey } from '../../src/format/object-keys.ts';
-import { seal } from '../../src/format/sealed-object.ts';
+import { seal } from '../../src/format/object.ts';
+import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
 import { readFile } from '../../src/tree/read-file.ts';

@@ -126,8 +126,8 @@ describe('receipts', () => {
     const { names, keys } = vault.keyring;
     const id = names.keyedHash('receipts', 'turn-1');
     const key = classKey(vault.layout, 'receipts', id);
-    const { rebind } = await import('../../src/format/sealed-object.ts');
-    const { classLogicalName } = await import('../../src/format/logical-name.ts');
+    const { rebind } = await import('../../src/format/object.ts');
+    const { classLogicalName } = await import('../../src/format/object-keys.ts');
     const stored = await vault.store.get(key);
     if (typeof stored !== 'object') throw new Error('there is no receipt');
     const name = classLogicalName('receipts', id);

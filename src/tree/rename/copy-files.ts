@@ -1,7 +1,6 @@
 import { hasCode } from '../../errors.ts';
 import { hasBytesAt } from '../../format/encoding.ts';
-import { logicalName } from '../../format/logical-name.ts';
-import { fileKey, type ObjectKey } from '../../format/object-keys.ts';
+import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
 import { type MemoryPath, rebase } from '../../language/path.ts';
 import type { ETag } from '../../store/port.ts';
 import { bindVersion } from '../bind-version.ts';

@@ -1,7 +1,7 @@
 import { MemoryError } from '../../errors.ts';
-import { fromBase64url, toBase64url } from '../../format/base64.ts';
-import { classLogicalName, type LogicalName } from '../../format/logical-name.ts';
-import { ID_BYTES } from '../../format/sealing-keys.ts';
+import { fromBase64url, toBase64url } from '../../format/encoding.ts';
+import { classLogicalName, type LogicalName } from '../../format/object-keys.ts';
+import { ID_BYTES } from '../../format/wrap.ts';
 import { type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import type { ETag } from '../../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../sealed-record.ts';

@@ -1,5 +1,5 @@
 import { MemoryError } from '../../errors.ts';
-import { MAX_CONTENT_BYTES } from '../../format/size.ts';
+import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { ancestorsOf } from '../../language/path.ts';
 import { anyFileStays, clashError } from '../clashes.ts';
 import { type ListedEntry, listDirectory } from '../list-directory.ts';

@@ -1,7 +1,6 @@
 import { hasReason, MemoryError } from '../../errors.ts';
-import { logicalName } from '../../format/logical-name.ts';
-import { fileKey, type ObjectKey } from '../../format/object-keys.ts';
-import { ID_BYTES } from '../../format/sealing-keys.ts';
+import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
+import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure } from '../../store/port.ts';
 import { bindVersion } from '../bind-version.ts';

@@ -1,5 +1,5 @@
 import { hasCode, MemoryError } from '../../errors.ts';
-import { ID_BYTES } from '../../format/sealing-keys.ts';
+import { ID_BYTES } from '../../format/wrap.ts';
 import type { OpenVault } from '../session.ts';
 import { LEASE_MS, type RenameLease, takeLease } from './lease.ts';
 import { type RegisterState, type RenameEntry, readRegister } from './register.ts';

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { classLogicalName } from '../../../src/format/logical-name.ts';
-import { classKey } from '../../../src/format/object-keys.ts';
-import { seal } from '../../../src/format/sealed-object.ts';
+import { seal } from '../../../src/format/object.ts';
+import { classKey, classLogicalName } from '../../../src/format/object-keys.ts';
 import { encodeText } from '../../../src/language/text.ts';
 import { type RenameEntry, readRegister, writeRegister } from '../../../src/tree/rename/register.ts';
 import type { OpenVault } from '../../../src/tree/session.ts';

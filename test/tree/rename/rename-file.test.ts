@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import { logicalName } from '../../../src/format/logical-name.ts';
-import { open } from '../../../src/format/sealed-object.ts';
+import { open } from '../../../src/format/object.ts';
+import { logicalName } from '../../../src/format/object-keys.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
 import {
   type Around,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contentLength, MAX_CONTENT_BYTES, sealedSize, TOMBSTONE_BYTES } from '../../src/format/size.ts';
+import { contentLength, MAX_CONTENT_BYTES, sealedSize, TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
 import { format1 } from '../support/format-vectors.ts';
 
 describe('size', () => {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { MAX_BOUND, nextBound } from '../../src/format/bound.ts';
 import { bigU64, concat, domain, lengthPrefixed, u64 } from '../../src/format/encoding.ts';
 import { readHeader, sameHeader } from '../../src/format/header.ts';
-import { classLogicalName, type LogicalName } from '../../src/format/logical-name.ts';
-import { type OpenedObject, open, rebind, seal } from '../../src/format/sealed-object.ts';
-import { sealedSize } from '../../src/format/size.ts';
+import { type OpenedObject, open, rebind, seal } from '../../src/format/object.ts';
+import { classLogicalName, type LogicalName } from '../../src/format/object-keys.ts';
+import { sealedSize } from '../../src/format/sizes.ts';
 import { hash, loadSodium } from '../../src/format/sodium.ts';
+import { MAX_BOUND, nextBound } from '../../src/format/wrap.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
 import { forgeObject } from '../support/forge.ts';

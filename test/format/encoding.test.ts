@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromBase64, fromBase64url, toBase64, toBase64url } from '../../src/format/base64.ts';
+import { fromBase64, fromBase64url, toBase64, toBase64url } from '../../src/format/encoding.ts';
 
 const bytes = fc.uint8Array({ maxLength: 200 });
 

@@ -1,16 +1,21 @@
 import { MemoryError } from '../errors.ts';
-import { nextBound } from './bound.ts';
 import { deriveBodyKeys, openChunks, sealChunks } from './chunks.ts';
 import { copyOf } from './encoding.ts';
 import { HEADER_BYTES, OBJECT_START, OFFSET, readHeader } from './header.ts';
-import type { LogicalName } from './logical-name.ts';
-import type { RandomBytes } from './random.ts';
-import type { SealingKeys, TenantKey } from './sealing-keys.ts';
-import { MAX_CONTENT_BYTES, sealedSize } from './size.ts';
-import { equalBytes, KEY_BYTES, NONCE_BYTES, TAG_BYTES, wipe } from './sodium.ts';
-import { NO_ID, openWrap, sealWrap, type Wrapped } from './wrap.ts';
+import type { LogicalName } from './object-keys.ts';
+import { MAX_CONTENT_BYTES, sealedSize } from './sizes.ts';
+import { equalBytes, KEY_BYTES, NONCE_BYTES, type RandomBytes, TAG_BYTES, wipe } from './sodium.ts';
+import {
+  NO_ID,
+  nextBound,
+  openWrap,
+  type SealingKeys,
+  sealWrap,
+  type TenantKey,
+  type Wrapped,
+} from './wrap.ts';
 
-export interface SealRequest {
+interface SealRequest {
   readonly keys: SealingKeys;
   readonly name: LogicalName;
   readonly content: Uint8Array;
@@ -29,7 +34,7 @@ export interface SealRequest {
   readonly random: RandomBytes;
 }
 
-export interface OpenRequest {
+interface OpenRequest {
   readonly keys: SealingKeys;
   /** The name that was asked for, never one taken from the object. */
   readonly name: LogicalName;
@@ -41,7 +46,7 @@ export interface OpenedObject extends Pick<Wrapped, 'mtime' | 'bound' | 'previou
   readonly contentId: Uint8Array;
 }
 
-export interface RebindRequest {
+interface RebindRequest {
   readonly keys: SealingKeys;
   readonly object: Uint8Array;
   readonly from: LogicalName;
