@@ -2,12 +2,17 @@ import { MemoryError } from '../errors.ts';
 import { directoryPrefix, fileKey } from '../format/object-keys.ts';
 import { ancestorsOf, type MemoryPath } from '../language/path.ts';
 import type { DatedMeta } from '../store/port.ts';
+import { type ListedEntry, listDirectory } from './list-directory.ts';
 import { pagesBelow } from './list-objects.ts';
 import type { OpenVault } from './session.ts';
 
 /** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
 const SETTLING_MS = 3_000;
 const LOOK_AGAIN_MS = 100;
+/** By then the process that created a file has found out whether the file may stay (milliseconds, the server's clock). */
+export const SETTLED_MS = 60_000;
+/** How long the rename of a directory waits for creates in it (milliseconds). */
+const PATIENCE_MS = 10_000;
 
 export type Clash = 'directory_at_path' | 'file_above';
 
@@ -51,6 +56,45 @@ async function fileStays(vault: OpenVault, path: MemoryPath): Promise<boolean> {
     const found = await vault.store.head(key, { signal: vault.signal });
     if (found === undefined) return false;
     if (age(found) > SETTLING_MS || vault.clock() >= deadline) return true;
+    await vault.pause(LOOK_AGAIN_MS, vault.signal);
+  }
+}
+
+/** Those of the files above which, or below which, another one of them lies. */
+export function clashingPaths(files: readonly { readonly path: MemoryPath }[]): ReadonlySet<MemoryPath> {
+  const paths = new Set(files.map(({ path }) => path));
+  const clashing = new Set<MemoryPath>();
+  for (const path of paths) {
+    for (const ancestor of ancestorsOf(path)) {
+      if (paths.has(ancestor)) clashing.add(ancestor).add(path);
+    }
+  }
+  return clashing;
+}
+
+/**
+ * The files below `directory`, listed again while one of them lies above another and the create of one is not over yet.
+ * Files that have lain so for a minute are what a process left that died, and stay in the answer.
+ *
+ * @throws MemoryError `unavailable` when that takes longer than 10 s.
+ */
+export async function listSettled(
+  vault: OpenVault,
+  directory: MemoryPath,
+  first: readonly ListedEntry[],
+): Promise<readonly ListedEntry[]> {
+  const deadline = vault.clock() + PATIENCE_MS;
+  for (let files = first; ; files = (await listDirectory(vault, directory)).files) {
+    const clashing = clashingPaths(files);
+    const youngest = files
+      .filter(({ path }) => clashing.has(path))
+      .reduce<ListedEntry | undefined>((a, b) => (a && a.lastModified > b.lastModified ? a : b), undefined);
+    if (youngest === undefined) return files;
+    const found = await vault.store.head(youngest.key, { signal: vault.signal });
+    if (found !== undefined && age(found) > SETTLED_MS) return files;
+    if (vault.clock() >= deadline) {
+      throw new MemoryError('unavailable', 'a file is being created above or below another one');
+    }
     await vault.pause(LOOK_AGAIN_MS, vault.signal);
   }
 }

@@ -1,8 +1,16 @@
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { TOMBSTONE_BYTES } from '../../src/format/size.ts';
 import { identityOf } from '../../src/tree/version-history.ts';
 import { ImpossibleAnswer, isBelow } from './answer.ts';
 import { type Claim, check } from './checker.ts';
-import { type Alarm, describeCommand, describeResult, type History, type Operation } from './history.ts';
+import {
+  type Alarm,
+  type Command,
+  describeCommand,
+  describeResult,
+  type History,
+  type Operation,
+} from './history.ts';
 import { explain, type Surroundings, type Unfinished } from './model.ts';
 import { takenBack } from './model-moves.ts';
 import { END, either, type Tree, withFile, withoutFile, write } from './program.ts';
@@ -50,6 +58,9 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
   const strange = server.keys().filter((key) => key.startsWith(LAYOUT.data) && !paths.includes(pathOf(key)));
   if (strange.length > 0)
     return { problem: 'files lie where nobody put any', details: strange, undecided: false };
+  const clashing = clashingFiles(server, history);
+  if (clashing.length > 0)
+    return { problem: 'a file lies above another one', details: clashing, undecided: false };
   const strays = history.strayCreates
     .filter(({ key }) => key.startsWith(LAYOUT.data))
     .map(({ at, key, body }) =>
@@ -76,6 +87,22 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
     ],
   };
 }
+
+/**
+ * Files above which others lie at the end. A process that died in a create, a request that came late, and an edit of a
+ * file that is not settled yet may leave such files; other commands that were answered may not.
+ */
+function clashingFiles(server: Server, { operations, strayCreates, lateFiles }: History): readonly string[] {
+  if (!operations.every(isAnswered) || strayCreates.length > 0 || lateFiles.length > 0) return [];
+  if (operations.some(({ command }) => EDITS.includes(command.command))) return [];
+  const paths = server
+    .keys()
+    .filter((key) => key.startsWith(LAYOUT.data) && server.head(key)?.size !== TOMBSTONE_BYTES)
+    .map(pathOf);
+  return paths.filter((path) => paths.some((other) => other !== path && isBelow(other, path)));
+}
+
+const EDITS: readonly Command['command'][] = ['str_replace', 'insert'];
 
 /** Every path at which a file may have been: those named in commands, and those where anything was written. */
 export function pathsOf({ operations, byOperators }: History): readonly string[] {

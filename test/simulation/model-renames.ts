@@ -45,7 +45,7 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
     case 'ok':
       return choose(touches(from), {
         yes: () => file('moved'),
-        no: () => all([directory('moved', 'gone', 'copy_kept'), source]),
+        no: () => all([directory('moved', 'gone', 'copy_kept', 'undone'), source]),
       });
     case 'outcome_unknown':
       return choose(touchesFile(command, answer), { yes: () => file(...ANY_ENDING), no: eitherEnd });

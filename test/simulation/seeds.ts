@@ -12,6 +12,7 @@ export const CI_SEEDS: Readonly<Record<Theme['name'], number>> = {
   directories: 200,
   'moving directories': 100,
   'contested directories': 100,
+  'clashing directories': 100,
   'busy readers': 60,
   'changing keys': 100,
 };

@@ -10,6 +10,7 @@ export interface Theme {
     | 'directories'
     | 'moving directories'
     | 'contested directories'
+    | 'clashing directories'
     | 'busy readers'
     | 'changing keys';
   readonly paths: readonly string[];
@@ -82,6 +83,22 @@ export const THEMES: readonly Theme[] = [
       create: 7,
       str_replace: 0,
       insert: 2,
+      delete: 3,
+      rename: 1,
+      delete_directory: 1,
+      rename_directory: 6,
+    },
+  },
+  // Files are created above and below others while the directory is renamed that holds them.
+  {
+    name: 'clashing directories',
+    paths: ['/memories/d/x', '/memories/d/x/z', '/memories/d/y', '/memories/e/x', '/memories/e/x/z'],
+    directories: ['/memories/d', '/memories/e'],
+    weights: {
+      view: 2,
+      create: 8,
+      str_replace: 0,
+      insert: 0,
       delete: 3,
       rename: 1,
       delete_directory: 1,

@@ -24,6 +24,8 @@ export interface CopiedFile {
   readonly from: MemoryPath;
   readonly source: { readonly key: ObjectKey; readonly etag: ETag };
   readonly target: Written;
+  /** The copy did not lie there before. */
+  readonly isNew: boolean;
 }
 
 /** What became of a number of files. Those that vanished meanwhile are in neither list. */
@@ -98,7 +100,7 @@ async function copyFile(
     if (earlier === undefined) return 'again';
     if (!hasOrigin(earlier, rename.id)) return 'taken';
     if (hasBytesAt(earlier.contentId, 0, source.contentId)) {
-      return copiedFile(vault, rename, { from, source, target: earlier.stored.etag });
+      return copiedFile(vault, rename, { from, source, target: earlier.stored.etag, isNew: false });
     }
     if (phase === 'moving') return 'taken';
     const { bound: after, stored } = earlier;
@@ -147,13 +149,14 @@ async function writeCopy(
     bindVersion(vault, source, { ...names, origin: rename.id, after: copy.after });
   const key = fileKey(vault.layout, vault.keyring.names, to);
   const outcome = await confirmedPut(vault, { key, seal, mode });
-  return 'etag' in outcome ? copiedFile(vault, rename, { from, source, target: outcome.etag }) : undefined;
+  if ('conflict' in outcome) return undefined;
+  return copiedFile(vault, rename, { from, source, target: outcome.etag, isNew: mode === 'create' });
 }
 
 function copiedFile(
   vault: OpenVault,
   rename: DirectoryRename,
-  copy: { readonly from: MemoryPath; readonly source: SealedVersion; readonly target: ETag },
+  copy: Pick<CopiedFile, 'from' | 'isNew'> & { readonly source: SealedVersion; readonly target: ETag },
 ): CopiedFile {
   const { layout, keyring } = vault;
   const to = rebase(copy.from, rename.from, rename.to);
@@ -166,5 +169,6 @@ function copiedFile(
       etag: copy.target,
       mark: { origin: rename.id },
     },
+    isNew: copy.isNew,
   };
 }

@@ -1,7 +1,7 @@
 import { MemoryError } from '../../errors.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { ancestorsOf } from '../../language/path.ts';
-import { anyFileStays, clashError } from '../clashes.ts';
+import { anyFileStays, clashError, clashingPaths, listSettled } from '../clashes.ts';
 import { type ListedEntry, listDirectory } from '../list-directory.ts';
 import { readFile } from '../read-file.ts';
 import type { OpenVault } from '../session.ts';
@@ -44,8 +44,7 @@ export async function resumeRename(given: RenameLease, phase: RenamePhase): Prom
   if (phase === 'aborting') return giveUp(lease, { known: [], isComplete: false });
   const { files } = await listDirectory(vault, rename.from);
   if (phase === 'copying') return copyThenMove(lease, { files, resumed: true });
-  const outcome = await copyFiles(vault, rename, { files, phase: 'moving' });
-  return goForward(lease, outcome, { takenOver: true });
+  return goForward(lease, await copyLate(vault, rename, files), { takenOver: true });
 }
 
 function withoutLimit(vault: OpenVault): OpenVault {
@@ -58,7 +57,10 @@ async function copyThenMove(
   work: { readonly files: readonly ListedEntry[]; readonly resumed: boolean },
 ): Promise<MemoryError | undefined> {
   const { vault, rename } = lease;
-  const outcome = await copyFiles(vault, rename, { files: work.files, phase: 'copying' });
+  const outcome = await listSettled(vault, rename.from, work.files).then(
+    (files) => copyFiles(vault, rename, { files, phase: 'copying' }),
+    (failure: unknown): CopyOutcome => ({ copied: [], taken: [], left: [], failure }),
+  );
   const refusal =
     outcome.failure ?? (await findRefusal(vault, rename, outcome).catch((error: unknown) => error));
   if (refusal !== undefined) {
@@ -167,7 +169,7 @@ async function goForward(
     const listing = await listDirectory(vault, rename.from).catch(rejectUnknown);
     const late = listing.files.filter(({ path }) => !left.some((file) => file.path === path));
     if (late.length === 0) break;
-    await deleteCopied(await copyFiles(vault, rename, { files: late, phase: 'moving' }), false);
+    await deleteCopied(await copyLate(vault, rename, late), false);
   }
   await lease.end().catch((error: unknown) => {
     if (left.length > 0) throw notTakenBack(error);
@@ -176,6 +178,33 @@ async function goForward(
   });
   if (left.length > 0) return leftBehind(left);
   return keptBoth ? bothKept() : undefined;
+}
+
+/**
+ * Copies files that were found in the source while the rename moves. Like every new file a copy is looked at after it was
+ * written: where a file lies above or below it the copy goes, and its source stays, as if it had been created after
+ * the rename.
+ */
+async function copyLate(
+  vault: OpenVault,
+  rename: DirectoryRename,
+  files: readonly ListedEntry[],
+): Promise<CopyOutcome> {
+  const outcome = await copyFiles(vault, rename, { files, phase: 'moving' });
+  if (!outcome.copied.some(({ isNew }) => isNew)) return outcome;
+  const clashing = clashingPaths((await listDirectory(vault, rename.to).catch(rejectUnknown)).files);
+  const isClashing = ({ isNew, target }: CopiedFile): boolean => isNew && clashing.has(target.path);
+  const staying = outcome.copied.filter(isClashing);
+  const { builtOn, left } = await takeBack(
+    vault,
+    staying.map(({ target }) => target),
+  );
+  return {
+    ...outcome,
+    copied: outcome.copied.filter((copy) => !isClashing(copy)),
+    taken: [...outcome.taken, ...(builtOn ? staying.map(({ from }) => from) : [])],
+    left: [...outcome.left, ...left],
+  };
 }
 
 function rejectUnknown(error: unknown): never {

@@ -4,7 +4,7 @@ import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure } from '../../store/port.ts';
 import { bindVersion } from '../bind-version.ts';
-import { clashError, findClash } from '../clashes.ts';
+import { clashError, findClash, SETTLED_MS } from '../clashes.ts';
 import { confirmedPut } from '../confirmed-put.ts';
 import { deleteObjects } from '../delete-objects.ts';
 import { readFile, type SealedVersion } from '../read-file.ts';
@@ -45,9 +45,6 @@ export async function moveFile(vault: OpenVault, from: Move, source: SealedVersi
   }
   await removeSource(vault, move, { source, target });
 }
-
-/** By then whoever created a file has found out whether it may stay (milliseconds, the server's clock). */
-const SETTLED_MS = 60_000;
 
 /** Above a young file another one may lie, whose clash is not settled yet. */
 function knownDirectories({ from }: Move, { stored }: SealedVersion): readonly MemoryPath[] {

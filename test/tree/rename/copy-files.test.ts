@@ -73,7 +73,9 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     const second = await copyFiles(vault, RENAME, all(2));
     expect(second).toMatchObject({ taken: [], failure: undefined });
     expect(second.copied).toHaveLength(2);
-    expect(second.copied).toContainEqual(first.copied.find(({ from }) => from === '/memories/from/0'));
+    const unchanged = first.copied.find(({ from }) => from === '/memories/from/0');
+    expect(unchanged?.isNew).toBe(true);
+    expect(second.copied).toContainEqual({ ...unchanged, isNew: false });
     expect(await other.text('/memories/to/1')).toBe('text 1+');
   });
 
