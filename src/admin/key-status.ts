@@ -1,10 +1,9 @@
+import { isShredMarker, MAX_TENANT_KEYS, parseKeyringHead } from '../format/keyring-bytes.ts';
 import type { NameMode } from '../format/names.ts';
 import type { Layout } from '../format/object-keys.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
-import { isShredMarker, parseKeyringHead } from '../keys/keyring-head.ts';
 import { forget } from '../keys/keyring-life.ts';
 import { createKeyringReader } from '../keys/keyring-reader.ts';
-import { MAX_TENANT_KEYS } from '../keys/keyring-secret.ts';
 import type { RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import type { ObjectStore, RequestOptions } from '../store/port.ts';

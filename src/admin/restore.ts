@@ -1,9 +1,9 @@
 import { hasCode, MemoryError } from '../errors.ts';
+import { MAX_KEYRING_BYTES } from '../format/keyring-bytes.ts';
 import type { OpenedObject } from '../format/object.ts';
 import { logicalName, parseFileKey } from '../format/object-keys.ts';
 import { sealedSize, TOMBSTONE_BYTES } from '../format/sizes.ts';
 import { isTombstone } from '../format/tombstone.ts';
-import { MAX_KEYRING_BYTES } from '../keys/keyring-head.ts';
 import { ancestorsOf, type MemoryPath, segmentsOf } from '../language/path.ts';
 import type { ListedObject } from '../store/port.ts';
 import { readOnly } from '../store/read-only.ts';

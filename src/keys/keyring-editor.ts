@@ -1,9 +1,9 @@
 import { hasCode, MemoryError } from '../errors.ts';
+import { parseKeyringHead } from '../format/keyring-bytes.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { loadSodium, type RandomBytes, wipe } from '../format/sodium.ts';
 import type { ETag, ObjectStore, RequestOptions, WriteResult } from '../store/port.ts';
 import { type Keyring, sealKeyring } from './keyring.ts';
-import { parseKeyringHead } from './keyring-head.ts';
 import { forget } from './keyring-life.ts';
 import { createKeyringReader } from './keyring-reader.ts';
 import { type RollbackGuard, sameBytes } from './rollback-guard.ts';

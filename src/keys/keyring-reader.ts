@@ -1,10 +1,10 @@
 import { hasCode, MemoryError } from '../errors.ts';
+import { isShredMarker, MAX_KEYRING_BYTES } from '../format/keyring-bytes.ts';
 import type { NameMode } from '../format/names.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { loadSodium } from '../format/sodium.ts';
 import type { ObjectStore, RequestOptions, StoredObject } from '../store/port.ts';
 import { openKeyring } from './keyring.ts';
-import { isShredMarker, MAX_KEYRING_BYTES } from './keyring-head.ts';
 import { forget } from './keyring-life.ts';
 import {
   createRollbackGuard,

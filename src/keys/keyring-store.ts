@@ -1,4 +1,5 @@
 import { checkWholeNumber, MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { MAX_EPOCH } from '../format/keyring-bytes.ts';
 import type { NameMode } from '../format/names.ts';
 import type { Layout } from '../format/object-keys.ts';
 import type { RandomBytes } from '../format/sodium.ts';
@@ -75,7 +76,6 @@ interface Load {
 const DEFAULT_TTL_MS = 300_000;
 const FAILURE_MS = 10_000;
 const LOOK_MS = 30_000;
-const MAX_EPOCH = 2 ** 32 - 1;
 
 /** Failures after which keys in the cache are no longer to be used; the others may pass. */
 const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([

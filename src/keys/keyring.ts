@@ -1,27 +1,25 @@
 import { MemoryError } from '../errors.ts';
 import { concat, domain, lengthPrefixed, toBase64url } from '../format/encoding.ts';
+import {
+  decodeKeyringSecret,
+  encodeKeyringHead,
+  encodeKeyringSecret,
+  isValidKeyList,
+  type KeyringHead,
+  type KeyringSecret,
+  keyringKey,
+  keyringRefusal,
+  MAX_TENANT_KEYS,
+  parseKeyringHead,
+} from '../format/keyring-bytes.ts';
 import type { NameMode } from '../format/names.ts';
 import { KEY_BYTES, NONCE_BYTES, openBox, type RandomBytes, sealBox, wipe } from '../format/sodium.ts';
 import { ID_BYTES } from '../format/wrap.ts';
 import { encodeText } from '../language/text.ts';
-import { encodeKeyringHead, keyringRefusal, parseKeyringHead } from './keyring-head.ts';
-import {
-  decodeKeyringSecret,
-  encodeKeyringSecret,
-  isValidKeyList,
-  type KeyringSecret,
-  keyringKey,
-  MAX_TENANT_KEYS,
-} from './keyring-secret.ts';
 import type { KeyringContext, RootKey } from './root-key.ts';
 
-/** A tenant's keys as they are kept in one object (docs/format.md, "Keyring"). Holds secrets. */
-export interface Keyring extends KeyringSecret {
-  /** 1 at creation, one more at every write. */
-  readonly epoch: number;
-  /** 16 bytes, fixed at creation. */
-  readonly keyringId: Uint8Array;
-}
+/** A tenant's keys as they are kept in one object (docs/format.md, "Keyring"). Holds secrets: `forget` wipes them. */
+export interface Keyring extends KeyringSecret, Pick<KeyringHead, 'epoch' | 'keyringId'> {}
 
 const BOX = domain('keyring');
 

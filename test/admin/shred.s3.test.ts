@@ -1,9 +1,9 @@
 import { ListObjectVersionsCommand, PutBucketVersioningCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../src/keys/keyring.ts';
-import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';

@@ -1,7 +1,7 @@
 import { concat } from '../../src/format/encoding.ts';
+import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, type Keyring, openKeyring, sealKeyring } from '../../src/keys/keyring.ts';
-import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { createKeyringStore, type KeyringStore } from '../../src/keys/keyring-store.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom } from '../../src/store/os-random.ts';

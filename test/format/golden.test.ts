@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parseKeyringHead } from '../../src/format/keyring-bytes.ts';
 import { createNames } from '../../src/format/names.ts';
 import { open } from '../../src/format/object.ts';
 import { type LogicalName, OBJECT_CLASSES } from '../../src/format/object-keys.ts';
@@ -9,7 +10,6 @@ import { isTombstone } from '../../src/format/tombstone.ts';
 import type { SealingKeys } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../src/keys/keyring.ts';
-import { parseKeyringHead } from '../../src/keys/keyring-head.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { toHex } from '../support/format-vectors.ts';

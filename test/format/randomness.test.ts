@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { parseKeyringHead } from '../../src/format/keyring-bytes.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { openWrap } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
-import { parseKeyringHead } from '../../src/keys/keyring-head.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';

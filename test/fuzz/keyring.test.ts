@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import {
+  decodeKeyringSecret,
+  encodeKeyringSecret,
+  parseKeyringHead,
+  SHRED_MARKER,
+} from '../../src/format/keyring-bytes.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../src/keys/keyring.ts';
-import { parseKeyringHead, SHRED_MARKER } from '../../src/keys/keyring-head.ts';
-import { decodeKeyringSecret, encodeKeyringSecret } from '../../src/keys/keyring-secret.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import { forgeKeyring } from '../support/forge.ts';
 import { input } from '../support/format-vectors.ts';

@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { open, seal } from '../../src/format/object.ts';
 import {
   createLayout,
@@ -11,7 +12,6 @@ import type { TenantKey } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, type Keyring, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { bringToLife, forget } from '../../src/keys/keyring-life.ts';
 import {
   createKeyringStore,

@@ -1,11 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditorOptions } from '../../src/keys/keyring-editor.ts';
-import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { createKeyringStore, type KeyringStoreOptions } from '../../src/keys/keyring-store.ts';
 import { createRollbackGuard } from '../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { open, seal } from '../../src/format/object.ts';
 import {
   createLayout,
@@ -10,7 +11,6 @@ import {
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
-import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { bringToLife } from '../../src/keys/keyring-life.ts';
 import {
   createKeyringStore,

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import {
@@ -9,7 +10,6 @@ import {
   rotateKeyring,
   sealKeyring,
 } from '../../src/keys/keyring.ts';
-import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { createRollbackGuard } from '../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';

@@ -1,12 +1,12 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readKeyStatus } from '../../src/admin/key-status.ts';
 import { MemoryError } from '../../src/errors.ts';
+import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { SHRED_MARKER } from '../../src/keys/keyring-head.ts';
 import { createKeyringStore, type KeyringStore } from '../../src/keys/keyring-store.ts';
 import {
   createRollbackGuard,

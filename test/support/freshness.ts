@@ -1,6 +1,6 @@
 import { HEADER_BYTES, readHeader } from '../../src/format/header.ts';
+import { isShredMarker, parseKeyringHead } from '../../src/format/keyring-bytes.ts';
 import { isTombstone } from '../../src/format/tombstone.ts';
-import { isShredMarker, parseKeyringHead } from '../../src/keys/keyring-head.ts';
 import { toHex } from './format-vectors.ts';
 
 const COMMITMENT = [28, 60] as const;

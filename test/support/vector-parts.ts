@@ -1,7 +1,7 @@
+import { type KeyringKey, keyringKey } from '../../src/format/keyring-bytes.ts';
 import { rebind, seal } from '../../src/format/object.ts';
 import type { LogicalName } from '../../src/format/object-keys.ts';
 import type { SealingKeys } from '../../src/format/wrap.ts';
-import { type KeyringKey, keyringKey } from '../../src/keys/keyring-secret.ts';
 import { entriesOf, forgeKeyring } from './forge.ts';
 import {
   contentOf,

@@ -1,0 +1,176 @@
+import { MemoryError } from '../errors.ts';
+import { encodeText } from '../language/text.ts';
+import {
+  concat,
+  copyOf,
+  copyOfKey,
+  hasBytesAt,
+  lengthPrefixed,
+  readU16,
+  readU32,
+  readU64,
+  u16,
+  u32,
+  u64,
+} from './encoding.ts';
+import type { NameMode } from './names.ts';
+import { equalBytes, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from './sodium.ts';
+import { deriveTenantKey, ID_BYTES, type TenantKey } from './wrap.ts';
+
+/** One version of the tenant's key with the 32 bytes it is derived from. */
+export interface KeyringKey extends TenantKey {
+  readonly secret: Uint8Array;
+}
+
+/** What the encrypted part of a keyring holds. */
+export interface KeyringSecret {
+  readonly nameMode: NameMode;
+  /** Whether the tenant keeps the versions of its files; for every writer the same. */
+  readonly keepsHistory: boolean;
+  /** 32 bytes, never rotated. */
+  readonly nameKey: Uint8Array;
+  /** 1–64, versions ascending; the last one is active, the others only open. */
+  readonly tenantKeys: readonly KeyringKey[];
+}
+
+/** The part of a keyring that is not encrypted: everything before the nonce. */
+export interface KeyringHead {
+  /** 1 at creation, one more at every write. */
+  readonly epoch: number;
+  /** 16 bytes, fixed at creation. */
+  readonly keyringId: Uint8Array;
+  /** Of the root key that wraps the keyring's key. */
+  readonly rootId: string;
+  readonly wrapped: Uint8Array;
+}
+
+export const MAX_KEYRING_BYTES = 16_384;
+export const MAX_TENANT_KEYS = 64;
+export const MAX_EPOCH: number = 2 ** 32 - 1;
+
+const MAGIC: Uint8Array = Uint8Array.of(0x89, 0x53, 0x4d, 0x4b, 0x0d, 0x0a, 0x1a, 0x0a);
+const START = concat(MAGIC, Uint8Array.of(1, 1, 0, 0));
+
+/** The whole object of a destroyed tenant; it stops the keyring from being created again. */
+export const SHRED_MARKER: Uint8Array = concat(MAGIC, new Uint8Array(4));
+
+const EPOCH = START.length;
+const KEYRING_ID = EPOCH + 4;
+const ROOT_ID_LENGTH = KEYRING_ID + ID_BYTES;
+const MAX_ROOT_ID = 512;
+const MAX_WRAPPED = 8_192;
+const ROOT_ID_CHARACTERS = /^[\x21-\x7e]+$/;
+
+/** The one flag that is defined. */
+const KEEPS_HISTORY = 0x01;
+const MAX_VERSION = 2 ** 32 - 1;
+const MODES: readonly NameMode[] = ['plain', 'encrypted'];
+const NAME_KEY = 4;
+const KEYS = NAME_KEY + KEY_BYTES;
+const ENTRY_BYTES = 12 + KEY_BYTES;
+const SMALLEST_SECRET_BYTES = KEYS + ENTRY_BYTES;
+
+export function isShredMarker(bytes: Uint8Array): boolean {
+  return bytes.length === SHRED_MARKER.length && hasBytesAt(bytes, 0, SHRED_MARKER);
+}
+
+/** @throws MemoryError `integrity` when a field is out of the format's range. */
+export function encodeKeyringHead({ epoch, keyringId, rootId, wrapped }: KeyringHead): Uint8Array {
+  const inRange = epoch >= 1 && epoch <= MAX_EPOCH && wrapped.length >= 1 && wrapped.length <= MAX_WRAPPED;
+  if (!inRange || !isRootId(rootId)) throw keyringRefusal();
+  return concat(START, u32(epoch), keyringId, lengthPrefixed(encodeText(rootId)), lengthPrefixed(wrapped));
+}
+
+/**
+ * The head of a keyring object and the number of bytes it takes, checked in the order of docs/format.md, "Reading a
+ * keyring". Nothing in it is authenticated yet.
+ *
+ * @throws MemoryError `integrity`, `key_unavailable` for the shred marker, `unsupported_format`.
+ */
+export function parseKeyringHead(bytes: Uint8Array): KeyringHead & { readonly length: number } {
+  if (bytes.length < START.length || bytes.length > MAX_KEYRING_BYTES || !hasBytesAt(bytes, 0, MAGIC)) {
+    throw keyringRefusal();
+  }
+  if (isShredMarker(bytes)) {
+    throw new MemoryError('key_unavailable', 'The keyring of this tenant was destroyed.');
+  }
+  if (!hasBytesAt(bytes, 0, START)) {
+    throw new MemoryError(
+      'unsupported_format',
+      'The keyring has a format or suite that this version does not know.',
+    );
+  }
+  const rootId = takePrefixed(bytes, ROOT_ID_LENGTH, MAX_ROOT_ID);
+  const wrappedLength = ROOT_ID_LENGTH + 4 + rootId.length;
+  const wrapped = takePrefixed(bytes, wrappedLength, MAX_WRAPPED);
+  const length = wrappedLength + 4 + wrapped.length;
+  const epoch = readU32(bytes, EPOCH);
+  const text = String.fromCharCode(...rootId);
+  const least = length + NONCE_BYTES + TAG_BYTES + SMALLEST_SECRET_BYTES;
+  if (epoch < 1 || !isRootId(text) || bytes.length < least) throw keyringRefusal();
+  return { epoch, keyringId: copyOf(bytes, KEYRING_ID, ROOT_ID_LENGTH), rootId: text, wrapped, length };
+}
+
+function takePrefixed(bytes: Uint8Array, offset: number, max: number): Uint8Array {
+  if (offset + 4 > bytes.length) throw keyringRefusal();
+  const length = readU32(bytes, offset);
+  const begin = offset + 4;
+  if (length < 1 || length > max || begin + length > bytes.length) throw keyringRefusal();
+  return copyOf(bytes, begin, begin + length);
+}
+
+function isRootId(text: string): boolean {
+  return text.length <= MAX_ROOT_ID && ROOT_ID_CHARACTERS.test(text);
+}
+
+/** The caller wipes the result. */
+export function encodeKeyringSecret(secret: KeyringSecret): Uint8Array {
+  const { nameMode, keepsHistory, nameKey, tenantKeys } = secret;
+  return concat(
+    Uint8Array.of(MODES.indexOf(nameMode), keepsHistory ? KEEPS_HISTORY : 0),
+    u16(tenantKeys.length),
+    nameKey,
+    ...tenantKeys.flatMap(({ version, created, secret }) => [u32(version), u64(created), secret]),
+  );
+}
+
+/** Undefined unless the bytes are exactly what the format allows. */
+export function decodeKeyringSecret(bytes: Uint8Array): KeyringSecret | undefined {
+  if (bytes.length < SMALLEST_SECRET_BYTES) return undefined;
+  const nameMode = MODES[bytes[0] ?? MODES.length];
+  const flags = bytes[1] ?? 0;
+  if (nameMode === undefined || (flags | KEEPS_HISTORY) !== KEEPS_HISTORY) return undefined;
+  if (bytes.length !== KEYS + readU16(bytes, 2) * ENTRY_BYTES) return undefined;
+  const tenantKeys: KeyringKey[] = [];
+  for (let offset = KEYS; offset < bytes.length; offset += ENTRY_BYTES) {
+    const created = readU64(bytes, offset + 4, Number.MAX_SAFE_INTEGER);
+    if (created === undefined) return undefined;
+    const secret = copyOfKey(bytes, offset + 12, offset + ENTRY_BYTES);
+    tenantKeys.push(keyringKey(readU32(bytes, offset), created, secret));
+  }
+  if (!isValidKeyList(tenantKeys)) return undefined;
+  const nameKey = copyOfKey(bytes, NAME_KEY, KEYS);
+  return { nameMode, keepsHistory: flags === KEEPS_HISTORY, nameKey, tenantKeys };
+}
+
+/** Keeps `secret`, 32 bytes, as it is. */
+export function keyringKey(version: number, created: number, secret: Uint8Array): KeyringKey {
+  return { version, created, secret, ...deriveTenantKey(secret) };
+}
+
+/** Whether there are 1–64 keys, versions from 1 strictly ascending and key ids distinct. */
+export function isValidKeyList(keys: readonly KeyringKey[]): boolean {
+  return (
+    keys.length >= 1 &&
+    keys.length <= MAX_TENANT_KEYS &&
+    keys.every(({ version }, index) => version > (keys[index - 1]?.version ?? 0) && version <= MAX_VERSION) &&
+    keys.every(
+      ({ keyId }, index) => !keys.slice(0, index).some((earlier) => equalBytes(earlier.keyId, keyId)),
+    )
+  );
+}
+
+/** The one error for a keyring that cannot be what was written. */
+export function keyringRefusal(): MemoryError {
+  return new MemoryError('integrity', 'A keyring was refused: it is not what was written for this tenant.');
+}
