@@ -10,7 +10,7 @@ export interface Finding {
   readonly advice?: string | undefined;
 }
 
-export interface ProbeOptions {
+interface ProbeOptions {
   /** The store without wrappers, sending conditional deletes as such. */
   readonly store: ObjectStore;
   /** Start of every scratch key; removed again at the end. */

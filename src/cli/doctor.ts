@@ -11,9 +11,9 @@ import type { ObjectStore } from '../store/port.ts';
 import { openS3ObjectStore } from '../store/s3/s3-store.ts';
 import { openSqliteObjectStore } from '../store/sqlite/sqlite-store.ts';
 import { type Finding, probeConditions } from './condition-probe.ts';
-import { operatorLine } from './operator-log.ts';
+import { operatorLine } from './terminal.ts';
 
-export interface DoctorOptions {
+interface DoctorOptions {
   readonly print: (line: string) => Promise<void>;
   readonly signal?: AbortSignal | undefined;
 }

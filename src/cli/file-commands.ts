@@ -1,6 +1,7 @@
+import { createReadStream } from 'node:fs';
 import { MemoryError } from '../errors.ts';
 import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
-import { decodeText } from '../language/text.ts';
+import { decodeText, encodeText } from '../language/text.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What the commands for people work on: the tool itself, and the vault for bytes that no tool input can carry. */
@@ -20,12 +21,12 @@ export interface FileCommandTarget {
 /** One command for people, ready to run. */
 export type FileCommand = (target: FileCommandTarget) => Promise<Said>;
 
-export type ToolResult =
+type ToolResult =
   | { readonly isError: false; readonly content: string | readonly unknown[] }
   | { readonly isError: true; readonly content: string; readonly error: MemoryError };
 
 /** What a command says: bytes go out as they are, a sentence gets its line end. */
-export type Said =
+type Said =
   | { readonly bytes: Uint8Array }
   | { readonly sentence: string }
   | { readonly failure: string; readonly error: MemoryError };
@@ -83,4 +84,60 @@ function toSaid(result: ToolResult): Said {
     return { failure: result.content, error: result.error };
   }
   return { sentence: typeof result.content === 'string' ? result.content : JSON.stringify(result.content) };
+}
+
+export interface SourceOptions {
+  readonly text?: string | undefined;
+  /** A file of the user's; `-` is standard input, and so is the lack of both. */
+  readonly file?: string | undefined;
+}
+
+/**
+ * The bytes that a command writes: `--text`, `--file`, or standard input to its end.
+ *
+ * @throws MemoryError `limit_exceeded` as soon as more than `maxBytes` were read; `invalid_command` when the file
+ * cannot be read.
+ */
+export async function readSource(
+  options: SourceOptions,
+  context: { readonly terminal: Terminal; readonly maxBytes: number },
+): Promise<Uint8Array> {
+  const { text, file } = options;
+  if (text !== undefined) {
+    return encodeText(text);
+  }
+  if (file !== undefined && file !== '-') {
+    try {
+      return await readAll(createReadStream(file), context.maxBytes);
+    } catch (error) {
+      if (error instanceof MemoryError) {
+        throw error;
+      }
+      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+      throw new MemoryError('invalid_command', `The file given with --file cannot be read${code}.`);
+    }
+  }
+  if (context.terminal.isInteractive) {
+    context.terminal.complain('reading from the keyboard; end with Ctrl-D on a line of its own');
+  }
+  return readAll(context.terminal.stdin, context.maxBytes);
+}
+
+async function readAll(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    length += chunk.length;
+    if (length > maxBytes) {
+      throw new MemoryError(
+        'limit_exceeded',
+        `A memory file holds at most ${maxBytes} bytes; this is larger.`,
+        {
+          details: { limit: 'file_bytes', max: maxBytes },
+        },
+      );
+    }
+  }
+  return Buffer.concat(parts);
 }

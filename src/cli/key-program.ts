@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-
-import type { Action } from './invocation.ts';
-import type { CommonOptions, MigrateArguments, RotateArguments, ShredArguments } from './key-commands.ts';
+import { createRootKeyFile } from '../open/root-key-file.ts';
+import type { CommonOptions, MigrateArguments, RotateArguments, ShredArguments } from './admin-verbs.ts';
+import type { Action } from './terminal.ts';
 
 const JSON_HELP = 'answer with JSON lines, as it does when standard output is no terminal';
 
@@ -28,7 +30,7 @@ export function addKeyCommands(program: Command, choose: (action: Action) => voi
   keys
     .command('migrate')
     .description('bring every object under the active key, and retire old keys that nothing needs')
-    .option('--reencrypt', 'seal every object anew with a fresh data key, as after a compromise')
+    .option('--reencrypt', 'seal every object again with a fresh data key, as after a compromise')
     .option('--wait', 'go on until the old keys are retired')
     .option('--ttl <seconds>', 'the longest keyring TTL of any process, 60-900; default 900', parseCount)
     .option('--json', JSON_HELP)
@@ -57,17 +59,42 @@ export function addKeyCommands(program: Command, choose: (action: Action) => voi
   names
     .command('encode <path>')
     .description('print the object key of the file at a path')
-    .action((path: string) => choose(async (run) => (await nameCommands()).runEncodeName(path, run)));
+    .action((path: string) => choose(async (run) => (await commands()).runEncodeName(path, run)));
   names
     .command('decode <key>')
     .description('print the path of the file under an object key')
-    .action((key: string) => choose(async (run) => (await nameCommands()).runDecodeName(key, run)));
+    .action((key: string) => choose(async (run) => (await commands()).runDecodeName(key, run)));
 }
 
-const commands = (): Promise<typeof import('./key-commands.ts')> => import('./key-commands.ts');
-const nameCommands = (): Promise<typeof import('./name-commands.ts')> => import('./name-commands.ts');
+const commands = (): Promise<typeof import('./admin-verbs.ts')> => import('./admin-verbs.ts');
 
 export function parseCount(text: string): number {
   if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
   return Number(text);
+}
+
+export const DEFAULT_KEY_FILE = '.sealed-memory/root.key';
+
+/**
+ * Creates a root key file (mode 0600) and returns what to tell the user: where it is and the next step.
+ *
+ * @throws MemoryError `misconfigured` when anything lies at the path already, or it cannot be written.
+ */
+export function createKeyFile(path: string): string {
+  createRootKeyFile(path, `${randomBytes(32).toString('base64')}\n`);
+  return [
+    `Root key created in ${path}; only you may read it.`,
+    'Keep a copy in a safe place: without this key nothing that is stored under it can be read again.',
+    '',
+    'Next, say where the memory lies and whose it is, then let doctor check it:',
+    `  export SEALED_MEMORY_ROOT_KEY_FILE=${quoted(resolve(path))}`,
+    '  export SEALED_MEMORY_STORE=sqlite:.sealed-memory/store.sqlite   # or s3://bucket/prefix',
+    '  export SEALED_MEMORY_TENANT=my-agent',
+    '  sealed-memory doctor',
+    '',
+  ].join('\n');
+}
+
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

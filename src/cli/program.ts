@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs';
 
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import type { ExpireArguments } from './expire.ts';
-import { createPath, type FileCommand, readRaw, requireText, runTool, viewPath } from './file-commands.ts';
-import { createKeyFile, DEFAULT_KEY_FILE } from './init.ts';
-import { type Action, runAction } from './invocation.ts';
-import { addKeyCommands, parseCount } from './key-program.ts';
-import { readSource, type SourceOptions } from './source-text.ts';
-import { EXIT_FAILED, EXIT_MISUSED } from './terminal.ts';
+import type { ExpireArguments } from './admin-verbs.ts';
+import {
+  createPath,
+  type FileCommand,
+  readRaw,
+  readSource,
+  requireText,
+  runTool,
+  type SourceOptions,
+  viewPath,
+} from './file-commands.ts';
+import { addKeyCommands, createKeyFile, DEFAULT_KEY_FILE, parseCount } from './key-program.ts';
+import { type Action, EXIT_FAILED, EXIT_MISUSED, runAction } from './terminal.ts';
 
 /** Resolves to the exit code of the command line given without the program's own name. */
 export async function runProgram(args: readonly string[]): Promise<number> {
@@ -157,7 +163,7 @@ function createProgram(choose: (action: Action) => void): Command {
     .option('--json', 'answer with JSON lines, as when standard output is no terminal')
     .action((options: ExpireArguments) =>
       choose(async (invocation) => {
-        const { runExpire } = await import('./expire.ts');
+        const { runExpire } = await import('./admin-verbs.ts');
         return runExpire(options, invocation);
       }),
     );

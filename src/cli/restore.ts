@@ -7,12 +7,10 @@ import { openFolderObjectStore } from '../store/folder.ts';
 import type { ObjectStore } from '../store/port.ts';
 import { openSqliteObjectStore } from '../store/sqlite/sqlite-store.ts';
 import type { Progress } from '../tree/session.ts';
-import { type AdminRun, runOnAdmin } from './admin-command.ts';
-import { counted } from './counted.ts';
-import type { Invocation } from './invocation.ts';
-import { EXIT_FAILED } from './terminal.ts';
+import { type AdminRun, counted, runOnAdmin } from './admin-command.ts';
+import { EXIT_FAILED, type Invocation } from './terminal.ts';
 
-export interface RestoreCommand {
+interface RestoreCommand {
   /** A folder of raw objects, `s3://bucket/prefix` or `sqlite:PATH`. */
   readonly from: string;
   /** The new folder. */

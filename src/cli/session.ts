@@ -2,8 +2,7 @@ import { openTenant } from '../open/open-memory.ts';
 import { execJsonLines } from './exec-jsonl.ts';
 import type { FileCommand, FileCommandTarget } from './file-commands.ts';
 import { createHarness } from './harness.ts';
-import { exitCodeFor, type Invocation } from './invocation.ts';
-import { createOperatorLogger, operatorLine } from './operator-log.ts';
+import { createOperatorLogger, exitCodeFor, type Invocation, operatorLine } from './terminal.ts';
 
 /** Runs one command for people on the configured memory: success on standard output, failure on standard error. */
 export async function runFileCommand(command: FileCommand, invocation: Invocation): Promise<number> {

@@ -1,12 +1,10 @@
 import type { KeyVersionCount } from '../admin/check-files.ts';
 import { type Finding, isLeft, type RenameFinding, type Verification } from '../admin/verify.ts';
 import { openTenant } from '../open/open-memory.ts';
-import { counted } from './counted.ts';
-import type { Invocation } from './invocation.ts';
-import { createOperatorLogger } from './operator-log.ts';
-import { EXIT_FAILED } from './terminal.ts';
+import { counted } from './admin-command.ts';
+import { createOperatorLogger, EXIT_FAILED, type Invocation } from './terminal.ts';
 
-export interface VerifyRequest {
+interface VerifyRequest {
   readonly repair: boolean;
   readonly json: boolean;
 }

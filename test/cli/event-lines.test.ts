@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createEventLines } from '../../src/cli/event-lines.ts';
+import { createEventLines } from '../../src/cli/admin-command.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 
 function fakeTerminal(isForEyes: boolean) {

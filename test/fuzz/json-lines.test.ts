@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { execJsonLines } from '../../src/cli/exec-jsonl.ts';
-import { type Line, parseRequest, splitLines } from '../../src/cli/json-lines.ts';
+import { execJsonLines, type Line, parseRequest, splitLines } from '../../src/cli/exec-jsonl.ts';
 import { fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutations } from '../support/mutation.ts';
 

@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { TOMBSTONE_BYTES } from '../../src/format/size.ts';
+import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
 import { identityOf } from '../../src/tree/version-history.ts';
 import { ImpossibleAnswer, isBelow } from './answer.ts';
 import { type Claim, check } from './checker.ts';

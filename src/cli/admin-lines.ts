@@ -1,10 +1,11 @@
+import type { TenantExpiry } from '../admin/expire.ts';
 import type { KeyStatus } from '../admin/key-status.ts';
 import type { MigrationProblem } from '../admin/migrate-pass.ts';
 import type { MigrationProgress, MigrationReport } from '../admin/migrate-report.ts';
 import type { Rewrapping } from '../admin/rewrap-root.ts';
 import type { Rotation } from '../admin/rotate.ts';
 import type { ShredProgress, ShredReport } from '../admin/shred.ts';
-import { counted } from './counted.ts';
+import { counted } from './admin-command.ts';
 
 const MIGRATE_AGAIN = 'run "sealed-memory keys migrate" again';
 
@@ -101,7 +102,7 @@ function problemLine(problem: MigrationProblem): string {
 }
 
 /** What a command is at, and in which stage that is. */
-export interface ShownProgress {
+interface ShownProgress {
   readonly line: string;
   readonly stage: string;
 }
@@ -143,4 +144,22 @@ function shredLine(progress: ShredProgress): string {
 
 function dateOf(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+export function expiryLines(
+  { files, deleted, marked, records, tombstones, busy }: TenantExpiry,
+  { dryRun }: { readonly dryRun: boolean },
+): readonly string[] {
+  const done = dryRun ? 'would be deleted' : 'deleted';
+  return [
+    ...(busy ? ['wait  a directory is being renamed, so no file was looked at — run it again'] : []),
+    ...(marked > 0
+      ? [
+          `to do ${marked} unused: ${dryRun ? 'a run marks them, and one' : 'a run'} at least an hour later deletes what is still unused`,
+        ]
+      : []),
+    `${dryRun ? 'note ' : 'ok   '} ${files} files looked at, ${deleted} ${done}`,
+    `${dryRun ? 'note ' : 'ok   '} ${records} old access records, receipts and answers ${done}`,
+    ...(tombstones > 0 ? [`ok    ${tombstones} tombstones of deletes that were cut off removed`] : []),
+  ];
 }

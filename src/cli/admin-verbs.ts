@@ -1,7 +1,8 @@
 import { MemoryError } from '../errors.ts';
+import { openAdmin } from '../open/open-admin.ts';
 import { type AdminRun, runOnAdmin } from './admin-command.ts';
-import type { Invocation } from './invocation.ts';
 import {
+  expiryLines,
   migrationLines,
   migrationStatus,
   rewrapLines,
@@ -9,8 +10,8 @@ import {
   shredLines,
   shredStatus,
   statusLines,
-} from './key-lines.ts';
-import { EXIT_FAILED } from './terminal.ts';
+} from './admin-lines.ts';
+import { createOperatorLogger, EXIT_FAILED, type Invocation } from './terminal.ts';
 
 export interface CommonOptions {
   readonly json?: boolean;
@@ -144,4 +145,52 @@ async function readLine(stdin: AsyncIterable<Uint8Array>): Promise<string> {
 
 function inMs(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * 1_000;
+}
+
+/** Prints the object key of the file at a path. */
+export async function runEncodeName(path: string, { terminal, signal }: Invocation): Promise<number> {
+  await using admin = await openAdmin({ logger: createOperatorLogger(terminal.complain) });
+  await terminal.out(`${await admin.encodeName(path, { signal })}\n`);
+  return 0;
+}
+
+/** Prints the path of the file under an object key. @throws MemoryError `not_found` when it is none of the tenant's. */
+export async function runDecodeName(key: string, { terminal, signal }: Invocation): Promise<number> {
+  await using admin = await openAdmin({ logger: createOperatorLogger(terminal.complain) });
+  const path = await admin.decodeName(key, { signal });
+  if (path === undefined)
+    throw new MemoryError('not_found', 'that is not the object key of a file of this tenant');
+  await terminal.out(`${path}\n`);
+  return 0;
+}
+
+export interface ExpireArguments {
+  readonly dryRun?: boolean;
+  /** Days. */
+  readonly after?: number;
+  readonly json?: boolean;
+}
+
+/** Deletes what nobody used for long. Resolves to the exit code. */
+export function runExpire(
+  { dryRun = false, after, json = false }: ExpireArguments,
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, events, signal }) => {
+      const report = await admin.expire({
+        dryRun,
+        ...(after !== undefined && { afterDays: after }),
+        signal,
+        onProgress: (progress) =>
+          events.progress(
+            { ...progress },
+            { stage: 'deleting', line: `${progress.done} of ${progress.total} unused files` },
+          ),
+      });
+      await events.done({ dryRun, ...report }, expiryLines(report, { dryRun }));
+      return 0;
+    },
+    { json, invocation },
+  );
 }
