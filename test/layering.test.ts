@@ -24,7 +24,8 @@ const LAYERS: readonly Group[] = [
   {
     name: 'ports',
     layer: 2,
-    files: /^(store\/(port|versions|send-bound|network-fault|sdk-failure|file-failure)|keys\/root-key)\.ts$/,
+    files:
+      /^(store\/(port|versions|answers|settle|network-fault|sdk-failure|file-failure)|keys\/root-key)\.ts$/,
     packages: NOTHING,
   },
   { name: 'randomness', layer: 2, files: /^store\/os-random\.ts$/, packages: /^node:crypto$/ },

@@ -1,5 +1,6 @@
 import type { ObjectKey } from '../format/object-keys.ts';
-import type { DeleteTarget, ETag, ObjectStore, WriteResult } from '../store/port.ts';
+import type { DeleteTarget, ETag, ObjectStore, PutMode, WriteResult } from '../store/port.ts';
+import { settlePut } from '../store/settle.ts';
 
 const RACERS = 16;
 
@@ -69,8 +70,10 @@ async function probeIfMatch(options: ProbeOptions): Promise<Finding> {
 
 async function probeRaces(options: ProbeOptions): Promise<Finding> {
   const key = keyOf(options, 'race');
-  const race = async (mode: 'create' | { readonly ifMatch: ETag }): Promise<number> =>
-    winnersOf(await Promise.all(Array.from({ length: RACERS }, () => put(options, key, mode))));
+  const race = async (mode: 'create' | { readonly ifMatch: ETag }): Promise<number> => {
+    const results = await Promise.all(Array.from({ length: RACERS }, () => put(options, key, mode)));
+    return results.filter((result) => 'etag' in result).length;
+  };
   const creators = await race('create');
   const base = await options.store.head(key, { signal: options.signal });
   const editors = base === undefined ? 0 : await race({ ifMatch: base.etag });
@@ -79,12 +82,6 @@ async function probeRaces(options: ProbeOptions): Promise<Finding> {
     what: `conditions: of ${RACERS} racing writers exactly one wins`,
     advice: `${creators} creators and ${editors} editors won: this server would lose edits, use another one`,
   };
-}
-
-/** A retried write that met its condition may have met itself: where nobody else won, it did. */
-function winnersOf(results: readonly WriteResult[]): number {
-  const winners = results.filter((result) => 'etag' in result).length;
-  return winners === 0 && results.some((result) => 'conflict' in result && result.retried) ? 1 : winners;
 }
 
 async function probeDelete(options: ProbeOptions): Promise<Finding> {
@@ -123,13 +120,12 @@ async function removeScratch({ store, scratch }: ProbeOptions): Promise<boolean>
   }
 }
 
-function put(
-  options: ProbeOptions,
-  key: ObjectKey,
-  mode: 'create' | 'overwrite' | { readonly ifMatch: ETag },
-): Promise<WriteResult> {
-  const body = crypto.getRandomValues(new Uint8Array(64));
-  return options.store.put(key, body, { mode, signal: options.signal });
+/** A write that met its own earlier attempt counts as written. */
+async function put({ store, signal }: ProbeOptions, key: ObjectKey, mode: PutMode): Promise<WriteResult> {
+  const bytes = crypto.getRandomValues(new Uint8Array(64));
+  if (mode === 'overwrite') return store.put(key, bytes, { mode, signal });
+  const settled = await settlePut(store, { key, mode, body: { bytes }, signal });
+  return settled === 'replaced' ? { conflict: 'changed' } : settled;
 }
 
 function keyOf(options: ProbeOptions, name: string): ObjectKey {

@@ -1,12 +1,13 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { MemoryError } from '../errors.ts';
 import { parseKeyringHead } from '../format/keyring-bytes.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { loadSodium, type RandomBytes, wipe } from '../format/sodium.ts';
-import type { ETag, ObjectStore, RequestOptions, WriteResult } from '../store/port.ts';
+import type { ETag, ObjectStore, RequestOptions } from '../store/port.ts';
+import { settlePut } from '../store/settle.ts';
 import { type Keyring, sealKeyring } from './keyring.ts';
 import { forget } from './keyring-life.ts';
 import { createKeyringReader } from './keyring-reader.ts';
-import { type RollbackGuard, sameBytes } from './rollback-guard.ts';
+import type { RollbackGuard } from './rollback-guard.ts';
 import type { RootKey } from './root-key.ts';
 
 /** A tenant's keyring with its secrets, as one read found it. Whoever has it wipes it with `forget(record.keyring)`. */
@@ -59,7 +60,6 @@ export interface KeyringEditorOptions {
   readonly random: RandomBytes;
 }
 
-const SENDS = 3;
 const ROUNDS = 32;
 
 export function createKeyringEditor(options: KeyringEditorOptions): KeyringEditor {
@@ -77,34 +77,15 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
     return { keyring, rootId: parseKeyringHead(found.body).rootId, etag, writtenAt, ageMs };
   }
 
-  /** Undefined: somebody else's write is there, or nothing. */
+  /** Undefined: the write of another process is there, or nothing. */
   async function put(bytes: Uint8Array, base: ETag, request: RequestOptions): Promise<ETag | undefined> {
-    for (let sends = 1; ; sends++) {
-      const answer = await send(bytes, base, { ...request, again: sends > 1 });
-      if (answer !== undefined && 'etag' in answer) return answer.etag;
-      // After a resend, too, an earlier attempt may be what the condition met.
-      if (answer !== undefined && !answer.retried && sends === 1) return undefined;
-      const found = await reader.read(request).catch((cause: unknown) => {
-        throw unknownOutcome(cause);
-      });
-      if (found !== undefined && sameBytes(found.body, bytes)) return found.etag;
-      if (found?.etag !== base) return undefined;
-      if (sends === SENDS) throw unknownOutcome();
-    }
-  }
-
-  /** Undefined: no answer tells whether it landed. */
-  async function send(
-    bytes: Uint8Array,
-    base: ETag,
-    { signal, again }: RequestOptions & { readonly again: boolean },
-  ): Promise<WriteResult | undefined> {
-    try {
-      return await store.put(layout.keyring, bytes, { mode: { ifMatch: base }, signal });
-    } catch (error) {
-      if (hasCode(error, 'outcome_unknown')) return undefined;
-      throw again ? unknownOutcome(error) : error;
-    }
+    const through = {
+      put: store.put,
+      get: (_: unknown, options?: RequestOptions) => reader.read(options ?? {}),
+    };
+    const write = { ...request, key: layout.keyring, mode: { ifMatch: base }, body: { bytes } };
+    const settled = await settlePut(through, write);
+    return settled !== 'replaced' && 'etag' in settled ? settled.etag : undefined;
   }
 
   async function write(
@@ -166,8 +147,4 @@ function forgetAllBut(keyring: Keyring, kept: Keyring | undefined): void {
   for (const { secret, wrapKey } of keyring.tenantKeys) {
     if (!stay.has(secret)) wipe(secret, wrapKey);
   }
-}
-
-function unknownOutcome(cause?: unknown): MemoryError {
-  return new MemoryError('outcome_unknown', 'no answer tells whether the keyring was written', { cause });
 }

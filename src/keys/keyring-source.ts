@@ -1,10 +1,11 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { loadSodium, type RandomBytes } from '../format/sodium.ts';
 import type { RequestOptions } from '../store/port.ts';
+import { settlePut } from '../store/settle.ts';
 import { createKeyring, sealKeyring } from './keyring.ts';
 import { forget } from './keyring-life.ts';
 import { createKeyringReader, type FoundKeyring, type KeyringReaderOptions } from './keyring-reader.ts';
-import { type OpenedKeyring, sameBytes } from './rollback-guard.ts';
+import type { OpenedKeyring } from './rollback-guard.ts';
 
 export interface KeyringSourceOptions extends KeyringReaderOptions {
   readonly clock: () => number;
@@ -23,7 +24,6 @@ export interface KeyringSource {
   }): Promise<OpenedKeyring | undefined>;
 }
 
-const SENDS = 3;
 /** How often somebody else in this process may be faster. */
 const READS = 8;
 
@@ -59,22 +59,15 @@ export function createKeyringSource(options: KeyringSourceOptions): KeyringSourc
 
   /** Writes a first keyring where none is, and resolves to the one that lies there: `'ours'` when it is this one. */
   async function confirm(bytes: Uint8Array, signal: AbortSignal): Promise<FoundKeyring | 'ours'> {
-    for (let sends = 0; sends < SENDS; sends++) {
-      if (await putIfAbsent(bytes, signal)) return 'ours';
-      const found = await reader.read({ signal });
-      if (found !== undefined) return sameBytes(found.body, bytes) ? 'ours' : found;
-    }
-    throw new MemoryError('unavailable', 'the keyring could not be confirmed after it was written');
-  }
-
-  /** Whether the write certainly happened. The bytes are the same at every attempt, so they may be sent again. */
-  async function putIfAbsent(bytes: Uint8Array, signal: AbortSignal): Promise<boolean> {
-    try {
-      return 'etag' in (await store.put(key, bytes, { mode: 'create', signal }));
-    } catch (error) {
-      if (hasCode(error, 'outcome_unknown')) return false;
-      throw error;
-    }
+    const write = { key, mode: 'create', body: { bytes }, signal } as const;
+    const settled = await settlePut(store, write).catch((error: unknown) => {
+      // What the caller asked for was not begun, so nothing about it is unknown.
+      throw hasCode(error, 'outcome_unknown') ? unconfirmed(error) : error;
+    });
+    if (settled !== 'replaced' && 'etag' in settled) return 'ours';
+    const found = await reader.read({ signal });
+    if (found === undefined) throw unconfirmed();
+    return found;
   }
 
   async function find({
@@ -114,4 +107,10 @@ export function createKeyringSource(options: KeyringSourceOptions): KeyringSourc
       throw new MemoryError('unavailable', 'the keyring was changed while it was read, at every attempt');
     },
   };
+}
+
+function unconfirmed(cause?: unknown): MemoryError {
+  return new MemoryError('unavailable', 'The keyring could not be confirmed after it was written.', {
+    cause,
+  });
 }

@@ -2,6 +2,7 @@ import { hasCode, MemoryError } from '../errors.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { encodeText } from '../language/text.ts';
 import { untilAborted } from '../time.ts';
+import { isResentConflict } from './answers.ts';
 import type { DeleteOptions, DeleteTarget, ObjectStore, PutOptions } from './port.ts';
 
 /** Stores that were seen to honour a condition, whichever tenant's probe showed it. */
@@ -65,8 +66,12 @@ async function proveConditions(store: ObjectStore, probe: ObjectKey): Promise<vo
 }
 
 async function isRefused(store: ObjectStore, probe: ObjectKey): Promise<boolean> {
-  const result = await store.put(probe, PROBE_BODY, { mode: 'create' });
-  if ('etag' in result) return false;
+  const result = await store.put(probe, PROBE_BODY, { mode: 'create' }).catch((error: unknown) => {
+    // Whichever attempt it met, the condition was honoured.
+    if (isResentConflict(error)) return 'refused' as const;
+    throw error;
+  });
+  if (result !== 'refused' && 'etag' in result) return false;
   proven.add(store);
   return true;
 }

@@ -31,33 +31,16 @@ export async function createPastTombstones(request: CreateRequest): Promise<Writ
   for (let round = 0; ; round++) {
     const created = await store.put(key, body, { mode: 'create', signal, sendBy });
     if ('etag' in created) return created;
-
-    // Our own lost attempt may be what was deleted meanwhile: creating it again would undo that delete.
-    if (created.retried) return settleLost(request);
     const found = await store.head(key, { signal });
     if (found !== undefined && found.size !== TOMBSTONE_BYTES) return created;
 
     if (found !== undefined && found.servedAt - found.lastModified > TAKEOVER_AGE_MS) {
       const taken = await store.put(key, body, { mode: { ifMatch: found.etag }, signal, sendBy });
       if ('etag' in taken) return taken;
-      if (taken.retried) return settleLost(request);
     }
     if (request.clock() >= deadline) {
       throw new MemoryError('unavailable', 'Another process has not finished deleting the object.');
     }
     await request.pause(request.fraction() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** round), signal);
   }
-}
-
-/** After an attempt of ours that may have landed: what is there decides, and the caller recognizes its own. */
-async function settleLost({ store, key, signal }: CreateRequest): Promise<WriteResult> {
-  const found = await store.head(key, { signal }).catch((cause: unknown) => {
-    throw unconfirmed(cause);
-  });
-  if (found !== undefined && found.size !== TOMBSTONE_BYTES) return { conflict: 'exists', retried: true };
-  throw unconfirmed();
-}
-
-function unconfirmed(cause?: unknown): MemoryError {
-  return new MemoryError('outcome_unknown', 'A created object vanished unconfirmed.', { cause });
 }

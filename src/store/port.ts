@@ -58,11 +58,9 @@ export interface DeleteOptions extends RequestOptions {
 
 /**
  * `exists`: a create met an object. `changed`: another version is there. `missing`: nothing is there any more.
- * `retried`: an earlier attempt of ours got no clear answer, so its outcome may be what the condition met.
+ * A conflict is certain: this write was not executed.
  */
-export type WriteResult =
-  | { readonly etag: ETag }
-  | { readonly conflict: 'exists' | 'changed' | 'missing'; readonly retried: boolean };
+export type WriteResult = { readonly etag: ETag } | { readonly conflict: 'exists' | 'changed' | 'missing' };
 
 export interface DeleteTarget {
   readonly key: ObjectKey;
@@ -70,9 +68,12 @@ export interface DeleteTarget {
   readonly ifMatch?: ETag | undefined;
 }
 
-/** Keys of a delete that did not happen. A key that was already gone is a failure only with `ifMatch`. */
+/**
+ * A key of a delete that did not happen, or of which it is not known whether it did (`outcome_unknown`). A key that was
+ * already gone is a failure only with `ifMatch`.
+ */
 export type DeleteFailure = { readonly key: ObjectKey } & (
-  | { readonly conflict: 'changed' | 'missing'; readonly retried: boolean }
+  | { readonly conflict: 'changed' | 'missing' }
   | { readonly error: unknown }
 );
 
@@ -100,7 +101,8 @@ export interface ListPage {
  * The port to the place where sealed objects lie. Expected outcomes are values; failures throw `MemoryError`:
  * `unavailable`, `timeout`, `aborted`, `access_denied`, `misconfigured`, `limit_exceeded`, and from `put` and
  * `delete` also `outcome_unknown` when a request may have been executed although no answer came, be it because the
- * caller gave up on its way.
+ * caller cancelled it on its way. `isResentConflict` knows the case where an answer did come, but only to an attempt
+ * after one without an answer, and the condition had failed. `settlePut` finds out what has become of a write.
  */
 export interface ObjectStore extends AsyncDisposable {
   get(key: ObjectKey, options?: GetOptions): Promise<StoredObject | 'not_modified' | undefined>;

@@ -42,9 +42,6 @@ async function removeFile(vault: OpenVault, file: ListedEntry): Promise<'again' 
   ]);
   if (failure === undefined) return undefined;
   if ('error' in failure) throw await verdict(vault, file, failure.error);
-  if (failure.retried) {
-    throw new MemoryError('outcome_unknown', 'no answer tells who removed the file');
-  }
   // Changed, or gone by somebody else's hand: look again, so that the answer is true of what is there now.
   return 'again';
 }
@@ -103,7 +100,7 @@ function isStillToGo(
 
 /** Whether it is certain that nothing was deleted. */
 function isDefinite(failure: DeleteFailure): boolean {
-  return 'error' in failure ? !isUnknown(failure.error) : !failure.retried;
+  return !('error' in failure && isUnknown(failure.error));
 }
 
 /** Guarded deletes in batches; one that throws ends them, and stands for all that were not deleted. */

@@ -5,6 +5,7 @@ import { logicalName, type ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
 import { NO_ID } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
+import { isResentConflict } from '../store/answers.ts';
 import type { ETag } from '../store/port.ts';
 import { deleteObjects } from './delete-objects.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
@@ -39,10 +40,14 @@ export async function undoPut(vault: OpenVault, written: Written): Promise<'undo
   const quiet: OpenVault = { ...vault, signal: undefined };
   try {
     for (let { etag } = written, round = 1; round <= ROUNDS; round++) {
-      const [failure] = await deleteObjects(quiet, [{ key: written.key, ifMatch: etag }]);
+      const target = { key: written.key, ifMatch: etag };
+      const [failure] = await deleteObjects(quiet, [target]).catch((error: unknown) => [
+        { ...target, error },
+      ]);
       if (failure === undefined) return 'undone';
-      if ('error' in failure) throw failure.error;
-      if (failure.conflict === 'missing') return 'gone';
+      if ('conflict' in failure && failure.conflict === 'missing') return 'gone';
+      // Behind an attempt of ours that may have landed, what is there now decides.
+      if ('error' in failure && !isResentConflict(failure.error)) throw failure.error;
       const found = await readFile(quiet, written.path);
       if (found === undefined) return 'gone';
       if (!isStill(quiet, written, found)) return 'built_on';

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Finding, probeConditions } from '../../src/cli/condition-probe.ts';
 import { MemoryError } from '../../src/errors.ts';
+import { resentConflict } from '../../src/store/answers.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 
@@ -61,9 +62,9 @@ describe('probeConditions', () => {
       put: async (key, body, options) => {
         if (options.mode !== 'overwrite') {
           const found = await store.head(key);
-          if (options.mode === 'create' && found) return { conflict: 'exists', retried: false };
+          if (options.mode === 'create' && found) return { conflict: 'exists' };
           if (typeof options.mode === 'object' && found?.etag !== options.mode.ifMatch)
-            return { conflict: found ? 'changed' : 'missing', retried: false };
+            return { conflict: found ? 'changed' : 'missing' };
           await pause(10);
         }
         return store.put(key, body, { ...options, mode: 'overwrite' });
@@ -76,7 +77,8 @@ describe('probeConditions', () => {
     const { findings } = await probe((store) => ({
       put: async (key, body, options) => {
         const result = await store.put(key, body, options);
-        return key.endsWith('-race') && 'etag' in result ? { conflict: 'exists', retried: true } : result;
+        if (key.endsWith('-race') && 'etag' in result) throw resentConflict();
+        return result;
       },
     }));
     expect(failures(findings)).toEqual([]);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { isTooLate } from '../../src/store/answers.ts';
 import type {
   DeleteTarget,
   ETag,
@@ -9,7 +10,6 @@ import type {
   ObjectStore,
   WriteResult,
 } from '../../src/store/port.ts';
-import { isTooLate } from '../../src/store/send-bound.ts';
 
 const MIB = 1024 * 1024;
 const BODY: Uint8Array = Uint8Array.of(1, 2, 3);
@@ -144,7 +144,7 @@ export function describeObjectStore(
         const key = freshKey();
         await create(key, bytesOf('first'));
         const again = await store.put(key, bytesOf('second'), { mode: 'create' });
-        expect(again).toEqual({ conflict: 'exists', retried: false });
+        expect(again).toEqual({ conflict: 'exists' });
         expect(await bodyOf(key)).toEqual(bytesOf('first'));
       });
 
@@ -162,7 +162,7 @@ export function describeObjectStore(
         const second = etagOf(await store.put(key, bytesOf('second'), { mode: { ifMatch: first } }));
         expect(second).not.toBe(first);
         const stale = await store.put(key, bytesOf('third'), { mode: { ifMatch: first } });
-        expect(stale).toEqual({ conflict: 'changed', retried: false });
+        expect(stale).toEqual({ conflict: 'changed' });
         expect(await bodyOf(key)).toEqual(bytesOf('second'));
       });
 
@@ -171,7 +171,7 @@ export function describeObjectStore(
         const etag = await create(key, bytesOf('first'));
         expect(await store.delete([{ key }])).toEqual([]);
         const late = await store.put(key, bytesOf('second'), { mode: { ifMatch: etag } });
-        expect(late).toEqual({ conflict: 'missing', retried: false });
+        expect(late).toEqual({ conflict: 'missing' });
         expect(await bodyOf(key)).toBeUndefined();
       });
 
@@ -248,15 +248,11 @@ export function describeObjectStore(
         const key = freshKey();
         const first = await create(key, bytesOf('first'));
         const second = etagOf(await store.put(key, bytesOf('second'), { mode: { ifMatch: first } }));
-        expect(await store.delete([{ key, ifMatch: first }])).toEqual([
-          { key, conflict: 'changed', retried: false },
-        ]);
+        expect(await store.delete([{ key, ifMatch: first }])).toEqual([{ key, conflict: 'changed' }]);
         expect(await bodyOf(key)).toEqual(bytesOf('second'));
         expect(await store.delete([{ key, ifMatch: second }])).toEqual([]);
         expect(await store.head(key)).toBeUndefined();
-        expect(await store.delete([{ key, ifMatch: second }])).toEqual([
-          { key, conflict: 'missing', retried: false },
-        ]);
+        expect(await store.delete([{ key, ifMatch: second }])).toEqual([{ key, conflict: 'missing' }]);
       });
 
       it('leaves the place free for a create', async () => {
@@ -284,8 +280,8 @@ export function describeObjectStore(
           { key: missing, ifMatch: current },
         ]);
         expect([...failures].sort((a, b) => (a.key < b.key ? -1 : 1))).toEqual([
-          { key: kept, conflict: 'changed', retried: false },
-          { key: missing, conflict: 'missing', retried: false },
+          { key: kept, conflict: 'changed' },
+          { key: missing, conflict: 'missing' },
         ]);
         expect(await keysBelow({ prefix: under })).toEqual(['kept']);
       });
@@ -419,9 +415,7 @@ export function describeObjectStore(
         if (edited === undefined) throw new Error('nothing was listed');
         await store.put(edited.key, bytesOf('newer'), { mode: { ifMatch: edited.etag } });
         const targets: DeleteTarget[] = objects.map(({ key, etag }) => ({ key, ifMatch: etag }));
-        expect(await store.delete(targets)).toEqual([
-          { key: edited.key, conflict: 'changed', retried: false },
-        ]);
+        expect(await store.delete(targets)).toEqual([{ key: edited.key, conflict: 'changed' }]);
         expect(await keysBelow({ prefix: under })).toEqual(['0000']);
       });
     });

@@ -1,6 +1,7 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import type { DeleteTarget, ListPage, ObjectStore, PutMode } from '../../src/store/port.ts';
+import { resentConflict } from '../../src/store/answers.ts';
+import type { DeleteFailure, DeleteTarget, ListPage, ObjectStore, PutMode } from '../../src/store/port.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** One request as the port sees it: a verb, or one page of a listing. */
@@ -63,13 +64,20 @@ export function noAnswer(): MemoryError {
 export async function sendTwice<T>(proceed: () => Promise<T>): Promise<T> {
   await proceed();
   const answer = await proceed();
-  if (Array.isArray(answer)) return answer.map(marked) as T;
-  return marked(answer);
+  if (Array.isArray(answer)) {
+    return answer.map((failure) => (isConflict(failure) ? unclear(failure) : failure)) as T;
+  }
+  if (isConflict(answer)) throw resentConflict();
+  return answer;
 }
 
-function marked<T>(answer: T): T {
-  const conflicts = typeof answer === 'object' && answer !== null && 'conflict' in answer;
-  return conflicts ? { ...answer, retried: true } : answer;
+function isConflict(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && 'conflict' in answer;
+}
+
+/** What the port says of a key whose condition failed after an attempt without an answer. */
+export function unclear({ key }: { readonly key: ObjectKey }): DeleteFailure {
+  return { key, error: resentConflict() };
 }
 
 /** Every request takes a random time on its way there and on its way back. */

@@ -18,6 +18,7 @@ import {
   type KeyringStoreOptions,
 } from '../../src/keys/keyring-store.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
+import { resentConflict } from '../../src/store/answers.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -308,7 +309,7 @@ describe('KeyringStore.load after a lost answer', () => {
     const { store } = tapped({
       async put(...args) {
         await base.put(...args);
-        return { conflict: 'exists', retried: true };
+        throw resentConflict();
       },
     });
     expect((await keyrings({ store }).load({ create: true }))?.epoch).toBe(1);

@@ -83,7 +83,7 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     store: (store, life) =>
       puts(store, life, (key, body, options) =>
         store.put(key, body, options).catch((error: unknown) => {
-          if (isEdit(options) && isLost(error)) return { conflict: 'changed', retried: false };
+          if (isEdit(options) && isLost(error)) return { conflict: 'changed' };
           throw error;
         }),
       ),
@@ -93,7 +93,7 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     store: (store, life) =>
       puts(store, life, async (key, body, options) => {
         const answer = await store.put(key, body, options);
-        return isConflict(answer, 'changed') ? { conflict: 'missing', retried: false } : answer;
+        return isConflict(answer, 'changed') ? { conflict: 'missing' } : answer;
       }),
   },
   'an edit that says it failed when it was made': {
@@ -129,7 +129,7 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
           return await store.put(key, body, options);
         } catch (error) {
           if (options.mode !== 'create' || !isLost(error)) throw error;
-          return { conflict: 'exists', retried: false };
+          return { conflict: 'exists' };
         }
       }),
   },

@@ -1,5 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { isResentConflict } from '../../src/store/answers.ts';
 import type { ListedObject } from '../../src/store/port.ts';
 import { type Command, underWay } from './history.ts';
 import type { Bug } from './process.ts';
@@ -50,10 +51,11 @@ export const FROZEN_BUGS = {
   resendSpeaksForTheFirst: {
     above: (store) => ({
       ...store,
-      async put(key, body, options) {
-        const answer = await store.put(key, body, options);
-        return 'etag' in answer ? answer : { ...answer, retried: false };
-      },
+      put: (key, body, options) =>
+        store.put(key, body, options).catch((error: unknown) => {
+          if (!isResentConflict(error)) throw error;
+          return { conflict: options.mode === 'create' ? 'exists' : 'changed' };
+        }),
     }),
   },
   failedLookChangedNothing: {

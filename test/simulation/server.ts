@@ -74,7 +74,7 @@ export function createServer(clock: () => number): Server {
     remove({ key, ifMatch }) {
       const held = objects.get(key);
       if (ifMatch !== undefined && held?.etag !== ifMatch) {
-        return { key, conflict: held === undefined ? 'missing' : 'changed', retried: false };
+        return { key, conflict: held === undefined ? 'missing' : 'changed' };
       }
       objects.delete(key);
       return undefined;

@@ -1,6 +1,7 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
+import { resentConflict } from '../../src/store/answers.ts';
 import type {
   DatedMeta,
   DeleteFailure,
@@ -73,7 +74,8 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
         done(written);
       },
     });
-    return 'etag' in answer ? answer : { ...answer, retried };
+    if ('conflict' in answer && retried) throw resentConflict();
+    return answer;
   }
 
   async function remove(

@@ -4,6 +4,7 @@ import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { DeleteFailure, ETag, ObjectStore } from '../../src/store/port.ts';
+import { atFirst, sendTwice } from '../doubles/intercepted-store.ts';
 import type { NotedOptions } from '../doubles/noted-options.ts';
 import { bytesOf, create, KEY, openSite } from '../support/guarded-site.ts';
 
@@ -38,19 +39,11 @@ describe('the requests of a store with guarded deletes', () => {
     ]);
   });
 
-  it('are read back and settled with the signal of their caller, too', async () => {
-    const { store, base, noted } = openSite(async (call, proceed) => {
-      const answer = await proceed();
-      return call.verb === 'put'
-        ? (Object.assign(answer as object, { retried: true }) as typeof answer)
-        : answer;
-    });
-    const etag = await create(base, 'first');
-    await base.put(KEY, bytesOf('second'), { mode: { ifMatch: etag } });
-    await store.delete([{ key: KEY, ifMatch: etag }], { signal });
-    expect(named(noted)).toEqual(['put signal', 'get signal']);
-    await store.put(KEY, bytesOf('new'), { mode: 'create', signal });
-    expect(named(noted)).toEqual(['put signal', 'head signal']);
+  it('are read back with the signal of their caller, too', async () => {
+    const { store, base, noted } = openSite(atFirst('put', sendTwice));
+    const ifMatch = await create(base, 'first');
+    expect(await store.delete([{ key: KEY, ifMatch }], { signal })).toEqual([]);
+    expect(named(noted)).toEqual(['put signal', 'get signal', 'delete']);
   });
 
   it('are not sent for a caller who has given up', async () => {

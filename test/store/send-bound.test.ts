@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { isTooLate } from '../../src/store/answers.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore, SendBound } from '../../src/store/port.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../src/store/s3/s3-store.ts';
-import { isTooLate } from '../../src/store/send-bound.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 
 const KEY = 'data/file' as ObjectKey;
@@ -203,7 +203,6 @@ describe('a PUT to SQLite whose bound passes', () => {
     sendBy.pass();
     expect(await store.put(KEY, BODY, { mode: 'create', sendBy })).toEqual({
       conflict: 'exists',
-      retried: false,
     });
   });
 

@@ -23,7 +23,7 @@ export function writableFolder(path: string): ObjectStore {
     async put(key, body, { mode, signal }) {
       throwIfAborted(signal);
       const conflict = await conflictOf(key, mode);
-      if (conflict !== undefined) return { conflict, retried: false };
+      if (conflict !== undefined) return { conflict };
       await mkdir(dirname(join(path, key)), { recursive: true });
       await writeFile(join(path, key), body);
       const etag = await etagOf(key);
@@ -40,7 +40,7 @@ export function writableFolder(path: string): ObjectStore {
             return [];
           }
           const conflict = current === undefined ? ('missing' as const) : ('changed' as const);
-          return [{ key, conflict, retried: false }];
+          return [{ key, conflict }];
         }),
       );
       return failures.flat();

@@ -132,10 +132,10 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     const other = await client.open();
     client.intercept(
       atFirst('put', async (proceed) => {
-        const answer = await sendTwice(proceed);
-        const found = await other.store.head(keyOf(other));
-        await other.store.delete([{ key: keyOf(other), ifMatch: found?.etag }]);
-        return answer;
+        return sendTwice(proceed).finally(async () => {
+          const found = await other.store.head(keyOf(other));
+          await other.store.delete([{ key: keyOf(other), ifMatch: found?.etag }]);
+        });
       }),
     );
     await expect(confirmedPut(vault, create(vault, 'new'))).rejects.toMatchObject(UNKNOWN);

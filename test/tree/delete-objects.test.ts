@@ -7,8 +7,8 @@ import type { OpenVault } from '../../src/tree/session.ts';
 
 const TARGETS = ['gone', 'missing', 'changed', 'failed'].map((key) => ({ key: key as ObjectKey }));
 const FAILURES: readonly DeleteFailure[] = [
-  { key: 'missing' as ObjectKey, conflict: 'missing', retried: false },
-  { key: 'changed' as ObjectKey, conflict: 'changed', retried: false },
+  { key: 'missing' as ObjectKey, conflict: 'missing' },
+  { key: 'changed' as ObjectKey, conflict: 'changed' },
   { key: 'failed' as ObjectKey, error: new MemoryError('access_denied', 'no') },
 ];
 

@@ -51,9 +51,8 @@ async function deleteOne(
   } catch (error) {
     const missing = s3CodeOf(error) === 'NoSuchKey';
     if (missing && ifMatch === undefined) return [];
-    if (missing) return [{ key, conflict: 'missing', retried: false }];
-    if (ifMatch !== undefined && statusOf(error) === 412)
-      return [{ key, conflict: 'changed', retried: false }];
+    if (missing) return [{ key, conflict: 'missing' }];
+    if (ifMatch !== undefined && statusOf(error) === 412) return [{ key, conflict: 'changed' }];
     throw writeFailure(error, trace);
   }
 }
@@ -82,8 +81,7 @@ async function deleteBatch(
 }
 
 function toFailure({ key, ifMatch }: DeleteTarget, code: string): readonly DeleteFailure[] {
-  if (code === 'NoSuchKey')
-    return ifMatch === undefined ? [] : [{ key, conflict: 'missing', retried: false }];
-  if (code === 'PreconditionFailed') return [{ key, conflict: 'changed', retried: false }];
+  if (code === 'NoSuchKey') return ifMatch === undefined ? [] : [{ key, conflict: 'missing' }];
+  if (code === 'PreconditionFailed') return [{ key, conflict: 'changed' }];
   return [{ key, error: s3KeyFailure(code) }];
 }

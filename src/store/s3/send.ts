@@ -7,8 +7,8 @@ import type {
 } from '@aws-sdk/client-s3';
 
 import { throwIfAborted } from '../../time.ts';
+import { lateness } from '../answers.ts';
 import type { SendBound } from '../port.ts';
-import { lateness } from '../send-bound.ts';
 import { wasNeverSent } from './errors.ts';
 import type { HttpAnswer } from './middleware.ts';
 import { holdUntilConnected } from './wire.ts';

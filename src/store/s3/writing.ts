@@ -2,6 +2,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { hasCode, type MemoryError } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import { pause, throwIfAborted } from '../../time.ts';
+import { resentConflict } from '../answers.ts';
 import type { PutMode, PutOptions, WriteResult } from '../port.ts';
 import type { S3Clients } from './client.ts';
 import { s3CodeOf, s3Failure, s3OutcomeUnknown, statusOf } from './errors.ts';
@@ -19,7 +20,7 @@ export interface WritingContext {
 const CONFLICT_ROUNDS = 8;
 const FIRST_PAUSE_MS = 20;
 
-/** Stores an object under the condition of `mode`. The SDK may resend; `retried` says so where it matters. */
+/** Stores an object under the condition of `mode`. The SDK may resend it. */
 export async function putToS3(
   context: WritingContext,
   key: ObjectKey,
@@ -72,12 +73,18 @@ function conditionOf(mode: PutMode): { readonly IfNoneMatch?: string; readonly I
   return mode === 'overwrite' ? {} : { IfMatch: mode.ifMatch };
 }
 
-function judgeFailedPut(error: unknown, mode: PutMode, trace: Trace): WriteResult {
-  const retried = trace.earlierMayHaveLanded;
+function conflictOf(error: unknown, mode: PutMode): 'exists' | 'changed' | 'missing' | undefined {
+  if (mode === 'overwrite') return undefined;
   const code = s3CodeOf(error);
-  if (mode !== 'overwrite' && (code === 'PreconditionFailed' || statusOf(error) === 412)) {
-    return { conflict: mode === 'create' ? 'exists' : 'changed', retried };
+  if (code === 'PreconditionFailed' || statusOf(error) === 412) {
+    return mode === 'create' ? 'exists' : 'changed';
   }
-  if (typeof mode === 'object' && code === 'NoSuchKey') return { conflict: 'missing', retried };
-  throw writeFailure(error, trace);
+  return code === 'NoSuchKey' && mode !== 'create' ? 'missing' : undefined;
+}
+
+function judgeFailedPut(error: unknown, mode: PutMode, trace: Trace): WriteResult {
+  const conflict = conflictOf(error, mode);
+  if (conflict === undefined) throw writeFailure(error, trace);
+  if (trace.earlierMayHaveLanded) throw resentConflict();
+  return { conflict };
 }

@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { MemoryError } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import { letOthersRun, type Pause } from '../../time.ts';
+import { lateness } from '../answers.ts';
 import {
   type DeleteFailure,
   type DeleteOptions,
@@ -17,7 +18,6 @@ import {
   type StoredObject,
   type WriteResult,
 } from '../port.ts';
-import { lateness } from '../send-bound.ts';
 import { createSqliteConnection } from './connection.ts';
 import { isDiskFull } from './errors.ts';
 import { keyBytes, listingStart, readPage } from './listing.ts';
@@ -173,9 +173,9 @@ function putObject(
   const id = keyBytes(key);
   const current = currentETag(database, id);
   if (request.mode === 'create') {
-    if (current !== undefined) return { conflict: 'exists', retried: false };
+    if (current !== undefined) return { conflict: 'exists' };
   } else if (request.mode !== 'overwrite' && current !== request.mode.ifMatch) {
-    return { conflict: current === undefined ? 'missing' : 'changed', retried: false };
+    return { conflict: current === undefined ? 'missing' : 'changed' };
   }
   const late = lateness(request.sendBy);
   if (late !== undefined) throw late;
@@ -192,7 +192,7 @@ function deleteObject(database: DatabaseSync, target: DeleteTarget): readonly De
     const current = currentETag(database, id);
     if (current !== target.ifMatch) {
       const conflict = current === undefined ? 'missing' : 'changed';
-      return [{ key: target.key, conflict, retried: false }];
+      return [{ key: target.key, conflict }];
     }
   }
   database.prepare('DELETE FROM objects WHERE key = ?').run(id);

@@ -1,3 +1,4 @@
+import { isResentConflict } from '../../store/answers.ts';
 import type { DeleteFailure } from '../../store/port.ts';
 import { deleteObjects } from '../delete-objects.ts';
 import type { OpenVault } from '../session.ts';
@@ -91,16 +92,17 @@ async function settle(
   rename: DirectoryRename,
   { file, failure }: { readonly file: CopiedFile; readonly failure: DeleteFailure },
 ): Promise<CopiedFile | LeftFile | 'kept' | undefined> {
-  if ('error' in failure) return leave(vault, file, failure.error);
+  if ('error' in failure) {
+    // Our own delete may have removed the source, so that the copy is all there is. What is there may be a new file:
+    // copied over the copy it would be the end of that text. The look for late files keeps both.
+    if (isResentConflict(failure.error)) return undefined;
+    return leave(vault, file, failure.error);
+  }
   if (failure.conflict === 'missing') {
-    // A definite absence while the lease is ours: a user deleted the file. After a second attempt it may have been
-    // our own delete, and the copy stays.
-    if (!failure.retried) await undoPut(vault, file.target);
+    // A definite absence while the lease is ours: a user deleted the file.
+    await undoPut(vault, file.target);
     return undefined;
   }
-  // After a second attempt this may be a new file in the place of one that our own delete has removed. Copied over its
-  // copy it would be the end of that text: it is left to the look for late files, which keeps both.
-  if (failure.retried) return undefined;
   try {
     const newer = await copyAgain(vault, rename, file);
     if (newer === undefined) await undoPut(vault, file.target);

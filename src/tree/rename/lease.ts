@@ -1,5 +1,6 @@
 import { MemoryError } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
+import { isTooLate } from '../../store/answers.ts';
 import {
   type DeleteFailure,
   type ETag,
@@ -7,7 +8,6 @@ import {
   type ObjectStore,
   type SendBound,
 } from '../../store/port.ts';
-import { isTooLate } from '../../store/send-bound.ts';
 import type { OpenVault } from '../session.ts';
 import type { DirectoryRename } from './copy-files.ts';
 import { type RenameEntry, type RenamePhase, writeRegister } from './register.ts';

@@ -138,9 +138,6 @@ async function giveUpTarget(vault: OpenVault, target: Copied['target']): Promise
  */
 function refuseUnknown(failure: DeleteFailure): void {
   if ('error' in failure) throw failure.error;
-  if (failure.retried) {
-    throw new MemoryError('outcome_unknown', 'no answer tells who removed the source');
-  }
 }
 
 /** The object of `version`, bound to the target path. */

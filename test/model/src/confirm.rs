@@ -2,7 +2,7 @@
 
 use crate::store::{Answer, If, Key, Request, Version};
 
-/// A conditional PUT on its way to a certain outcome: src/tree/confirmed-put.ts.
+/// A conditional PUT on its way to a certain outcome: src/store/settle.ts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Writing<B> {
     pub key: Key,
