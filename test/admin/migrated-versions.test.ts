@@ -6,12 +6,20 @@ import {
 } from '../../src/admin/migrated-versions.ts';
 import { classLogicalName } from '../../src/format/object-keys.ts';
 import type { ETag } from '../../src/store/port.ts';
+import { encodeFields } from '../../src/tree/sealed-record.ts';
 import type { OpenVault } from '../../src/tree/session.ts';
 import { atFirst, countCalls } from '../doubles/intercepted-store.ts';
 import { putRecord } from '../support/key-operator.ts';
 import { bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
 
 const DAY = 86_400_000;
+/** Entries that are not of this version. */
+const entries = [
+  [1, '"a"', 1, 1],
+  ['"b"', 1, 1, 1],
+  ['"b"', '"a"', '1', 1],
+  ['"b"', '"a"', 1],
+];
 const NONE: ReadonlySet<ETag> = new Set();
 const etag = (text: string | number): ETag => `"${text}"` as ETag;
 const version = (text: string | number, lastModified: number) => ({ etag: etag(text), lastModified });
@@ -101,6 +109,95 @@ describeOnBothKinds('the notes of a migration', (newSite) => {
     await notes.note(etag('b'), version('a', 1));
     await notes.finish();
     expect(client.logged.map(({ fields }) => fields)).toEqual(Array(2).fill({ code: 'unsupported_format' }));
+  });
+
+  it('are as if they were not there when a later version wrote them in another shape', async () => {
+    const { vault, client } = await opened(await newSite());
+    const shapes = [
+      {},
+      { versions: {} },
+      { versions: ['"b"'] },
+      { versions: [5] },
+      ...entries.map((each) => ({ versions: [each] })),
+    ];
+    for (const shape of shapes) {
+      await putRecord(vault, 'journal', 'swept', encodeFields(shape));
+      const migrated = await readMigratedVersions(vault);
+      expect(migrated.writtenVersion(version('b', 9))).toEqual(version('b', 9));
+    }
+    const codes = client.logged.map(({ fields }) => fields);
+    expect(codes).toEqual(shapes.map(() => ({ code: 'unsupported_format' })));
+  });
+
+  it('are written at the thousandth version, and one write after the other', async () => {
+    const { vault, client } = await opened(await newSite());
+    const notes = createMigrationNotes(vault, NONE);
+    const noteFrom = (first: number): Promise<unknown> =>
+      Promise.all(
+        Array.from({ length: 1_000 }, (_, index) =>
+          notes.note(etag(first + index), version(-first - index, first + index)),
+        ),
+      );
+    const later = Promise.withResolvers<unknown>();
+    client.intercept(
+      atFirst('put', async (proceed) => {
+        later.resolve(noteFrom(1_000));
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+        return proceed();
+      }),
+    );
+    await noteFrom(0);
+    expect(countCalls(client.calls)['put']).toBeGreaterThan(0);
+    await later.promise;
+    expect(countCalls(client.calls)).toEqual({ get: 2, put: 2 });
+    const migrated = await readMigratedVersions(vault);
+    for (const index of [0, 999, 1_000, 1_999]) {
+      expect(migrated.writtenVersion(version(index, 9_999)).lastModified).toBe(index);
+    }
+  });
+
+  it('keep the 60,000 versions that were written longest ago', async () => {
+    const { vault } = await opened(await newSite());
+    const since = vault.clock();
+    const versions = Array.from({ length: 59_999 }, (_, index) => [`"${index}"`, '"w"', 10 + index, since]);
+    await putRecord(vault, 'journal', 'swept', encodeFields({ versions }));
+    const notes = createMigrationNotes(vault, NONE);
+    await notes.note(etag('newest'), version('w', 100_000));
+    await notes.note(etag('oldest'), version('w', 1));
+    await notes.finish();
+    const migrated = await readMigratedVersions(vault);
+    const kept = ['oldest', 0, 59_998, 'newest'].filter((name) => {
+      return migrated.writtenVersion(version(name, 200_000)).lastModified < 200_000;
+    });
+    expect(kept).toEqual(['oldest', 0, 59_998]);
+  });
+
+  it('are left after five attempts that others were faster at, and the log says so', async () => {
+    const site = await newSite();
+    const { vault, client } = await opened(site);
+    let puts = 0;
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'put') {
+        const content = encodeFields({ versions: [], puts: ++puts });
+        await putRecord({ ...vault, store: site.base }, 'journal', 'swept', content);
+      }
+      return proceed();
+    });
+    const notes = createMigrationNotes(vault, NONE);
+    await notes.note(etag('b'), version('a', 1));
+    await notes.finish();
+    expect(puts).toBe(5);
+    expect(client.logged.map(({ fields }) => fields)).toEqual([{ code: 'unavailable' }]);
+  });
+
+  it('throw what is no failure of the store', async () => {
+    const { vault, client } = await opened(await newSite());
+    client.intercept((call, proceed) =>
+      call.verb === 'put' ? Promise.reject(new TypeError('a mistake')) : proceed(),
+    );
+    const notes = createMigrationNotes(vault, NONE);
+    await notes.note(etag('b'), version('a', 1));
+    await expect(notes.finish()).rejects.toThrow('a mistake');
   });
 
   it('are taken where the marks of expiry lie', () => {
