@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { describeBelowFiles, useAgingFiles } from './memory-tool/below-files.ts';
 import { describeBytes } from './memory-tool/bytes.ts';
 import { describeConcurrency } from './memory-tool/concurrency.ts';
 import { type Contract, casesAbout, type Part } from './memory-tool/contract.ts';
@@ -35,11 +36,13 @@ export function describeMemoryTool(name: string, openDriver: OpenDriver, suite: 
     const contract: Contract = {
       memory: useMemory(open),
       open,
+      shown: suite.shows,
       about: casesAbout(suite.shows),
       names: suite.names ?? 'encrypted',
       shared: suite.shared === true,
       manyFiles: suite.manyFiles,
     };
+    const aging = useAgingFiles(contract);
     describeDirectoryViews(contract);
     describeFileViews(contract);
     describePaging(contract);
@@ -55,5 +58,6 @@ export function describeMemoryTool(name: string, openDriver: OpenDriver, suite: 
     describeConcurrency(contract);
     describeManyFiles(contract);
     describeSdkProfile(contract);
+    describeBelowFiles(contract, aging);
   });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { execDriver } from '../contracts/memory-tool/exec-driver.ts';
 import { describeMemoryTool } from '../contracts/memory-tool.ts';
+import { amount } from '../support/thorough.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-exec-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -12,10 +13,15 @@ const sqlite = (name: string): string => `sqlite:${join(directory, name)}`;
 describeMemoryTool(
   'exec --jsonl on memory:',
   execDriver(() => ({ SEALED_MEMORY_STORE: 'memory:' })),
-  { shows: ['entry'], manyFiles: 1_200 },
+  { shows: ['entry'], manyFiles: 120 },
 );
 describeMemoryTool(
   'exec --jsonl on SQLite with plain names',
   execDriver(() => ({ SEALED_MEMORY_STORE: sqlite('exec.db') })),
-  { shows: ['store', 'names', 'entry'], names: 'plain', shared: true, manyFiles: 1_200 },
+  {
+    shows: ['store', 'names', 'entry'],
+    names: 'plain',
+    shared: true,
+    manyFiles: amount({ usual: 120, thorough: 1_200 }),
+  },
 );

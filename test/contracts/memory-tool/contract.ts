@@ -15,6 +15,8 @@ export interface Contract {
   /** One memory for all cases, empty at the start of each. */
   readonly memory: CheckedMemory;
   readonly open: OpenDriver;
+  /** What the setting shows. */
+  readonly shown: readonly Part[];
   /** `describe` for cases that depend on one of these parts; does nothing where the setting shows none of them. */
   readonly about: (...parts: readonly Part[]) => (title: string, body: () => void) => void;
   readonly names: 'encrypted' | 'plain';
@@ -24,10 +26,15 @@ export interface Contract {
   readonly manyFiles: number;
 }
 
+/** Whether a setting that shows `shown` shows any of the `parts`. */
+export function shows(shown: readonly Part[], parts: readonly Part[]): boolean {
+  return parts.some((part) => shown.includes(part));
+}
+
 /** Picks the cases of a setting that shows these parts. */
 export function casesAbout(shown: readonly Part[]): Contract['about'] {
   return (...parts) =>
     (title, body) => {
-      if (parts.some((part) => shown.includes(part))) describe(title, body);
+      if (shows(shown, parts)) describe(title, body);
     };
 }

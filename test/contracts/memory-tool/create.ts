@@ -36,17 +36,6 @@ export function describeCreate({ memory, open, about }: Contract): void {
         );
       }
     });
-
-    it('refuses a place below a file, at any depth', async () => {
-      await memory.files({ '/memories/d/f': 'x' });
-      const paths = ['/memories/d/f/below', '/memories/d/f/far/below/it'];
-      const outcomes = await memory.runAll(paths.map((path) => create(path)));
-      for (const [i, outcome] of outcomes.entries()) {
-        expect(outcome).toMatchObject({ ok: false, code: 'already_exists' });
-        expect(outcome.content).toMatch(new RegExp(`^Error: .*${paths[i]}: .*a file`));
-      }
-      expect(await memory.dump()).toEqual({ '/memories/d/f': 'x' });
-    });
   });
 
   about('store', 'names')('names that are nearly alike', () => {
@@ -90,11 +79,6 @@ export function describeCreate({ memory, open, about }: Contract): void {
       await overwriting.files({ '/memories/d/f': 'x' });
       await overwriting.refuses(create('/memories'), 'invalid_command', /^Error: .*\/memories itself/);
       await overwriting.refuses(create('/memories/d'), 'is_directory', /^Error: .*it is a directory/);
-    });
-
-    it('still refuses a place below a file', async () => {
-      await overwriting.files({ '/memories/f': 'x' });
-      await overwriting.refuses(create('/memories/f/below'), 'already_exists', /^Error: .*a file/);
     });
 
     it('keeps the last of several in one turn', async () => {

@@ -106,15 +106,35 @@ export function checked(driver: MemoryDriver): CheckedMemory {
 /** One memory for all tests of the suite around, empty at the start of each. */
 export function useMemory(open: OpenDriver, options?: DriverOptions): CheckedMemory {
   let opened: MemoryDriver | undefined;
-  const driver = (): MemoryDriver => {
-    if (opened === undefined) throw new Error('the memory is not open');
-    return opened;
-  };
   beforeAll(async () => {
     opened = await open(options);
   }, SLOW);
-  beforeEach(() => driver().reset(), SLOW);
+  beforeEach(() => opened?.reset(), SLOW);
   afterAll(() => opened?.close(), SLOW);
+  return onceOpen(() => opened);
+}
+
+/** One memory for all tests of the suite around, with these files from the suite's beginning. */
+export function useFilledMemory(
+  open: OpenDriver,
+  { files, ...options }: DriverOptions & { readonly files: Readonly<Record<string, string>> },
+): CheckedMemory {
+  let opened: MemoryDriver | undefined;
+  const memory = onceOpen(() => opened);
+  beforeAll(async () => {
+    opened = await open(options);
+    await memory.files(files);
+  }, SLOW);
+  afterAll(() => opened?.close(), SLOW);
+  return memory;
+}
+
+function onceOpen(opened: () => MemoryDriver | undefined): CheckedMemory {
+  const driver = (): MemoryDriver => {
+    const found = opened();
+    if (found === undefined) throw new Error('the memory is not open');
+    return found;
+  };
   return checked({
     run: (input) => driver().run(input),
     runAll: (inputs) => driver().runAll(inputs),

@@ -112,19 +112,6 @@ export function describeRename({ memory, about }: Contract): void {
         /^Error: .*\/memories\/f\/g: /,
       );
     });
-
-    it('refuses a destination below a file', async () => {
-      await memory.files({ '/memories/f': '1', '/memories/a': '2', '/memories/d/x': '3' });
-      const outcomes = await Promise.all([
-        memory.runAll([rename('/memories/a', '/memories/f/below')]),
-        memory.runAll([rename('/memories/d', '/memories/f/deep/below')]),
-      ]);
-      for (const outcome of outcomes.flat()) {
-        expect(outcome).toMatchObject({ ok: false, code: 'already_exists' });
-        expect(outcome.content).toMatch(/^Error: .*\/memories\/f\/.*below: .*a file/);
-      }
-      expect(await memory.dump()).toEqual({ '/memories/f': '1', '/memories/a': '2', '/memories/d/x': '3' });
-    });
   });
 
   about('language')('rename of paths as the model gives them', () => {
