@@ -1,0 +1,45 @@
+import { BaseSequencer, type TestSequencer, type TestSpecification, type Vitest } from 'vitest/node';
+
+/** The files of most seconds, the longest first: none of them shall begin when all others have ended. */
+export const LONGEST: readonly string[] = [
+  'test/infra/local/cloud.s3.test.ts',
+  'test/tool/memory-tool.s3.test.ts',
+  'test/infra/local/main.s3.test.ts',
+  'test/crashes/lifecycle-crashes.s3.test.ts',
+  'test/end-to-end/faults.s3.test.ts',
+  'test/crashes/crashes.s3.test.ts',
+  'test/attacks/leaks.s3.test.ts',
+  'test/attacks/hostile-operations.s3.test.ts',
+  'test/crashes/lifecycle-crashes.test.ts',
+  'test/attacks/leaks.test.ts',
+  'test/store/s3/s3-store.s3.test.ts',
+  'test/crashes/crashes.test.ts',
+  'test/examples/demo.test.ts',
+  'test/tool/memory-tool.exec.test.ts',
+  'test/tool/memory-tool.library.test.ts',
+  'test/admin/restore.s3.test.ts',
+  'test/infra/app.test.ts',
+  'test/end-to-end/sqlite-faults.test.ts',
+];
+
+/** The order of the files: the longest first, then as Vitest has it, the largest first. */
+export class LongestFirst implements TestSequencer {
+  readonly #usual: TestSequencer;
+
+  constructor(vitest: Vitest) {
+    this.#usual = new BaseSequencer(vitest);
+  }
+
+  async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return this.#usual.shard(files);
+  }
+
+  async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const usual = await this.#usual.sort(files);
+    const place = ({ moduleId }: TestSpecification): number => {
+      const found = LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`));
+      return found < 0 ? LONGEST.length : found;
+    };
+    return [...usual].sort((a, b) => place(a) - place(b));
+  }
+}

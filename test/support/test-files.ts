@@ -1,0 +1,49 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Many seeds, many inputs, and the template of the cloud, which takes seconds to make. */
+const TAKES_LONG: readonly string[] = ['simulation', 'fuzz', 'infra'].map(
+  (part) => `test/${part}/**/*.test.ts`,
+);
+
+/** What stays in a process: a module in another's place, a global tracer, watches in the memory of libsodium. */
+const STAYS_BEHIND =
+  /\bvi\.(?:mock|doMock|resetModules)\(|\bsetGlobal\w+Provider\b|from 'libsodium-wrappers'/;
+
+/** The test files that `npm run test:quick` leaves out: they take long, or start processes. */
+export function slowFiles(): readonly string[] {
+  return [...TAKES_LONG, ...unitFiles(({ imports }) => imports.includes('node:child_process'))];
+}
+
+/** The test files that want a process of their own, because of what they leave behind in it. */
+export function filesThatRunAlone(): readonly string[] {
+  return unitFiles(({ file, text }) => file.startsWith('test/') && STAYS_BEHIND.test(text));
+}
+
+interface Source {
+  readonly file: string;
+  readonly text: string;
+  readonly imports: readonly string[];
+}
+
+/** The test files that are wanted themselves, or import what is, be it through other files. */
+function unitFiles(wanted: (source: Source) => boolean): readonly string[] {
+  const known = new Map<string, boolean>();
+  const reaches = (file: string): boolean => {
+    const answer = known.get(file);
+    if (answer !== undefined) return answer;
+    // Files that import each other: the answer comes from the rest of them.
+    known.set(file, false);
+    if (!existsSync(file)) return false;
+    const text = readFileSync(file, 'utf8');
+    const imports = [...text.matchAll(/^(?:import|export) (?!type )[^;]*?from '([^']+)';/gms)].map(
+      ([, name = '']) => name,
+    );
+    const found =
+      wanted({ file, text, imports }) ||
+      imports.some((name) => name.startsWith('.') && reaches(join(dirname(file), name)));
+    known.set(file, found);
+    return found;
+  };
+  return globSync('test/**/*.test.ts').filter((file) => !file.endsWith('.s3.test.ts') && reaches(file));
+}
