@@ -42,7 +42,7 @@ const LAYERS: readonly Group[] = [
     files: /^keys\/kms-/,
     packages: /^@aws-sdk\/client-kms$|^@smithy\/node-http-handler$/,
   },
-  { name: 'keyring', layer: 4, files: /^keys\//, packages: NODE },
+  { name: 'keyring', layer: 4, files: /^keys\//, packages: new RegExp(`${NODE.source}|^lru-cache$`) },
   { name: 'tree', layer: 4, files: /^tree\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   { name: 'admin', layer: 5, files: /^admin\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   { name: 'tool', layer: 5, files: /^tool\//, packages: new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`) },
@@ -54,7 +54,7 @@ const LAYERS: readonly Group[] = [
     layer: 8,
     files: /^worker\//,
     packages:
-      /^(node:(async_hooks|crypto)|@aws-sdk\/client-(sqs|sts)|@anthropic-ai\/sdk|@opentelemetry\/api|aws-lambda)$/,
+      /^(node:(async_hooks|crypto)|@aws-sdk\/client-(sqs|sts)|@anthropic-ai\/sdk|@opentelemetry\/api|aws-lambda|lru-cache)$/,
   },
   { name: 'index', layer: 8, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
 ];

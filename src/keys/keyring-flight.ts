@@ -53,5 +53,5 @@ export function startFlight<T>(work: (signal: AbortSignal) => Promise<T>): Share
 }
 
 function aborted(): MemoryError {
-  return new MemoryError('aborted', 'the caller gave up waiting for the keyring');
+  return new MemoryError('aborted', 'The caller cancelled the call.');
 }

@@ -65,7 +65,7 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
   UnsupportedOperationException: WRONG_KEY,
   InvalidArnException: ['misconfigured', 'KMS does not accept the ARN of the root key.'],
   ValidationException: ['misconfigured', 'KMS does not accept the request: check the ARN of the root key.'],
-  AbortError: ['aborted', 'The caller gave up.'],
+  AbortError: ['aborted', 'The caller cancelled the call.'],
 };
 
 /** The one error for a wrapped key, or an answer about it, that is not what this root key made for this context. */

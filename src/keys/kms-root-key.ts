@@ -1,7 +1,7 @@
 import type { DecryptCommand, GenerateDataKeyCommand, KMSClient, KMSClientConfig } from '@aws-sdk/client-kms';
 import type { NodeHttpHandler } from '@smithy/node-http-handler';
 
-import { throwIfAborted, untilAborted } from '../time.ts';
+import { once, throwIfAborted, untilAborted } from '../time.ts';
 import { kmsFailure, kmsRefusal } from './kms-errors.ts';
 import { KMS_SCHEME, parseKeyArn, regionOf } from './kms-key-arn.ts';
 import type { KeyringContext, RootKey } from './root-key.ts';
@@ -42,8 +42,7 @@ const KEY_BYTES = 32;
 const MAX_WRAPPED_BYTES = 6_144;
 
 export function openKmsConnections(): KmsConnections {
-  let opened: Promise<NodeHttpHandler> | undefined;
-  const open = async (): Promise<NodeHttpHandler> => {
+  return once(async (): Promise<NodeHttpHandler> => {
     const sdk = await import('./kms-sdk.ts');
     return new sdk.NodeHttpHandler({
       connectionTimeout: 5_000,
@@ -51,11 +50,7 @@ export function openKmsConnections(): KmsConnections {
       requestTimeout: 15_000,
       throwOnRequestTimeout: true,
     });
-  };
-  return () => {
-    opened ??= open();
-    return opened;
-  };
+  });
 }
 
 /**
@@ -66,7 +61,7 @@ export function openKmsConnections(): KmsConnections {
  */
 export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
   const keyArn = parseKeyArn(options.keyArn, 'keyArn');
-  let opened: Promise<Kms> | undefined;
+  const openOnce = once(open);
 
   async function open(): Promise<Kms> {
     const sdk = await import('./kms-sdk.ts');
@@ -88,9 +83,8 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
     signal: AbortSignal | undefined,
   ): Promise<T> {
     throwIfAborted(signal);
-    opened ??= open();
     try {
-      const work = opened.then((kms) => send(kms, signal === undefined ? {} : { abortSignal: signal }));
+      const work = openOnce().then((kms) => send(kms, signal === undefined ? {} : { abortSignal: signal }));
       return await untilAborted(work, signal);
     } catch (error) {
       throwIfAborted(signal);

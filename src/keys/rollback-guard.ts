@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { MemoryError } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
 import { equalBytes, hash } from '../format/sodium.ts';
@@ -84,17 +85,14 @@ export function createRollbackGuard(): RollbackGuard {
 }
 
 /**
- * The guards of many tenants, each the same at every call, whatever becomes of its tenant in between. Of more than
- * `most` the one that was asked for longest ago is forgotten, unless who asks has kept it.
+ * The guards of many tenants: a tenant has the same guard at every call, whatever becomes of the tenant in between.
+ * Above `most` guards the least recently used one is evicted; a caller that kept its guard hands it in as `kept`.
  */
 export function createRollbackGuards(most: number): (tenant: string, kept?: RollbackGuard) => RollbackGuard {
-  const guards = new Map<string, RollbackGuard>();
+  const guards = new LRUCache<string, RollbackGuard>({ max: most });
   return (tenant, kept) => {
     const guard = kept ?? guards.get(tenant) ?? createRollbackGuard();
-    guards.delete(tenant);
     guards.set(tenant, guard);
-    const [oldest] = guards.keys();
-    if (guards.size > most && oldest !== undefined) guards.delete(oldest);
     return guard;
   };
 }

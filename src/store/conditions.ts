@@ -1,7 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { encodeText } from '../language/text.ts';
-import { untilAborted } from '../time.ts';
+import { once, untilAborted } from '../time.ts';
 import { isResentConflict } from './answers.ts';
 import type { DeleteOptions, DeleteTarget, ObjectStore, PutOptions } from './port.ts';
 
@@ -17,15 +17,12 @@ const PROBE_BODY: Uint8Array = encodeText('Shows whether the store honours If-No
  * of guarded deletes, which are conditional writes too.
  */
 export function checkConditions(store: ObjectStore, probe: ObjectKey): ObjectStore {
-  let running: Promise<void> | undefined;
+  // The check belongs to all who wait for it, so no single caller's signal ends it.
+  const proveOnce = once(() => proveConditions(store, probe));
 
   const prove = (signal: AbortSignal | undefined): Promise<void> | undefined => {
     if (proven.has(store)) return undefined;
-    // The check belongs to all who wait for it, so no single caller's signal ends it.
-    running ??= proveConditions(store, probe).finally(() => {
-      running = undefined;
-    });
-    return untilAborted(running, signal);
+    return untilAborted(proveOnce(), signal);
   };
 
   return {

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { realpath, stat } from 'node:fs/promises';
 
 import { MemoryError } from '../errors.ts';
-import { throwIfAborted } from '../time.ts';
+import { once, throwIfAborted } from '../time.ts';
 import { tellableFileCause } from './file-failure.ts';
 import { metaOf, openFile, statFile } from './folder-files.ts';
 import { entriesOf } from './folder-listing.ts';
@@ -29,12 +29,11 @@ export interface FolderStoreOptions {
  */
 export function openFolderObjectStore(options: FolderStoreOptions): ObjectStore {
   const clock = options.clock ?? Date.now;
-  let root: Promise<string> | undefined;
+  const findRoot = once(() => folderAt(options.path));
 
   const openRoot = async (signal: AbortSignal | undefined): Promise<string> => {
     throwIfAborted(signal);
-    root ??= folderAt(options.path);
-    return root;
+    return findRoot();
   };
 
   async function* list(request: ListOptions): AsyncGenerator<ListPage, void> {

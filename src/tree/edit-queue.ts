@@ -141,7 +141,7 @@ async function editTogether(
   });
 }
 
-/** Moves what waits into the round; edits whose callers gave up are not begun. */
+/** Moves what waits into the round; edits whose callers cancelled are not begun. */
 function takeWaiting(queue: PathQueue): readonly WaitingEdit[] {
   const taken = queue.waiting.splice(0);
   for (const edit of taken) if (edit.signal?.aborted) edit.fail(gaveUp());
@@ -176,7 +176,7 @@ async function watched<T>(
 }
 
 function gaveUp(): MemoryError {
-  return new MemoryError('aborted', 'The caller gave up.');
+  return new MemoryError('aborted', 'The caller cancelled the call.');
 }
 
 function missingFile(): MemoryError {

@@ -1,4 +1,5 @@
 import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
+import { LRUCache } from 'lru-cache';
 import { MemoryError } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import { tellableCause } from '../store/sdk-failure.ts';
@@ -25,13 +26,17 @@ export interface CredentialsOptions {
 const SESSION_SECONDS = 3_600;
 /** Credentials are renewed so long before they end. */
 const MARGIN_MS = 300_000;
+const MOST_PROVIDERS = 10_000;
 const REFUSALS: ReadonlySet<string> = new Set(['AccessDenied', 'AccessDeniedException']);
 
-/** One provider per tenant, always the same one, each with a cache and a flight of its own. */
+/**
+ * One provider for each tenant, the same one at every call; concurrent calls of a provider share one request. Above
+ * 10,000 tenants the least recently used provider is evicted.
+ */
 export function createTenantCredentials(
   options: CredentialsOptions,
 ): (tenant: TenantId) => TenantCredentialProvider {
-  const providers = new Map<TenantId, TenantCredentialProvider>();
+  const providers = new LRUCache<TenantId, TenantCredentialProvider>({ max: MOST_PROVIDERS });
   return (tenant) => {
     const provider = providers.get(tenant) ?? createProvider(options, tenant);
     providers.set(tenant, provider);

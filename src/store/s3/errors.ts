@@ -111,7 +111,7 @@ export function wasNeverSent(error: unknown): boolean {
 function classify(error: SdkFailure): Failure {
   const known = byName(error.name) ?? byName(error.code ?? '');
   if (known !== undefined) return known;
-  if (error.name === 'AbortError') return ['aborted', 'The caller gave up.'];
+  if (error.name === 'AbortError') return ['aborted', 'The caller cancelled the call.'];
   return error.status === undefined ? byNetwork(error) : byStatus(error.status);
 }
 

@@ -106,5 +106,5 @@ function tooLarge(value: number, max: number): MemoryError {
 }
 
 function aborted(signal: AbortSignal): MemoryError {
-  return new MemoryError('aborted', 'The caller gave up.', { cause: signal.reason });
+  return new MemoryError('aborted', 'The caller cancelled the call.', { cause: signal.reason });
 }
