@@ -3,6 +3,7 @@ import type * as library from './index.ts' with { 'resolution-mode': 'import' };
 
 export type {
   AdminMigrateOptions,
+  Call,
   ExecuteOptions,
   KeyStatus,
   KeyVersion,
@@ -33,7 +34,6 @@ export type {
   ShredProgress,
   ShredReport,
   TenantAdmin,
-  VerbOptions,
   Verification,
   VerifyOptions,
 } from './index.ts' with { 'resolution-mode': 'import' };

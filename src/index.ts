@@ -15,4 +15,4 @@ export type { MemoryOptions, RootKeyInput } from './open/options.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';
 export type { ObjectStore } from './store/port.ts';
 export type { ExecuteOptions, Memory, MemoryResult } from './tool/memory-tool.ts';
-export type { VerbOptions } from './tree/session.ts';
+export type { Call } from './tree/session.ts';

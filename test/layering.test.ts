@@ -211,7 +211,7 @@ describe('parseSource', () => {
       type L = import('./l.ts').L;
       const m = require('./m.cjs');
       const quote = /['"]/; // import('./comment.ts')
-      const text = "import { x } from './text.ts'";
+      const text = "import { x } from '../src/language/text.ts'";
     `);
     expect(imports).toEqual([
       { from: './a.ts', typeOnly: true, names: ['A'] },

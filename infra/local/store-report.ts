@@ -4,7 +4,7 @@ import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { listRecords } from '../../src/tree/list-records.ts';
 import { decodeFields, readRecord } from '../../src/tree/sealed-record.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/session.ts';
 import type { Cloud } from './cloud.ts';
 import { MOTO_CREDENTIALS, openMinio } from './resources.ts';
 import type { S3Server } from './servers/s3-server.ts';
@@ -68,13 +68,13 @@ export async function readReceipts(
   try {
     const keyring = await parts.keyrings.load();
     if (keyring === undefined) return { states: [], answers: 0 };
-    const vault: OpenVault = { ...parts.context, keyring, signal: undefined };
-    const { records } = await listRecords(vault);
+    const work: Work = { session: parts.context, keyring, call: {} };
+    const { records } = await listRecords(work);
     const states: string[] = [];
     for (const { cls, object } of records) {
-      const id = cls === 'receipts' ? parseClassKey(vault.layout, object.key)?.id : undefined;
+      const id = cls === 'receipts' ? parseClassKey(work.session.layout, object.key)?.id : undefined;
       if (id === undefined) continue;
-      const record = await readRecord(vault, { cls: 'receipts', id, maxBytes: RECEIPT_BYTES });
+      const record = await readRecord(work, { cls: 'receipts', id, maxBytes: RECEIPT_BYTES });
       states.push(String((record && decodeFields(record.content))?.['state']));
     }
     return { states, answers: records.filter(({ cls }) => cls === 'answers').length };

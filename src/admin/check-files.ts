@@ -2,11 +2,11 @@ import { toBase64url } from '../format/encoding.ts';
 import type { LogicalName, ObjectKey } from '../format/object-keys.ts';
 import { ancestorsOf, type MemoryPath } from '../language/path.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
-import { eachSideBySide } from '../tree/concurrency.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
 import { type ListedRecord, listRecords } from '../tree/list-records.ts';
 import type { SealedVersion } from '../tree/read-file.ts';
 import { isRegister } from '../tree/rename/register.ts';
-import type { OpenVault } from '../tree/session.ts';
+import type { Work } from '../tree/session.ts';
 import { type Inspection, inspectRecord } from './inspect-record.ts';
 
 /** What one look at everything that is stored finds without knowing of renames. */
@@ -17,7 +17,7 @@ export type FileFinding =
   | { readonly kind: 'damaged_record'; readonly name: LogicalName }
   /** An object, a file or not, names a tenant key that the keyring does not hold. */
   | { readonly kind: 'unknown_key'; readonly name: LogicalName }
-  /** Larger than the vault's file limit, and so not read. */
+  /** Larger than the work's file limit, and so not read. */
   | { readonly kind: 'too_large'; readonly path: MemoryPath }
   /** A file whose path is a directory, too. */
   | { readonly kind: 'clash'; readonly path: MemoryPath }
@@ -61,15 +61,15 @@ export interface CheckedFiles {
  *
  * @throws MemoryError what the store throws; what is wrong with an object is a finding.
  */
-export async function checkFiles(vault: OpenVault): Promise<CheckedFiles> {
-  const { records, foreign, orphans } = await listRecords(vault);
-  const active = vault.keyring.keys.active.version;
+export async function checkFiles(work: Work): Promise<CheckedFiles> {
+  const { records, foreign, orphans } = await listRecords(work);
+  const active = work.keyring.keys.active.version;
   const findings: FileFinding[] = [];
   const places = new Map<string, Place[]>();
   const counts = new Map([[active, 0]]);
   let [files, bytes, done] = [0, 0, 0];
   const checkOne = async (record: ListedRecord): Promise<void> => {
-    const inspection = await inspectRecord(vault, record);
+    const inspection = await inspectRecord(work, record);
     if (inspection !== undefined) {
       const finding = findingOf(record, inspection);
       if (finding !== undefined) findings.push(finding);
@@ -83,9 +83,9 @@ export async function checkFiles(vault: OpenVault): Promise<CheckedFiles> {
       const id = toBase64url(version.contentId);
       places.set(id, [...(places.get(id) ?? []), placeOf(record.path, record.object, version)]);
     }
-    vault.onProgress?.({ done: ++done, total: records.length });
+    work.call.onProgress?.({ done: ++done, total: records.length });
   };
-  await eachSideBySide(vault, records, checkOne, ({ object }) => object.size);
+  await eachConcurrently(work.session, records, checkOne, ({ object }) => object.size);
   findings.push(...findClashes(records.flatMap((record) => (record.cls === 'data' ? [record.path] : []))));
   findings.sort(byKindAndName);
   if (foreign > 0) findings.push({ kind: 'foreign', objects: foreign });

@@ -4,11 +4,11 @@ import { ID_BYTES } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { DatedMeta } from '../store/port.ts';
 import { bindVersion } from '../tree/bind-version.ts';
-import { eachSideBySide } from '../tree/concurrency.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
 import { confirmedPut } from '../tree/confirmed-put.ts';
 import { deleteObjects } from '../tree/delete-objects.ts';
 import { readFile } from '../tree/read-file.ts';
-import type { OpenVault } from '../tree/session.ts';
+import type { Work } from '../tree/session.ts';
 import type { Place } from './check-files.ts';
 
 /** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
@@ -38,22 +38,22 @@ export interface TwinRequest {
 }
 
 /** Looks at the places once more and tells, or with `repair` removes, the older ones. Sorted by path. */
-export async function settleTwins(vault: OpenVault, request: TwinRequest): Promise<readonly TwinFinding[]> {
+export async function settleTwins(work: Work, request: TwinRequest): Promise<readonly TwinFinding[]> {
   const findings: TwinFinding[] = [];
   const settleOne = async (group: readonly Place[]): Promise<void> => {
-    findings.push(...(await settleGroup(vault, request, group)));
+    findings.push(...(await settleGroup(work, request, group)));
   };
   // Of each group one file is read at most.
-  await eachSideBySide(vault, request.groups, settleOne, (group) => group.at(-1)?.size ?? 0);
+  await eachConcurrently(work.session, request.groups, settleOne, (group) => group.at(-1)?.size ?? 0);
   return findings.sort((a, b) => (a.older < b.older ? -1 : 1));
 }
 
 async function settleGroup(
-  vault: OpenVault,
+  work: Work,
   { isRenaming, repair }: TwinRequest,
   group: readonly Place[],
 ): Promise<readonly TwinFinding[]> {
-  const seen = await Promise.all(group.map((place) => lookAgain(vault, place)));
+  const seen = await Promise.all(group.map((place) => lookAgain(work, place)));
   const there = group.filter((_, index) => seen[index] !== undefined);
   const newest = there.at(-1);
   const others = there.slice(0, -1);
@@ -70,14 +70,14 @@ async function settleGroup(
     'undecided',
   );
   if (!repair || older.length === 0) return [...told(older, 'left'), ...undecided];
-  const removed = await removeOlder(vault, newest, older);
+  const removed = await removeOlder(work, newest, older);
   const kept = older.filter((place) => !removed.includes(place));
   return [...told(removed, 'removed'), ...told(kept, 'not_removed'), ...undecided];
 }
 
 /** The place as it was read, or undefined: its file went or changed while others were read. */
-async function lookAgain(vault: OpenVault, place: Place): Promise<DatedMeta | undefined> {
-  const found = await vault.store.head(place.key, { signal: vault.signal });
+async function lookAgain(work: Work, place: Place): Promise<DatedMeta | undefined> {
+  const found = await work.session.store.head(place.key, { signal: work.call.signal });
   return found?.etag === place.etag ? found : undefined;
 }
 
@@ -90,17 +90,13 @@ function age({ servedAt, lastModified }: DatedMeta): number {
  * one is written anew with the same content and a mark of its own: so it is certain to be there, and a renamer that was
  * merely frozen, and finds its source gone when it thaws, cannot take back what it no longer knows.
  */
-async function removeOlder(
-  vault: OpenVault,
-  newest: Place,
-  older: readonly Place[],
-): Promise<readonly Place[]> {
+async function removeOlder(work: Work, newest: Place, older: readonly Place[]): Promise<readonly Place[]> {
   try {
-    if (!(await writeAnew(vault, newest))) return [];
+    if (!(await writeAnew(work, newest))) return [];
     const failures = await deleteObjects(
-      vault,
+      work,
       older.map(({ key, etag }) => ({ key, ifMatch: etag })),
-      { signal: vault.signal },
+      { signal: work.call.signal },
     );
     const stays = failures.filter((failure) => !('conflict' in failure) || failure.conflict === 'changed');
     return older.filter((place) => !stays.some(({ key }) => key === place.key));
@@ -111,11 +107,11 @@ async function removeOlder(
 }
 
 /** False: the version that was seen is not there any more. */
-async function writeAnew(vault: OpenVault, { path, key, etag }: Place): Promise<boolean> {
-  const version = await readFile(vault, path);
+async function writeAnew(work: Work, { path, key, etag }: Place): Promise<boolean> {
+  const version = await readFile(work, path);
   if (version === undefined || version.stored.etag !== etag) return false;
   const name = logicalName(path);
-  const origin = vault.random(ID_BYTES);
-  const seal = (): Uint8Array => bindVersion(vault, version, { from: name, to: name, origin });
-  return 'etag' in (await confirmedPut(vault, { key, seal, mode: { ifMatch: etag } }));
+  const origin = work.session.random(ID_BYTES);
+  const seal = (): Uint8Array => bindVersion(work, version, { from: name, to: name, origin });
+  return 'etag' in (await confirmedPut(work, { key, seal, mode: { ifMatch: etag } }));
 }

@@ -5,11 +5,11 @@ import { MEMORY_ROOT } from '../language/path.ts';
 import { isTooLate } from '../store/answers.ts';
 import type { ListedObject, SendBound } from '../store/port.ts';
 import { accessHash, accessRecordId, dayOf } from '../tree/access-records.ts';
-import { eachSideBySide } from '../tree/concurrency.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
 import { deleteObjects } from '../tree/delete-objects.ts';
 import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
 import { readRegister } from '../tree/rename/register.ts';
-import type { OpenVault, VaultContext, VerbOptions } from '../tree/session.ts';
+import type { Call, Session, Work } from '../tree/session.ts';
 import { type ExpiryMark, MOST_MARKS, readMarks, writeMarks } from './expiry-marks.ts';
 import { type MigratedVersions, readMigratedVersions, type WrittenVersion } from './migrated-versions.ts';
 import {
@@ -20,7 +20,7 @@ import {
   type ReadsAndTurns,
 } from './old-records.ts';
 
-export interface ExpiryOptions extends VerbOptions {
+export interface ExpiryOptions extends Call {
   /** Files that nobody read or wrote for so many days go; 1–3,650. Absent: no file goes. */
   readonly afterDays?: number | undefined;
   /** Receipts and answers go after so many days, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
@@ -65,26 +65,26 @@ const MOST_DAYS = 3_650;
  * @throws MemoryError `misconfigured` for numbers out of range; `unavailable` when another run is at work; what the
  * store and the keyring throw.
  */
-export async function expireTree(context: VaultContext, options: ExpiryOptions): Promise<ExpiryReport> {
+export async function expireTree(context: Session, options: ExpiryOptions): Promise<ExpiryReport> {
   const { afterDays, recordDays = 30, dryRun = false, signal, onProgress } = options;
   if (afterDays !== undefined) checkWholeNumber('afterDays', afterDays, { least: 1, most: MOST_DAYS });
   checkWholeNumber('recordDays', recordDays, { least: 15, most: MOST_DAYS });
   const keyring = await context.keyrings.load({ signal });
   if (keyring === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, busy: false };
-  const vault: OpenVault = { ...context, keyring, signal, onProgress };
+  const work: Work = { session: context, keyring, call: { signal, onProgress } };
 
-  const busy = (await readRegister(vault)).entry !== undefined;
-  const records = await listReadsAndTurns(vault);
-  const migrated = await readMigratedVersions(vault);
+  const busy = (await readRegister(work)).entry !== undefined;
+  const records = await listReadsAndTurns(work);
+  const migrated = await readMigratedVersions(work);
   const files =
     busy || afterDays === undefined
       ? { files: 0, deleted: 0, marked: 0 }
-      : await expireFiles(vault, records, { migrated, limitMs: afterDays * DAY_MS, dryRun });
-  if (afterDays === undefined && !dryRun) await markTurns(vault, records);
+      : await expireFiles(work, records, { migrated, limitMs: afterDays * DAY_MS, dryRun });
+  if (afterDays === undefined && !dryRun) await markTurns(work, records);
   const turns = outdatedTurns(records, recordDays, migrated);
   // In this order, so that no receipt ever stands without its answer.
   const old = [outdatedAccess(records, afterDays), turns.receipts, turns.answers];
-  const deleted = dryRun ? old.flat().length : await deleteRecords(vault, old);
+  const deleted = dryRun ? old.flat().length : await deleteRecords(work, old);
   return { ...files, records: deleted, busy };
 }
 
@@ -97,15 +97,15 @@ interface Unused {
 }
 
 async function expireFiles(
-  vault: OpenVault,
+  work: Work,
   records: ReadsAndTurns,
   options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
 ): Promise<Pick<ExpiryReport, 'files' | 'deleted' | 'marked'>> {
   const { now, lastRead } = records;
   const { migrated, limitMs, dryRun } = options;
-  const listing = createAges(vault).boundIn(LISTING_HOLDS_MS);
-  const { marks, etag } = await readMarks(vault);
-  const listed = await listFiles(vault, migrated);
+  const listing = createAges(work.session).boundIn(LISTING_HOLDS_MS);
+  const { marks, etag } = await readMarks(work);
+  const listed = await listFiles(work, migrated);
   const unused = listed.filter(
     ({ file, written }) => now - Math.max(written.lastModified, lastRead.get(file) ?? 0) > limitMs,
   );
@@ -113,17 +113,17 @@ async function expireFiles(
     const mark = marks.get(file);
     return mark?.etag === written.etag && now - mark.since >= MARKED_FOR_MS;
   });
-  const gone = dryRun ? new Set(due.map(({ file }) => file)) : await deleteUnused(vault, due, listing);
+  const gone = dryRun ? new Set(due.map(({ file }) => file)) : await deleteUnused(work, due, listing);
   const waiting = unused.filter(({ file }) => !gone.has(file)).slice(0, MOST_MARKS);
-  if (!dryRun) await writeMarks(vault, new Map(waiting.map((each) => remark(each, marks, now))), etag);
+  if (!dryRun) await writeMarks(work, new Map(waiting.map((each) => remark(each, marks, now))), etag);
   return { files: listed.length, deleted: gone.size, marked: waiting.length };
 }
 
 /** Where no file expires, the marks, empty, tell migrations that turns do. */
-async function markTurns(vault: OpenVault, { receipts, answers }: ReadsAndTurns): Promise<void> {
+async function markTurns(work: Work, { receipts, answers }: ReadsAndTurns): Promise<void> {
   if (receipts.size + answers.size === 0) return;
-  const { marks, etag } = await readMarks(vault);
-  if (etag === undefined) await writeMarks(vault, marks, etag);
+  const { marks, etag } = await readMarks(work);
+  if (etag === undefined) await writeMarks(work, marks, etag);
 }
 
 /** A version that was marked before keeps its time. */
@@ -137,10 +137,10 @@ function remark(
 }
 
 /** What nobody of this tenant wrote, or what was cut short, is for the operator to judge. */
-async function listFiles(vault: OpenVault, migrated: MigratedVersions): Promise<readonly Unused[]> {
-  const { files } = await listDirectory(vault, MEMORY_ROOT, { sideBySide: true });
+async function listFiles(work: Work, migrated: MigratedVersions): Promise<readonly Unused[]> {
+  const { files } = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
   return files.map((object) => {
-    return { file: accessHash(vault, object.path), object, written: migrated.writtenVersion(object) };
+    return { file: accessHash(work, object.path), object, written: migrated.writtenVersion(object) };
   });
 }
 
@@ -149,35 +149,35 @@ async function listFiles(vault: OpenVault, migrated: MigratedVersions): Promise<
  * or since the look at a batch, leaves files to a later run: they may have been read meanwhile.
  */
 async function deleteUnused(
-  vault: OpenVault,
+  work: Work,
   due: readonly Unused[],
   listing: SendBound,
 ): Promise<ReadonlySet<string>> {
   const gone = new Set<string>();
   for (let start = 0; start < due.length; start += BATCH_FILES) {
     const batch = due.slice(start, start + BATCH_FILES);
-    const look = createAges(vault).boundIn(LOOK_HOLDS_MS);
-    if (listing.isPast() || (await readRegister(vault)).entry !== undefined) break;
+    const look = createAges(work.session).boundIn(LOOK_HOLDS_MS);
+    if (listing.isPast() || (await readRegister(work)).entry !== undefined) break;
     const unread: Unused[] = [];
-    await eachSideBySide(vault, batch, async (each) => {
-      if (!(await wasReadLately(vault, each))) unread.push(each);
+    await eachConcurrently(work.session, batch, async (each) => {
+      if (!(await wasReadLately(work, each))) unread.push(each);
     });
-    const left = await deleteInTime(vault, unread, look);
+    const left = await deleteInTime(work, unread, look);
     for (const { file, object } of unread) if (!left.has(object.key)) gone.add(file);
-    vault.onProgress?.({ done: Math.min(start + BATCH_FILES, due.length), total: due.length });
+    work.call.onProgress?.({ done: Math.min(start + BATCH_FILES, due.length), total: due.length });
   }
   return gone;
 }
 
 /** Answers what is not deleted for certain, which is everything where the look is too long ago. */
 async function deleteInTime(
-  vault: OpenVault,
+  work: Work,
   unread: readonly Unused[],
   look: SendBound,
 ): Promise<ReadonlySet<ObjectKey>> {
   const targets = unread.map(({ object: { key, etag } }) => ({ key, ifMatch: etag }));
   const leftAll = (): ReadonlySet<ObjectKey> => {
-    vault.logger.warn('files were left to a later run, because this one stood still', {
+    work.session.logger.warn('files were left to a later run, because this one stood still', {
       files: targets.length,
     });
     return new Set(targets.map(({ key }) => key));
@@ -185,7 +185,7 @@ async function deleteInTime(
   if (targets.length === 0) return new Set();
   if (look.isPast()) return leftAll();
   try {
-    const failures = await deleteObjects(vault, targets, { signal: vault.signal, sendBy: look });
+    const failures = await deleteObjects(work, targets, { signal: work.call.signal, sendBy: look });
     return new Set(failures.map(({ key }) => key));
   } catch (error) {
     if (isTooLate(error)) return leftAll();
@@ -194,13 +194,13 @@ async function deleteInTime(
 }
 
 /** A read since the listing. Readers and this process may disagree about the day. */
-async function wasReadLately(vault: OpenVault, { file }: Unused): Promise<boolean> {
-  const now = vault.clock();
+async function wasReadLately(work: Work, { file }: Unused): Promise<boolean> {
+  const now = work.session.clock();
   const days = [now - DAY_MS, now, now + DAY_MS].map(dayOf);
   const found = await Promise.all(
     days.map((day) =>
-      vault.store.head(classKey(vault.layout, 'access', accessRecordId({ day, file })), {
-        signal: vault.signal,
+      work.session.store.head(classKey(work.session.layout, 'access', accessRecordId({ day, file })), {
+        signal: work.call.signal,
       }),
     ),
   );
@@ -208,14 +208,11 @@ async function wasReadLately(vault: OpenVault, { file }: Unused): Promise<boolea
 }
 
 /** One group after the other; what has changed since it was listed stays, and with it the groups behind. */
-async function deleteRecords(
-  vault: OpenVault,
-  groups: readonly (readonly ListedObject[])[],
-): Promise<number> {
+async function deleteRecords(work: Work, groups: readonly (readonly ListedObject[])[]): Promise<number> {
   let deleted = 0;
   for (const group of groups.filter(({ length }) => length > 0)) {
     const targets = group.map(({ key, etag }) => ({ key, ifMatch: etag }));
-    const failures = await deleteObjects(vault, targets, { signal: vault.signal });
+    const failures = await deleteObjects(work, targets, { signal: work.call.signal });
     deleted += group.length - failures.length;
     if (failures.length > 0) break;
   }

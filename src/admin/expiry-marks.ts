@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import type { ETag } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
-import type { OpenVault } from '../tree/session.ts';
+import type { Work } from '../tree/session.ts';
 
 /** A version of a file that an earlier run found unused. */
 export interface ExpiryMark {
@@ -25,8 +25,8 @@ const MAX_BYTES = 8_388_608;
 export const MOST_MARKS = 20_000;
 
 /** One GET. @throws MemoryError `integrity`, `unsupported_format`. */
-export async function readMarks(vault: OpenVault): Promise<StoredMarks> {
-  const record = await readRecord(vault, { ...RECORD, maxBytes: MAX_BYTES });
+export async function readMarks(work: Work): Promise<StoredMarks> {
+  const record = await readRecord(work, { ...RECORD, maxBytes: MAX_BYTES });
   if (record === undefined) return { marks: new Map(), etag: undefined };
   const { marks } = decodeFields(record.content) ?? {};
   if (!Array.isArray(marks)) throw unknown();
@@ -34,13 +34,9 @@ export async function readMarks(vault: OpenVault): Promise<StoredMarks> {
 }
 
 /** @throws MemoryError `unavailable` when another run has written them meanwhile. */
-export async function writeMarks(
-  vault: OpenVault,
-  marks: ExpiryMarks,
-  base: ETag | undefined,
-): Promise<void> {
+export async function writeMarks(work: Work, marks: ExpiryMarks, base: ETag | undefined): Promise<void> {
   const list = [...marks].slice(0, MOST_MARKS).map(([file, { etag, since }]) => [file, etag, since]);
-  const written = await writeRecord(vault, RECORD, { content: encodeFields({ marks: list }), base });
+  const written = await writeRecord(work, RECORD, { content: encodeFields({ marks: list }), base });
   if (written === undefined) {
     throw new MemoryError('unavailable', "another run of expiry works on the tenant's files");
   }

@@ -6,7 +6,7 @@ import type { SealingKeys } from '../format/wrap.ts';
 import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import type { ListedRecord } from '../tree/list-records.ts';
 import { readSealed, type SealedVersion } from '../tree/read-file.ts';
-import type { OpenVault } from '../tree/session.ts';
+import type { Work } from '../tree/session.ts';
 
 /** What a record turned out to be. A key version is that of the tenant key which the object names. */
 export type Inspection =
@@ -26,13 +26,14 @@ const BESIDE_THE_TREE_BYTES = 16_777_216;
  *
  * @throws MemoryError what the store and the keyring throw.
  */
-export async function inspectRecord(vault: OpenVault, record: ListedRecord): Promise<Inspection | undefined> {
+export async function inspectRecord(work: Work, record: ListedRecord): Promise<Inspection | undefined> {
   const { cls, name, object } = record;
   const { key } = object;
-  const limit = cls === 'data' ? vault.maxFileBytes : Math.max(vault.maxFileBytes, BESIDE_THE_TREE_BYTES);
+  const limit =
+    cls === 'data' ? work.session.maxFileBytes : Math.max(work.session.maxFileBytes, BESIDE_THE_TREE_BYTES);
   const maxBytes = sealedSize(limit);
   try {
-    const version = await readSealed(vault, { key, name, maxBytes });
+    const version = await readSealed(work, { key, name, maxBytes });
     if (version === undefined) return undefined;
     const keyVersion = versionOf(version.keys, version.stored.body);
     // Undefined: its key was retired between the two lines above.
@@ -42,24 +43,28 @@ export async function inspectRecord(vault: OpenVault, record: ListedRecord): Pro
     if (error.code === 'limit_exceeded') return { state: 'too_large' };
     if (error.details['reason'] === 'unknown_key') {
       // Withheld, which only a flood of made-up keys brings about: nothing whole is to be named for that.
-      const keyring = error.code === 'unavailable' ? await newerKeyring(vault) : undefined;
-      return keyring === undefined ? { state: 'unknown_key' } : inspectRecord({ ...vault, keyring }, record);
+      const keyring = error.code === 'unavailable' ? await newerKeyring(work) : undefined;
+      return keyring === undefined ? { state: 'unknown_key' } : inspectRecord({ ...work, keyring }, record);
     }
     if (error.code !== 'integrity') throw error;
-    return { state: 'damaged', keyVersion: await namedVersion(vault, key, maxBytes) };
+    return { state: 'damaged', keyVersion: await namedVersion(work, key, maxBytes) };
   }
 }
 
-/** Undefined: it is the one that the vault has. */
-async function newerKeyring({ keyrings, keyring, signal }: OpenVault): Promise<LoadedKeyring | undefined> {
+/** Undefined: it is the one that this work began with. */
+async function newerKeyring({
+  session: { keyrings },
+  keyring,
+  call: { signal },
+}: Work): Promise<LoadedKeyring | undefined> {
   const newest = await keyrings.look({ signal });
   return newest === undefined || newest.epoch === keyring.epoch ? undefined : newest;
 }
 
 /** The version of the key that a refused object names, as far as it can be told. */
-async function namedVersion(vault: OpenVault, key: ObjectKey, maxBytes: number): Promise<number | undefined> {
-  const stored = await vault.store.get(key, { maxBytes, signal: vault.signal });
-  return typeof stored === 'object' ? versionOf(vault.keyring.keys, stored.body) : undefined;
+async function namedVersion(work: Work, key: ObjectKey, maxBytes: number): Promise<number | undefined> {
+  const stored = await work.session.store.get(key, { maxBytes, signal: work.call.signal });
+  return typeof stored === 'object' ? versionOf(work.keyring.keys, stored.body) : undefined;
 }
 
 function versionOf(keys: SealingKeys, object: Uint8Array): number | undefined {

@@ -8,7 +8,7 @@ import { confirmedPut } from '../tree/confirmed-put.ts';
 import type { ListedRecord } from '../tree/list-records.ts';
 import type { SealedVersion } from '../tree/read-file.ts';
 import { isRegister } from '../tree/rename/register.ts';
-import type { OpenVault } from '../tree/session.ts';
+import type { Work } from '../tree/session.ts';
 import { type Inspection, inspectRecord } from './inspect-record.ts';
 import type { WrittenVersion } from './migrated-versions.ts';
 import type { RenameWatch } from './rename-watch.ts';
@@ -52,21 +52,21 @@ const CLOCK_SKEW_MS = 900_000;
  * Undefined: nothing is there any more.
  */
 export async function migrateObject(
-  vault: OpenVault,
+  work: Work,
   record: ListedRecord,
-  work: MigrationWork,
+  task: MigrationWork,
 ): Promise<MigratedObject | undefined> {
-  const inspection = await inspectRecord(vault, record);
+  const inspection = await inspectRecord(work, record);
   if (inspection?.state !== 'whole') return inspection;
   const { version, keyVersion } = inspection;
-  if (!needsWrite(version, keyVersion, work)) {
+  if (!needsWrite(version, keyVersion, task)) {
     return { state: 'settled', keyVersion, etag: version.stored.etag };
   }
   if (isYoung(version)) {
     return { state: 'young', keyVersion, contentId: toBase64url(version.contentId) };
   }
-  if (await isInUse(vault, { record, version, renames: work.renames })) return { state: 'busy', keyVersion };
-  const etag = await write(vault, record, { version, work });
+  if (await isInUse(work, { record, version, renames: task.renames })) return { state: 'busy', keyVersion };
+  const etag = await write(work, record, { version, task });
   return etag === undefined
     ? { state: 'newer', keyVersion }
     : { state: 'rebound', keyVersion, etag, replaced: version.stored };
@@ -75,12 +75,12 @@ export async function migrateObject(
 function needsWrite(
   { keys, mtime, contentId }: SealedVersion,
   keyVersion: number,
-  work: MigrationWork,
+  task: MigrationWork,
 ): boolean {
   const { active } = keys;
   if (keyVersion !== active.version) return true;
   const mayBeOlder = mtime < active.created + CLOCK_SKEW_MS;
-  return work.reencrypt && mayBeOlder && !work.sealed.has(toBase64url(contentId));
+  return task.reencrypt && mayBeOlder && !task.sealed.has(toBase64url(contentId));
 }
 
 function isYoung({ stored: { servedAt, lastModified } }: SealedVersion): boolean {
@@ -88,37 +88,38 @@ function isYoung({ stored: { servedAt, lastModified } }: SealedVersion): boolean
 }
 
 async function isInUse(
-  vault: OpenVault,
+  work: Work,
   given: { readonly record: ListedRecord; readonly version: SealedVersion; readonly renames: RenameWatch },
 ): Promise<boolean> {
   const { record, version, renames } = given;
   const { servedAt, lastModified } = version.stored;
   if (record.cls === 'receipts') return servedAt - lastModified < RECEIPT_IN_USE_MS;
-  if (record.cls === 'data') return renames.touches(vault, record.path);
-  return isRegister(record.name) && (await renames.isUnderWay(vault));
+  if (record.cls === 'data') return renames.touches(work, record.path);
+  return isRegister(record.name) && (await renames.isUnderWay(work));
 }
 
 /** Undefined: the object has changed since, or it cannot be told; the next pass looks again. */
 async function write(
-  vault: OpenVault,
+  work: Work,
   { name, object: { key } }: ListedRecord,
-  { version, work }: { readonly version: SealedVersion; readonly work: MigrationWork },
+  { version, task }: { readonly version: SealedVersion; readonly task: MigrationWork },
 ): Promise<ETag | undefined> {
   const { keys, content, mtime, bound, previous, writer, origin, stored } = version;
-  const [clock, { random }] = [vault.clock(), vault];
+  const { random } = work.session;
+  const clock = work.session.clock();
   const sealed = (): Uint8Array => {
-    const object = work.reencrypt
+    const object = task.reencrypt
       ? seal({ keys, name, content, mtime, clock, after: bound, previous, writer, origin, random })
-      : bindVersion(vault, version, { from: name, to: name });
+      : bindVersion(work, version, { from: name, to: name });
     const header = readHeader(object);
-    if (header !== undefined) work.sealed.add(toBase64url(header.contentId));
+    if (header !== undefined) task.sealed.add(toBase64url(header.contentId));
     return object;
   };
   try {
-    const outcome = await confirmedPut(vault, { key, seal: sealed, mode: { ifMatch: stored.etag } });
+    const outcome = await confirmedPut(work, { key, seal: sealed, mode: { ifMatch: stored.etag } });
     return 'etag' in outcome ? outcome.etag : undefined;
   } catch (error) {
-    if (hasCode(error, 'outcome_unknown') && !vault.signal?.aborted) {
+    if (hasCode(error, 'outcome_unknown') && !work.call.signal?.aborted) {
       return undefined;
     }
     throw error;

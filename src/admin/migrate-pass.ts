@@ -3,9 +3,9 @@ import type { LogicalName, ObjectKey } from '../format/object-keys.ts';
 import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import type { ETag } from '../store/port.ts';
 import { throwIfAborted } from '../time.ts';
-import { eachSideBySide } from '../tree/concurrency.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
 import { type ListedRecord, listRecords } from '../tree/list-records.ts';
-import type { OpenVault, Progress, VaultContext } from '../tree/session.ts';
+import type { Progress, Session, Work } from '../tree/session.ts';
 import { type MigratedObject, type MigrationWork, migrateObject } from './migrate-object.ts';
 import { createMigrationNotes, NO_NOTES, saysThatFilesExpire } from './migrated-versions.ts';
 import { watchRenames } from './rename-watch.ts';
@@ -41,7 +41,7 @@ export interface MigrationPass {
 export type SettledVersions = Map<ObjectKey, ETag>;
 
 export interface PassRequest extends Omit<MigrationWork, 'renames'> {
-  readonly context: VaultContext;
+  readonly context: Session;
   readonly keyring: LoadedKeyring;
   readonly settled: SettledVersions;
   readonly signal: AbortSignal | undefined;
@@ -52,12 +52,12 @@ export interface PassRequest extends Omit<MigrationWork, 'renames'> {
 export async function migrateOnce(request: PassRequest): Promise<MigrationPass> {
   const { context, signal, settled, onProgress } = request;
   const { active } = request.keyring.keys;
-  const vault: OpenVault = { ...context, keyring: request.keyring, signal };
-  const { records, foreign, orphans } = await listRecords(vault);
+  const work: Work = { session: context, keyring: request.keyring, call: { signal } };
+  const { records, foreign, orphans } = await listRecords(work);
   // Looks later than the listing: a rename that is under way is known by then if a copy of it was listed.
-  const work = { ...request, renames: watchRenames({ deadToo: request.reencrypt }) };
+  const task = { ...request, renames: watchRenames({ deadToo: request.reencrypt }) };
   const notes = records.some(({ name }) => saysThatFilesExpire(name))
-    ? createMigrationNotes(vault, new Set(records.map(({ object }) => object.etag)))
+    ? createMigrationNotes(work, new Set(records.map(({ object }) => object.etag)))
     : NO_NOTES;
   const [found, left] = [new Map<number, number>(), new Map<number, number>()];
   const counts = { rebound: 0, newer: 0, busy: 0 };
@@ -88,14 +88,14 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
       count(left, active.version);
     } else {
       const keyring = await freshKeyring(context, signal);
-      const migrated = await migrateObject({ ...vault, keyring }, record, work);
+      const migrated = await migrateObject({ ...work, keyring }, record, task);
       if (migrated !== undefined) note(record, migrated);
       if (migrated?.state === 'rebound') await notes.note(migrated.etag, migrated.replaced);
     }
     onProgress({ done: ++done, total: records.length });
   };
   try {
-    await eachSideBySide(vault, records, migrateOne, ({ object }) => object.size);
+    await eachConcurrently(work.session, records, migrateOne, ({ object }) => object.size);
   } finally {
     await notes.finish();
   }
@@ -106,7 +106,7 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
 }
 
 /** From the cache within its time to live: a long pass must not go on with keys that are not the newest any more. */
-async function freshKeyring(context: VaultContext, signal: AbortSignal | undefined): Promise<LoadedKeyring> {
+async function freshKeyring(context: Session, signal: AbortSignal | undefined): Promise<LoadedKeyring> {
   const keyring = await context.keyrings.load({ signal });
   if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring is gone');
   return keyring;

@@ -3,7 +3,7 @@ import { LONGEST_TTL_MS } from '../keys/keyring-age.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
 import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
-import type { OpenVault, VaultContext } from '../tree/session.ts';
+import type { Session, Work } from '../tree/session.ts';
 import { type MigrationPass, migrateOnce, type SettledVersions } from './migrate-pass.ts';
 import {
   type MigrationProgress,
@@ -41,10 +41,7 @@ const CLOCK_STEP_MS = 1_000;
  * @throws MemoryError what the store, the keyring and the root key throw; `unsupported_format` when the register of
  * renames is of a later version; `aborted`.
  */
-export async function migrateObjects(
-  context: VaultContext,
-  options: MigrateOptions,
-): Promise<MigrationReport> {
+export async function migrateObjects(context: Session, options: MigrateOptions): Promise<MigrationReport> {
   const { editor, wait = false, ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
   const migrateOne = createPasses(context, options);
   const totals = { passes: 0, rebound: 0, skipped: 0 };
@@ -104,18 +101,18 @@ function watchYoung(): (pass: MigrationPass) => boolean {
 type OnePass = (facts: KeyringFacts, number: number) => Promise<MigrationPass>;
 
 /** The passes of one run, each of which knows what those before it have seen. */
-function createPasses(context: VaultContext, options: MigrateOptions): OnePass {
+function createPasses(context: Session, options: MigrateOptions): OnePass {
   const { reencrypt = false, signal, onProgress } = options;
-  const work = { reencrypt, sealed: new Set<string>() };
+  const task = { reencrypt, sealed: new Set<string>() };
   let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
   return async ({ epoch, active }, number) => {
     const keyring = await catchUp(context, epoch, options);
-    if (reencrypt) await finishRename({ ...context, keyring, signal });
+    if (reencrypt) await finishRename({ session: context, keyring, call: { signal } });
     if (known?.active !== active) known = { active, settled: new Map() };
     const { settled } = known;
     const report = ({ done, total }: { readonly done: number; readonly total: number }): void =>
       onProgress?.({ done, total, pass: number });
-    return migrateOnce({ ...work, context, keyring, settled, signal, onProgress: report });
+    return migrateOnce({ ...task, context, keyring, settled, signal, onProgress: report });
   };
 }
 
@@ -123,22 +120,18 @@ function createPasses(context: VaultContext, options: MigrateOptions): OnePass {
  * Finishes a rename whose process is gone: by their content ids its copies are told from files of others, and those
  * change. Where that fails its files are left alone.
  */
-async function finishRename(vault: OpenVault): Promise<void> {
+async function finishRename(work: Work): Promise<void> {
   try {
-    await createRenameRegister().recover(vault);
+    await createRenameRegister().recover(work);
   } catch (error) {
     const code = error instanceof MemoryError ? error.code : undefined;
     if (code === undefined || code === 'aborted' || code === 'unsupported_format') throw error;
-    vault.logger.warn('the rename of a process that is gone could not be finished', { code });
+    work.session.logger.warn('the rename of a process that is gone could not be finished', { code });
   }
 }
 
 /** The process's own keyring once it is not older than `epoch`, past its cache where that is behind. */
-async function catchUp(
-  context: VaultContext,
-  epoch: number,
-  { signal }: MigrateOptions,
-): Promise<LoadedKeyring> {
+async function catchUp(context: Session, epoch: number, { signal }: MigrateOptions): Promise<LoadedKeyring> {
   let loaded = await context.keyrings.load({ signal });
   for (let looks = 0; loaded === undefined || loaded.epoch < epoch; looks++) {
     if (looks > 0) await context.pause(CATCH_UP_MS, signal);
@@ -149,7 +142,7 @@ async function catchUp(
 
 /** In short pieces: a machine that slept looks at its clocks again soon. */
 async function waitFor(
-  context: VaultContext,
+  context: Session,
   ms: number,
   { signal }: MigrateOptions,
   report: (until: number) => void,

@@ -2,7 +2,7 @@ import { hasCode, MemoryError } from '../errors.ts';
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import type { ETag, ObjectMeta } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
-import type { OpenVault } from '../tree/session.ts';
+import { uncancelled, type Work } from '../tree/session.ts';
 
 /** What a version was before migrations wrote it anew: the version that somebody wrote, and when. */
 export type WrittenVersion = Pick<ObjectMeta, 'etag' | 'lastModified'>;
@@ -34,10 +34,10 @@ const FRESH_MS = 86_400_000;
 const ATTEMPTS = 5;
 
 /** One GET. What cannot be read is as if it were not there: then objects count as written when they were migrated. */
-export async function readMigratedVersions(vault: OpenVault): Promise<MigratedVersions> {
-  const { versions } = await readStored(vault).catch((error: unknown) => {
+export async function readMigratedVersions(work: Work): Promise<MigratedVersions> {
+  const { versions } = await readStored(work).catch((error: unknown) => {
     if (!isRefused(error)) throw error;
-    vault.logger.warn('what migrations noted cannot be read; files will expire later', {
+    work.session.logger.warn('what migrations noted cannot be read; files will expire later', {
       code: error.code,
     });
     return { versions: new Map<ETag, MigratedVersion>() };
@@ -61,9 +61,9 @@ export interface MigrationNotes {
 export const NO_NOTES: MigrationNotes = { async note() {}, async finish() {} };
 
 /** @param listed ETags of what the pass has seen: other versions are gone, unless a migration has made them since. */
-export function createMigrationNotes(vault: OpenVault, listed: ReadonlySet<ETag>): MigrationNotes {
+export function createMigrationNotes(work: Work, listed: ReadonlySet<ETag>): MigrationNotes {
   // What was migrated must not be forgotten because the migration is given up.
-  const unhurried: OpenVault = { ...vault, signal: undefined };
+  const unhurried = uncancelled(work);
   let pending = new Map<ETag, WrittenVersion>();
   let writing: Promise<void> = Promise.resolve();
 
@@ -75,7 +75,7 @@ export function createMigrationNotes(vault: OpenVault, listed: ReadonlySet<ETag>
       await merge(unhurried, made, listed);
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
-      vault.logger.warn('what was migrated could not be noted; files will expire later', {
+      work.session.logger.warn('what was migrated could not be noted; files will expire later', {
         code: error.code,
       });
     }
@@ -95,14 +95,14 @@ export function createMigrationNotes(vault: OpenVault, listed: ReadonlySet<ETag>
 }
 
 async function merge(
-  vault: OpenVault,
+  work: Work,
   made: ReadonlyMap<ETag, WrittenVersion>,
   listed: ReadonlySet<ETag>,
 ): Promise<void> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const { versions, etag: base } = await readStored(vault);
+    const { versions, etag: base } = await readStored(work);
     const replaced = new Set([...made.values()].map(({ etag }) => etag));
-    const now = vault.clock();
+    const now = work.session.clock();
     // A younger one may be of another migration, and newer than what this one has listed.
     const mayBeThere = ([etag, { since }]: readonly [ETag, MigratedVersion]): boolean =>
       !replaced.has(etag) && (listed.has(etag) || now - since < FRESH_MS);
@@ -115,14 +115,14 @@ async function merge(
     const list = next
       .slice(0, MOST_VERSIONS)
       .map(([etag, { etag: written, lastModified, since }]) => [etag, written, lastModified, since]);
-    const done = await writeRecord(vault, NOTES, { content: encodeFields({ versions: list }), base });
+    const done = await writeRecord(work, NOTES, { content: encodeFields({ versions: list }), base });
     if (done !== undefined) return;
   }
   throw new MemoryError('unavailable', 'other migrations note what they wrote');
 }
 
-async function readStored(vault: OpenVault): Promise<StoredVersions> {
-  const record = await readRecord(vault, { ...NOTES, maxBytes: MAX_BYTES });
+async function readStored(work: Work): Promise<StoredVersions> {
+  const record = await readRecord(work, { ...NOTES, maxBytes: MAX_BYTES });
   if (record === undefined) return { versions: new Map(), etag: undefined };
   const { versions } = decodeFields(record.content) ?? {};
   if (!Array.isArray(versions)) throw unknown();

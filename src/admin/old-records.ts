@@ -1,7 +1,7 @@
 import type { ObjectClass } from '../format/object-keys.ts';
 import type { ListedObject } from '../store/port.ts';
 import { parseAccessRecordId } from '../tree/access-records.ts';
-import type { OpenVault } from '../tree/session.ts';
+import type { Work } from '../tree/session.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
 
 export const DAY_MS = 86_400_000;
@@ -26,11 +26,11 @@ interface AccessRecord {
 }
 
 /** One LIST per 1,000 records of each class. */
-export async function listReadsAndTurns(vault: OpenVault): Promise<ReadsAndTurns> {
+export async function listReadsAndTurns(work: Work): Promise<ReadsAndTurns> {
   const [access, receipts, answers] = await Promise.all([
-    listClass(vault, 'access'),
-    listClass(vault, 'receipts'),
-    listClass(vault, 'answers'),
+    listClass(work, 'access'),
+    listClass(work, 'receipts'),
+    listClass(work, 'answers'),
   ]);
   const read = [...access.objects].flatMap(([id, object]) => {
     const parsed = parseAccessRecordId(id);
@@ -82,13 +82,13 @@ export function outdatedTurns(
 }
 
 async function listClass(
-  vault: OpenVault,
+  work: Work,
   cls: ObjectClass,
 ): Promise<{ readonly objects: ReadonlyMap<string, ListedObject>; readonly servedAt: number }> {
-  const prefix = `${vault.layout.tenantPrefix}${cls}/`;
+  const prefix = `${work.session.layout.tenantPrefix}${cls}/`;
   const objects = new Map<string, ListedObject>();
   let servedAt = 0;
-  for await (const page of vault.store.list({ prefix, signal: vault.signal })) {
+  for await (const page of work.session.store.list({ prefix, signal: work.call.signal })) {
     servedAt = page.servedAt;
     for (const object of page.objects) objects.set(object.key.slice(prefix.length), object);
   }

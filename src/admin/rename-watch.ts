@@ -2,31 +2,31 @@ import { hasCode } from '../errors.ts';
 import { isWithin, type MemoryPath } from '../language/path.ts';
 import { LEASE_MS } from '../tree/rename/lease.ts';
 import { type RegisterState, type RenameEntry, readRegister } from '../tree/rename/register.ts';
-import type { OpenVault } from '../tree/session.ts';
+import type { Work } from '../tree/session.ts';
 
 /** Tells what belongs to the rename of a directory that is under way, so that it is left alone. */
 export interface RenameWatch {
   /** Looks at the register: whether its lease is alive. */
-  isUnderWay(vault: OpenVault): Promise<boolean>;
+  isUnderWay(work: Work): Promise<boolean>;
   /** Whether the file is one of those being renamed, or a copy; by a look that is at most a second old. */
-  touches(vault: OpenVault, path: MemoryPath): Promise<boolean>;
+  touches(work: Work, path: MemoryPath): Promise<boolean>;
 }
 
 const LOOK_AGAIN_MS = 1_000;
 
 /** With `deadToo`, a rename whose lease has run out is taken for one under way as long as the register names it. */
 export function watchRenames({ deadToo }: { readonly deadToo: boolean }): RenameWatch {
-  const entryOf = async (vault: OpenVault): Promise<RenameEntry | undefined> => {
-    const state = await readState(vault);
+  const entryOf = async (work: Work): Promise<RenameEntry | undefined> => {
+    const state = await readState(work);
     return state !== undefined && (deadToo || state.ageMs <= LEASE_MS) ? state.entry : undefined;
   };
   let last: { readonly at: number; readonly entry: Promise<RenameEntry | undefined> } | undefined;
 
   return {
-    isUnderWay: async (vault) => (await entryOf(vault)) !== undefined,
-    async touches(vault, path) {
-      const now = vault.monotonic();
-      if (last === undefined || now - last.at >= LOOK_AGAIN_MS) last = { at: now, entry: entryOf(vault) };
+    isUnderWay: async (work) => (await entryOf(work)) !== undefined,
+    async touches(work, path) {
+      const now = work.session.monotonic();
+      if (last === undefined || now - last.at >= LOOK_AGAIN_MS) last = { at: now, entry: entryOf(work) };
       const entry = await last.entry;
       return entry !== undefined && [entry.from, entry.to].some((directory) => isWithin(path, directory));
     },
@@ -34,9 +34,9 @@ export function watchRenames({ deadToo }: { readonly deadToo: boolean }): Rename
 }
 
 /** @throws MemoryError `unsupported_format` when a later version of the library may be renaming something. */
-async function readState(vault: OpenVault): Promise<RegisterState | undefined> {
+async function readState(work: Work): Promise<RegisterState | undefined> {
   try {
-    return await readRegister(vault);
+    return await readRegister(work);
   } catch (error) {
     // Whoever holds the lease cannot go on either.
     if (hasCode(error, 'integrity')) return undefined;

@@ -8,13 +8,13 @@ import { ancestorsOf, type MemoryPath, segmentsOf } from '../language/path.ts';
 import type { ListedObject } from '../store/port.ts';
 import { readOnly } from '../store/read-only.ts';
 import { throwIfAborted } from '../time.ts';
-import { eachSideBySide } from '../tree/concurrency.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
 import { pagesBelow } from '../tree/list-objects.ts';
 import { readSealed } from '../tree/read-file.ts';
-import type { OpenVault, VaultContext, VerbOptions } from '../tree/session.ts';
+import type { Call, Session, Work } from '../tree/session.ts';
 import { beginFolder, type NewFolder } from './new-folder.ts';
 
-export interface RestoreRequest extends VerbOptions {
+export interface RestoreRequest extends Call {
   /** Where to: a folder that does not exist yet, or is empty. */
   readonly to: string;
 }
@@ -23,7 +23,7 @@ export interface RestoreRequest extends VerbOptions {
 export type RestoreFinding =
   /** Its object is not what was sealed for this path. */
   | { readonly kind: 'damaged'; readonly path: MemoryPath }
-  /** Larger than the vault's file limit, and so not read. */
+  /** Larger than the work's file limit, and so not read. */
   | { readonly kind: 'too_large'; readonly path: MemoryPath }
   /** The store refuses to hand out its object. */
   | { readonly kind: 'unreadable'; readonly path: MemoryPath }
@@ -52,17 +52,17 @@ export interface RestoreReport {
  * @throws MemoryError `key_unavailable` when the store has no keyring of the tenant; `misconfigured` when something
  * lies at `to`; what the store, the keyring and the file system throw.
  */
-export async function restoreTree(context: VaultContext, request: RestoreRequest): Promise<RestoreReport> {
+export async function restoreTree(context: Session, request: RestoreRequest): Promise<RestoreReport> {
   const { to, signal, onProgress } = request;
-  const source: VaultContext = { ...context, store: readOnly(context.store) };
+  const source: Session = { ...context, store: readOnly(context.store) };
   await requireKeyring(source, signal);
   const keyring = await context.keyrings.load({ signal });
   if (keyring === undefined) throw noKeyring();
-  const vault: OpenVault = { ...source, keyring, signal, onProgress };
+  const work: Work = { session: source, keyring, call: { signal, onProgress } };
 
   const folder = await beginFolder(to);
   try {
-    const report = await fill(folder, vault);
+    const report = await fill(folder, work);
     throwIfAborted(signal);
     await folder.finish();
     return report;
@@ -74,10 +74,7 @@ export async function restoreTree(context: VaultContext, request: RestoreRequest
 }
 
 /** Asked for first, so that a copy without it is told apart from a memory that was never written to. */
-async function requireKeyring(
-  { store, layout }: VaultContext,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function requireKeyring({ store, layout }: Session, signal: AbortSignal | undefined): Promise<void> {
   // Not a HEAD: to that a bucket that does not exist looks the same.
   const found = await store.get(layout.keyring, { maxBytes: MAX_KEYRING_BYTES, signal }).catch(tooLarge);
   if (found === undefined) throw noKeyring();
@@ -96,17 +93,17 @@ function noKeyring(): MemoryError {
   );
 }
 
-async function fill(folder: NewFolder, vault: OpenVault): Promise<RestoreReport> {
-  const { listed, foreign } = await listFiles(vault);
+async function fill(folder: NewFolder, work: Work): Promise<RestoreReport> {
+  const { listed, foreign } = await listFiles(work);
   const directories = new Set(listed.flatMap(({ path }) => ancestorsOf(path)));
   const findings: RestoreFinding[] = [];
   let [files, bytes, done] = [0, 0, 0];
   const restoreOne = async (file: ListedFile): Promise<void> => {
     const { path } = file;
-    const opened = directories.has(path) ? 'clash' : await openOrFault(vault, file);
+    const opened = directories.has(path) ? 'clash' : await openOrFault(work, file);
     if (typeof opened === 'string') findings.push({ kind: opened, path });
     else if (opened !== undefined) {
-      throwIfAborted(vault.signal);
+      throwIfAborted(work.call.signal);
       const { content, mtime } = opened;
       const refusal = await folder.write({ segments: segmentsOf(path), content, mtime });
       if (refusal === undefined) {
@@ -114,9 +111,9 @@ async function fill(folder: NewFolder, vault: OpenVault): Promise<RestoreReport>
         bytes += content.length;
       } else findings.push({ kind: 'unwritable', path, code: refusal.refused });
     }
-    vault.onProgress?.({ done: ++done, total: listed.length });
+    work.call.onProgress?.({ done: ++done, total: listed.length });
   };
-  await eachSideBySide(vault, listed, restoreOne, ({ object }) => object.size);
+  await eachConcurrently(work.session, listed, restoreOne, ({ object }) => object.size);
   findings.sort(byKindAndPath);
   if (foreign > 0) findings.push({ kind: 'foreign', objects: foreign });
   return { files, bytes, findings };
@@ -129,14 +126,14 @@ interface ListedFile {
 
 /** Nothing is passed over because of its size: what was cut short is still a file. */
 async function listFiles(
-  vault: OpenVault,
+  work: Work,
 ): Promise<{ readonly listed: readonly ListedFile[]; readonly foreign: number }> {
-  const prefix = vault.layout.data;
+  const prefix = work.session.layout.data;
   const listed: ListedFile[] = [];
   let foreign = 0;
-  for await (const { objects } of pagesBelow(vault, { prefix })) {
+  for await (const { objects } of pagesBelow(work, { prefix })) {
     for (const object of objects) {
-      const path = parseFileKey(vault.layout, vault.keyring.names, object.key);
+      const path = parseFileKey(work.session.layout, work.keyring.names, object.key);
       if (path === undefined) foreign++;
       else listed.push({ path, object });
     }
@@ -146,16 +143,19 @@ async function listFiles(
 
 /** Undefined: a deletion was under way there, and its mark was copied along. */
 async function openOrFault(
-  vault: OpenVault,
+  work: Work,
   { path, object: { key, size } }: ListedFile,
 ): Promise<OpenedObject | 'damaged' | 'too_large' | 'unreadable' | 'vanished' | undefined> {
   try {
     if (size === TOMBSTONE_BYTES) {
-      const stored = await vault.store.get(key, { maxBytes: TOMBSTONE_BYTES, signal: vault.signal });
+      const stored = await work.session.store.get(key, {
+        maxBytes: TOMBSTONE_BYTES,
+        signal: work.call.signal,
+      });
       if (typeof stored === 'object' && isTombstone(stored.body)) return undefined;
     }
-    const maxBytes = sealedSize(vault.maxFileBytes);
-    return (await readSealed(vault, { key, name: logicalName(path), maxBytes })) ?? 'vanished';
+    const maxBytes = sealedSize(work.session.maxFileBytes);
+    return (await readSealed(work, { key, name: logicalName(path), maxBytes })) ?? 'vanished';
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
     if (error.code === 'integrity') return 'damaged';

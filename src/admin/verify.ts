@@ -4,11 +4,11 @@ import type { MemoryPath } from '../language/path.ts';
 import { LEASE_MS } from '../tree/rename/lease.ts';
 import { type RenameEntry, type RenamePhase, readRegister } from '../tree/rename/register.ts';
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
-import type { OpenVault, VaultContext, VerbOptions } from '../tree/session.ts';
+import type { Call, Session, Work } from '../tree/session.ts';
 import { checkFiles, type FileFinding, type KeyVersionCount, type Place } from './check-files.ts';
 import { settleTwins, type TwinFinding } from './duplicates.ts';
 
-export interface VerifyOptions extends VerbOptions {
+export interface VerifyOptions extends Call {
   /** Remove the older place of twins and finish a directory rename whose process is gone; nothing else is changed. */
   readonly repair?: boolean | undefined;
 }
@@ -53,22 +53,22 @@ export interface Verification {
  * @throws MemoryError what the store and the keyring throw.
  */
 export async function verifyTree(
-  context: VaultContext,
+  context: Session,
   { repair = false, signal, onProgress }: VerifyOptions = {},
 ): Promise<Verification> {
   const keyring = await context.keyrings.load({ signal });
   if (keyring === undefined) return { files: 0, bytes: 0, findings: [], keyVersions: [] };
-  const vault: OpenVault = { ...context, keyring, signal, onProgress };
+  const work: Work = { session: context, keyring, call: { signal, onProgress } };
 
-  const recovered = repair ? await recoverRename(vault) : undefined;
-  const { files, bytes, findings, groups, keyVersions } = await checkFiles(vault);
+  const recovered = repair ? await recoverRename(work) : undefined;
+  const { files, bytes, findings, groups, keyVersions } = await checkFiles(work);
   // Only now: a rename that began later has left no copies that are old enough to be taken for twins.
-  const register = await lookAtRegister(vault);
+  const register = await lookAtRegister(work);
   const { own, others } = splitByOrigin(groups, register.entry);
   const renames = renameFindings(register, recovered, own.length);
   // A look at many files takes long, and nothing is sealed with keys that are not the newest any more.
   const later = repair ? await context.keyrings.load({ signal }) : undefined;
-  const settling = { ...vault, keyring: later ?? keyring };
+  const settling = { ...work, keyring: later ?? keyring };
   const twins = await settleTwins(settling, { groups: others, isRenaming: isAlive(register), repair });
   return { files, bytes, findings: [...renames, ...twins, ...findings], keyVersions };
 }
@@ -86,9 +86,9 @@ interface Register {
   readonly fault?: MemoryErrorCode;
 }
 
-async function lookAtRegister(vault: OpenVault): Promise<Register> {
+async function lookAtRegister(work: Work): Promise<Register> {
   try {
-    return await readRegister(vault);
+    return await readRegister(work);
   } catch (error) {
     if (!(error instanceof MemoryError) || !REGISTER_FAULTS.includes(error.code)) throw error;
     return { entry: undefined, ageMs: 0, fault: error.code };
@@ -108,11 +108,11 @@ interface Recovered {
 }
 
 /** Finishes a rename whose lease has run out. Undefined: there was none, or somebody else does it. */
-async function recoverRename(vault: OpenVault): Promise<Recovered | undefined> {
-  const { entry, ageMs } = await lookAtRegister(vault);
+async function recoverRename(work: Work): Promise<Recovered | undefined> {
+  const { entry, ageMs } = await lookAtRegister(work);
   if (entry === undefined || ageMs <= LEASE_MS) return undefined;
   try {
-    const isOurs = await createRenameRegister().recover(vault);
+    const isOurs = await createRenameRegister().recover(work);
     return isOurs ? { entry, ageMs, failure: undefined } : undefined;
   } catch (error) {
     if (!(error instanceof MemoryError) || error.code === 'aborted') throw error;

@@ -4,10 +4,10 @@ import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What the commands for people work on: the tool itself, and the vault for bytes that no tool input can carry. */
+/** What the commands for people work on: the tool itself, and the tree for bytes that no tool input can carry. */
 export interface FileCommandTarget {
   execute(input: unknown): Promise<ToolResult>;
-  readonly vault: {
+  readonly tree: {
     read(path: MemoryPath): Promise<Uint8Array | undefined>;
     create(path: MemoryPath, content: Uint8Array): Promise<unknown>;
     overwrite(path: MemoryPath, content: Uint8Array): Promise<unknown>;
@@ -45,7 +45,7 @@ export async function viewPath(
 
 /** The file's bytes, whatever they are. */
 export async function readRaw(target: FileCommandTarget, path: string): Promise<Said> {
-  const bytes = await target.vault.read(parseMemoryPath(path));
+  const bytes = await target.tree.read(parseMemoryPath(path));
   if (bytes !== undefined) {
     return { bytes };
   }
@@ -53,7 +53,7 @@ export async function readRaw(target: FileCommandTarget, path: string): Promise<
   return { failure, error: new MemoryError('not_found', failure) };
 }
 
-/** Creates a text through the tool; bytes that are not UTF-8 go straight into the vault. */
+/** Creates a text through the tool; bytes that are not UTF-8 go straight into the tree. */
 export async function createPath(
   target: FileCommandTarget,
   request: { readonly path: string; readonly content: Uint8Array },
@@ -63,7 +63,7 @@ export async function createPath(
   if (text !== undefined) {
     return toSaid(await target.execute({ command: 'create', path, file_text: text }));
   }
-  const write = target.onExists === 'overwrite' ? target.vault.overwrite : target.vault.create;
+  const write = target.onExists === 'overwrite' ? target.tree.overwrite : target.tree.create;
   await write(parseMemoryPath(path), content);
   return { sentence: `File created successfully at: ${path}` };
 }

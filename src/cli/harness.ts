@@ -8,7 +8,7 @@ import type { Answer } from './exec-jsonl.ts';
 
 const SIDE_BY_SIDE = 32;
 
-/** The part of the vault that the harness and the file commands use: whole files, past the tool's language. */
+/** The part of the tree that the harness and the file commands use: whole files, past the tool's language. */
 interface FileTree {
   list(directory: MemoryPath): Promise<{ readonly files: readonly { readonly path: MemoryPath }[] }>;
   read(path: MemoryPath): Promise<Uint8Array | undefined>;

@@ -8,13 +8,13 @@ import { createOperatorLogger, exitCodeFor, type Invocation, operatorLine } from
 export async function runFileCommand(command: FileCommand, invocation: Invocation): Promise<number> {
   const { terminal, signal } = invocation;
   await using session = await openSession(invocation);
-  const { memory, vault, config } = session;
+  const { memory, tree, config } = session;
   const target: FileCommandTarget = {
     execute: (input) => memory.execute(input, { signal, onProgress: terminal.progress }),
-    vault: {
-      read: (path) => vault.read(path, { signal }),
-      create: (path, content) => vault.create(path, content, { signal }),
-      overwrite: (path, content) => vault.overwrite(path, content, { signal }),
+    tree: {
+      read: (path) => tree.read(path, { signal }),
+      create: (path, content) => tree.create(path, content, { signal }),
+      overwrite: (path, content) => tree.overwrite(path, content, { signal }),
     },
     onExists: config.onExists,
     maxBytes: config.maxFileBytes,
@@ -33,13 +33,13 @@ export async function runFileCommand(command: FileCommand, invocation: Invocatio
 export async function runExec(invocation: Invocation): Promise<number> {
   const { terminal, signal } = invocation;
   await using session = await openSession(invocation);
-  const { memory, vault, config } = session;
+  const { memory, tree, config } = session;
   await execJsonLines({
     input: terminal.stdin,
     write: (line) => terminal.out(line),
     execute: (input, either) => memory.execute(input, { signal: either }),
     signal,
-    harness: config.harness ? createHarness(vault) : undefined,
+    harness: config.harness ? createHarness(tree) : undefined,
     onThrown: (error) => {
       const line = operatorLine(error);
       if (line !== undefined) terminal.complain(line);
@@ -53,7 +53,7 @@ async function openSession({ terminal }: Invocation) {
   const memory = parts.memory(close);
   return {
     memory,
-    vault: parts.vault,
+    tree: parts.tree,
     config: settings.config,
     [Symbol.asyncDispose]: () => memory.close(),
   };

@@ -10,7 +10,7 @@ export type AwsCredentials = NonNullable<S3StoreOptions['credentials']>;
 export interface BaseStore extends AsyncDisposable {
   /** The store without anything before it. */
   readonly plain: ObjectStore;
-  /** The store as one tenant's vault may use it: with guarded deletes, and with conditions that are proved. */
+  /** The store as one tenant's tree may use it: with guarded deletes, and with conditions that are proved. */
   forTenant(layout: Layout): ObjectStore;
   /** The same place reached with other credentials, over the same connections; closing either closes both. */
   withCredentials(credentials: AwsCredentials): BaseStore;

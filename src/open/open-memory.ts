@@ -14,8 +14,8 @@ import { pause } from '../time.ts';
 import { createCommandOrder } from '../tool/command-order.ts';
 import { createMemory, type Memory } from '../tool/memory-tool.ts';
 import { createAccessRecords } from '../tree/access-records.ts';
-import type { VaultContext } from '../tree/session.ts';
-import { createVault, type Vault } from '../tree/tree.ts';
+import type { Session } from '../tree/session.ts';
+import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { type AwsCredentials, type BaseStore, shared } from './base-store.ts';
 import { openBaseStore } from './open-object-store.ts';
@@ -28,14 +28,14 @@ const BYTES_SIDE_BY_SIDE = 33_554_432;
 
 /** One tenant's memory with the parts it is made of, for entry points that need more than the six commands. */
 export interface TenantParts {
-  readonly vault: Vault;
+  readonly tree: Tree;
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringStore;
   /** What the process knows of the tenant's keyring. */
   readonly guard: RollbackGuard;
   /** What the verbs stand on. */
-  readonly context: VaultContext;
+  readonly context: Session;
   /** The first wraps, all unwrap. */
   readonly rootKeys: readonly RootKey[];
   /** What the bucket keeps beside the current versions. */
@@ -132,7 +132,7 @@ export async function wireTenant(wiring: {
     ...(config.names !== undefined && { nameMode: config.names }),
   });
   const logger = options.logger ?? silentLogger;
-  const context: VaultContext = {
+  const context: Session = {
     store,
     layout,
     keyrings,
@@ -144,15 +144,15 @@ export async function wireTenant(wiring: {
     pause,
     logger,
     ...(config.expireAfterDays !== undefined && { accessRecords: createAccessRecords() }),
-    sideBySide: readConcurrency(options.concurrency),
-    bytesSideBySide: BYTES_SIDE_BY_SIDE,
+    concurrency: readConcurrency(options.concurrency),
+    concurrentBytes: BYTES_SIDE_BY_SIDE,
   };
-  const vault = createVault(context);
+  const tree = createTree(context);
   const order = createCommandOrder();
   const { profile, onExists } = config;
   const { toolError } = options;
   return {
-    vault,
+    tree,
     store,
     layout,
     keyrings,
@@ -167,7 +167,7 @@ export async function wireTenant(wiring: {
       const tombstones = dryRun ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
       return { ...report, tombstones };
     },
-    memory: (onClose) => createMemory({ vault, order, profile, onExists, logger, toolError, onClose }),
+    memory: (onClose) => createMemory({ tree, order, profile, onExists, logger, toolError, onClose }),
   };
 }
 

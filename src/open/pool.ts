@@ -3,7 +3,7 @@ import { checkWholeNumber, MemoryError } from '../errors.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { createRollbackGuards, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import type { VaultContext } from '../tree/session.ts';
+import type { Session } from '../tree/session.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import type { AwsCredentials, BaseStore } from './base-store.ts';
 import { listTenants } from './list-tenants.ts';
@@ -44,7 +44,7 @@ export interface MemoryPool extends AsyncDisposable {
 export interface OpenTenant {
   readonly memory: Memory;
   /** What the verbs stand on. */
-  readonly context: VaultContext;
+  readonly context: Session;
   /** Deletes what expired, past the order of commands. */
   expire(options?: ExpiryOptions): Promise<TenantExpiry>;
 }

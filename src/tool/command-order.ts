@@ -3,7 +3,7 @@ import { untilAborted } from '../time.ts';
 
 /**
  * What a command touches: the path itself and everything below it. Edits of one path may run together, because the
- * vault queues them itself; all else that overlaps waits, unless both only read.
+ * tree queues them itself; all else that overlaps waits, unless both only read.
  */
 export interface Claim {
   readonly path: MemoryPath;

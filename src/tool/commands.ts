@@ -9,19 +9,19 @@ import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { type Profile, successSentence } from '../language/sentences.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import { editSnippet, viewFile } from '../language/view.ts';
-import type { VerbOptions } from '../tree/session.ts';
-import type { Vault } from '../tree/tree.ts';
+import type { Call } from '../tree/session.ts';
+import type { Tree } from '../tree/tree.ts';
 import type { Claim } from './command-order.ts';
 
 /** What the model reads: a sentence, or content blocks for an image. */
 export type MemoryContent = string | BetaToolResultContentBlockParam[];
 
 export interface CommandContext {
-  readonly vault: Vault;
+  readonly tree: Tree;
   readonly profile: Profile;
   /** What `create` does where a file exists. */
   readonly onExists: 'error' | 'overwrite';
-  readonly options: VerbOptions;
+  readonly options: Call;
 }
 
 /** A listing shows at most so many files and says where it stopped. */
@@ -67,11 +67,11 @@ export function claimsOf(command: MemoryCommand): readonly Claim[] {
 }
 
 async function view(context: CommandContext, command: CommandOf<'view'>): Promise<MemoryContent> {
-  const { vault, options } = context;
+  const { tree, options } = context;
   const { given, path } = command.target;
-  const content = path === MEMORY_ROOT ? undefined : await vault.read(path, options);
+  const content = path === MEMORY_ROOT ? undefined : await tree.read(path, options);
   if (content !== undefined) return showFile(command, content);
-  const { files, truncated } = await vault.list(path, { ...options, maxFiles: MAX_LISTED_FILES });
+  const { files, truncated } = await tree.list(path, { ...options, maxFiles: MAX_LISTED_FILES });
   if (files.length === 0 && path !== MEMORY_ROOT) {
     throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
   }
@@ -90,11 +90,11 @@ function showFile(command: CommandOf<'view'>, content: Uint8Array): MemoryConten
 }
 
 async function create(context: CommandContext, command: CommandOf<'create'>): Promise<string> {
-  const { vault, options, onExists } = context;
+  const { tree, options, onExists } = context;
   const content = encodeText(command.fileText);
   const { path } = command.target;
-  if (onExists === 'overwrite') await vault.overwrite(path, content, options);
-  else await vault.create(path, content, options);
+  if (onExists === 'overwrite') await tree.overwrite(path, content, options);
+  else await tree.create(path, content, options);
   return successSentence(command);
 }
 
@@ -116,12 +116,12 @@ async function insert(context: CommandContext, command: CommandOf<'insert'>): Pr
 
 /** Throws `is_directory` in place of `not_found` where the profile tells the two apart, at the price of a LIST. */
 async function editText<T>(
-  { vault, profile, options }: CommandContext,
+  { tree, profile, options }: CommandContext,
   path: MemoryPath,
   edit: (text: string) => { readonly text: string; readonly result: T },
 ): Promise<T> {
   try {
-    return await vault.edit(
+    return await tree.edit(
       path,
       (content) => {
         const { text, result } = edit(textOf(content));
@@ -131,7 +131,7 @@ async function editText<T>(
     );
   } catch (error) {
     if (profile !== 'sdk' || !hasCode(error, 'not_found')) throw error;
-    const { files } = await vault.list(path, { ...options, maxFiles: 1 });
+    const { files } = await tree.list(path, { ...options, maxFiles: 1 });
     if (files.length === 0 && path !== MEMORY_ROOT) throw error;
     throw new MemoryError('is_directory', 'a directory cannot be edited', { cause: error });
   }
@@ -139,14 +139,14 @@ async function editText<T>(
 
 async function remove(context: CommandContext, command: CommandOf<'delete'>): Promise<string> {
   if (command.target.path === MEMORY_ROOT) throw refusedRoot('delete_root');
-  await context.vault.remove(command.target.path, context.options);
+  await context.tree.remove(command.target.path, context.options);
   return successSentence(command);
 }
 
 async function rename(context: CommandContext, command: CommandOf<'rename'>): Promise<string> {
   const { source, destination } = command;
   if (source.path === MEMORY_ROOT) throw refusedRoot('rename_root');
-  await context.vault.move({ from: source.path, to: destination.path }, context.options);
+  await context.tree.rename({ from: source.path, to: destination.path }, context.options);
   return successSentence(command);
 }
 

@@ -6,8 +6,8 @@ import { isForTheOperator, MemoryError } from '../errors.ts';
 import { COMMAND_NAMES, parseCommand } from '../language/command.ts';
 import { failureSentence, type Profile } from '../language/sentences.ts';
 import type { Logger } from '../logger.ts';
-import type { VerbOptions } from '../tree/session.ts';
-import type { Vault } from '../tree/tree.ts';
+import type { Call } from '../tree/session.ts';
+import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
 import { claimsOf, type MemoryContent, runCommand } from './commands.ts';
 
@@ -17,7 +17,7 @@ export type MemoryResult =
   | { readonly isError: true; readonly content: string; readonly error: MemoryError };
 
 /** How a caller gives up, and hears how far a command on many files has come. */
-export type ExecuteOptions = VerbOptions;
+export type ExecuteOptions = Call;
 
 /** Properties of the tool's definition that a caller may add, such as `cache_control`. */
 export type MemoryToolProps = Omit<BetaMemoryTool20250818, 'type' | 'name'>;
@@ -39,7 +39,7 @@ export interface Memory extends MemoryToolHandlers, AsyncDisposable {
 export type ToolErrorClass = new (content: string) => Error;
 
 export interface MemoryToolOptions {
-  readonly vault: Vault;
+  readonly tree: Tree;
   /** Shared by all memories of one tenant in this process. */
   readonly order: CommandOrder;
   readonly profile: Profile;
@@ -55,13 +55,13 @@ export interface MemoryToolOptions {
  * members that are no commands refuse to be called as such: `betaMemoryTool` looks the model's command up unchecked.
  */
 export function createMemory(options: MemoryToolOptions): Memory {
-  const { vault, order, profile, onExists, logger, toolError: Failure = ToolError } = options;
+  const { tree, order, profile, onExists, logger, toolError: Failure = ToolError } = options;
   let closing: Promise<void> | undefined;
 
   const run = async (input: unknown, verbs: ExecuteOptions): Promise<MemoryContent> => {
     const command = parseCommand(input);
     if (closing !== undefined) throw new MemoryError('aborted', 'the memory is closed');
-    const context = { vault, profile, onExists, options: verbs };
+    const context = { tree, profile, onExists, options: verbs };
     return order.run(claimsOf(command), () => runCommand(context, command), verbs.signal);
   };
 

@@ -2,7 +2,7 @@ import { hasCode } from '../errors.ts';
 import { classKey } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { writeRecord } from './sealed-record.ts';
-import type { AccessRecords, OpenVault } from './session.ts';
+import { type AccessRecords, uncancelled, type Work } from './session.ts';
 
 /** A record's id: the day, then the keyed hash of the path. */
 export interface AccessId {
@@ -21,14 +21,14 @@ export function createAccessRecords(): AccessRecords {
   let today = '';
   let recorded = new Map<string, Promise<void>>();
   return {
-    async record(vault, path) {
-      const day = dayOf(vault.clock());
+    async record(work, path) {
+      const day = dayOf(work.session.clock());
       if (day !== today || recorded.size >= REMEMBERED_FILES) {
         today = day;
         recorded = new Map();
       }
-      const file = accessHash(vault, path);
-      const writing = recorded.get(file) ?? putRecord(vault, { day, file });
+      const file = accessHash(work, path);
+      const writing = recorded.get(file) ?? putRecord(work, { day, file });
       recorded.set(file, writing);
       try {
         await writing;
@@ -41,7 +41,7 @@ export function createAccessRecords(): AccessRecords {
 }
 
 /** What stands for a file in the ids of its records; without the tenant's name key it cannot be guessed. */
-export function accessHash({ keyring }: OpenVault, path: MemoryPath): string {
+export function accessHash({ keyring }: Work, path: MemoryPath): string {
   return keyring.names.keyedHash(CLASS, path);
 }
 
@@ -61,15 +61,15 @@ export function dayOf(milliseconds: number): string {
 }
 
 /** Where a record of that day lies already, somebody else wrote it. */
-async function putRecord(vault: OpenVault, access: AccessId): Promise<void> {
+async function putRecord(work: Work, access: AccessId): Promise<void> {
   const id = accessRecordId(access);
   // Several readers wait for it: none of them may give it up for the others.
-  const unhurried = { ...vault, signal: undefined };
+  const unhurried = uncancelled(work);
   try {
     await writeRecord(unhurried, { cls: CLASS, id }, { content: new Uint8Array(), base: undefined });
   } catch (error) {
     if (!hasCode(error, 'outcome_unknown')) throw error;
-    const found = await vault.store.head(classKey(vault.layout, CLASS, id));
+    const found = await work.session.store.head(classKey(work.session.layout, CLASS, id));
     if (found === undefined) throw error;
   }
 }

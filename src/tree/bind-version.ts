@@ -2,7 +2,7 @@ import { hasReason } from '../errors.ts';
 import { rebind, seal } from '../format/object.ts';
 import type { LogicalName } from '../format/object-keys.ts';
 import type { SealedVersion } from './read-file.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 
 export interface Binding {
   readonly from: LogicalName;
@@ -18,12 +18,17 @@ export interface Binding {
  * it was read its data key is out of reach, and the content is sealed anew.
  */
 export function bindVersion(
-  vault: OpenVault,
+  work: Work,
   version: SealedVersion,
   { from, to, origin, after }: Binding,
 ): Uint8Array {
   const { keys, stored, content, mtime, bound, previous, writer } = version;
-  const binding = { keys, origin: origin ?? version.origin, clock: vault.clock(), random: vault.random };
+  const binding = {
+    keys,
+    origin: origin ?? version.origin,
+    clock: work.session.clock(),
+    random: work.session.random,
+  };
   const latest = after !== undefined && after > bound ? after : bound;
   try {
     return rebind({ ...binding, object: stored.body, from, to, after: latest });

@@ -4,7 +4,7 @@ import { ancestorsOf, type MemoryPath } from '../language/path.ts';
 import type { DatedMeta } from '../store/port.ts';
 import { type ListedEntry, listDirectory } from './list-directory.ts';
 import { pagesBelow } from './list-objects.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 
 /** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
 const SETTLING_MS = 3_000;
@@ -24,39 +24,39 @@ export type Clash = 'directory_at_path' | 'file_above';
  * taken back at once, while the lower one waits up to 3 s for a young file above to go.
  */
 export async function findClash(
-  vault: OpenVault,
+  work: Work,
   path: MemoryPath,
   known: readonly MemoryPath[] = [],
 ): Promise<Clash | undefined> {
   const asked = ancestorsOf(path).filter((ancestor) => !known.includes(ancestor));
-  const [below, above] = await Promise.all([anythingBelow(vault, path), anyFileStays(vault, asked)]);
+  const [below, above] = await Promise.all([anythingBelow(work, path), anyFileStays(work, asked)]);
   if (below) return 'directory_at_path';
   return above ? 'file_above' : undefined;
 }
 
 /** Whether a file lies at any of `paths` and does not go within 3 s of its creation. One HEAD each, side by side. */
-export async function anyFileStays(vault: OpenVault, paths: readonly MemoryPath[]): Promise<boolean> {
-  const stays = await Promise.all(paths.map((path) => fileStays(vault, path)));
+export async function anyFileStays(work: Work, paths: readonly MemoryPath[]): Promise<boolean> {
+  const stays = await Promise.all(paths.map((path) => fileStays(work, path)));
   return stays.some(Boolean);
 }
 
 /** Whether any file lies below the directory `path`. Pages that hold nothing but tombstones are passed over. */
-export async function anythingBelow(vault: OpenVault, path: MemoryPath): Promise<boolean> {
-  const prefix = directoryPrefix(vault.layout, vault.keyring.names, path);
-  for await (const page of pagesBelow(vault, { prefix, maxKeys: 1 })) {
+export async function anythingBelow(work: Work, path: MemoryPath): Promise<boolean> {
+  const prefix = directoryPrefix(work.session.layout, work.keyring.names, path);
+  for await (const page of pagesBelow(work, { prefix, maxKeys: 1 })) {
     if (page.objects.length > 0) return true;
   }
   return false;
 }
 
-async function fileStays(vault: OpenVault, path: MemoryPath): Promise<boolean> {
-  const key = fileKey(vault.layout, vault.keyring.names, path);
-  const deadline = vault.clock() + SETTLING_MS;
+async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
+  const key = fileKey(work.session.layout, work.keyring.names, path);
+  const deadline = work.session.clock() + SETTLING_MS;
   for (;;) {
-    const found = await vault.store.head(key, { signal: vault.signal });
+    const found = await work.session.store.head(key, { signal: work.call.signal });
     if (found === undefined) return false;
-    if (age(found) > SETTLING_MS || vault.clock() >= deadline) return true;
-    await vault.pause(LOOK_AGAIN_MS, vault.signal);
+    if (age(found) > SETTLING_MS || work.session.clock() >= deadline) return true;
+    await work.session.pause(LOOK_AGAIN_MS, work.call.signal);
   }
 }
 
@@ -79,23 +79,23 @@ export function clashingPaths(files: readonly { readonly path: MemoryPath }[]): 
  * @throws MemoryError `unavailable` when that takes longer than 10 s.
  */
 export async function listSettled(
-  vault: OpenVault,
+  work: Work,
   directory: MemoryPath,
   first: readonly ListedEntry[],
 ): Promise<readonly ListedEntry[]> {
-  const deadline = vault.clock() + PATIENCE_MS;
-  for (let files = first; ; files = (await listDirectory(vault, directory)).files) {
+  const deadline = work.session.clock() + PATIENCE_MS;
+  for (let files = first; ; files = (await listDirectory(work, directory)).files) {
     const clashing = clashingPaths(files);
     const youngest = files
       .filter(({ path }) => clashing.has(path))
       .reduce<ListedEntry | undefined>((a, b) => (a && a.lastModified > b.lastModified ? a : b), undefined);
     if (youngest === undefined) return files;
-    const found = await vault.store.head(youngest.key, { signal: vault.signal });
+    const found = await work.session.store.head(youngest.key, { signal: work.call.signal });
     if (found !== undefined && age(found) > SETTLED_MS) return files;
-    if (vault.clock() >= deadline) {
+    if (work.session.clock() >= deadline) {
       throw new MemoryError('unavailable', 'a file is being created above or below another one');
     }
-    await vault.pause(LOOK_AGAIN_MS, vault.signal);
+    await work.session.pause(LOOK_AGAIN_MS, work.call.signal);
   }
 }
 

@@ -1,11 +1,11 @@
 import { letOthersRun } from '../time.ts';
 
 /** How much of a tenant's objects is worked on at once. */
-export interface SideBySideBounds {
+export interface ConcurrencyBounds {
   /** Objects. */
-  readonly sideBySide: number;
+  readonly concurrency: number;
   /** Bytes of those objects together; a larger one is worked on alone. */
-  readonly bytesSideBySide: number;
+  readonly concurrentBytes: number;
 }
 
 /** After so many bytes everything else in the process has its turn: opening and sealing them takes milliseconds. */
@@ -18,8 +18,8 @@ const BYTES_PER_OBJECT = 16_384;
  * in memory, nothing unless given. After a failure no item is begun, and the first failure is thrown when the items
  * under way have ended. Timers, signals and other requests run in between, also where the store answers at once.
  */
-export async function eachSideBySide<T>(
-  bounds: SideBySideBounds,
+export async function eachConcurrently<T>(
+  bounds: ConcurrencyBounds,
   items: readonly T[],
   work: (item: T) => Promise<void>,
   bytesOf: (item: T) => number = () => 0,
@@ -47,7 +47,7 @@ export async function eachSideBySide<T>(
 
   for (const item of items) {
     const size = bytesOf(item);
-    while (running >= bounds.sideBySide || (running > 0 && bytes + size > bounds.bytesSideBySide)) {
+    while (running >= bounds.concurrency || (running > 0 && bytes + size > bounds.concurrentBytes)) {
       await oneToEnd();
     }
     if (sinceTurn >= BYTES_BETWEEN_TURNS) {

@@ -4,7 +4,7 @@ import type { ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
 import type { ETag, ObjectStore, PutMode, SendBound } from '../store/port.ts';
 import { settlePut } from '../store/settle.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 import { identityOf, type VersionIdentity } from './version-history.ts';
 
 /** What is certain after a conditional PUT. */
@@ -41,13 +41,13 @@ const LOOKS = 8;
  *
  * @throws MemoryError `outcome_unknown` when it cannot be known whether the write landed, or is readable.
  */
-export async function confirmedPut(vault: OpenVault, write: ConditionalWrite): Promise<PutOutcome> {
-  let landed = await put(vault, write);
+export async function confirmedPut(work: Work, write: ConditionalWrite): Promise<PutOutcome> {
+  let landed = await put(work, write);
   for (let looks = 1; !('conflict' in landed); looks++) {
     const { etag, sealed } = landed;
-    if (!sealed.sendBy.isPast() || (await isSealedByActiveKey(vault, sealed))) return { etag };
+    if (!sealed.sendBy.isPast() || (await isSealedByActiveKey(work, sealed))) return { etag };
     if (looks === LOOKS) throw unknownOutcome();
-    landed = await put(vault, { ...write, mode: { ifMatch: etag } }).catch((cause: unknown) => {
+    landed = await put(work, { ...write, mode: { ifMatch: etag } }).catch((cause: unknown) => {
       throw unknownOutcome(cause);
     });
     // Somebody has read it and built on it, bound it to the active key, or deleted it: it was written all the same.
@@ -60,9 +60,9 @@ export async function confirmedPut(vault: OpenVault, write: ConditionalWrite): P
  * By a look that begins after the write landed. A key that is active then can only be retired by a migration that begins
  * later, and sees what was written; one that is only held may be on its way out of a pass that was too early for it.
  */
-async function isSealedByActiveKey(vault: OpenVault, { bytes }: Sealed): Promise<boolean> {
+async function isSealedByActiveKey(work: Work, { bytes }: Sealed): Promise<boolean> {
   try {
-    const keyring = await vault.keyrings.look({ signal: vault.signal });
+    const keyring = await work.session.keyrings.look({ signal: work.call.signal });
     const keyId = readHeader(bytes)?.keyId;
     return keyring !== undefined && keyId !== undefined && equalBytes(keyring.keys.active.keyId, keyId);
   } catch (cause) {
@@ -71,16 +71,16 @@ async function isSealedByActiveKey(vault: OpenVault, { bytes }: Sealed): Promise
 }
 
 async function put(
-  vault: OpenVault,
+  work: Work,
   write: ConditionalWrite,
 ): Promise<Landed | Extract<PutOutcome, { conflict: unknown }>> {
   const { key, mode } = write;
-  const settled = await settlePut(noting(vault), {
+  const settled = await settlePut(noting(work), {
     key,
     mode,
-    body: await sealNow(vault, write),
-    renew: () => sealNow(vault, write),
-    signal: vault.signal,
+    body: await sealNow(work, write),
+    renew: () => sealNow(work, write),
+    signal: work.call.signal,
   });
   // Nor can it be told apart from a later write of another process.
   if (settled === 'replaced') throw unknownOutcome();
@@ -88,7 +88,10 @@ async function put(
 }
 
 /** A process that stood still may hold keys that are too old to seal with: it loads them anew once. */
-async function sealNow({ keyrings, signal }: OpenVault, write: ConditionalWrite): Promise<Sealed> {
+async function sealNow(
+  { session: { keyrings }, call: { signal } }: Work,
+  write: ConditionalWrite,
+): Promise<Sealed> {
   const sealed = (): Sealed => {
     const sendBy = keyrings.sendBy();
     return { bytes: write.seal(), sendBy };
@@ -102,8 +105,8 @@ async function sealNow({ keyrings, signal }: OpenVault, write: ConditionalWrite)
   }
 }
 
-/** What one write uses of the store. The vault's history takes note of what the answers show. */
-function noting({ store, history }: OpenVault): Pick<ObjectStore, 'get' | 'put'> {
+/** What one write uses of the store. The session's history takes note of what the answers show. */
+function noting({ session: { store, history } }: Work): Pick<ObjectStore, 'get' | 'put'> {
   const sent = new Set<VersionIdentity>();
   return {
     async put(key, bytes, options) {

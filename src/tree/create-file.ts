@@ -5,7 +5,7 @@ import type { MemoryPath } from '../language/path.ts';
 import { clashError, findClash } from './clashes.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
 import { untilSettled } from './retry.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 import { orTakeBack, undoPut, type Written } from './undo.ts';
 
 /**
@@ -15,30 +15,30 @@ import { orTakeBack, undoPut, type Written } from './undo.ts';
  * @throws MemoryError `already_exists` when a file is there, or above the path (`reason: 'below_file'`);
  * `is_directory` when a directory is there; `limit_exceeded`.
  */
-export async function createFile(vault: OpenVault, path: MemoryPath, content: Uint8Array): Promise<void> {
-  const key = fileKey(vault.layout, vault.keyring.names, path);
+export async function createFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<void> {
+  const key = fileKey(work.session.layout, work.keyring.names, path);
   const created: Uint8Array[] = [];
-  const outcome = await confirmedPut(vault, {
+  const outcome = await confirmedPut(work, {
     key,
-    seal: () => kept(created, sealFor(vault, path, content)),
+    seal: () => kept(created, sealFor(work, path, content)),
     mode: 'create',
   });
   if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
-  await refuseClash(vault, { path, key, etag: outcome.etag, mark: { created } });
+  await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
 }
 
 /** Creates the file or replaces what is there, always conditionally, so that no write passes another unseen. */
-export async function overwriteFile(vault: OpenVault, path: MemoryPath, content: Uint8Array): Promise<void> {
-  const key = fileKey(vault.layout, vault.keyring.names, path);
-  await untilSettled(vault, async () => {
-    const current = await vault.store.head(key, { signal: vault.signal });
+export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<void> {
+  const key = fileKey(work.session.layout, work.keyring.names, path);
+  await untilSettled(work, async () => {
+    const current = await work.session.store.head(key, { signal: work.call.signal });
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
     const created: Uint8Array[] = [];
-    const seal = (): Uint8Array => kept(created, sealFor(vault, path, content));
-    const outcome = await confirmedPut(vault, { key, seal, mode });
+    const seal = (): Uint8Array => kept(created, sealFor(work, path, content));
+    const outcome = await confirmedPut(work, { key, seal, mode });
     if ('conflict' in outcome) return 'again';
     if (current === undefined) {
-      await refuseClash(vault, { path, key, etag: outcome.etag, mark: { created } });
+      await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
     }
     return undefined;
   });
@@ -49,28 +49,28 @@ export async function overwriteFile(vault: OpenVault, path: MemoryPath, content:
  * replaces, where that was read.
  */
 export function sealFor(
-  vault: OpenVault,
+  work: Work,
   path: MemoryPath,
   content: Uint8Array,
   replaced?: Pick<OpenedObject, 'contentId' | 'bound'>,
 ): Uint8Array {
-  refuseTooLarge(vault, content);
+  refuseTooLarge(work, content);
   return seal({
-    keys: vault.keyring.keys,
+    keys: work.keyring.keys,
     name: logicalName(path),
     content,
-    mtime: vault.clock(),
+    mtime: work.session.clock(),
     after: replaced?.bound,
     previous: replaced?.contentId,
-    random: vault.random,
+    random: work.session.random,
   });
 }
 
 /** @throws MemoryError `limit_exceeded` with the numbers. */
-export function refuseTooLarge(vault: OpenVault, content: Uint8Array): void {
-  if (content.length <= vault.maxFileBytes) return;
+export function refuseTooLarge(work: Work, content: Uint8Array): void {
+  if (content.length <= work.session.maxFileBytes) return;
   throw new MemoryError('limit_exceeded', 'the content is larger than the file limit', {
-    details: { limit: 'file_bytes', value: content.length, max: vault.maxFileBytes },
+    details: { limit: 'file_bytes', value: content.length, max: work.session.maxFileBytes },
   });
 }
 
@@ -80,9 +80,9 @@ function kept(sealings: Uint8Array[], sealed: Uint8Array): Uint8Array {
   return sealed;
 }
 
-async function refuseClash(vault: OpenVault, written: Written): Promise<void> {
-  const clash = await orTakeBack(vault, written, () => findClash(vault, written.path));
+async function refuseClash(work: Work, written: Written): Promise<void> {
+  const clash = await orTakeBack(work, written, () => findClash(work, written.path));
   if (clash === undefined) return;
-  if ((await undoPut(vault, written)) === 'built_on') return;
+  if ((await undoPut(work, written)) === 'built_on') return;
   throw clashError(clash);
 }

@@ -5,7 +5,7 @@ import { confirmedPut } from './confirmed-put.ts';
 import { refuseTooLarge, sealFor } from './create-file.ts';
 import { readFile } from './read-file.ts';
 import { untilSettled } from './retry.ts';
-import type { OpenVault, VerbOptions } from './session.ts';
+import type { Call, Work } from './session.ts';
 
 /** What an edit makes of a file: the new content, and what to tell about it once it is written. */
 export interface Edited<T> {
@@ -25,11 +25,11 @@ export interface EditQueue {
    * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict` when others were faster at every attempt,
    * `outcome_unknown`, and whatever `edit` throws.
    */
-  edit<T>(path: MemoryPath, edit: Edit<T>, options?: VerbOptions): Promise<T>;
+  edit<T>(path: MemoryPath, edit: Edit<T>, options?: Call): Promise<T>;
 }
 
-/** @param open makes the tenant's vault ready for requests under the given signal. */
-export function createEditQueue(open: (options: VerbOptions) => Promise<OpenVault>): EditQueue {
+/** @param open makes the tenant's work ready for requests under the given signal. */
+export function createEditQueue(open: (options: Call) => Promise<Work>): EditQueue {
   const queues = new Map<MemoryPath, PathQueue>();
 
   const drain = async (path: MemoryPath, queue: PathQueue): Promise<void> => {
@@ -38,8 +38,8 @@ export function createEditQueue(open: (options: VerbOptions) => Promise<OpenVaul
       queue.batch = [];
       queue.early = queue.waiting.length;
       try {
-        const vault = await open({ signal: queue.giveUp.signal });
-        await editTogether(vault, path, () => takeWaiting(queue));
+        const work = await open({ signal: queue.giveUp.signal });
+        await editTogether(work, path, () => takeWaiting(queue));
       } catch (error) {
         failRound(queue, error);
       }
@@ -77,7 +77,7 @@ interface PathQueue {
 interface WaitingEdit {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
-  judge(vault: OpenVault, content: Uint8Array): { readonly content: Uint8Array; readonly changes: boolean };
+  judge(work: Work, content: Uint8Array): { readonly content: Uint8Array; readonly changes: boolean };
   /** Makes the last verdict final. */
   settle(): void;
   fail(error: unknown): void;
@@ -91,10 +91,10 @@ function waitingEdit<T>(
   let settle = (): void => {};
   const waiting: WaitingEdit = {
     signal,
-    judge(vault, content) {
+    judge(work, content) {
       try {
         const edited = edit(content);
-        refuseTooLarge(vault, edited.content);
+        refuseTooLarge(work, edited.content);
         settle = () => resolve(edited.result);
         return { content: edited.content, changes: true };
       } catch (error) {
@@ -109,30 +109,26 @@ function waitingEdit<T>(
 }
 
 /** One round: takes all edits that wait, reads the file, judges them, and writes what they make of it. */
-async function editTogether(
-  vault: OpenVault,
-  path: MemoryPath,
-  take: () => readonly WaitingEdit[],
-): Promise<void> {
+async function editTogether(work: Work, path: MemoryPath, take: () => readonly WaitingEdit[]): Promise<void> {
   if (path === MEMORY_ROOT) throw missingFile();
-  const key = fileKey(vault.layout, vault.keyring.names, path);
-  await untilSettled(vault, async () => {
+  const key = fileKey(work.session.layout, work.keyring.names, path);
+  await untilSettled(work, async () => {
     // Taken before the file is read, so that no verdict rests on a text older than the call it answers.
     const batch = take();
     if (batch.length === 0) return undefined;
-    const current = await readFile(vault, path);
+    const current = await readFile(work, path);
     if (current === undefined) throw missingFile();
     let { content } = current;
     let changes = false;
     for (const edit of batch) {
-      const judged = edit.judge(vault, content);
+      const judged = edit.judge(work, content);
       content = judged.content;
       changes ||= judged.changes;
     }
     if (changes) {
       const mode = { ifMatch: current.stored.etag };
-      const seal = (): Uint8Array => sealFor(vault, path, content, current);
-      const outcome = await confirmedPut(vault, { key, seal, mode });
+      const seal = (): Uint8Array => sealFor(work, path, content, current);
+      const outcome = await confirmedPut(work, { key, seal, mode });
       if ('conflict' in outcome && outcome.conflict === 'missing') throw missingFile();
       if ('conflict' in outcome) return 'again';
     }

@@ -4,7 +4,7 @@ import { joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/
 import type { ETag, ListedObject } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';
 import { listObjects, pagesBelow } from './list-objects.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 
 /** A file as a listing shows it. Names are decoded, sizes computed; neither is authenticated. */
 export interface ListedEntry {
@@ -31,27 +31,27 @@ export interface DirectoryListing {
 
 /**
  * All files below `directory`; empty when it does not exist. One LIST per 1,000 objects, one after the other; with
- * `sideBySide` those after the first run together, at the price of a few more.
+ * `concurrent` those after the first run together, at the price of a few more.
  */
 export async function listDirectory(
-  vault: OpenVault,
+  work: Work,
   directory: MemoryPath,
-  options: { readonly maxFiles?: number | undefined; readonly sideBySide?: boolean } = {},
+  options: { readonly maxFiles?: number | undefined; readonly concurrent?: boolean } = {},
 ): Promise<DirectoryListing> {
-  const { maxFiles = Number.POSITIVE_INFINITY, sideBySide = false } = options;
-  const prefix = directoryPrefix(vault.layout, vault.keyring.names, directory);
-  const { objects, truncated } = await listObjects(vault, { prefix, maxObjects: maxFiles, sideBySide });
+  const { maxFiles = Number.POSITIVE_INFINITY, concurrent = false } = options;
+  const prefix = directoryPrefix(work.session.layout, work.keyring.names, directory);
+  const { objects, truncated } = await listObjects(work, { prefix, maxObjects: maxFiles, concurrent });
   const files: ListedEntry[] = [];
   for (let start = 0; start < objects.length; start += NAMES_BETWEEN_TURNS) {
     if (start > 0) await letOthersRun();
     for (const object of objects.slice(start, start + NAMES_BETWEEN_TURNS)) {
-      const entry = decodeEntry(vault, { directory, prefix, object });
+      const entry = decodeEntry(work, { directory, prefix, object });
       if (entry !== undefined) files.push(entry);
     }
   }
   const foreign = objects.length - files.length;
   if (foreign > 0)
-    vault.logger.warn('objects that no writer of this tenant made were passed over', { foreign });
+    work.session.logger.warn('objects that no writer of this tenant made were passed over', { foreign });
   return { files, foreign, truncated };
 }
 
@@ -63,16 +63,16 @@ export type PathKind =
  * What `path` is, from one sequence of LISTs: the keys of a file and of what lies below a directory of its name start
  * alike, and the file's comes first. A missing path is an empty directory.
  */
-export async function listPath(vault: OpenVault, path: MemoryPath): Promise<PathKind> {
-  const key = fileKey(vault.layout, vault.keyring.names, path);
-  const prefix = directoryPrefix(vault.layout, vault.keyring.names, path);
+export async function listPath(work: Work, path: MemoryPath): Promise<PathKind> {
+  const key = fileKey(work.session.layout, work.keyring.names, path);
+  const prefix = directoryPrefix(work.session.layout, work.keyring.names, path);
   const files: ListedEntry[] = [];
   let foreign = 0;
-  for await (const page of pagesBelow(vault, { prefix: prefix.slice(0, -1) })) {
+  for await (const page of pagesBelow(work, { prefix: prefix.slice(0, -1) })) {
     for (const object of page.objects) {
       if (object.key === key) return { kind: 'file', file: fileEntry(path, object) };
       if (!object.key.startsWith(prefix)) continue;
-      const entry = decodeEntry(vault, { directory: path, prefix, object });
+      const entry = decodeEntry(work, { directory: path, prefix, object });
       if (entry === undefined) foreign++;
       else files.push(entry);
     }
@@ -85,13 +85,13 @@ function fileEntry(path: MemoryPath, object: ListedObject): ListedEntry {
 }
 
 function decodeEntry(
-  vault: OpenVault,
+  work: Work,
   listed: { readonly directory: MemoryPath; readonly prefix: string; readonly object: ListedObject },
 ): ListedEntry | undefined {
   const { directory, prefix, object } = listed;
   const size = contentLength(object.size);
   const base = segmentsOf(directory);
-  const below = vault.keyring.names.decodeFile(base, object.key.slice(prefix.length));
+  const below = work.keyring.names.decodeFile(base, object.key.slice(prefix.length));
   if (size === undefined || below === undefined) return undefined;
   return { ...object, path: joinPath(MEMORY_ROOT, ...base, ...below), size };
 }

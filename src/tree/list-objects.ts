@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { KEYS_PER_REQUEST, type ListedObject, type ListOptions, type ListPage } from '../store/port.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 
 /** A part is made a little smaller than a page, so that it nearly always fits into one. */
 const PART_OBJECTS = 900;
@@ -22,7 +22,7 @@ export interface ListRequest {
   readonly prefix: string;
   readonly maxObjects: number;
   /** Fetch the pages after the first together. Only encrypted names are spread evenly enough for that. */
-  readonly sideBySide: boolean;
+  readonly concurrent: boolean;
 }
 
 /**
@@ -30,15 +30,15 @@ export interface ListRequest {
  * tells where the others begin: they can be fetched side by side, each from its own starting key. The answer is the
  * same however badly that guess fits; a bad one only costs further pages.
  */
-export async function listObjects(vault: OpenVault, request: ListRequest): Promise<ObjectListing> {
+export async function listObjects(work: Work, request: ListRequest): Promise<ObjectListing> {
   const collector = createCollector(request.maxObjects);
-  const splits = request.sideBySide && vault.keyring.names.mode === 'encrypted';
+  const splits = request.concurrent && work.keyring.names.mode === 'encrypted';
   const { prefix } = request;
-  for await (const page of pagesBelow(vault, { prefix, maxKeys: KEYS_PER_REQUEST })) {
+  for await (const page of pagesBelow(work, { prefix, maxKeys: KEYS_PER_REQUEST })) {
     collector.take(0, page.objects);
     if (collector.full()) break;
     if (splits && page.objects.length === KEYS_PER_REQUEST) {
-      await listParts(vault, { prefix, bounds: partBounds(page.objects), collector });
+      await listParts(work, { prefix, bounds: partBounds(page.objects), collector });
       break;
     }
   }
@@ -46,12 +46,12 @@ export async function listObjects(vault: OpenVault, request: ListRequest): Promi
 }
 
 /** The pages of a LIST. */
-export function pagesBelow(vault: OpenVault, request: ListOptions): AsyncIterable<ListPage> {
-  return vault.store.list({ ...request, signal: vault.signal });
+export function pagesBelow(work: Work, request: ListOptions): AsyncIterable<ListPage> {
+  return work.session.store.list({ ...request, signal: work.call.signal });
 }
 
 async function listParts(
-  vault: OpenVault,
+  work: Work,
   tail: { readonly prefix: string; readonly bounds: readonly string[]; readonly collector: Collector },
 ): Promise<void> {
   const { prefix, bounds, collector } = tail;
@@ -59,7 +59,7 @@ async function listParts(
   const listPart = async (after: string, index: number): Promise<void> => {
     const end = bounds[index + 1];
     if (collector.full()) return;
-    for await (const page of pagesBelow(vault, { prefix, startAfter: after })) {
+    for await (const page of pagesBelow(work, { prefix, startAfter: after })) {
       const within = end === undefined ? page.objects : page.objects.filter(({ key }) => key <= end);
       collector.take(index + 1, within);
       if (within.length < page.objects.length || collector.full()) return;

@@ -11,7 +11,7 @@ import { TOMBSTONE_BYTES } from '../format/sizes.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { ListedObject } from '../store/port.ts';
 import { pagesBelow } from './list-objects.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 
 /** An object that a writer of this tenant may have sealed, by the look of its name; nothing is authenticated. */
 export type ListedRecord = { readonly name: LogicalName; readonly object: ListedObject } & (
@@ -35,12 +35,12 @@ const STALE_TOMBSTONE_MS = 3_600_000;
  * Every object below the tenant's prefix, of whatever size: what was cut short is still somebody's file. Scratch
  * objects and tombstones of deletes that may be under way are passed over. One LIST for each 1,000 objects.
  */
-export async function listRecords(vault: OpenVault): Promise<RecordListing> {
+export async function listRecords(work: Work): Promise<RecordListing> {
   const records: ListedRecord[] = [];
   let [foreign, orphans] = [0, 0];
-  for await (const { objects, servedAt } of pagesBelow(vault, { prefix: vault.layout.tenantPrefix })) {
+  for await (const { objects, servedAt } of pagesBelow(work, { prefix: work.session.layout.tenantPrefix })) {
     for (const object of objects) {
-      const kind = classify(vault, object, servedAt);
+      const kind = classify(work, object, servedAt);
       if (kind === 'foreign') foreign++;
       else if (kind === 'orphan') orphans++;
       else if (kind !== undefined) records.push(kind);
@@ -51,7 +51,7 @@ export async function listRecords(vault: OpenVault): Promise<RecordListing> {
 
 /** Undefined: nothing that is meant to last. */
 function classify(
-  { layout, keyring }: OpenVault,
+  { session: { layout }, keyring }: Work,
   object: ListedObject,
   servedAt: number,
 ): ListedRecord | 'foreign' | 'orphan' | undefined {

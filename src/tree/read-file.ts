@@ -8,13 +8,13 @@ import type { MemoryPath } from '../language/path.ts';
 import type { StoredObject } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';
 import { BYTES_BETWEEN_TURNS } from './concurrency.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 import { identityOf } from './version-history.ts';
 
 /** One version of a sealed object: what it says, and the object as it is stored. */
 export interface SealedVersion extends OpenedObject {
   readonly stored: StoredObject;
-  /** The keys that opened it; newer than the vault's where another process has rotated them. */
+  /** The keys that opened it; newer than the work's where another process has rotated them. */
   readonly keys: SealingKeys;
 }
 
@@ -22,30 +22,31 @@ export interface SealedVersion extends OpenedObject {
  * Reads and verifies the file at `path`; undefined when none is there. One GET.
  *
  * @throws MemoryError `integrity` when the object is not what was sealed for this path, or a version that this
- * process knows to be superseded; `limit_exceeded` before buffering when it is larger than the vault's file limit.
+ * process knows to be superseded; `limit_exceeded` before buffering when it is larger than the work's file limit.
  */
-export async function readFile(vault: OpenVault, path: MemoryPath): Promise<SealedVersion | undefined> {
-  return readSealed(vault, {
-    key: fileKey(vault.layout, vault.keyring.names, path),
+export async function readFile(work: Work, path: MemoryPath): Promise<SealedVersion | undefined> {
+  return readSealed(work, {
+    key: fileKey(work.session.layout, work.keyring.names, path),
     name: logicalName(path),
-    maxBytes: sealedSize(vault.maxFileBytes),
+    maxBytes: sealedSize(work.session.maxFileBytes),
   });
 }
 
 /** Reads and verifies any object of the tenant; undefined when none is there. One GET. */
 export async function readSealed(
-  vault: OpenVault,
+  work: Work,
   object: { readonly key: ObjectKey; readonly name: LogicalName; readonly maxBytes: number },
 ): Promise<SealedVersion | undefined> {
   const { key, name, maxBytes } = object;
-  const { store, history, signal } = vault;
+  const { store, history } = work.session;
+  const { signal } = work.call;
   const since = history.begin();
   const stored = await store.get(key, { maxBytes, signal });
   if (typeof stored !== 'object') {
     history.sawNothing({ key, since });
     return undefined;
   }
-  const version = await openStored(vault, name, stored);
+  const version = await openStored(work, name, stored);
   if (stored.size >= BYTES_BETWEEN_TURNS) await letOthersRun();
   history.saw({ key, since, version: identityOf(stored.body) });
   return version;
@@ -56,14 +57,14 @@ export async function readSealed(
  *
  * @throws MemoryError `unavailable` when it was too early for that, so that the object may well be whole.
  */
-async function openStored(vault: OpenVault, name: LogicalName, stored: StoredObject): Promise<SealedVersion> {
-  const { keys } = vault.keyring;
+async function openStored(work: Work, name: LogicalName, stored: StoredObject): Promise<SealedVersion> {
+  const { keys } = work.keyring;
   try {
     return { ...open({ keys, name, object: stored.body }), stored, keys };
   } catch (error) {
     if (!hasReason(error, 'unknown_key')) throw error;
     const { keyId } = readHeader(stored.body) ?? {};
-    const found = keyId && (await vault.keyrings.lookFor(keyId, { signal: vault.signal }));
+    const found = keyId && (await work.session.keyrings.lookFor(keyId, { signal: work.call.signal }));
     if (found === undefined) throw error;
     if (found === 'withheld') {
       throw new MemoryError(

@@ -5,7 +5,7 @@ import { deleteObjects } from './delete-objects.ts';
 import { type ListedEntry, listDirectory, listPath } from './list-directory.ts';
 import type { RenameRegister } from './rename/rename-register.ts';
 import { untilSettled } from './retry.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 import { notTakenBack } from './undo.ts';
 
 /** As many as one request takes. */
@@ -22,33 +22,33 @@ const ROUNDS = 8;
  *
  * @throws MemoryError `not_found`; `outcome_unknown` when it, or some of it, may be gone.
  */
-export async function removePath(vault: OpenVault, renames: RenameRegister, path: MemoryPath): Promise<void> {
-  await untilSettled(vault, async () => {
-    const found = await listPath(vault, path);
-    if (found.kind === 'file') return removeFile(vault, found.file);
+export async function removePath(work: Work, renames: RenameRegister, path: MemoryPath): Promise<void> {
+  await untilSettled(work, async () => {
+    const found = await listPath(work, path);
+    if (found.kind === 'file') return removeFile(work, found.file);
     if (found.listing.files.length === 0) {
       throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
     }
-    if (await renames.settle(vault)) return 'again';
-    await removeFiles(vault, path, found.listing.files);
+    if (await renames.settle(work)) return 'again';
+    await removeFiles(work, path, found.listing.files);
     return undefined;
   });
 }
 
-async function removeFile(vault: OpenVault, file: ListedEntry): Promise<'again' | undefined> {
+async function removeFile(work: Work, file: ListedEntry): Promise<'again' | undefined> {
   const target = { key: file.key, ifMatch: file.etag };
-  const [failure] = await deleteObjects(vault, [target], { signal: vault.signal }).catch((error: unknown) => [
-    { key: file.key, error },
-  ]);
+  const [failure] = await deleteObjects(work, [target], { signal: work.call.signal }).catch(
+    (error: unknown) => [{ key: file.key, error }],
+  );
   if (failure === undefined) return undefined;
-  if ('error' in failure) throw await verdict(vault, file, failure.error);
+  if ('error' in failure) throw await verdict(work, file, failure.error);
   // Changed, or gone by somebody else's hand: look again, so that the answer is true of what is there now.
   return 'again';
 }
 
 /** A refusal stands only where the file is seen to be there still: part of a guarded delete may have been done. */
-async function verdict(vault: OpenVault, file: ListedEntry, error: unknown): Promise<unknown> {
-  const found = await vault.store.head(file.key).catch(() => undefined);
+async function verdict(work: Work, file: ListedEntry, error: unknown): Promise<unknown> {
+  const found = await work.session.store.head(file.key).catch(() => undefined);
   return found?.etag === file.etag ? error : notTakenBack(error);
 }
 
@@ -58,19 +58,19 @@ async function verdict(vault: OpenVault, file: ListedEntry, error: unknown): Pro
  * would be fewer requests on stores that need tombstones, but could remove the tombstone of somebody else's delete,
  * whose second half would then hit a file that was created in between.
  */
-async function removeFiles(vault: OpenVault, path: MemoryPath, files: readonly ListedEntry[]): Promise<void> {
+async function removeFiles(work: Work, path: MemoryPath, files: readonly ListedEntry[]): Promise<void> {
   let remaining = files;
   /** Files that a request without an answer may have deleted already, or may still. */
   const uncertain = new Set<string>();
   for (let round = 0; remaining.length > 0; round++) {
-    const failures = await deleteVersions(vault, remaining);
+    const failures = await deleteVersions(work, remaining);
     if (failures.length === 0) return;
     const errors = failures.flatMap((failure) => ('error' in failure ? [failure.error] : []));
     const refusal = errors.find((error) => !isUnknown(error));
     for (const failure of failures) if (!isDefinite(failure)) uncertain.add(failure.key);
     if (refusal !== undefined && errors.length === files.length && uncertain.size === 0) throw refusal;
     if (refusal !== undefined || round === ROUNDS) throw notTakenBack(refusal ?? errors[0]);
-    const listing = await listDirectory(vault, path).catch((error: unknown) => {
+    const listing = await listDirectory(work, path).catch((error: unknown) => {
       throw notTakenBack(error);
     });
     const sent = { files: remaining, failures, uncertain };
@@ -104,21 +104,18 @@ function isDefinite(failure: DeleteFailure): boolean {
 }
 
 /** Guarded deletes in batches; one that throws ends them, and stands for all that were not deleted. */
-async function deleteVersions(
-  vault: OpenVault,
-  files: readonly ListedEntry[],
-): Promise<readonly DeleteFailure[]> {
+async function deleteVersions(work: Work, files: readonly ListedEntry[]): Promise<readonly DeleteFailure[]> {
   const failures: DeleteFailure[] = [];
   for (let start = 0; start < files.length; start += KEYS_PER_REQUEST) {
     const targets = files
       .slice(start, start + KEYS_PER_REQUEST)
       .map(({ key, etag }) => ({ key, ifMatch: etag }));
     try {
-      failures.push(...(await deleteObjects(vault, targets, { signal: vault.signal })));
+      failures.push(...(await deleteObjects(work, targets, { signal: work.call.signal })));
     } catch (error) {
       return [...failures, ...files.slice(start).map(({ key }) => ({ key, error }))];
     }
-    vault.onProgress?.({ done: Math.min(start + KEYS_PER_REQUEST, files.length), total: files.length });
+    work.call.onProgress?.({ done: Math.min(start + KEYS_PER_REQUEST, files.length), total: files.length });
   }
   return failures;
 }

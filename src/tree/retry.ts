@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import type { VaultContext } from './session.ts';
+import type { Session, Work } from './session.ts';
 
 const FIRST_PAUSE_MS = 8;
 const LONGEST_PAUSE_MS = 400;
@@ -12,13 +12,13 @@ const ATTEMPTS = 64;
  * @throws MemoryError `version_conflict` after 64 attempts.
  */
 export async function untilSettled<T>(
-  vault: Pick<VaultContext, 'pause' | 'random'> & { readonly signal: AbortSignal | undefined },
+  { session, call }: Work,
   attempt: () => Promise<T | 'again'>,
 ): Promise<T> {
   for (let failures = 0; failures < ATTEMPTS; failures++) {
     if (failures > 0) {
       const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
-      await vault.pause(longest * randomFraction(vault.random), vault.signal);
+      await session.pause(longest * randomFraction(session.random), call.signal);
     }
     const result = await attempt();
     if (result !== 'again') return result;
@@ -26,7 +26,7 @@ export async function untilSettled<T>(
   throw new MemoryError('version_conflict', 'the file was changed by others at every attempt');
 }
 
-function randomFraction(random: VaultContext['random']): number {
+function randomFraction(random: Session['random']): number {
   const [byte = 0] = random(1);
   return (byte + 1) / 256;
 }

@@ -5,7 +5,7 @@ import { decodeText, encodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import { readSealed } from './read-file.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 
 /** Which object beside the tree, and how much of it is read at most, in bytes of content. */
 export interface RecordName {
@@ -23,10 +23,10 @@ export interface StoredRecord {
 }
 
 /** One GET. @throws MemoryError `integrity`; `limit_exceeded` when it is larger than `maxBytes`. */
-export async function readRecord(vault: OpenVault, name: RecordName): Promise<StoredRecord | undefined> {
+export async function readRecord(work: Work, name: RecordName): Promise<StoredRecord | undefined> {
   const { cls, id, maxBytes } = name;
-  const version = await readSealed(vault, {
-    key: classKey(vault.layout, cls, id),
+  const version = await readSealed(work, {
+    key: classKey(work.session.layout, cls, id),
     name: classLogicalName(cls, id),
     maxBytes: sealedSize(maxBytes),
   });
@@ -42,14 +42,15 @@ export async function readRecord(vault: OpenVault, name: RecordName): Promise<St
  * @throws MemoryError `outcome_unknown` when no answer tells whether it was written.
  */
 export async function writeRecord(
-  vault: OpenVault,
+  work: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
   write: { readonly content: Uint8Array; readonly base: ETag | undefined },
 ): Promise<ETag | undefined> {
   const { content, base } = write;
-  const { layout, keyring, clock, random } = vault;
+  const { layout, clock, random } = work.session;
+  const { keyring } = work;
   const name = classLogicalName(cls, id);
-  const outcome = await confirmedPut(vault, {
+  const outcome = await confirmedPut(work, {
     key: classKey(layout, cls, id),
     seal: () => seal({ keys: keyring.keys, name, content, mtime: clock(), random }),
     mode: base === undefined ? 'create' : { ifMatch: base },

@@ -5,11 +5,17 @@ import type { MemoryPath } from '../language/path.ts';
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
-import type { SideBySideBounds } from './concurrency.ts';
+import type { ConcurrencyBounds } from './concurrency.ts';
 import type { VersionHistory } from './version-history.ts';
 
-/** What every verb of the vault stands on. One tenant's; never shared between tenants. */
-export interface VaultContext extends SideBySideBounds {
+/*
+ * Three scopes, none of which is ever spread into another: a `Session` is one tenant's for the life of the process, a
+ * `Call` is one command's, and `Work` is what a command does with both once the keyring is loaded. Functions of the
+ * tree take `work` first.
+ */
+
+/** What every verb stands on. One tenant's; never shared between tenants. */
+export interface Session extends ConcurrencyBounds {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringStore;
@@ -24,23 +30,15 @@ export interface VaultContext extends SideBySideBounds {
   readonly random: RandomBytes;
   readonly pause: Pause;
   readonly logger: Logger;
-  /** Where files expire that nobody reads: every read is recorded. */
+  /** Where files expire that are not read: every read is recorded. */
   readonly accessRecords?: AccessRecords | undefined;
 }
 
-/** Remembers, in the store, on which days a file was read, so that expiry can tell what nobody uses. */
-export interface AccessRecords {
-  /**
-   * Records that the file was read today, by UTC. The first read of a file on a day costs one PUT, the others of
-   * this process nothing. Resolves when the record lies in the store.
-   */
-  record(vault: OpenVault, path: MemoryPath): Promise<void>;
-}
-
-/** A context whose keyring is open: what the verbs that write work with. */
-export interface OpenVault extends VaultContext {
-  readonly keyring: LoadedKeyring;
-  readonly signal: AbortSignal | undefined;
+/** What one command brings with it. */
+export interface Call {
+  /** Ends the requests of the command. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called now and then while many files are renamed, deleted or verified. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -50,8 +48,23 @@ export interface Progress {
   readonly total: number;
 }
 
-export interface VerbOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Called now and then while many files are renamed, deleted or verified. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
+/** A command under way: its session, its call, and the keyring as it was loaded for it. */
+export interface Work {
+  readonly session: Session;
+  readonly keyring: LoadedKeyring;
+  readonly call: Call;
+}
+
+/** The same work for what has to be finished, or is done for several callers: no caller cancels it. */
+export function uncancelled<W extends Work>(work: W): W {
+  return { ...work, call: {} };
+}
+
+/** Remembers, in the store, on which days a file was read, so that expiry can tell which files are unused. */
+export interface AccessRecords {
+  /**
+   * Records that the file was read today, by UTC. The first read of a file on a day costs one PUT, the others of
+   * this process nothing. Resolves when the record lies in the store.
+   */
+  record(work: Work, path: MemoryPath): Promise<void>;
 }

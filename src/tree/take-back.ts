@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
-import { eachSideBySide } from './concurrency.ts';
+import { eachConcurrently } from './concurrency.ts';
 import { isRefusal, type LeftFile } from './rename/left-behind.ts';
-import type { OpenVault } from './session.ts';
+import type { Work } from './session.ts';
 import { undoPut, type Written } from './undo.ts';
 
 /** Copies that stay although the rename was taken back. */
@@ -17,17 +17,17 @@ export interface KeptCopies {
  *
  * @throws MemoryError `outcome_unknown` when one of them may still be there; the others are removed all the same.
  */
-export async function takeBack(vault: OpenVault, copies: readonly Written[]): Promise<KeptCopies> {
+export async function takeBack(work: Work, copies: readonly Written[]): Promise<KeptCopies> {
   let [builtOn, failure]: [boolean, unknown] = [false, undefined];
   const left: LeftFile[] = [];
-  await eachSideBySide(vault, copies, async (copy) => {
+  await eachConcurrently(work.session, copies, async (copy) => {
     try {
-      if ((await undoPut(vault, copy)) === 'built_on') builtOn = true;
+      if ((await undoPut(work, copy)) === 'built_on') builtOn = true;
     } catch (error) {
       // What was not taken back says so first; why is behind it.
       const cause = error instanceof MemoryError ? error.cause : undefined;
       if (!isRefusal(cause)) failure ??= error;
-      else if (await isSeen(vault, copy)) left.push({ path: copy.path, cause });
+      else if (await isSeen(work, copy)) left.push({ path: copy.path, cause });
     }
   });
   if (failure !== undefined) throw failure;
@@ -35,7 +35,7 @@ export async function takeBack(vault: OpenVault, copies: readonly Written[]): Pr
 }
 
 /** False where only the tombstone may not be removed. What cannot be seen may be there. */
-async function isSeen(vault: OpenVault, { key }: Written): Promise<boolean> {
-  const found = await vault.store.head(key).catch(() => 'unseen' as const);
+async function isSeen(work: Work, { key }: Written): Promise<boolean> {
+  const found = await work.session.store.head(key).catch(() => 'unseen' as const);
   return found !== undefined;
 }

@@ -6,10 +6,10 @@ import { type DirectoryListing, listDirectory } from './list-directory.ts';
 import { readFile } from './read-file.ts';
 import { removePath } from './remove.ts';
 import { createRecovery } from './rename/recovery.ts';
-import { movePath } from './rename/rename.ts';
-import type { Move } from './rename/rename-file.ts';
+import { renamePath } from './rename/rename.ts';
+import type { Rename } from './rename/rename-file.ts';
 import { createRenameRegister } from './rename/rename-register.ts';
-import type { OpenVault, VaultContext, VerbOptions } from './session.ts';
+import type { Call, Session, Work } from './session.ts';
 
 /**
  * One tenant's encrypted tree: files at memory paths, directories that exist while a file is below them. Every verb
@@ -17,78 +17,72 @@ import type { OpenVault, VaultContext, VerbOptions } from './session.ts';
  *
  * All verbs throw `MemoryError`: besides the codes named at each of them the store's and the keyring's.
  */
-export interface Vault {
+export interface Tree {
   /** The file's bytes, verified; undefined when there is no such file. Never `outcome_unknown`, like `list`. */
-  read(path: MemoryPath, options?: VerbOptions): Promise<Uint8Array | undefined>;
+  read(path: MemoryPath, options?: Call): Promise<Uint8Array | undefined>;
   /** Every file below the directory; empty when it does not exist. */
-  list(
-    directory: MemoryPath,
-    options?: VerbOptions & { readonly maxFiles?: number },
-  ): Promise<DirectoryListing>;
+  list(directory: MemoryPath, options?: Call & { readonly maxFiles?: number }): Promise<DirectoryListing>;
   /** @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`. */
-  create(path: MemoryPath, content: Uint8Array, options?: VerbOptions): Promise<void>;
+  create(path: MemoryPath, content: Uint8Array, options?: Call): Promise<void>;
   /** Creates or replaces. @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`. */
-  overwrite(path: MemoryPath, content: Uint8Array, options?: VerbOptions): Promise<void>;
+  overwrite(path: MemoryPath, content: Uint8Array, options?: Call): Promise<void>;
   /**
    * Edits of one path take effect in the order of the calls; those that wait together are written together.
    *
    * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict`, and whatever `edit` throws.
    */
-  edit<T>(path: MemoryPath, edit: Edit<T>, options?: VerbOptions): Promise<T>;
+  edit<T>(path: MemoryPath, edit: Edit<T>, options?: Call): Promise<T>;
   /** A file or a directory with all below. @throws MemoryError `not_found`. */
-  remove(path: MemoryPath, options?: VerbOptions): Promise<void>;
+  remove(path: MemoryPath, options?: Call): Promise<void>;
   /** A file or a directory. @throws MemoryError `not_found`, `already_exists`, `invalid_command`. */
-  move(move: Move, options?: VerbOptions): Promise<void>;
+  rename(rename: Rename, options?: Call): Promise<void>;
 }
 
-export function createVault(context: VaultContext): Vault {
+export function createTree(context: Session): Tree {
   const renames = createRenameRegister();
   const recovery = createRecovery(renames);
 
-  const opened = async (options: VerbOptions, create = false): Promise<OpenVault | undefined> => {
+  const opened = async (options: Call, create = false): Promise<Work | undefined> => {
     const { signal, onProgress } = options;
     const keyring = await context.keyrings.load({ create, signal });
-    return keyring && { ...context, keyring, signal, onProgress };
+    return keyring && { session: context, keyring, call: { signal, onProgress } };
   };
-  const reading = async <T>(
-    options: VerbOptions,
-    verb: (vault: OpenVault) => Promise<T>,
-  ): Promise<T | undefined> => {
+  const reading = async <T>(options: Call, verb: (work: Work) => Promise<T>): Promise<T | undefined> => {
     try {
-      const vault = await opened(options);
-      return await (vault && recovery.beside(vault, () => verb(vault)));
+      const work = await opened(options);
+      return await (work && recovery.beside(work, () => verb(work)));
     } catch (error) {
       throw asOfRead(error);
     }
   };
-  const changing = async (options: VerbOptions): Promise<OpenVault> => {
-    const vault = await opened(options);
-    if (vault === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
-    await recovery.before(vault);
-    return vault;
+  const changing = async (options: Call): Promise<Work> => {
+    const work = await opened(options);
+    if (work === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
+    await recovery.before(work);
+    return work;
   };
-  const creating = async (options: VerbOptions): Promise<OpenVault> => {
-    const vault = await opened(options, true);
-    if (vault === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
-    await recovery.before(vault);
-    return vault;
+  const creating = async (options: Call): Promise<Work> => {
+    const work = await opened(options, true);
+    if (work === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
+    await recovery.before(work);
+    return work;
   };
   const edits = createEditQueue(changing);
 
   return {
     async read(path, options = {}) {
       if (path === MEMORY_ROOT) return undefined;
-      const version = await reading(options, async (vault) => {
-        const found = await readFile(vault, path);
-        if (found !== undefined) await context.accessRecords?.record(vault, path);
+      const version = await reading(options, async (work) => {
+        const found = await readFile(work, path);
+        if (found !== undefined) await context.accessRecords?.record(work, path);
         return found;
       });
       return version?.content;
     },
     async list(directory, options = {}) {
       const { maxFiles } = options;
-      const listing = await reading(options, (vault) =>
-        listDirectory(vault, directory, { maxFiles, sideBySide: true }),
+      const listing = await reading(options, (work) =>
+        listDirectory(work, directory, { maxFiles, concurrent: true }),
       );
       return listing ?? { files: [], foreign: 0, truncated: false };
     },
@@ -105,9 +99,9 @@ export function createVault(context: VaultContext): Vault {
       refuseRoot(path);
       await removePath(await changing(options), renames, path);
     },
-    async move(move, options = {}) {
-      refuseRoot(move.from);
-      await movePath(await changing(options), renames, move);
+    async rename(rename, options = {}) {
+      refuseRoot(rename.from);
+      await renamePath(await changing(options), renames, rename);
     },
   };
 }

@@ -9,7 +9,7 @@ import { isResentConflict } from '../store/answers.ts';
 import type { ETag } from '../store/port.ts';
 import { deleteObjects } from './delete-objects.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
-import type { OpenVault } from './session.ts';
+import { uncancelled, type Work } from './session.ts';
 
 /** A write of ours that can be taken back while nobody has built on it. */
 export interface Written {
@@ -36,8 +36,8 @@ const ROUNDS = 4;
  *
  * @throws MemoryError `outcome_unknown` when it may still be there.
  */
-export async function undoPut(vault: OpenVault, written: Written): Promise<'undone' | 'built_on' | 'gone'> {
-  const quiet: OpenVault = { ...vault, signal: undefined };
+export async function undoPut(work: Work, written: Written): Promise<'undone' | 'built_on' | 'gone'> {
+  const quiet = uncancelled(work);
   try {
     for (let { etag } = written, round = 1; round <= ROUNDS; round++) {
       const target = { key: written.key, ifMatch: etag };
@@ -60,12 +60,12 @@ export async function undoPut(vault: OpenVault, written: Written): Promise<'undo
 }
 
 /** Whether a version is that write still, bound or sealed anew by a migration of keys and otherwise untouched. */
-export function isStill(vault: OpenVault, { mark, path }: Written, version: SealedVersion): boolean {
+export function isStill(work: Work, { mark, path }: Written, version: SealedVersion): boolean {
   if ('origin' in mark) return hasOrigin(version, mark.origin);
   // What was moved away and back has the same content, and is nobody's create any more.
   if (!hasOrigin(version, NO_ID)) return false;
   return mark.created.some((object) => {
-    const own = open({ keys: vault.keyring.keys, name: logicalName(path), object });
+    const own = open({ keys: work.keyring.keys, name: logicalName(path), object });
     if (equalBytes(version.contentId, own.contentId)) return true;
     // Whoever edits a file gives it another time.
     return version.mtime === own.mtime && equalBytes(version.content, own.content);
@@ -83,11 +83,11 @@ export function hasOrigin(version: SealedVersion, id: Uint8Array): boolean {
  *
  * @throws what `check` throws; MemoryError `outcome_unknown` when the write had to stay.
  */
-export async function orTakeBack<T>(vault: OpenVault, written: Written, check: () => Promise<T>): Promise<T> {
+export async function orTakeBack<T>(work: Work, written: Written, check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {
-    if ((await undoPut(vault, written)) !== 'built_on') throw error;
+    if ((await undoPut(work, written)) !== 'built_on') throw error;
     throw notTakenBack(error);
   }
 }

@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import type { ETag } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
-import type { OpenVault, VaultContext } from '../tree/session.ts';
+import type { Session, Work } from '../tree/session.ts';
 
 export interface TurnRequest {
   readonly signal?: AbortSignal | undefined;
@@ -60,23 +60,27 @@ const RECEIPT_BYTES = 1_024;
 export const MAX_ANSWER_BYTES = 8_388_608;
 const LOOKS = 8;
 
-export function createReceipts(context: VaultContext): Receipts {
+export function createReceipts(context: Session): Receipts {
   return {
     async claim(turn, { leaseMs: exactMs, signal }) {
       const leaseMs = Math.ceil(exactMs);
-      const vault = await openVault(context, signal);
-      const id = receiptId(vault, turn);
-      const running: Running = { state: 'running', owner: toBase64url(vault.random(OWNER_BYTES)), leaseMs };
+      const work = await openWork(context, signal);
+      const id = receiptId(work, turn);
+      const running: Running = {
+        state: 'running',
+        owner: toBase64url(work.session.random(OWNER_BYTES)),
+        leaseMs,
+      };
       for (let look = 0; look < LOOKS; look++) {
-        const stored = look === 0 ? undefined : await readReceipt(vault, id);
-        const verdict = stored && (await judge(vault, id, stored));
+        const stored = look === 0 ? undefined : await readReceipt(work, id);
+        const verdict = stored && (await judge(work, id, stored));
         if (verdict !== undefined) return verdict;
-        const etag = await writeReceipt(vault, id, { receipt: running, base: stored?.etag });
+        const etag = await writeReceipt(work, id, { receipt: running, base: stored?.etag });
         if (etag === undefined) continue;
-        const answer = stored && (await readAnswer(vault, id));
-        if (answer === undefined) return { state: 'ours', lease: leaseOn(vault, { id, running, etag }) };
+        const answer = stored && (await readAnswer(work, id));
+        if (answer === undefined) return { state: 'ours', lease: leaseOn(work, { id, running, etag }) };
         // A process died between storing the answer and closing the receipt: nothing is to be run again.
-        await replaceOwn(vault, { id, running, etag }, { state: 'done' });
+        await replaceOwn(work, { id, running, etag }, { state: 'done' });
         return { state: 'answered', answer };
       }
       throw new MemoryError('unavailable', 'the receipt of the turn was changed by others at every look');
@@ -84,16 +88,16 @@ export function createReceipts(context: VaultContext): Receipts {
     async answer(turn, { signal } = {}) {
       const keyring = await context.keyrings.load({ signal });
       if (keyring === undefined) return undefined;
-      const vault = { ...context, keyring, signal };
-      const id = receiptId(vault, turn);
-      const stored = await readReceipt(vault, id);
-      return stored?.receipt.state === 'done' ? readAnswer(vault, id) : undefined;
+      const work = { session: context, keyring, call: { signal } };
+      const id = receiptId(work, turn);
+      const stored = await readReceipt(work, id);
+      return stored?.receipt.state === 'done' ? readAnswer(work, id) : undefined;
     },
   };
 }
 
 /** A plain hash of a turn's name could be guessed. */
-function receiptId({ keyring }: OpenVault, turn: string): string {
+function receiptId({ keyring }: Work, turn: string): string {
   if (turn.length < 1 || turn.length > 256) {
     throw new MemoryError('misconfigured', 'the name of a turn has 1 to 256 characters');
   }
@@ -101,10 +105,10 @@ function receiptId({ keyring }: OpenVault, turn: string): string {
 }
 
 /** Undefined: the turn may be taken over. */
-async function judge(vault: OpenVault, id: string, stored: StoredReceipt): Promise<TurnClaim | undefined> {
+async function judge(work: Work, id: string, stored: StoredReceipt): Promise<TurnClaim | undefined> {
   const { receipt, ageMs } = stored;
   if (receipt.state === 'done') {
-    const answer = await readAnswer(vault, id);
+    const answer = await readAnswer(work, id);
     if (answer !== undefined) return { state: 'answered', answer };
     throw new MemoryError('integrity', 'the answer of a finished turn is gone');
   }
@@ -118,25 +122,25 @@ interface Held {
   readonly etag: ETag;
 }
 
-function leaseOn(vault: OpenVault, held: Held): TurnLease {
+function leaseOn(work: Work, held: Held): TurnLease {
   return {
     async finish(answer, { signal } = {}) {
-      const own = { ...vault, signal };
+      const own = { ...work, call: { signal } };
       const counting = await storeAnswer(own, held.id, answer);
       return (await replaceOwn(own, held, { state: 'done' })) ? counting : undefined;
     },
     async release({ signal } = {}) {
-      await replaceOwn({ ...vault, signal }, held, { state: 'free' });
+      await replaceOwn({ ...work, call: { signal } }, held, { state: 'free' });
     },
   };
 }
 
 /** False: the receipt is not ours any more. */
-async function replaceOwn(vault: OpenVault, { id, running, etag }: Held, next: Receipt): Promise<boolean> {
+async function replaceOwn(work: Work, { id, running, etag }: Held, next: Receipt): Promise<boolean> {
   let base = etag;
   for (let attempt = 0; attempt < LOOKS; attempt++) {
-    if ((await writeReceipt(vault, id, { receipt: next, base })) !== undefined) return true;
-    const stored = await readReceipt(vault, id);
+    if ((await writeReceipt(work, id, { receipt: next, base })) !== undefined) return true;
+    const stored = await readReceipt(work, id);
     if (stored?.receipt.state !== 'running' || stored.receipt.owner !== running.owner) return false;
     base = stored.etag;
   }
@@ -144,33 +148,33 @@ async function replaceOwn(vault: OpenVault, { id, running, etag }: Held, next: R
 }
 
 /** The first answer that was stored counts. */
-async function storeAnswer(vault: OpenVault, id: string, answer: Uint8Array): Promise<Uint8Array> {
+async function storeAnswer(work: Work, id: string, answer: Uint8Array): Promise<Uint8Array> {
   if (answer.length > MAX_ANSWER_BYTES) {
     throw new MemoryError('limit_exceeded', 'the answer is larger than an answer may be', {
       details: { limit: 'answer_bytes', value: answer.length, max: MAX_ANSWER_BYTES },
     });
   }
-  const created = await writeRecord(vault, { cls: 'answers', id }, { content: answer, base: undefined });
+  const created = await writeRecord(work, { cls: 'answers', id }, { content: answer, base: undefined });
   if (created !== undefined) return answer;
-  return (await readAnswer(vault, id)) ?? answer;
+  return (await readAnswer(work, id)) ?? answer;
 }
 
-async function readAnswer(vault: OpenVault, id: string): Promise<Uint8Array | undefined> {
-  const record = await readRecord(vault, { cls: 'answers', id, maxBytes: MAX_ANSWER_BYTES });
+async function readAnswer(work: Work, id: string): Promise<Uint8Array | undefined> {
+  const record = await readRecord(work, { cls: 'answers', id, maxBytes: MAX_ANSWER_BYTES });
   return record?.content;
 }
 
-async function readReceipt(vault: OpenVault, id: string): Promise<StoredReceipt | undefined> {
-  const record = await readRecord(vault, { cls: 'receipts', id, maxBytes: RECEIPT_BYTES });
+async function readReceipt(work: Work, id: string): Promise<StoredReceipt | undefined> {
+  const record = await readRecord(work, { cls: 'receipts', id, maxBytes: RECEIPT_BYTES });
   return record && { receipt: parseReceipt(record.content), etag: record.etag, ageMs: record.ageMs };
 }
 
 async function writeReceipt(
-  vault: OpenVault,
+  work: Work,
   id: string,
   { receipt, base }: { readonly receipt: Receipt; readonly base: ETag | undefined },
 ): Promise<ETag | undefined> {
-  return writeRecord(vault, { cls: 'receipts', id }, { content: encodeFields(receipt), base });
+  return writeRecord(work, { cls: 'receipts', id }, { content: encodeFields(receipt), base });
 }
 
 /** What authenticated bytes say that this version of the library does not know was written by a later one. */
@@ -186,8 +190,8 @@ function parseReceipt(content: Uint8Array): Receipt {
   throw new MemoryError('unsupported_format', 'the receipt of a turn is of a later version');
 }
 
-async function openVault(context: VaultContext, signal: AbortSignal | undefined): Promise<OpenVault> {
+async function openWork(context: Session, signal: AbortSignal | undefined): Promise<Work> {
   const keyring = await context.keyrings.load({ create: true, signal });
   if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
-  return { ...context, keyring, signal };
+  return { session: context, keyring, call: { signal } };
 }

@@ -6,15 +6,15 @@ import { MemoryError } from '../../src/errors.ts';
 import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { ETag } from '../../src/store/port.ts';
 import { encodeFields } from '../../src/tree/sealed-record.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/session.ts';
 import { putRecord } from '../support/key-operator.ts';
-import { at, createSite } from '../support/test-vault.ts';
+import { at, createSite } from '../support/test-tree.ts';
 
 const REGISTER = 'tenants/acme/journal/register' as ObjectKey;
 
-async function placeOf(vault: OpenVault, path: string): Promise<Place> {
-  const key = fileKey(vault.layout, vault.keyring.names, at(path));
-  const meta = await vault.store.head(key);
+async function placeOf(work: Work, path: string): Promise<Place> {
+  const key = fileKey(work.session.layout, work.keyring.names, at(path));
+  const meta = await work.session.store.head(key);
   if (meta === undefined) throw new Error('there is no file');
   const { etag, lastModified, size } = meta;
   return { path: at(path), key, etag, lastModified, size, origin: new Uint8Array(16) };
@@ -29,33 +29,33 @@ describe('places of one content', () => {
       await client.create(path, 'text');
       await site.time.pause(60_001);
     }
-    const vault = await client.open();
+    const work = await client.open();
     const [c, d, a, b] = await Promise.all(
-      ['c', 'd', 'a', 'b'].map((name) => placeOf(vault, `/memories/${name}`)),
+      ['c', 'd', 'a', 'b'].map((name) => placeOf(work, `/memories/${name}`)),
     );
     if (!(a && b && c && d)) throw new Error('there is no file');
-    return { site, client, vault, a, b, c, d };
+    return { site, client, work, a, b, c, d };
   }
   const still = { isRenaming: false, repair: false };
 
   it('are told in the order of their paths', async () => {
-    const { vault, a, b, c, d } = await places();
+    const { work, a, b, c, d } = await places();
     const groups = [
       [c, d],
       [a, b],
     ];
-    const findings = await settleTwins(vault, { ...still, groups });
+    const findings = await settleTwins(work, { ...still, groups });
     expect(findings.map(({ older }) => older)).toEqual(['/memories/a', '/memories/c']);
   });
 
   it('are none where one has changed since it was read', async () => {
-    const { vault, a, b } = await places();
+    const { work, a, b } = await places();
     const changed = { ...b, etag: '"another"' as ETag };
-    expect(await settleTwins(vault, { ...still, groups: [[a, changed]] })).toEqual([]);
+    expect(await settleTwins(work, { ...still, groups: [[a, changed]] })).toEqual([]);
   });
 
   it('stay where the newest changes while the repair is at work', async () => {
-    const { client, vault, a, b } = await places();
+    const { client, work, a, b } = await places();
     let heads = 0;
     client.intercept(async (call, proceed) => {
       const answer = await proceed();
@@ -66,7 +66,7 @@ describe('places of one content', () => {
       }
       return answer;
     });
-    const findings = await settleTwins(vault, { ...still, repair: true, groups: [[a, b]] });
+    const findings = await settleTwins(work, { ...still, repair: true, groups: [[a, b]] });
     expect(findings).toMatchObject([{ state: 'not_removed' }]);
     expect([await client.text('/memories/a'), await client.text('/memories/b')]).toEqual(['text', 'text!']);
   });
@@ -77,21 +77,21 @@ describe('places of one content', () => {
       [{ error: new MemoryError('unavailable', 'not now') }, 'not_removed'],
       [{ conflict: 'missing' }, 'removed'],
     ] as const) {
-      const { client, vault, a, b } = await places();
+      const { client, work, a, b } = await places();
       client.intercept((call, proceed) =>
         call.verb === 'delete' ? Promise.resolve([{ key: a.key, ...answer }] as never) : proceed(),
       );
-      const findings = await settleTwins(vault, { ...still, repair: true, groups: [[a, b]] });
+      const findings = await settleTwins(work, { ...still, repair: true, groups: [[a, b]] });
       expect(findings).toMatchObject([{ state }]);
     }
   });
 
   it('are not repaired any further once the caller gives up', async () => {
-    const { vault, client, a, b } = await places();
+    const { work, client, a, b } = await places();
     client.intercept((call, proceed) =>
       call.verb === 'delete' ? Promise.reject(new MemoryError('aborted', 'given up')) : proceed(),
     );
-    const repairing = settleTwins(vault, { ...still, repair: true, groups: [[a, b]] });
+    const repairing = settleTwins(work, { ...still, repair: true, groups: [[a, b]] });
     await expect(repairing).rejects.toMatchObject({ code: 'aborted' });
   });
 });
@@ -114,9 +114,9 @@ describe('a verification', () => {
     const register = await site.base.head(REGISTER);
     if (register === undefined) throw new Error('there is no register');
     await site.time.pause(ms - (site.time.clock() - register.lastModified));
-    const vault = await (await site.client()).open();
-    expect((await verifyTree(vault)).findings).toMatchObject([{ kind: 'rename', state, ageMs: ms }]);
-    const { findings } = await verifyTree(vault, { repair: true });
+    const work = await (await site.client()).open();
+    expect((await verifyTree(work.session)).findings).toMatchObject([{ kind: 'rename', state, ageMs: ms }]);
+    const { findings } = await verifyTree(work.session, { repair: true });
     expect(findings).toMatchObject([{ kind: 'rename', state: state === 'expired' ? 'finished' : state }]);
   });
 
@@ -124,11 +124,13 @@ describe('a verification', () => {
     const site = await createSite();
     const client = await site.client();
     await client.create('/memories/a', 'text');
-    const vault = await client.open();
-    await putRecord(vault, 'journal', 'register', encodeFields({ later: 1 }));
-    expect((await verifyTree(vault)).findings).toEqual([{ kind: 'register', code: 'unsupported_format' }]);
-    await putRecord(vault, 'journal', 'register', new Uint8Array(1_000_000));
-    expect((await verifyTree(await (await site.client()).open())).findings).toEqual([
+    const work = await client.open();
+    await putRecord(work, 'journal', 'register', encodeFields({ later: 1 }));
+    expect((await verifyTree(work.session)).findings).toEqual([
+      { kind: 'register', code: 'unsupported_format' },
+    ]);
+    await putRecord(work, 'journal', 'register', new Uint8Array(1_000_000));
+    expect((await verifyTree((await (await site.client()).open()).session)).findings).toEqual([
       { kind: 'register', code: 'limit_exceeded' },
     ]);
   });

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
-import { createVault } from '../../src/tree/tree.ts';
+import { createTree } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
 import { noAnswer } from '../doubles/intercepted-store.ts';
 import { createOperator } from '../support/key-operator.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -14,9 +13,9 @@ const NOTHING: ExpiryReport = { files: 0, deleted: 0, marked: 0, records: 0, bus
 
 /** A process whose reads are recorded. */
 async function reader(site: TestSite): Promise<{ read(path: string): Promise<Uint8Array | undefined> }> {
-  const context = { ...(await (await site.client()).open()), accessRecords: createAccessRecords() };
-  const vault = createVault(context);
-  return { read: (path) => vault.read(at(path)) };
+  const { session } = await (await site.client()).open();
+  const tree = createTree({ ...session, accessRecords: createAccessRecords() });
+  return { read: (path) => tree.read(at(path)) };
 }
 
 async function expire(
@@ -24,9 +23,9 @@ async function expire(
   options: Partial<ExpiryOptions> & { readonly around?: (client: TestClient) => void } = {},
 ): Promise<ExpiryReport> {
   const client = await site.client();
-  const context: OpenVault = await client.open();
+  const { session } = await client.open();
   options.around?.(client);
-  return expireTree(context, { afterDays: 30, ...options });
+  return expireTree(session, { afterDays: 30, ...options });
 }
 
 async function keysOf(site: TestSite, cls: string): Promise<readonly string[]> {
@@ -133,11 +132,11 @@ describeOnBothKinds('expiry', (newSite) => {
     /** A run in which one of the two clocks stops. */
     const run = async (site: TestSite, around: (client: TestClient) => void): Promise<ExpiryReport> => {
       const client = await site.client();
-      const context: OpenVault = await client.open();
+      const { session } = await client.open();
       const stopped = site.time.clock();
       const clocks = running === 'wall' ? { monotonic: () => stopped } : { clock: () => stopped };
       around(client);
-      return expireTree({ ...context, ...clocks }, { afterDays: 30 });
+      return expireTree({ ...session, ...clocks }, { afterDays: 30 });
     };
     const marked = async (): Promise<{ site: TestSite; client: TestClient }> => {
       const { site, client } = await filled();
@@ -242,8 +241,8 @@ describeOnBothKinds('expiry', (newSite) => {
 
     it('deletes receipts and answers that no queue can ask for', async () => {
       const { site } = await filled();
-      const vault = await (await site.client()).open();
-      const claim = await createReceipts(vault).claim('turn', { leaseMs: 60_000 });
+      const work = await (await site.client()).open();
+      const claim = await createReceipts(work.session).claim('turn', { leaseMs: 60_000 });
       if (claim.state !== 'ours') throw new Error(claim.state);
       await claim.lease.finish(bytes('answer'));
       await live(site, 35);
@@ -253,8 +252,8 @@ describeOnBothKinds('expiry', (newSite) => {
 
     it('deletes those where no file expires, too', async () => {
       const { site } = await filled();
-      const vault = await (await site.client()).open();
-      const claim = await createReceipts(vault).claim('turn', { leaseMs: 60_000 });
+      const work = await (await site.client()).open();
+      const claim = await createReceipts(work.session).claim('turn', { leaseMs: 60_000 });
       if (claim.state !== 'ours') throw new Error(claim.state);
       await claim.lease.finish(bytes('answer'));
       const operator = await createOperator(site, await site.client());
@@ -313,17 +312,17 @@ describeOnBothKinds('expiry', (newSite) => {
   it('makes a read unavailable, never an edit of unknown outcome, while reads cannot be recorded', async () => {
     const { site } = await filled();
     const client = await site.client();
-    const context = { ...(await client.open()), accessRecords: createAccessRecords() };
-    const vault = createVault(context);
+    const { session } = await client.open();
+    const tree = createTree({ ...session, accessRecords: createAccessRecords() });
     let isLost = true;
     client.intercept(async (call, proceed) => {
       if (isLost && call.verb === 'put' && call.key.includes('/access/')) throw noAnswer();
       return proceed();
     });
-    const reading = vault.read(at('/memories/old.md'));
+    const reading = tree.read(at('/memories/old.md'));
     await expect(reading).rejects.toMatchObject({ code: 'unavailable', retry: 'later' });
     isLost = false;
-    expect(await vault.read(at('/memories/old.md'))).toEqual(bytes('/memories/old.md'));
+    expect(await tree.read(at('/memories/old.md'))).toEqual(bytes('/memories/old.md'));
   });
 
   it('deletes access records that a newer one makes idle', async () => {
@@ -339,7 +338,7 @@ describeOnBothKinds('expiry', (newSite) => {
 
   it('deletes receipts and answers when no queue can deliver the turn again', async () => {
     const { site, client } = await filled();
-    const receipts = createReceipts(await client.open());
+    const receipts = createReceipts((await client.open()).session);
     const finish = async (turn: string): Promise<void> => {
       const claim = await receipts.claim(turn, { leaseMs: 1_000 });
       if (claim.state === 'ours') await claim.lease.finish(bytes(turn));
@@ -355,8 +354,8 @@ describeOnBothKinds('expiry', (newSite) => {
 
   it('finds nothing to do for a tenant that was never written to', async () => {
     const site = await newSite();
-    const { keyring: _, ...context } = await (await site.client({ tenant: 'acme' })).open();
-    expect(await expireTree(context, { afterDays: 1 })).toEqual(NOTHING);
+    const { session } = await (await site.client({ tenant: 'acme' })).open();
+    expect(await expireTree(session, { afterDays: 1 })).toEqual(NOTHING);
   });
 
   it.each([0, 1.5, 3_651, Number.NaN])('refuses to expire after %s days', async (afterDays) => {

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import type { Progress } from '../../src/tree/session.ts';
-import { createVault } from '../../src/tree/tree.ts';
+import { createTree } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
 import type { Around } from '../doubles/intercepted-store.ts';
 import { putRecord } from '../support/key-operator.ts';
-import { at, bytes, createSite, type TestSite } from '../support/test-vault.ts';
+import { at, bytes, createSite, type TestSite } from '../support/test-tree.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -19,7 +19,7 @@ async function expire(
   const client = await site.client();
   const context = await client.open();
   if (around !== undefined) client.intercept(around);
-  return expireTree(context, { afterDays: 30, ...options });
+  return expireTree(context.session, { afterDays: 30, ...options });
 }
 
 async function keysOf(site: TestSite, cls: string): Promise<readonly string[]> {
@@ -56,7 +56,9 @@ function frozen(site: TestSite, verb: 'head' | 'list', ms: number): Around {
 
 /** A turn that is finished. */
 async function finish(site: TestSite, turn = 'turn'): Promise<void> {
-  const claim = await createReceipts(await (await site.client()).open()).claim(turn, { leaseMs: 1_000 });
+  const claim = await createReceipts((await (await site.client()).open()).session).claim(turn, {
+    leaseMs: 1_000,
+  });
   if (claim.state !== 'ours') throw new Error(claim.state);
   await claim.lease.finish(bytes('answer'));
 }
@@ -84,7 +86,7 @@ it('a file that was read first and written later counts from the later', async (
   const site = await createSite();
   const client = await site.client();
   await client.create('/memories/a.md', 'a');
-  const reader = createVault({ ...(await client.open()), accessRecords: createAccessRecords() });
+  const reader = createTree({ ...(await client.open()).session, accessRecords: createAccessRecords() });
   await reader.read(at('/memories/a.md'));
   await site.time.pause(20 * DAY);
   await client.append('/memories/a.md', 'b');
@@ -106,7 +108,7 @@ it('a file that is written after it was marked is marked anew, and deleted an ho
 it.each([-DAY, 0, DAY])('a read during the run keeps its file though its reader is %s ms off', async (ms) => {
   const site = await marked();
   const client = await site.client({ clock: () => site.time.clock() + ms });
-  const reader = createVault({ ...(await client.open()), accessRecords: createAccessRecords() });
+  const reader = createTree({ ...(await client.open()).session, accessRecords: createAccessRecords() });
   let looks = 0;
   const report = await expire(site, {}, async (call, proceed) => {
     // The second look at the register is the first request behind the listing.
@@ -149,13 +151,13 @@ it('answers stay where a receipt has changed since it was listed', async () => {
   const site = await createSite();
   await finish(site);
   await site.time.pause(31 * DAY);
-  const vault = await (await site.client()).open();
+  const work = await (await site.client()).open();
   const deletes: string[] = [];
   const report = await expire(site, {}, async (call, proceed) => {
     if (call.verb === 'delete') {
       deletes.push(...call.targets.map(({ key }) => key.split('/').at(-2) ?? ''));
-      const id = vault.keyring.names.keyedHash('receipts', 'turn');
-      await putRecord(vault, 'receipts', id, bytes('{"state":"free"}'));
+      const id = work.keyring.names.keyedHash('receipts', 'turn');
+      await putRecord(work, 'receipts', id, bytes('{"state":"free"}'));
     }
     return proceed();
   });

@@ -6,7 +6,7 @@ import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import type { ETag } from '../../src/store/port.ts';
 import { createOperator } from '../support/key-operator.ts';
-import { createSite, TEST_ROOT_KEY } from '../support/test-vault.ts';
+import { createSite, TEST_ROOT_KEY } from '../support/test-tree.ts';
 
 const HOUR = 3_600_000;
 const aborted = { signal: AbortSignal.abort() };
@@ -27,15 +27,15 @@ it('a rotation and a change of the root key end with their caller', async () => 
 it('notes of a migration are written though its caller gives up, and stay for a day though nobody lists them', async () => {
   const site = await createSite();
   const client = await site.client();
-  const vault = await client.open();
+  const work = await client.open();
   const note = async (made: string, replaced: string): Promise<void> => {
-    const notes = createMigrationNotes({ ...vault, ...aborted }, new Set());
+    const notes = createMigrationNotes({ ...work, call: aborted }, new Set());
     await notes.note(etag(made), { etag: etag(replaced), lastModified: 1 });
     await notes.finish();
   };
   const isKnown = async (made: string): Promise<boolean> => {
     const object = { etag: etag(made), lastModified: 2 };
-    return (await readMigratedVersions(vault)).writtenVersion(object) !== object;
+    return (await readMigratedVersions(work)).writtenVersion(object) !== object;
   };
   await note('b', 'a');
   await site.time.pause(24 * HOUR - 1);
@@ -49,10 +49,10 @@ it('notes of a migration are written though its caller gives up, and stay for a 
 it('notes that are damaged are as if they were not there, and a store that fails is no such thing', async () => {
   const site = await createSite();
   const client = await site.client();
-  const vault = await client.open();
+  const work = await client.open();
   const key = 'tenants/acme/journal/swept' as ObjectKey;
   await site.base.put(key, new Uint8Array(400), { mode: 'overwrite' });
   const object = { etag: etag('a'), lastModified: 1 };
-  expect((await readMigratedVersions(vault)).writtenVersion(object)).toBe(object);
-  await expect(readMigratedVersions({ ...vault, ...aborted })).rejects.toMatchObject({ code: 'aborted' });
+  expect((await readMigratedVersions(work)).writtenVersion(object)).toBe(object);
+  await expect(readMigratedVersions({ ...work, call: aborted })).rejects.toMatchObject({ code: 'aborted' });
 });

@@ -5,7 +5,7 @@ import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { Pause } from '../../src/time.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { createOperator, putRecord } from '../support/key-operator.ts';
-import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
+import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const FILE = '/memories/a';
 
@@ -99,8 +99,8 @@ describe('a migration that waits', () => {
       asked.push(ms);
       return site.time.pause(ms * factor);
     };
-    const context = { ...(await operator.client.open()), pause };
-    await migrateObjects(context, { editor: operator.editor, ttlMs, wait: true, signal });
+    const { session } = await operator.client.open();
+    await migrateObjects({ ...session, pause }, { editor: operator.editor, ttlMs, wait: true, signal });
     return asked;
   }
 
@@ -135,31 +135,31 @@ describe('the watch over renames', () => {
     });
     void renamer.move(RENAME.from, RENAME.to);
     const client = await site.client();
-    const vault = await client.open();
+    const work = await client.open();
     const watch = watchRenames({ deadToo: false });
-    while (!(await watch.isUnderWay(vault))) await site.time.pause(1);
+    while (!(await watch.isUnderWay(work))) await site.time.pause(1);
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
-    return { site, client, vault };
+    return { site, client, work };
   }
 
   it.each([
     [10_000, true],
     [10_001, false],
   ])('holds a lease for alive after %s ms: %s', async (ms, isAlive) => {
-    const { site, vault } = await standing();
+    const { site, work } = await standing();
     const age = async (): Promise<number> => {
       const found = await site.base.head('tenants/acme/journal/register' as ObjectKey);
       return found === undefined ? Number.NaN : site.time.clock() - found.lastModified;
     };
     await site.time.pause(ms - (await age()));
-    expect(await watchRenames({ deadToo: false }).isUnderWay(vault)).toBe(isAlive);
-    expect(await watchRenames({ deadToo: true }).isUnderWay(vault)).toBe(true);
+    expect(await watchRenames({ deadToo: false }).isUnderWay(work)).toBe(isAlive);
+    expect(await watchRenames({ deadToo: true }).isUnderWay(work)).toBe(true);
   });
 
   it('looks again after a second, by the clock that never goes back', async () => {
-    const { client, vault } = await standing();
+    const { client, work } = await standing();
     let steady = 0;
-    const clocks = { ...vault, monotonic: () => steady, clock: () => 0 };
+    const clocks = { ...work, session: { ...work.session, monotonic: () => steady, clock: () => 0 } };
     const watch = watchRenames({ deadToo: true });
     client.calls.length = 0;
     for (const [now, looks] of [
@@ -178,10 +178,10 @@ describe('the watch over renames', () => {
   });
 
   it('holds a register that cannot be opened for no rename', async () => {
-    const { site, vault } = await standing();
+    const { site, work } = await standing();
     await site.base.put('tenants/acme/journal/register' as ObjectKey, new Uint8Array(400), {
       mode: 'overwrite',
     });
-    expect(await watchRenames({ deadToo: true }).isUnderWay(vault)).toBe(false);
+    expect(await watchRenames({ deadToo: true }).isUnderWay(work)).toBe(false);
   });
 });

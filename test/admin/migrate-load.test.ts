@@ -10,7 +10,7 @@ import { describeMigration } from '../contracts/migration-load.ts';
 import { describeStaleKey } from '../contracts/stale-key.ts';
 import { laterStore } from '../doubles/later-store.ts';
 import { editorOf, rotate } from '../support/key-operator.ts';
-import { TEST_ROOT_KEY } from '../support/test-vault.ts';
+import { TEST_ROOT_KEY } from '../support/test-tree.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-migrate-'));
 const stores: ObjectStore[] = [];

@@ -9,7 +9,7 @@ import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-ke
 import { readFile } from '../../src/tree/read-file.ts';
 import { noAnswer } from '../doubles/intercepted-store.ts';
 import { createOperator, type KeyOperator } from '../support/key-operator.ts';
-import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
+import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const FILE = '/memories/a';
 const OTHER = '/memories/b';
@@ -61,7 +61,10 @@ describe('a migration', () => {
   it('keeps the previous version and the writer of a file', async () => {
     for (const reencrypt of [false, true]) {
       const { site, worker, operator } = await rotated();
-      const { layout, keyring, random } = await worker.open();
+      const {
+        session: { layout, random },
+        keyring,
+      } = await worker.open();
       const [name, key] = [logicalName(at(FILE)), fileKey(layout, keyring.names, at(FILE))];
       const [previous, writer] = [random(16), random(16)];
       const object = { keys: keyring.keys, name, content: bytes('x'), mtime: 1, random, previous, writer };
@@ -98,7 +101,7 @@ describe('a migration', () => {
     const { operator } = await rotated([FILE, OTHER, '/memories/c']);
     const controller = new AbortController();
     const told: number[] = [];
-    const context = { ...(await operator.client.open()), sideBySide: 1 };
+    const context = { ...(await operator.client.open()).session, concurrency: 1 };
     const migrating = migrateObjects(context, {
       editor: operator.editor,
       signal: controller.signal,
@@ -129,7 +132,10 @@ describe('a migration', () => {
       }
       return proceed();
     });
-    await migrateObjects({ ...(await operator.client.open()), sideBySide: 1 }, { editor: operator.editor });
+    await migrateObjects(
+      { ...(await operator.client.open()).session, concurrency: 1 },
+      { editor: operator.editor },
+    );
     expect([...sealedBy.values()]).toEqual([2, 2, 3]);
   });
 
@@ -139,14 +145,17 @@ describe('a migration', () => {
     operator.client.intercept(async (call, proceed) => {
       if (call.verb === 'get' && isData(call) && ++reads === 1) {
         for (const path of await worker.paths()) {
-          const { layout, keyring } = await worker.open();
+          const {
+            session: { layout },
+            keyring,
+          } = await worker.open();
           if (fileKey(layout, keyring.names, at(path)) === call.key) await worker.remove(path);
         }
         await site.time.pause(600_000);
       }
       return proceed();
     });
-    const context = { ...(await operator.client.open()), sideBySide: 1 };
+    const context = { ...(await operator.client.open()).session, concurrency: 1 };
     expect(await migrateObjects(context, { editor: operator.editor, ttlMs: 0 })).toMatchObject({
       rebound: 1,
       retired: [1],
@@ -230,7 +239,7 @@ describe('a migration', () => {
     const { site, worker, operator } = await rotated();
     operator.client.intercept(async (call, proceed) => {
       if (call.verb === 'list' && call.page === 1) {
-        await worker.vault.overwrite(at(FILE), bytes('written under the old key'));
+        await worker.tree.overwrite(at(FILE), bytes('written under the old key'));
         await site.time.pause(60_001);
       }
       return proceed();
@@ -248,7 +257,7 @@ describe('a migration', () => {
     const { site, operator } = await rotated([FILE, OTHER]);
     const writer = await site.client();
     operator.client.intercept(async (call, proceed) => {
-      if (call.verb === 'list' && call.page === 1) await writer.vault.overwrite(at(FILE), bytes('newer'));
+      if (call.verb === 'list' && call.page === 1) await writer.tree.overwrite(at(FILE), bytes('newer'));
       return proceed();
     });
     const began = site.time.clock();
@@ -258,8 +267,8 @@ describe('a migration', () => {
 
   it('keeps the note of a version that still lies there, though it is old', async () => {
     const { site, worker, operator } = await rotated();
-    const vault = await (await site.client()).open();
-    await expireTree(vault, { afterDays: 30 });
+    const work = await (await site.client()).open();
+    await expireTree(work.session, { afterDays: 30 });
     await worker.create(OTHER, 'young');
     expect(await operator.migrate()).toMatchObject({ rebound: 1, young: 1 });
     const { stored } = await versionOf(site, FILE);

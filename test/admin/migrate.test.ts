@@ -16,7 +16,7 @@ import {
   putRecord,
   storedObjects,
 } from '../support/key-operator.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const FILES = ['/memories/a', '/memories/b/c', '/memories/b/d/日本.md', '/memories/big'];
 const textOf = (path: string): string => (path.endsWith('big') ? 'x'.repeat(70_000) : `text of ${path}`);
@@ -32,8 +32,8 @@ interface Scene {
 async function rotated(site: TestSite, names: NameMode = 'encrypted'): Promise<Scene> {
   const worker = await site.client({ names });
   for (const path of FILES) await worker.create(path, textOf(path));
-  const vault = await worker.open();
-  await putEveryClass({ ...vault, store: site.base }, bytes('{}'));
+  const work = await worker.open();
+  await putEveryClass({ ...work, session: { ...work.session, store: site.base } }, bytes('{}'));
   await writeIdleRegister(site, worker);
   // Past what a turn's worker may still hold.
   await site.time.pause(1_000_000);
@@ -44,9 +44,9 @@ async function rotated(site: TestSite, names: NameMode = 'encrypted'): Promise<S
 }
 
 async function writeIdleRegister(site: TestSite, client: TestClient): Promise<ETag> {
-  const vault = await client.open();
+  const work = await client.open();
   await site.base.delete([{ key: 'tenants/acme/journal/register' as ObjectKey }]);
-  const etag = await writeRegister(vault, undefined, undefined);
+  const etag = await writeRegister(work, undefined, undefined);
   if (etag === undefined) throw new Error('the register was not written');
   return etag;
 }
@@ -64,17 +64,20 @@ const OBJECTS = FILES.length + OBJECT_CLASSES.length + 1;
 
 /** How many objects name which version of the key, by what lies in the store. */
 async function versionsInUse(site: TestSite): Promise<Readonly<Record<string, number>>> {
-  const vault = await (await site.client()).open();
+  const work = await (await site.client()).open();
   const counts: Record<string, number> = {};
   for (const object of (await storedObjects({ store: site.base })).values()) {
-    const version = String(keyVersionOf(vault, object));
+    const version = String(keyVersionOf(work, object));
     counts[version] = (counts[version] ?? 0) + 1;
   }
   return counts;
 }
 
 async function keyOf(client: TestClient, path: string): Promise<ObjectKey> {
-  const { layout, keyring } = await client.open();
+  const {
+    session: { layout },
+    keyring,
+  } = await client.open();
   return fileKey(layout, keyring.names, at(path));
 }
 
@@ -108,8 +111,8 @@ describeOnBothKinds('a migration', (newSite) => {
     await worker.move('/memories/b', '/memories/moved');
     const paths = (await worker.paths()).map(at);
     const facts = async (client: TestClient) => {
-      const vault = await client.open();
-      const versions = await Promise.all(paths.map((path) => readFile(vault, path)));
+      const work = await client.open();
+      const versions = await Promise.all(paths.map((path) => readFile(work, path)));
       return versions.map((version) => version && [version.contentId, version.mtime, version.origin]);
     };
     const before = await facts(await site.client());
@@ -263,7 +266,7 @@ describeOnBothKinds('a migration among others who write', (newSite) => {
       Promise.all([
         worker.create('/memories/late', 'under the old key'),
         // An edit would read the file first, and learn of the new key.
-        worker.vault.overwrite(at('/memories/a'), bytes('changed under the old key')),
+        worker.tree.overwrite(at('/memories/a'), bytes('changed under the old key')),
       ]);
     const report = await operator.migrate({
       wait: true,
@@ -388,7 +391,7 @@ describeOnBothKinds('a migration among others who write', (newSite) => {
     for (const reencrypt of [false, true]) {
       const { site, operator } = await rotated(await newSite());
       const writer = await site.client();
-      if (reencrypt) await writer.vault.overwrite(at('/memories/a'), bytes('newer'));
+      if (reencrypt) await writer.tree.overwrite(at('/memories/a'), bytes('newer'));
       else await writer.create('/memories/young', 'text');
       const before = await storedObjects({ store: site.base });
       const key = await keyOf(writer, reencrypt ? '/memories/a' : '/memories/young');
@@ -418,7 +421,12 @@ describeOnBothKinds('a migration among others who write', (newSite) => {
 
   it('leaves a receipt alone as long as a turn may be at work with it', async () => {
     const { site, worker, operator } = await rotated(await newSite());
-    await putRecord({ ...(await worker.open()), store: site.base }, 'receipts', 'young', bytes('{}'));
+    await putRecord(
+      { ...(await worker.open()), session: { ...(await worker.open()).session, store: site.base } },
+      'receipts',
+      'young',
+      bytes('{}'),
+    );
     await site.time.pause(959_999);
     expect(await operator.migrate()).toMatchObject({ busy: 1, retired: [], rebound: OBJECTS });
     await site.time.pause(1);
@@ -523,7 +531,12 @@ describeOnBothKinds('the retirement of old keys', (newSite) => {
 
   it('waits, when told to, for what others are at work with', async () => {
     const { site, worker, operator } = await rotated(await newSite());
-    await putRecord({ ...(await worker.open()), store: site.base }, 'receipts', 'young', bytes('{}'));
+    await putRecord(
+      { ...(await worker.open()), session: { ...(await worker.open()).session, store: site.base } },
+      'receipts',
+      'young',
+      bytes('{}'),
+    );
     const before = site.time.clock();
     expect(await operator.migrate({ wait: true })).toMatchObject({ busy: 0, retired: [1] });
     expect(site.time.clock() - before).toBeGreaterThanOrEqual(960_000);
@@ -630,8 +643,11 @@ describeOnBothKinds('what a migration cannot open', (newSite) => {
   it('leaves a register of a later version to that version', async () => {
     const scene = await rotated(await newSite());
     const content = encodeText('{"phase":"later"}');
-    const vault = { ...(await scene.worker.open()), store: scene.site.base };
-    await putRecord(vault, 'journal', 'register', content);
+    const work = {
+      ...(await scene.worker.open()),
+      session: { ...(await scene.worker.open()).session, store: scene.site.base },
+    };
+    await putRecord(work, 'journal', 'register', content);
     await expect(scene.operator.migrate()).rejects.toMatchObject({ code: 'unsupported_format' });
   });
 });
@@ -650,8 +666,8 @@ describeOnBothKinds('a migration that encrypts anew', (newSite) => {
     await worker.move('/memories/b', '/memories/moved');
     const paths = (await worker.paths()).map(at);
     const facts = async (): Promise<unknown> => {
-      const vault = await (await site.client()).open();
-      const versions = await Promise.all(paths.map((path) => readFile(vault, path)));
+      const work = await (await site.client()).open();
+      const versions = await Promise.all(paths.map((path) => readFile(work, path)));
       return versions.map((version) => version && [version.mtime, version.origin, version.content]);
     };
     const [before, earlierFacts] = [await storedObjects({ store: site.base }), await facts()];

@@ -7,7 +7,7 @@ import type { ETag, ListedObject } from '../../src/store/port.ts';
 import { accessRecordId, createAccessRecords, parseAccessRecordId } from '../../src/tree/access-records.ts';
 import { encodeFields } from '../../src/tree/sealed-record.ts';
 import { putRecord } from '../support/key-operator.ts';
-import { at, bytes, createSite } from '../support/test-vault.ts';
+import { at, bytes, createSite } from '../support/test-tree.ts';
 
 const DAY = 86_400_000;
 const FILE = 'f'.repeat(43);
@@ -21,12 +21,12 @@ function object(name: string, lastModified = 0): ListedObject {
 describe('records of reads', () => {
   it('count to the end of their day, and are listed by the server’s clock', async () => {
     const site = await createSite();
-    const vault = await (await site.client({ clock: () => 0 })).open();
+    const work = await (await site.client({ clock: () => 0 })).open();
     for (const day of ['2025-12-30', '2025-12-31', '2025-13-45']) {
-      await putRecord(vault, 'access', accessRecordId({ day, file: FILE }), bytes(''));
+      await putRecord(work, 'access', accessRecordId({ day, file: FILE }), bytes(''));
     }
-    await putRecord(vault, 'access', `2025-12-31_${FILE}f`, bytes(''));
-    const { now, lastRead, access } = await listReadsAndTurns(vault);
+    await putRecord(work, 'access', `2025-12-31_${FILE}f`, bytes(''));
+    const { now, lastRead, access } = await listReadsAndTurns(work);
     expect(now).toBe(site.time.clock());
     expect([...lastRead]).toEqual([[FILE, Date.UTC(2026, 0, 1)]]);
     expect(access).toHaveLength(2);
@@ -56,13 +56,13 @@ describe('records of reads', () => {
   it('are written once for many readers at once, of whom one may give up', async () => {
     const site = await createSite();
     const client = await site.client();
-    const vault = await client.open();
+    const work = await client.open();
     const records = createAccessRecords();
     client.calls.length = 0;
     const abort = new AbortController();
-    const first = records.record({ ...vault, signal: abort.signal }, at('/memories/a'));
+    const first = records.record({ ...work, call: { signal: abort.signal } }, at('/memories/a'));
     abort.abort();
-    await Promise.all([first, records.record(vault, at('/memories/a'))]);
+    await Promise.all([first, records.record(work, at('/memories/a'))]);
     expect(client.calls.map(({ verb }) => verb)).toEqual(['put']);
   });
 });
@@ -96,28 +96,28 @@ describe('marks', () => {
     { marks: [['f', 1, 1]] },
     { marks: [['f', 'e', '1']] },
   ])('of a later version are refused: %j', async (fields) => {
-    const vault = await (await (await createSite()).client()).open();
-    await putRecord(vault, 'journal', 'expiry', encodeFields(fields));
-    await expect(readMarks(vault)).rejects.toMatchObject({ code: 'unsupported_format' });
+    const work = await (await (await createSite()).client()).open();
+    await putRecord(work, 'journal', 'expiry', encodeFields(fields));
+    await expect(readMarks(work)).rejects.toMatchObject({ code: 'unsupported_format' });
   });
 
   it('are read as they were written, twenty thousand at most', async () => {
-    const vault = await (await (await createSite()).client()).open();
+    const work = await (await (await createSite()).client()).open();
     const mark = (n: number) => [`${n}`.padStart(43, 'f'), { etag: `"${n}"` as ETag, since: n }] as const;
     const marks = new Map(Array.from({ length: MOST_MARKS + 1 }, (_, n) => mark(n)));
-    await writeMarks(vault, marks, undefined);
-    const stored = await readMarks(vault);
+    await writeMarks(work, marks, undefined);
+    const stored = await readMarks(work);
     expect(MOST_MARKS).toBe(20_000);
     expect([...stored.marks]).toEqual([...marks].slice(0, MOST_MARKS));
   });
 
   it('are not written over those of another run', async () => {
-    const vault = await (await (await createSite()).client()).open();
-    await writeMarks(vault, new Map(), undefined);
-    const { etag } = await readMarks(vault);
-    await writeMarks(vault, new Map(), etag);
+    const work = await (await (await createSite()).client()).open();
+    await writeMarks(work, new Map(), undefined);
+    const { etag } = await readMarks(work);
+    await writeMarks(work, new Map(), etag);
     for (const base of [undefined, etag]) {
-      await expect(writeMarks(vault, new Map(), base)).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(writeMarks(work, new Map(), base)).rejects.toMatchObject({ code: 'unavailable' });
     }
   });
 });

@@ -10,7 +10,7 @@ import { restrictedCredentials } from '../servers/session-credentials.ts';
 import { type AwsCli, findAwsCli } from '../support/aws-cli.ts';
 import { type CliRun, runCli } from '../support/cli.ts';
 import { digestOf, textsIn } from '../support/object-folder.ts';
-import { at, bytes } from '../support/test-vault.ts';
+import { at, bytes } from '../support/test-tree.ts';
 
 const found = findS3Server('minio') ? await findAwsCli(process.env) : { reason: 'there is no S3 server' };
 const missing = 'reason' in found ? found.reason : undefined;
@@ -88,11 +88,11 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
       beforeAll(async () => {
         const { parts, close } = await openTenant({ ...optionsOf(bucket, prefix), names });
         for (const [path, text] of Object.entries(FILES)) {
-          if (path !== 'notes/moved.md') await parts.vault.create(at(`/memories/${path}`), bytes(text));
+          if (path !== 'notes/moved.md') await parts.tree.create(at(`/memories/${path}`), bytes(text));
         }
-        await parts.vault.create(at('/memories/before/moved.md'), bytes('moved'));
-        await parts.vault.move({ from: at('/memories/before'), to: at('/memories/notes/was') });
-        await parts.vault.move({
+        await parts.tree.create(at('/memories/before/moved.md'), bytes('moved'));
+        await parts.tree.rename({ from: at('/memories/before'), to: at('/memories/notes/was') });
+        await parts.tree.rename({
           from: at('/memories/notes/was/moved.md'),
           to: at('/memories/notes/moved.md'),
         });
@@ -143,7 +143,7 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
         const to = `s3://${second.bucket}/${other}`;
         await aws().s3(server(), 'sync', `s3://${bucket.bucket}/${prefix}`, to);
         const { parts, close } = await openTenant(optionsOf(second, other));
-        const { files } = await parts.vault.list(at('/memories'));
+        const { files } = await parts.tree.list(at('/memories'));
         const listed = parts.store.list({ prefix: parts.layout.data })[Symbol.asyncIterator]();
         const [object] = (await listed.next()).value?.objects ?? [];
         await close();

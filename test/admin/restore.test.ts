@@ -24,11 +24,11 @@ import { openTenant } from '../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { VerbOptions } from '../../src/tree/session.ts';
+import type { Call } from '../../src/tree/session.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 import { copyToFolder, digestOf, textsIn } from '../support/object-folder.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
-import { at, bytes } from '../support/test-vault.ts';
+import { at, bytes } from '../support/test-tree.ts';
 
 const ROOT_KEY = Buffer.alloc(32, 7).toString('base64');
 const PROCESS = fileURLToPath(new URL('../support/restore-process.ts', import.meta.url));
@@ -58,7 +58,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     await using store = openSqliteObjectStore({ path: ':memory:' });
     const { parts, close } = await openTenant({ store, tenant: 'acme', rootKey: ROOT_KEY, names });
     for (const [path, text] of Object.entries(FILES)) {
-      await parts.vault.create(at(`/memories/${path}`), bytes(text));
+      await parts.tree.create(at(`/memories/${path}`), bytes(text));
     }
     const loaded = await parts.keyrings.load();
     if (loaded === undefined) throw new Error('there is no keyring');
@@ -70,7 +70,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
   });
 
   async function restore(
-    options: VerbOptions & {
+    options: Call & {
       readonly store?: ObjectStore;
       readonly rootKey?: string;
       readonly fileBytes?: number;
@@ -167,10 +167,10 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
   it('restores what lies below a file and names the file', async () => {
     await using store = openSqliteObjectStore({ path: ':memory:' });
     const { parts, close } = await openTenant({ store, tenant: 'acme', rootKey: ROOT_KEY, names });
-    await parts.vault.create(at('/memories/x/y'), bytes('below'));
-    const vault = await parts.keyrings.load();
-    if (vault === undefined) throw new Error('there is no keyring');
-    const key = fileKey(parts.layout, vault.names, at('/memories/x'));
+    await parts.tree.create(at('/memories/x/y'), bytes('below'));
+    const work = await parts.keyrings.load();
+    if (work === undefined) throw new Error('there is no keyring');
+    const key = fileKey(parts.layout, work.names, at('/memories/x'));
     await store.put(key, new Uint8Array(200), { mode: 'create' });
     expect(await restore({ store })).toMatchObject({
       files: 1,
@@ -208,7 +208,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
   it("opens nothing with another tenant's keyring", async () => {
     await using store = openSqliteObjectStore({ path: ':memory:' });
     const { parts, close } = await openTenant({ store, tenant: 'acme', rootKey: ROOT_KEY, names });
-    await parts.vault.create(at('/memories/theirs'), bytes('theirs'));
+    await parts.tree.create(at('/memories/theirs'), bytes('theirs'));
     await close();
     const theirs = join(home, 'theirs');
     await copyToFolder(store, theirs);

@@ -15,7 +15,7 @@ import type { Pause } from '../../src/time.ts';
 import { type Around, atFirst, interceptStore, loseAnswer, noAnswer } from '../doubles/intercepted-store.ts';
 import { editorOf } from '../support/key-operator.ts';
 import { dieAt, everyDeath } from '../support/killed-run.ts';
-import { createSite, describeOnBothKinds, TEST_ROOT_KEY, type TestSite } from '../support/test-vault.ts';
+import { createSite, describeOnBothKinds, TEST_ROOT_KEY, type TestSite } from '../support/test-tree.ts';
 
 const MINUTE = 60_000;
 const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
@@ -225,7 +225,7 @@ describeOnBothKinds('shredTenant', (newSite) => {
     const worker = await site.client();
     await worker.create('/memories/a', 'secret');
     const { clock, randomBytes: random } = site.time;
-    const editor = editorOf(await worker.open());
+    const editor = editorOf((await worker.open()).session);
     const rotation = atFirst('put', async (proceed) => {
       await rotateKey({ editor, clock, random });
       return proceed();

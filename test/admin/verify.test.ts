@@ -21,14 +21,14 @@ import {
   TEST_ROOT_KEY,
   type TestClient,
   type TestSite,
-} from '../support/test-vault.ts';
+} from '../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/x/to';
 const MINUTE = 60_000;
 
 async function verify(client: TestClient, options?: VerifyOptions): Promise<Verification> {
-  return verifyTree(await client.open(), options);
+  return verifyTree((await client.open()).session, options);
 }
 
 /** The process dies at its first request of that verb: nothing it sends from there on arrives. */
@@ -41,7 +41,10 @@ function dieAt(client: TestClient, verb: StoreCall['verb']): void {
 }
 
 async function keyOf(client: TestClient, path: string): Promise<ObjectKey> {
-  const { layout, keyring } = await client.open();
+  const {
+    session: { layout },
+    keyring,
+  } = await client.open();
   return fileKey(layout, keyring.names, at(path));
 }
 
@@ -87,14 +90,14 @@ describeOnBothKinds('verifying a tree', (newSite) => {
 
   it('finds nothing where nothing was ever written, and writes nothing', async () => {
     const site = await newSite();
-    const vault = await (await site.client()).open();
+    const work = await (await site.client()).open();
     const layout = createLayout({ prefix: '', tenant: parseTenantId('nobody') });
     const keyrings = createKeyringStore({
       store: site.base,
       layout,
       rootKeys: [envRootKey(TEST_ROOT_KEY)],
     });
-    expect(await verifyTree({ ...vault, layout, keyrings }, { repair: true })).toMatchObject({
+    expect(await verifyTree({ ...work.session, layout, keyrings }, { repair: true })).toMatchObject({
       files: 0,
       bytes: 0,
       findings: [],
@@ -175,14 +178,14 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     const site = await newSite();
     const client = await site.client();
     await client.create('/memories/a', 'x');
-    const vault = await client.open();
-    const keys = await putEveryClass(vault, bytes('x'));
+    const work = await client.open();
+    const keys = await putEveryClass(work, bytes('x'));
     expect(await verify(client)).toMatchObject({ files: 1, bytes: 1, findings: [] });
     expect((await verify(client)).keyVersions).toEqual([
       { version: 1, objects: OBJECT_CLASSES.length + 1, active: true },
     ]);
     for (const key of keys) await overwriteRaw(site, key, new Uint8Array(sealedSize(1)));
-    const register = await putRecord(vault, 'journal', 'register', bytes('x'));
+    const register = await putRecord(work, 'journal', 'register', bytes('x'));
     await overwriteRaw(site, register, new Uint8Array(sealedSize(1)));
     const { findings, keyVersions } = await verify(client, { repair: true });
     expect(findings).toEqual([

@@ -10,7 +10,7 @@ import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../support/cli.ts';
 import { copyToFolder, digestOf, textsIn } from '../support/object-folder.ts';
-import { at } from '../support/test-vault.ts';
+import { at } from '../support/test-tree.ts';
 
 const { SEALED_MEMORY_STORE: _none, ...ENV } = CLI_MEMORY_ENV;
 const FILES = { 'a.md': 'text of a', 'b/c.md': 'the secret words' };
@@ -137,7 +137,7 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
       tenant: 'acme',
       rootKey: ENV['SEALED_MEMORY_ROOT_KEY'],
     });
-    const create = (_: unknown, i: number) => parts.vault.create(at(`/memories/${i}`), new Uint8Array(1));
+    const create = (_: unknown, i: number) => parts.tree.create(at(`/memories/${i}`), new Uint8Array(1));
     await Promise.all(Array.from({ length: 1_500 }, create));
     await close();
     const many = join(home, 'many');

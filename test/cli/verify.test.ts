@@ -10,7 +10,7 @@ import { openMemory } from '../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { interceptStore, noAnswer } from '../doubles/intercepted-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli } from '../support/cli.ts';
-import { at } from '../support/test-vault.ts';
+import { at } from '../support/test-tree.ts';
 
 const FROM = '/memories/from.md';
 const TO = '/memories/to.md';

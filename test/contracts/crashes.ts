@@ -60,8 +60,8 @@ export function describeCrashes(
     };
     const prepared = async (tenant: string): Promise<CrashSite> => {
       const site = newSite(tenant);
-      await inMemory(site, async ({ vault }) => {
-        for (const [path, text] of Object.entries(UNMOVED)) await vault.create(at(path), bytes(text));
+      await inMemory(site, async ({ tree }) => {
+        for (const [path, text] of Object.entries(UNMOVED)) await tree.create(at(path), bytes(text));
       });
       return site;
     };
@@ -126,7 +126,7 @@ export function describeCrashes(
         halted.map(({ site, where }, i) =>
           limit(async () => {
             const from = at(isMoved(trees[i]) ? TO : FROM);
-            await inMemory(site, ({ vault }) => vault.move({ from, to: at('/memories/last') }));
+            await inMemory(site, ({ tree }) => tree.rename({ from, to: at('/memories/last') }));
             expect(await treeOf(site), where).toEqual({ ...BESIDE, ...filesIn('/memories/last') });
           }),
         ),
@@ -144,11 +144,11 @@ export function describeCrashes(
         const left = await treeOf(site);
         expect(UNMOVED, where).toMatchObject(left);
         expect(left, where).toMatchObject(BESIDE);
-        await inMemory(site, async ({ vault }) => {
-          const removing = vault.remove(at(FROM));
+        await inMemory(site, async ({ tree }) => {
+          const removing = tree.remove(at(FROM));
           if (Object.keys(left).length > 1) await removing;
           else await expect(removing, where).rejects.toMatchObject({ code: 'not_found' });
-          await vault.create(at(`${FROM}/next`), bytes('next'));
+          await tree.create(at(`${FROM}/next`), bytes('next'));
         });
         expect(await treeOf(site), where).toEqual({ ...BESIDE, [`${FROM}/next`]: 'next' });
       }
@@ -177,8 +177,8 @@ export function describeCrashes(
     it('lets one of two renames onto one target win and loses no file', async () => {
       const site = await prepared('two-renames');
       const other = '/memories/other';
-      await inMemory(site, async ({ vault }) => {
-        for (const [path, text] of Object.entries(filesIn(other))) await vault.create(at(path), bytes(text));
+      await inMemory(site, async ({ tree }) => {
+        for (const [path, text] of Object.entries(filesIn(other))) await tree.create(at(path), bytes(text));
       });
       const ends = await Promise.all(
         [FROM, other].map((old_path) => start(site, { ...RENAME, old_path }).ended),
@@ -217,12 +217,12 @@ async function workOn(site: CrashSite, recovered: Tree): Promise<Tree> {
     [edited]: `${recovered[edited]}, edited`,
     [`${FROM}/new`]: 'new',
   };
-  await inMemory(site, async ({ vault }) => {
-    await vault.edit(at(edited), () => ({ content: bytes(expected[edited] ?? ''), result: undefined }));
-    await vault.create(at(`${FROM}/new`), bytes('new'));
+  await inMemory(site, async ({ tree }) => {
+    await tree.edit(at(edited), () => ({ content: bytes(expected[edited] ?? ''), result: undefined }));
+    await tree.create(at(`${FROM}/new`), bytes('new'));
     if (!isMoved(recovered)) return;
     try {
-      await vault.create(at(`${FROM}/a`), bytes('another'));
+      await tree.create(at(`${FROM}/a`), bytes('another'));
       expected[`${FROM}/a`] = 'another';
     } catch (error) {
       // The sleeper's tombstone lies there, and nobody may touch it yet.
@@ -258,12 +258,12 @@ function isMoved(tree: Tree | undefined): boolean {
 
 /** What a memory opened for this alone finds; everything it lists can be read, and nothing else lies there. */
 async function treeOf(site: CrashSite): Promise<Tree> {
-  return inMemory(site, async ({ vault }) => {
-    const { files, foreign } = await vault.list(at('/memories'));
+  return inMemory(site, async ({ tree }) => {
+    const { files, foreign } = await tree.list(at('/memories'));
     expect(foreign).toBe(0);
-    const tree: Record<string, string> = {};
-    for (const { path } of files) tree[path] = new TextDecoder().decode(await vault.read(path));
-    return tree;
+    const texts: Record<string, string> = {};
+    for (const { path } of files) texts[path] = new TextDecoder().decode(await tree.read(path));
+    return texts;
   });
 }
 

@@ -8,7 +8,7 @@ import { SHARED } from '../support/deeds.ts';
 import type { LifecycleTask } from '../support/lifecycle-task.ts';
 import { OLD_ROOT, versionsIn } from '../support/lifecycle-verbs.ts';
 import { stateOf, type TenantState, withTenant } from '../support/tenant-state.ts';
-import { at, bytes } from '../support/test-vault.ts';
+import { at, bytes } from '../support/test-tree.ts';
 import { type DoneDeed, startWriter, type WriterChild } from '../support/writer-child.ts';
 import type { CrashSite } from './crashes.ts';
 import type { LifecycleSite } from './lifecycle-crashes.ts';
@@ -47,8 +47,8 @@ export function describeLifecycleLife(title: string, newSite: (site: LifecycleSi
     };
     const shared = async (tenant: string, names: NameMode): Promise<CrashSite> => {
       const site = newSite({ tenant, names, rootKeys: [OLD_ROOT] });
-      await withTenant(site.options, async ({ vault }) => {
-        for (const path of SHARED) await vault.create(at(path), bytes(''));
+      await withTenant(site.options, async ({ tree }) => {
+        for (const path of SHARED) await tree.create(at(path), bytes(''));
       });
       return site;
     };

@@ -8,7 +8,7 @@ import { countCalls, interceptStore, recordInto, type StoreCall } from '../doubl
 import { laterStore } from '../doubles/later-store.ts';
 import { compareWithFiles, NO_DISCREPANCY, runEdits } from '../support/edit-load.ts';
 import { editorOf, rotate } from '../support/key-operator.ts';
-import { at, bytes, TEST_ROOT_KEY } from '../support/test-vault.ts';
+import { at, bytes, TEST_ROOT_KEY } from '../support/test-tree.ts';
 
 const FILES = Array.from({ length: 40 }, (_, index) => `/memories/${index % 4}/file ${index}`);
 const EDITED = FILES.slice(0, 6);
@@ -17,7 +17,7 @@ const EDITS = 15;
 /** What its writers may still take back a migration leaves alone: to the operators here all is older than that. */
 const later = (store: ObjectStore): ObjectStore => laterStore(store, 120_000);
 
-/** A migration on a real store; `start` gives an empty one as one tenant's vault uses it. */
+/** A migration on a real store; `start` gives an empty one as one tenant's work uses it. */
 export function describeMigration(title: string, start: () => Promise<ObjectStore>): void {
   describe.each<NameMode>(['plain', 'encrypted'])(`a migration of ${title} with %s names`, (names) => {
     const openOn = (store: ObjectStore) =>
@@ -25,11 +25,11 @@ export function describeMigration(title: string, start: () => Promise<ObjectStor
     type Tenant = Awaited<ReturnType<typeof openOn>>;
 
     async function fill({ parts }: Tenant): Promise<void> {
-      await Promise.all(FILES.map((path) => parts.vault.create(at(path), bytes(''))));
+      await Promise.all(FILES.map((path) => parts.tree.create(at(path), bytes(''))));
     }
 
     async function textOf({ parts }: Tenant, path: string): Promise<string> {
-      return new TextDecoder().decode(await parts.vault.read(at(path)));
+      return new TextDecoder().decode(await parts.tree.read(at(path)));
     }
 
     it('reads and writes each object once, and only lists what it knows', { timeout: 60_000 }, async () => {

@@ -8,11 +8,11 @@ import { forget } from '../../src/keys/keyring-life.ts';
 import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
 import { listRecords } from '../../src/tree/list-records.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/session.ts';
 import { interceptStore, type StoreCall } from '../doubles/intercepted-store.ts';
 import { editorOf, putEveryClass, rotate } from '../support/key-operator.ts';
 import { readByDataKey, type StaleKey, stolenDataKey } from '../support/stale-key.ts';
-import { at, bytes, TEST_ROOT_KEY } from '../support/test-vault.ts';
+import { at, bytes, TEST_ROOT_KEY } from '../support/test-tree.ts';
 
 const TENANT = 'acme';
 const FILES: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ const OBJECTS = Object.keys(FILES).length + CLASSES.length + 1;
 
 /**
  * What a retired tenant key is still good for, on an empty store for each suite. `start` gives the store as one
- * tenant's vault uses it.
+ * tenant's work uses it.
  */
 export function describeStaleKey(title: string, start: () => Promise<ObjectStore>): void {
   describe.each<NameMode>(['plain', 'encrypted'])(`${title} with %s names`, (names) => {
@@ -41,12 +41,12 @@ export function describeStaleKey(title: string, start: () => Promise<ObjectStore
         const store = withOldObjects(await start());
         const first = await openTenantOn(store, names);
         await fill(first.parts);
-        const vault = await vaultOf(first.parts);
-        const before = await readEverything(vault);
+        const work = await workOn(first.parts);
+        const before = await readEverything(work);
         expect([...before.keys()].map(topOf).sort()).toEqual(
           [...Object.keys(FILES).map(topOf), ...CLASSES, 'journal'].sort(),
         );
-        const thief = await steal(vault);
+        const thief = await steal(work);
         const dataKeys = [...before].map(([name, object]) => stolenDataKey(thief, name, object));
         // The theft was real: until here the key opens everything.
         expect(dataKeys.filter((key) => key === undefined)).toEqual([]);
@@ -59,7 +59,7 @@ export function describeStaleKey(title: string, start: () => Promise<ObjectStore
         await first.close();
 
         const second = await openTenantOn(store, names);
-        const after = await readEverything(await vaultOf(second.parts));
+        const after = await readEverything(await workOn(second.parts));
         expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
         for (const [name, object] of after) expect(stolenDataKey(thief, name, object)).toBeUndefined();
         // Who read the objects before, too, has kept their data keys; only fresh ones shut them out.
@@ -78,7 +78,7 @@ export function describeStaleKey(title: string, start: () => Promise<ObjectStore
       await fill(first.parts);
       const { context } = first.parts;
       const path = at('/memories/plan.md');
-      const { records } = await listRecords(await vaultOf(first.parts));
+      const { records } = await listRecords(await workOn(first.parts));
       const key = records.find(({ name }) => name === logicalName(path))?.object.key;
       if (key === undefined) throw new Error('the file is not listed');
       const old = await stored(store, key);
@@ -88,7 +88,7 @@ export function describeStaleKey(title: string, start: () => Promise<ObjectStore
       await first.close();
       await store.put(key, old.body, { mode: 'overwrite' });
       const second = await openTenantOn(store, names);
-      await expect(second.parts.vault.read(path)).rejects.toMatchObject({ code: 'integrity' });
+      await expect(second.parts.tree.read(path)).rejects.toMatchObject({ code: 'integrity' });
       expect((await second.parts.verify()).findings).toEqual([{ kind: 'unknown_key', name: path }]);
       await second.close();
     });
@@ -108,24 +108,24 @@ async function openTenantOn(
 
 /** Writes the files, one of them by way of a directory rename, and a record of every class. */
 async function fill(parts: TenantParts): Promise<void> {
-  const { vault } = parts;
+  const { tree } = parts;
   for (const [path, text] of Object.entries(FILES)) {
-    await vault.create(at(path.replace('/er/', '/was/')), bytes(text));
+    await tree.create(at(path.replace('/er/', '/was/')), bytes(text));
   }
-  await vault.move({ from: at('/memories/deep/was'), to: at('/memories/deep/er') });
-  await putEveryClass(await vaultOf(parts), bytes('a record'));
+  await tree.rename({ from: at('/memories/deep/was'), to: at('/memories/deep/er') });
+  await putEveryClass(await workOn(parts), bytes('a record'));
 }
 
-async function vaultOf({ context }: TenantParts): Promise<OpenVault> {
+async function workOn({ context }: TenantParts): Promise<Work> {
   const keyring = await context.keyrings.load();
   if (keyring === undefined) throw new Error('there is no keyring');
-  return { ...context, keyring, signal: undefined };
+  return { session: context, keyring, call: { signal: undefined } };
 }
 
-async function readEverything(vault: OpenVault): Promise<ReadonlyMap<LogicalName, Uint8Array>> {
-  const { records } = await listRecords(vault);
+async function readEverything(work: Work): Promise<ReadonlyMap<LogicalName, Uint8Array>> {
+  const { records } = await listRecords(work);
   const read = records.map(
-    async ({ name, object }) => [name, (await stored(vault.store, object.key)).body] as const,
+    async ({ name, object }) => [name, (await stored(work.session.store, object.key)).body] as const,
   );
   return new Map(await Promise.all(read));
 }
@@ -137,8 +137,8 @@ async function stored(store: ObjectStore, key: Parameters<ObjectStore['get']>[0]
 }
 
 /** The bytes of the only tenant key. */
-async function steal(vault: OpenVault): Promise<StaleKey> {
-  const record = await editorOf(vault).read();
+async function steal(work: Work): Promise<StaleKey> {
+  const record = await editorOf(work.session).read();
   const [only, ...others] = record?.keyring.tenantKeys ?? [];
   if (record === undefined || only === undefined || others.length > 0) throw new Error('not one tenant key');
   const stale = { secret: copyOf(only.secret), keyringId: copyOf(record.keyring.keyringId), tenant: TENANT };
@@ -147,15 +147,15 @@ async function steal(vault: OpenVault): Promise<StaleKey> {
 }
 
 async function expectAllRead(parts: TenantParts): Promise<void> {
-  const { files } = await parts.vault.list(at('/memories'));
+  const { files } = await parts.tree.list(at('/memories'));
   expect(files.map(({ path }) => path as string).sort()).toEqual(Object.keys(FILES).sort());
   for (const [path, text] of Object.entries(FILES)) {
-    const content = await parts.vault.read(at(path));
+    const content = await parts.tree.read(at(path));
     expect(new TextDecoder().decode(content)).toBe(text);
   }
-  const vault = await vaultOf(parts);
-  const { keys } = vault.keyring;
-  for (const [name, object] of await readEverything(vault)) {
+  const work = await workOn(parts);
+  const { keys } = work.keyring;
+  for (const [name, object] of await readEverything(work)) {
     const { content } = open({ keys, name, object });
     if (name.endsWith('/an-id')) expect(content).toEqual(bytes('a record'));
   }

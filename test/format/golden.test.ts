@@ -133,8 +133,8 @@ describe.each(sets)('a store of format $format with $names names', ({ store: gol
   it('is read, listed, changed and renamed by a memory of today', async () => {
     await using store = await fillGolden(golden);
     const { parts, close } = await openTenant({ store, tenant, rootKey });
-    const { vault } = parts;
-    const listing = await vault.list(MEMORY_ROOT);
+    const { tree } = parts;
+    const listing = await tree.list(MEMORY_ROOT);
     expect(listing.foreign).toBe(0);
     expect(listing.files.map(({ path, size }) => [path, size] as const).sort()).toEqual(
       Object.entries(files)
@@ -142,15 +142,15 @@ describe.each(sets)('a store of format $format with $names names', ({ store: gol
         .sort(),
     );
     for (const [path, file] of Object.entries(files)) {
-      const content = await vault.read(parseMemoryPath(path));
+      const content = await tree.read(parseMemoryPath(path));
       expect(content && Buffer.compare(content, contentOfGolden(file))).toBe(0);
-      await vault.edit(parseMemoryPath(path), (before) => ({
+      await tree.edit(parseMemoryPath(path), (before) => ({
         content: Uint8Array.of(...new TextEncoder().encode('+ '), ...before),
         result: undefined,
       }));
     }
-    await vault.move({ from: parseMemoryPath('/memories/notes'), to: parseMemoryPath('/memories/kept') });
-    const moved = await vault.read(parseMemoryPath('/memories/kept/today.md'));
+    await tree.rename({ from: parseMemoryPath('/memories/notes'), to: parseMemoryPath('/memories/kept') });
+    const moved = await tree.read(parseMemoryPath('/memories/kept/today.md'));
     expect(new TextDecoder().decode(moved)).toBe('+ one line\nanother line\n');
     await close();
   });

@@ -13,7 +13,7 @@ import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { ignoreDeleteConditions, interceptStore } from '../doubles/intercepted-store.ts';
 import { toHex } from '../support/format-vectors.ts';
 import { type Drawn, type Freshness, watchFreshness } from '../support/freshness.ts';
-import { at, bytes } from '../support/test-vault.ts';
+import { at, bytes } from '../support/test-tree.ts';
 
 type Source = (length: number) => Buffer;
 
@@ -62,12 +62,12 @@ async function live(
     const { parts, close } = await openTenant({ store, tenant, rootKey });
     const file = (name: string): MemoryPath => at(`/memories/${process}/${name}`);
     const content = bytes(`the same content in each file of the ${process}`);
-    for (const name of ['a', 'b', 'c']) await parts.vault.create(file(name), content);
-    await parts.vault.overwrite(file('a'), content);
-    await parts.vault.edit(file('b'), (before) => ({ content: before, result: undefined }));
-    await parts.vault.move({ from: file('c'), to: file('d') });
-    await parts.vault.move({ from: at(`/memories/${process}`), to: at(`/memories/moved/${process}`) });
-    await parts.vault.remove(at(`/memories/moved/${process}/a`));
+    for (const name of ['a', 'b', 'c']) await parts.tree.create(file(name), content);
+    await parts.tree.overwrite(file('a'), content);
+    await parts.tree.edit(file('b'), (before) => ({ content: before, result: undefined }));
+    await parts.tree.rename({ from: file('c'), to: file('d') });
+    await parts.tree.rename({ from: at(`/memories/${process}`), to: at(`/memories/moved/${process}`) });
+    await parts.tree.remove(at(`/memories/moved/${process}/a`));
     await noteDataKeys(freshness, parts, base);
     await close();
   }
@@ -81,7 +81,7 @@ async function noteDataKeys(
   const loaded = await parts.keyrings.load();
   if (loaded === undefined) throw new Error('there is no keyring');
   const { keys, names } = loaded;
-  for (const { path } of (await parts.vault.list(MEMORY_ROOT)).files) {
+  for (const { path } of (await parts.tree.list(MEMORY_ROOT)).files) {
     const stored = await base.get(fileKey(parts.layout, names, path));
     if (typeof stored !== 'object') throw new Error(`${path} is gone`);
     const { wrapKey } = keys.active;

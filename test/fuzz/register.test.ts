@@ -7,7 +7,7 @@ import { parseMemoryPath } from '../../src/language/path.ts';
 import { type RenameEntry, readRegister } from '../../src/tree/rename/register.ts';
 import { asyncVerdictOf, fuzz, type Verdict } from '../support/fuzz.ts';
 import { beginningLike, mutations } from '../support/mutation.ts';
-import { createSite } from '../support/test-vault.ts';
+import { createSite } from '../support/test-tree.ts';
 
 const ENTRY = {
   phase: 'moving',
@@ -25,14 +25,16 @@ const contents = [
 ].map((value) => new TextEncoder().encode(JSON.stringify(value)));
 
 const client = await (await createSite()).client();
-const vault = await client.open();
+const work = await client.open();
 
 /** What the register is taken for when it was sealed with this content. */
 async function read(content: Uint8Array): Promise<Verdict<RenameEntry | undefined>> {
   const name = classLogicalName('journal', 'register');
-  const body = seal({ keys: vault.keyring.keys, name, content, mtime: 1, random: vault.random });
-  await vault.store.put(classKey(vault.layout, 'journal', 'register'), body, { mode: 'overwrite' });
-  return asyncVerdictOf(async () => (await readRegister(vault)).entry);
+  const body = seal({ keys: work.keyring.keys, name, content, mtime: 1, random: work.session.random });
+  await work.session.store.put(classKey(work.session.layout, 'journal', 'register'), body, {
+    mode: 'overwrite',
+  });
+  return asyncVerdictOf(async () => (await readRegister(work)).entry);
 }
 
 function judge(verdict: Verdict<RenameEntry | undefined>): void {

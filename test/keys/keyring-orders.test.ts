@@ -9,7 +9,7 @@ import { createKeySearch } from '../../src/keys/keyring-search.ts';
 import { createKeyringStore, type LoadedKeyring } from '../../src/keys/keyring-store.ts';
 import { createRollbackGuard, sameBytes } from '../../src/keys/rollback-guard.ts';
 import { type Around, interceptStore } from '../doubles/intercepted-store.ts';
-import { createSite, TEST_ROOT_KEY } from '../support/test-vault.ts';
+import { createSite, TEST_ROOT_KEY } from '../support/test-tree.ts';
 
 beforeAll(loadSodium);
 

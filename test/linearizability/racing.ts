@@ -4,11 +4,11 @@ import { silentLogger } from '../../src/logger.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';
-import { createVault } from '../../src/tree/tree.ts';
+import { createTree } from '../../src/tree/tree.ts';
 import { type Around, interceptStore, noAnswer } from '../doubles/intercepted-store.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import type { Command, Result } from '../simulation/history.ts';
-import { createSite, type StoreKind, type TestSite } from '../support/test-vault.ts';
+import { createSite, type StoreKind, type TestSite } from '../support/test-tree.ts';
 import { CLIENTS, type Kind, planHistory } from './plan.ts';
 import { type Played, type Player, type RecordedHistory, recordHistory } from './recording.ts';
 
@@ -115,7 +115,7 @@ interface Life {
 
 async function startLife({ site, bug }: Racer, chance: Chance, calm: boolean): Promise<Life> {
   const client = await site.client({ delayMs: LONGEST_DELAY_MS });
-  const { keyring: _, ...context } = await client.open();
+  const { session } = await client.open();
   const death = Promise.withResolvers<undefined>();
   const lastRequest = chance.happens(0.25) && !calm ? chance.between(1, 25) : Number.POSITIVE_INFINITY;
   let [requests, dead] = [0, false];
@@ -141,10 +141,10 @@ async function startLife({ site, bug }: Racer, chance: Chance, calm: boolean): P
     base: site.base,
     pause: (ms) => site.time.pause(ms),
   };
-  const faulty = interceptStore(context.store, around);
+  const faulty = interceptStore(session.store, around);
   const store = bug?.store?.(faulty, buggy) ?? faulty;
   const memory = createMemory({
-    vault: createVault({ ...context, store, logger: silentLogger }),
+    tree: createTree({ ...session, store, logger: silentLogger }),
     order: createCommandOrder(),
     profile: 'doc',
     onExists: 'error',

@@ -98,8 +98,8 @@ describe.skipIf(missing !== undefined && !inCi)(
         [`/memories${'/d'.repeat(19)}/deep`]: text('deep'),
       };
       const { parts, close } = await site.open();
-      for (const [path, content] of Object.entries(files)) await parts.vault.create(at(path), content);
-      await parts.vault.move({ from: at('/memories/b'), to: at('/memories/c') });
+      for (const [path, content] of Object.entries(files)) await parts.tree.create(at(path), content);
+      await parts.tree.rename({ from: at('/memories/b'), to: at('/memories/c') });
       await close();
 
       const folder = await site.copy();
@@ -133,7 +133,7 @@ describe.skipIf(missing !== undefined && !inCi)(
         tenant: TENANT,
         rootKey: ROOT,
       });
-      const listed = await parts.vault.list(at('/memories'));
+      const listed = await parts.tree.list(at('/memories'));
       expect(listed.files.map(({ path }) => path as string).sort()).toEqual(Object.keys(files));
       await close();
     });
@@ -147,11 +147,11 @@ describe.skipIf(missing !== undefined && !inCi)(
         return file;
       };
       const before = BigInt(Date.now()) << 16n;
-      await parts.vault.create(at('/memories/a'), text('1'));
+      await parts.tree.create(at('/memories/a'), text('1'));
       const first = await fileOf('/memories/a');
-      await parts.vault.edit(at('/memories/a'), () => ({ content: text('2'), result: undefined }));
+      await parts.tree.edit(at('/memories/a'), () => ({ content: text('2'), result: undefined }));
       const second = await fileOf('/memories/a');
-      await parts.vault.move({ from: at('/memories/a'), to: at('/memories/b') });
+      await parts.tree.rename({ from: at('/memories/a'), to: at('/memories/b') });
       const moved = await fileOf('/memories/b');
       await close();
 

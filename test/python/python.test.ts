@@ -131,11 +131,11 @@ describe.skipIf(missing !== undefined && !inCi)(
         const before = Date.now();
         const site = newSite(random(32), names);
         const { parts, close } = await site.open();
-        for (const [path, content] of FILES) await parts.vault.create(parseMemoryPath(path), content);
-        await parts.vault.create(parseMemoryPath('/memories/gone'), random(10));
-        await parts.vault.remove(parseMemoryPath('/memories/gone'));
+        for (const [path, content] of FILES) await parts.tree.create(parseMemoryPath(path), content);
+        await parts.tree.create(parseMemoryPath('/memories/gone'), random(10));
+        await parts.tree.remove(parseMemoryPath('/memories/gone'));
         const move = (from: string, to: string) =>
-          parts.vault.move({ from: parseMemoryPath(from), to: parseMemoryPath(to) });
+          parts.tree.rename({ from: parseMemoryPath(from), to: parseMemoryPath(to) });
         await move('/memories/sizes', '/memories/moved/sizes');
         await move('/memories/%41 & +?#~', '/memories/other');
         await close();
@@ -177,17 +177,17 @@ describe.skipIf(missing !== undefined && !inCi)(
         const { parts, close } = await site.open();
         const keyring = await parts.keyrings.load();
         expect(keyring?.names.mode).toBe(names);
-        const { files } = await parts.vault.list(parseMemoryPath('/memories'));
+        const { files } = await parts.tree.list(parseMemoryPath('/memories'));
         expect(files.map(({ path }) => String(path)).sort()).toEqual([...FILES.keys()].sort());
         for (const [path, content] of FILES) {
-          const read = await parts.vault.read(parseMemoryPath(path));
+          const read = await parts.tree.read(parseMemoryPath(path));
           expect(read && Buffer.compare(read, content)).toBe(0);
         }
-        await parts.vault.move({
+        await parts.tree.rename({
           from: parseMemoryPath('/memories/notes'),
           to: parseMemoryPath('/memories/kept'),
         });
-        await parts.vault.overwrite(parseMemoryPath('/memories/sizes/0'), Buffer.from('more'));
+        await parts.tree.overwrite(parseMemoryPath('/memories/sizes/0'), Buffer.from('more'));
         expect((await parts.verify()).findings).toEqual([]);
         await close();
 

@@ -6,7 +6,7 @@ import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { buryOldTombstones } from '../../src/store/guarded-delete-burial.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
-import type { VaultContext } from '../../src/tree/session.ts';
+import type { Session } from '../../src/tree/session.ts';
 import type { StoreClass } from './sim-store.ts';
 import { LAYOUT, ROOT_KEY } from './tenant.ts';
 
@@ -34,7 +34,7 @@ const BURIAL_AGE_MS = 180_000;
 const AGED_MS = 120_000;
 
 export function createOperator(parts: {
-  readonly context: VaultContext;
+  readonly context: Session;
   /** Below what makes deletes guarded. */
   readonly plain: ObjectStore;
   readonly storeClass: StoreClass;
@@ -45,7 +45,7 @@ export function createOperator(parts: {
   const rootKeys = [envRootKey(ROOT_KEY, { random })];
   const editor = createKeyringEditor({ store, layout: LAYOUT, rootKeys, clock, random });
   // A migration that takes no account of age: taking back has to stand it, too.
-  const hasty: VaultContext = { ...context, store: aged(store) };
+  const hasty: Session = { ...context, store: aged(store) };
 
   const run = async (chore: Chore): Promise<unknown> => {
     switch (chore) {

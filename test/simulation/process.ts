@@ -7,8 +7,8 @@ import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory } from '../../src/tool/memory-tool.ts';
-import type { VaultContext } from '../../src/tree/session.ts';
-import { createVault } from '../../src/tree/tree.ts';
+import type { Session } from '../../src/tree/session.ts';
+import { createTree } from '../../src/tree/tree.ts';
 import { createVersionHistory, type VersionHistory } from '../../src/tree/version-history.ts';
 import type { Chance } from './chance.ts';
 import { createConnection } from './connection.ts';
@@ -47,7 +47,7 @@ export interface World {
 export interface Bug {
   above?(store: ObjectStore, life: Life): ObjectStore;
   below?(store: ObjectStore, life: Life): ObjectStore;
-  /** Judges what a process sees instead of the vault's own history. */
+  /** Judges what a process sees instead of the work's own history. */
   history?(): VersionHistory;
 }
 
@@ -110,7 +110,7 @@ export function createProcess(
     monotonic: life.monotonic,
     random: own.random,
   });
-  const context: VaultContext = {
+  const context: Session = {
     ...own,
     store,
     layout: LAYOUT,
@@ -119,17 +119,17 @@ export function createProcess(
       history.alarms.push({ ...sighting, at: scheduler.now(), process: name });
       trace.note(name, `sees a version that was put back at ${sighting.key}`);
     }),
-    sideBySide: 32,
-    bytesSideBySide: 33_554_432,
+    concurrency: 32,
+    concurrentBytes: 33_554_432,
     monotonic: life.monotonic,
     maxFileBytes: 100_000,
     clock,
     logger: silentLogger,
   };
-  const vault = createVault(context);
+  const tree = createTree(context);
   const operator = createOperator({ context, plain: beneath, storeClass, wallClock: clock });
   const memory = createMemory({
-    vault,
+    tree,
     order: createCommandOrder(),
     profile: 'doc',
     onExists: 'error',

@@ -7,7 +7,7 @@ import { buryOldTombstones } from '../../src/store/guarded-delete-burial.ts';
 import type { RemovalTime } from '../../src/store/guarded-delete-removal.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
-import { createSite, type TestSite } from '../support/test-vault.ts';
+import { createSite, type TestSite } from '../support/test-tree.ts';
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;

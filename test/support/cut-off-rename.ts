@@ -2,7 +2,7 @@ import { MemoryError } from '../../src/errors.ts';
 import { openStoreOf, wireTenant } from '../../src/open/open-memory.ts';
 import { type MemoryOptions, readSettings } from '../../src/open/options.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
-import { at } from './test-vault.ts';
+import { at } from './test-tree.ts';
 
 /** A rename by a process that dies when all is copied: from its first delete on nothing that it sends arrives. */
 export async function cutOffRename(options: MemoryOptions, from: string, to: string): Promise<void> {
@@ -19,8 +19,8 @@ export async function cutOffRename(options: MemoryOptions, from: string, to: str
         return dead ? Promise.reject(new MemoryError('outcome_unknown', 'the process is dead')) : proceed();
       }),
   };
-  const { vault, keyrings } = await wireTenant({ options, settings, base, tenant });
-  const failure = await vault.move({ from: at(from), to: at(to) }).catch((error: unknown) => error);
+  const { tree, keyrings } = await wireTenant({ options, settings, base, tenant });
+  const failure = await tree.rename({ from: at(from), to: at(to) }).catch((error: unknown) => error);
   keyrings.close();
   if (!dead) throw failure;
 }

@@ -13,8 +13,8 @@ import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { forget } from '../../src/keys/keyring-life.ts';
-import type { OpenVault, VaultContext } from '../../src/tree/session.ts';
-import { TEST_ROOT_KEY, type TestClient, type TestSite } from './test-vault.ts';
+import type { Session, Work } from '../../src/tree/session.ts';
+import { TEST_ROOT_KEY, type TestClient, type TestSite } from './test-tree.ts';
 
 /** Who rotates a tenant's keys and migrates its objects: one more process, whose keyring editor reads past its caches. */
 export interface KeyOperator {
@@ -30,18 +30,18 @@ export interface KeyOperator {
 export async function createOperator(site: TestSite, client?: TestClient): Promise<KeyOperator> {
   const operator = client ?? (await site.client());
   const context = await operator.open();
-  const editor = editorOf(context);
+  const editor = editorOf(context.session);
   return {
     client: operator,
     editor,
-    rotate: () => rotate(editor, context),
-    migrate: (options) => migrateObjects(context, { editor, ttlMs: 0, ...options }),
+    rotate: () => rotate(editor, context.session),
+    migrate: (options) => migrateObjects(context.session, { editor, ttlMs: 0, ...options }),
     versions: () => versionsOf(editor),
   };
 }
 
 export function editorOf(
-  context: VaultContext,
+  context: Session,
   rootKey: Uint8Array = TEST_ROOT_KEY,
   store = context.store,
 ): KeyringEditor {
@@ -52,7 +52,7 @@ export function editorOf(
 /** Appends a tenant key, however young the active one is. */
 export async function rotate(
   editor: KeyringEditor,
-  { clock, random }: Pick<VaultContext, 'clock' | 'random'>,
+  { clock, random }: Pick<Session, 'clock' | 'random'>,
 ): Promise<void> {
   const { record } = await editor.change(({ keyring }) =>
     rotateKeyring(keyring, { random, created: clock() }),
@@ -67,30 +67,30 @@ export async function versionsOf(editor: KeyringEditor): Promise<readonly number
   return record.keyring.tenantKeys.map(({ version }) => version);
 }
 
-/** Seals an object beside the tree, as whoever has the vault's keys may. */
+/** Seals an object beside the tree, as whoever has the work's keys may. */
 export async function putRecord(
-  vault: OpenVault,
+  work: Work,
   cls: ObjectClass,
   id: string,
   content: Uint8Array,
 ): Promise<ObjectKey> {
-  const { random } = vault;
-  const { keys } = vault.keyring;
+  const { random } = work.session;
+  const { keys } = work.keyring;
   const name = classLogicalName(cls, id);
-  const sealed = seal({ keys, name, content, mtime: vault.clock(), origin: random(16), random });
-  const key = classKey(vault.layout, cls, id);
-  await vault.store.put(key, sealed, { mode: 'overwrite' });
+  const sealed = seal({ keys, name, content, mtime: work.session.clock(), origin: random(16), random });
+  const key = classKey(work.session.layout, cls, id);
+  await work.session.store.put(key, sealed, { mode: 'overwrite' });
   return key;
 }
 
 /** One object of every class beside the tree. */
-export async function putEveryClass(vault: OpenVault, content: Uint8Array): Promise<readonly ObjectKey[]> {
-  return Promise.all(OBJECT_CLASSES.map((cls) => putRecord(vault, cls, 'an-id', content)));
+export async function putEveryClass(work: Work, content: Uint8Array): Promise<readonly ObjectKey[]> {
+  return Promise.all(OBJECT_CLASSES.map((cls) => putRecord(work, cls, 'an-id', content)));
 }
 
 /** Every object below the tenant's prefix, as it lies in the store. */
 export async function storedObjects(
-  { store }: Pick<VaultContext, 'store'>,
+  { store }: Pick<Session, 'store'>,
   prefix = 'tenants/',
 ): Promise<ReadonlyMap<ObjectKey, Uint8Array>> {
   const objects = new Map<ObjectKey, Uint8Array>();
@@ -103,8 +103,8 @@ export async function storedObjects(
   return objects;
 }
 
-/** The version of the tenant key that an object names, by what the vault knows now; undefined for an unknown one. */
-export function keyVersionOf(vault: OpenVault, object: Uint8Array): number | undefined {
+/** The version of the tenant key that an object names, by what the work knows now; undefined for an unknown one. */
+export function keyVersionOf(work: Work, object: Uint8Array): number | undefined {
   const header = readHeader(object);
-  return header && vault.keyring.keys.find(header.keyId)?.version;
+  return header && work.keyring.keys.find(header.keyId)?.version;
 }

@@ -15,10 +15,10 @@ import {
   type SealedRecord,
   stateOf,
   type TenantState,
-  vaultOf,
   withTenant,
+  workOn,
 } from './tenant-state.ts';
-import { at, bytes } from './test-vault.ts';
+import { at, bytes } from './test-tree.ts';
 
 /** A verb that processes are killed at, and what it is to leave behind, however often it was killed before. */
 export interface LifecycleVerb {
@@ -68,11 +68,11 @@ export const [OLD_ROOT, NEW_ROOT] = [6, 7].map((byte) => Buffer.alloc(32, byte).
 export async function fillTenant(options: MemoryOptions): Promise<void> {
   await withTenant(options, async (parts) => {
     for (const [path, text] of Object.entries(FILES)) {
-      await parts.vault.create(at(path.replace('/er/', '/was/')), bytes(text));
+      await parts.tree.create(at(path.replace('/er/', '/was/')), bytes(text));
     }
-    await parts.vault.move({ from: at('/memories/deep/was'), to: at('/memories/deep/er') });
-    const vault = await vaultOf(parts);
-    for (const cls of CLASSES) await putRecord(vault, cls, 'an-id', bytes('a record'));
+    await parts.tree.rename({ from: at('/memories/deep/was'), to: at('/memories/deep/er') });
+    const work = await workOn(parts);
+    for (const cls of CLASSES) await putRecord(work, cls, 'an-id', bytes('a record'));
   });
 }
 
@@ -164,7 +164,7 @@ export const VERBS: readonly LifecycleVerb[] = [
       await withTenant(options, async (parts) => {
         expect(await keyStatusOf(parts), where).toEqual({ state: 'shredded' });
         for (const path of Object.keys(FILES)) {
-          const refused = parts.vault.read(at(path));
+          const refused = parts.tree.read(at(path));
           await expect(refused, where).rejects.toMatchObject({ code: 'key_unavailable' });
         }
         const { layout, versions } = parts;

@@ -2,7 +2,7 @@ import { rebind, seal } from '../../src/format/object.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import { confirmedPut } from '../../src/tree/confirmed-put.ts';
 import { readFile } from '../../src/tree/read-file.ts';
-import { at, type TestClient } from './test-vault.ts';
+import { at, type TestClient } from './test-tree.ts';
 
 /** The two ways in which a migration of keys writes a file anew: the key alone, or the content too. */
 export const MIGRATIONS = ['bound', 'sealed'] as const;
@@ -13,16 +13,16 @@ export async function migrateFile(
   path: string,
   how: (typeof MIGRATIONS)[number],
 ): Promise<void> {
-  const vault = await client.open();
-  const version = await readFile(vault, at(path));
+  const work = await client.open();
+  const version = await readFile(work, at(path));
   if (version === undefined) throw new Error(`there is nothing at ${path}`);
   const { keys, content, mtime, origin, stored } = version;
-  const { random } = vault;
+  const { random } = work.session;
   const name = logicalName(at(path));
   const write = (): Uint8Array =>
     how === 'bound'
-      ? rebind({ keys, object: stored.body, from: name, to: name, clock: vault.clock(), random })
+      ? rebind({ keys, object: stored.body, from: name, to: name, clock: work.session.clock(), random })
       : seal({ keys, name, content, mtime, origin, random });
-  const key = fileKey(vault.layout, vault.keyring.names, at(path));
-  await confirmedPut(vault, { key, seal: write, mode: { ifMatch: stored.etag } });
+  const key = fileKey(work.session.layout, work.keyring.names, at(path));
+  await confirmedPut(work, { key, seal: write, mode: { ifMatch: stored.etag } });
 }

@@ -7,7 +7,7 @@ import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import { listRecords } from '../../src/tree/list-records.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/session.ts';
 
 /** One object that a tenant has sealed, whatever its class. */
 export interface SealedRecord {
@@ -50,17 +50,17 @@ export async function stateOf(options: MemoryOptions): Promise<TenantState> {
   return withTenant(options, async (parts) => {
     const status = await keyStatusOf(parts);
     if (status.state !== 'open') throw new Error(`the keyring is ${status.state}`);
-    const vault = await vaultOf(parts);
+    const work = await workOn(parts);
     const records: Record<string, SealedRecord> = {};
     const files: Record<string, string> = {};
-    const listed = await listRecords(vault);
+    const listed = await listRecords(work);
     for (const record of listed.records) {
       const { name, object } = record;
-      const stored = await vault.store.get(object.key);
+      const stored = await work.session.store.get(object.key);
       if (typeof stored !== 'object') throw new Error(`${name} is gone`);
-      records[name] = read(vault, name, stored.body);
+      records[name] = read(work, name, stored.body);
       if (record.cls !== 'data') continue;
-      files[name] = new TextDecoder().decode(await parts.vault.read(record.path));
+      files[name] = new TextDecoder().decode(await parts.tree.read(record.path));
     }
     const { findings } = await parts.verify();
     const { epoch, rootId, keys } = status;
@@ -74,17 +74,13 @@ export async function keyStatusOf({ context, rootKeys }: TenantParts): Promise<K
   return readKeyStatus({ store, layout, rootKeys, editor });
 }
 
-export async function vaultOf({ context }: TenantParts): Promise<OpenVault> {
+export async function workOn({ context }: TenantParts): Promise<Work> {
   const keyring = await context.keyrings.load();
   if (keyring === undefined) throw new Error('there is no keyring');
-  return { ...context, keyring, signal: undefined };
+  return { session: context, keyring, call: { signal: undefined } };
 }
 
-function read(
-  { keyring: { keys } }: OpenVault,
-  name: Parameters<typeof open>[0]['name'],
-  object: Uint8Array,
-) {
+function read({ keyring: { keys } }: Work, name: Parameters<typeof open>[0]['name'], object: Uint8Array) {
   const { content, mtime, origin, contentId } = open({ keys, name, object });
   const header = readHeader(object);
   return {

@@ -86,7 +86,7 @@ describe.each(KINDS)('the SDK tool runner with %s', (_, toolOf) => {
     const png = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
     const path = '/memories/i.png';
     const { parts } = await openTenant({ store, tenant: 'acme', rootKey: new Uint8Array(32).fill(1) });
-    await parts.vault.create(parseMemoryPath(path), png);
+    await parts.tree.create(parseMemoryPath(path), png);
     const [results] = await converse(toolOf, [[{ command: 'view', path }]]);
     const data = Buffer.from(png).toString('base64');
     expect(results?.[0]).toMatchObject({

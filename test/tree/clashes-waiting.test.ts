@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { fileKey } from '../../src/format/object-keys.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { findClash } from '../../src/tree/clashes.ts';
 import { confirmedPut } from '../../src/tree/confirmed-put.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/session.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
-import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
+import { at, bytes, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
 
 const DAY = 86_400_000;
 
@@ -14,101 +15,104 @@ describe('the look for clashes', () => {
   let site: TestSite;
   afterEach(() => site.base[Symbol.asyncDispose]());
 
-  async function start(signal?: AbortSignal): Promise<{ client: TestClient; vault: OpenVault }> {
+  async function start(signal?: AbortSignal): Promise<{ client: TestClient; work: Work }> {
     site = await createSite();
     const client = await site.client();
-    const vault = await client.open(signal);
+    const work = await client.open(signal);
     client.calls.length = 0;
-    return { client, vault };
+    return { client, work };
   }
   /** A file that its writer has not looked around for yet. */
-  const put = async (vault: OpenVault, path: string): Promise<void> => {
-    const key = fileKey(vault.layout, vault.keyring.names, at(path));
-    await confirmedPut(vault, { key, seal: () => sealFor(vault, at(path), bytes('text')), mode: 'create' });
+  const put = async (work: Work, path: string): Promise<void> => {
+    const key = fileKey(work.session.layout, work.keyring.names, at(path));
+    await confirmedPut(work, { key, seal: () => sealFor(work, at(path), bytes('text')), mode: 'create' });
   };
 
   it('looks at a young file above ten times a second, and for three seconds', async () => {
-    const { client, vault } = await start();
-    await put(vault, '/memories/a');
+    const { client, work } = await start();
+    await put(work, '/memories/a');
     client.calls.length = 0;
-    const begun = vault.clock();
-    expect(await findClash(vault, at('/memories/a/b'))).toBe('file_above');
-    expect(vault.clock() - begun).toBe(3_000);
+    const begun = work.session.clock();
+    expect(await findClash(work, at('/memories/a/b'))).toBe('file_above');
+    expect(work.session.clock() - begun).toBe(3_000);
     expect(countCalls(client.calls)).toEqual({ head: 31, list: 1 });
   });
 
   it('goes by the age that the server tells, of which exactly three seconds are young', async () => {
     for (const skew of [-DAY, 0, DAY]) {
-      const { client, vault } = await start();
-      await put(vault, '/memories/a');
-      await vault.pause(3_000);
-      const begun = vault.clock();
+      const { client, work } = await start();
+      await put(work, '/memories/a');
+      await work.session.pause(3_000);
+      const begun = work.session.clock();
       client.calls.length = 0;
-      const skewed = { ...vault, clock: () => vault.clock() + skew };
+      const skewed = withSession(work, { clock: () => work.session.clock() + skew });
       expect(await findClash(skewed, at('/memories/a/b'))).toBe('file_above');
-      expect(vault.clock() - begun).toBe(100);
+      expect(work.session.clock() - begun).toBe(100);
       await site.base[Symbol.asyncDispose]();
     }
     site = await createSite();
   });
 
   it('gives up by its own clock where files above follow one another', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     const other = await (await site.client()).open();
-    await put(vault, '/memories/a');
+    await put(work, '/memories/a');
     client.intercept(async (call, proceed) => {
       if (call.verb === 'head') {
-        await other.store.delete([{ key: call.key }]);
+        await other.session.store.delete([{ key: call.key }]);
         await put(other, '/memories/a');
       }
       return proceed();
     });
-    const begun = vault.clock();
-    expect(await findClash(vault, at('/memories/a/b'))).toBe('file_above');
-    expect(vault.clock() - begun).toBe(3_000);
+    const begun = work.session.clock();
+    expect(await findClash(work, at('/memories/a/b'))).toBe('file_above');
+    expect(work.session.clock() - begun).toBe(3_000);
   });
 
   it('names the directory of the path before a file above it', async () => {
-    const { vault } = await start();
-    await put(vault, '/memories/a');
-    await put(vault, '/memories/a/b/c');
-    expect(await findClash(vault, at('/memories/a/b'))).toBe('directory_at_path');
+    const { work } = await start();
+    await put(work, '/memories/a');
+    await put(work, '/memories/a/b/c');
+    expect(await findClash(work, at('/memories/a/b'))).toBe('directory_at_path');
   });
 
   it('sends all its requests at once, of one key the listing', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     const running: string[] = [];
     client.intercept(async (call, proceed) => {
       running.push(call.verb);
-      await vault.pause(10);
+      await work.session.pause(10);
       return proceed();
     });
-    const looking = findClash(vault, at('/memories/a/b/c'));
-    await vault.pause(5);
+    const looking = findClash(work, at('/memories/a/b/c'));
+    await work.session.pause(5);
     expect(running.toSorted()).toEqual(['head', 'head', 'list']);
     await looking;
     const pages: (number | undefined)[] = [];
-    const { list } = vault.store;
-    const store: OpenVault['store'] = {
-      ...vault.store,
+    const { list } = work.session.store;
+    const store: ObjectStore = {
+      ...work.session.store,
       list(options) {
         pages.push(options.maxKeys);
         return list(options);
       },
     };
-    await findClash({ ...vault, store }, at('/memories/a'));
+    await findClash(withSession(work, { store }), at('/memories/a'));
     expect(pages).toEqual([1]);
   });
 
   it('ends with the caller, whether it asks or waits', async () => {
     const controller = new AbortController();
     const { signal } = controller;
-    const { client, vault } = await start(signal);
-    await put(vault, '/memories/a');
+    const { client, work } = await start(signal);
+    await put(work, '/memories/a');
     const noted: NotedOptions[] = [];
-    const looking = findClash({ ...vault, store: noteOptions(vault.store, noted) }, at('/memories/a/b'));
+    const looking = findClash(
+      withSession(work, { store: noteOptions(work.session.store, noted) }),
+      at('/memories/a/b'),
+    );
     const told = expect(looking).rejects.toMatchObject({ code: 'aborted' });
-    await vault.pause(50);
+    await work.session.pause(50);
     for (const each of noted) expect(each.signal).toBe(signal);
     client.calls.length = 0;
     controller.abort();

@@ -10,16 +10,16 @@ import {
   STORE_KINDS,
   type StoreKind,
   type TestClient,
-} from '../support/test-vault.ts';
+} from '../support/test-tree.ts';
 
 const SEEDS = 150;
 
 describeOnBothKinds('the look for clashes', (newSite) => {
   it('asks one LIST and one HEAD for each ancestor that is not known to be a directory', async () => {
     const client = await (await newSite()).client();
-    const vault = await client.open();
+    const work = await client.open();
     client.calls.length = 0;
-    expect(await findClash(vault, at('/memories/a/b/c/d'), [at('/memories/a')])).toBeUndefined();
+    expect(await findClash(work, at('/memories/a/b/c/d'), [at('/memories/a')])).toBeUndefined();
     expect(countCalls(client.calls)).toEqual({ list: 1, head: 2 });
   });
 
@@ -27,8 +27,8 @@ describeOnBothKinds('the look for clashes', (newSite) => {
     const site = await newSite();
     const client = await site.client();
     await client.create('/memories/a', 'above');
-    const vault = await client.open();
-    const looking = findClash(vault, at('/memories/a/b'));
+    const work = await client.open();
+    const looking = findClash(work, at('/memories/a/b'));
     await site.time.pause(1_500);
     await client.remove('/memories/a');
     expect(await looking).toBeUndefined();
@@ -38,9 +38,9 @@ describeOnBothKinds('the look for clashes', (newSite) => {
     const site = await newSite();
     const client = await site.client();
     await client.create('/memories/a', 'above');
-    const vault = await client.open();
+    const work = await client.open();
     const started = site.time.clock();
-    expect(await findClash(vault, at('/memories/a/b'))).toBe('file_above');
+    expect(await findClash(work, at('/memories/a/b'))).toBe('file_above');
     expect(site.time.clock() - started).toBeGreaterThanOrEqual(3_000);
     expect(site.time.clock() - started).toBeLessThan(3_500);
   });
@@ -50,9 +50,9 @@ describeOnBothKinds('the look for clashes', (newSite) => {
     const client = await site.client();
     await client.create('/memories/a', 'above');
     await site.time.pause(3_001);
-    const vault = await client.open();
+    const work = await client.open();
     client.calls.length = 0;
-    expect(await findClash(vault, at('/memories/a/b'))).toBe('file_above');
+    expect(await findClash(work, at('/memories/a/b'))).toBe('file_above');
     expect(countCalls(client.calls)).toEqual({ list: 1, head: 1 });
   });
 
@@ -69,16 +69,16 @@ describe('what lies below a directory on an unguarded store', () => {
     const site = await createSite('unguarded');
     const client = await site.client();
     await client.create('/memories/a/b', 'below');
-    const vault = await client.open();
-    const [listed] = (await client.vault.list(at('/memories/a'))).files;
+    const work = await client.open();
+    const [listed] = (await client.tree.list(at('/memories/a'))).files;
     const directory = listed?.key.slice(0, listed.key.lastIndexOf('/') + 1);
     for (let i = 0; i < 5; i++) {
       const key = `${directory}-${i}` as ObjectKey;
       await site.base.put(key, createTombstone(site.time.randomBytes), { mode: 'create' });
     }
-    expect(await anythingBelow(vault, at('/memories/a'))).toBe(true);
+    expect(await anythingBelow(work, at('/memories/a'))).toBe(true);
     await client.remove('/memories/a/b');
-    expect(await anythingBelow(vault, at('/memories/a'))).toBe(false);
+    expect(await anythingBelow(work, at('/memories/a'))).toBe(false);
   });
 });
 

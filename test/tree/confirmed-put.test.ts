@@ -4,64 +4,64 @@ import { fileKey } from '../../src/format/object-keys.ts';
 import type { ETag } from '../../src/store/port.ts';
 import { type ConditionalWrite, confirmedPut } from '../../src/tree/confirmed-put.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/session.ts';
 import { atFirst, loseAnswer, noAnswer, sendTwice } from '../doubles/intercepted-store.ts';
-import { at, bytes, describeOnBothKinds, type TestClient } from '../support/test-vault.ts';
+import { at, bytes, describeOnBothKinds, type TestClient } from '../support/test-tree.ts';
 
 const PATH = at('/memories/notes.md');
 
 describeOnBothKinds('a confirmed PUT', (newSite) => {
-  async function start(): Promise<{ client: TestClient; vault: OpenVault; base: ETag }> {
+  async function start(): Promise<{ client: TestClient; work: Work; base: ETag }> {
     const client = await (await newSite()).client();
     await client.create(PATH, 'base');
-    const vault = await client.open();
-    const base = (await vault.store.head(keyOf(vault)))?.etag;
+    const work = await client.open();
+    const base = (await work.session.store.head(keyOf(work)))?.etag;
     if (base === undefined) throw new Error('the base is missing');
     client.calls.length = 0;
-    return { client, vault, base };
+    return { client, work, base };
   }
 
   it('answers with the ETag that was written, by one request', async () => {
-    const { client, vault, base } = await start();
-    const outcome = await confirmedPut(vault, edit(vault, 'new', base));
+    const { client, work, base } = await start();
+    const outcome = await confirmedPut(work, edit(work, 'new', base));
     expect(client.calls).toHaveLength(1);
-    expect(outcome).toEqual({ etag: (await vault.store.head(keyOf(vault)))?.etag });
+    expect(outcome).toEqual({ etag: (await work.session.store.head(keyOf(work)))?.etag });
   });
 
   it('reports a condition that failed at the first attempt without reading back', async () => {
-    const { client, vault, base } = await start();
+    const { client, work, base } = await start();
     await client.append(PATH, '+');
     client.calls.length = 0;
-    expect(await confirmedPut(vault, edit(vault, 'new', base))).toEqual({ conflict: 'changed' });
-    expect(await confirmedPut(vault, create(vault, 'new'))).toEqual({ conflict: 'exists' });
+    expect(await confirmedPut(work, edit(work, 'new', base))).toEqual({ conflict: 'changed' });
+    expect(await confirmedPut(work, create(work, 'new'))).toEqual({ conflict: 'exists' });
     await client.remove(PATH);
     client.calls.length = 0;
-    expect(await confirmedPut(vault, edit(vault, 'new', base))).toEqual({ conflict: 'missing' });
+    expect(await confirmedPut(work, edit(work, 'new', base))).toEqual({ conflict: 'missing' });
     expect(client.calls).toHaveLength(1);
   });
 
   it('recognises its own write by the header when the answer was lost', async () => {
-    const { client, vault, base } = await start();
+    const { client, work, base } = await start();
     client.intercept(atFirst('put', (proceed) => loseAnswer(proceed)));
-    const outcome = await confirmedPut(vault, edit(vault, 'new', base));
-    expect(outcome).toEqual({ etag: (await vault.store.head(keyOf(vault)))?.etag });
+    const outcome = await confirmedPut(work, edit(work, 'new', base));
+    expect(outcome).toEqual({ etag: (await work.session.store.head(keyOf(work)))?.etag });
     expect(await client.text(PATH)).toBe('new');
     expect(client.calls.filter(({ verb }) => verb === 'put')).toHaveLength(1);
   });
 
   it('recognises its own create when the answer was lost', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     await client.remove(PATH);
     client.intercept(atFirst('put', (proceed) => loseAnswer(proceed)));
-    expect(await confirmedPut(vault, create(vault, 'new'))).toHaveProperty('etag');
+    expect(await confirmedPut(work, create(work, 'new'))).toHaveProperty('etag');
     expect(await client.text(PATH)).toBe('new');
   });
 
   it('sends the identical bytes again when the lost request was not executed', async () => {
-    const { client, vault, base } = await start();
-    const write = edit(vault, 'new', base);
+    const { client, work, base } = await start();
+    const write = edit(work, 'new', base);
     client.intercept(atFirst('put', () => Promise.reject(noAnswer())));
-    expect(await confirmedPut(vault, write)).toHaveProperty('etag');
+    expect(await confirmedPut(work, write)).toHaveProperty('etag');
     const sent = client.calls.flatMap((call) => (call.verb === 'put' ? [call.body] : []));
     expect(sent).toHaveLength(2);
     expect(sent[0]).toEqual(sent[1]);
@@ -69,129 +69,129 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
   });
 
   it('sends a create again when nothing is there', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     await client.remove(PATH);
     client.intercept(atFirst('put', () => Promise.reject(noAnswer())));
-    expect(await confirmedPut(vault, create(vault, 'new'))).toHaveProperty('etag');
+    expect(await confirmedPut(work, create(work, 'new'))).toHaveProperty('etag');
     expect(await client.text(PATH)).toBe('new');
   });
 
   it('reads back when the condition failed after more than one attempt, and finds its own write', async () => {
-    const { client, vault, base } = await start();
+    const { client, work, base } = await start();
     client.intercept(atFirst('put', (proceed) => sendTwice(proceed)));
-    expect(await confirmedPut(vault, edit(vault, 'new', base))).toHaveProperty('etag');
+    expect(await confirmedPut(work, edit(work, 'new', base))).toHaveProperty('etag');
     expect(await client.text(PATH)).toBe('new');
     expect(client.calls.filter(({ verb }) => verb === 'put')).toHaveLength(1);
   });
 
   it('does not know the outcome when somebody else has written since the lost answer', async () => {
-    const { client, vault, base } = await start();
+    const { client, work, base } = await start();
     client.intercept(
       atFirst('put', async (proceed) => {
         const first = await proceed();
         const { etag } = first as { etag: ETag };
-        await vault.store.put(keyOf(vault), sealFor(vault, PATH, bytes('newer')), {
+        await work.session.store.put(keyOf(work), sealFor(work, PATH, bytes('newer')), {
           mode: { ifMatch: etag },
         });
         throw noAnswer();
       }),
     );
-    await expect(confirmedPut(vault, edit(vault, 'new', base))).rejects.toMatchObject(UNKNOWN);
+    await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject(UNKNOWN);
     expect(await client.text(PATH)).toBe('newer');
   });
 
   it('does not know the outcome when the object is gone after a lost edit, and never turns it into a create', async () => {
-    const { client, vault, base } = await start();
+    const { client, work, base } = await start();
     client.intercept(
       atFirst('put', async () => {
-        const current = await vault.store.head(keyOf(vault));
-        await vault.store.delete([{ key: keyOf(vault), ifMatch: current?.etag }]);
+        const current = await work.session.store.head(keyOf(work));
+        await work.session.store.delete([{ key: keyOf(work), ifMatch: current?.etag }]);
         throw noAnswer();
       }),
     );
-    await expect(confirmedPut(vault, edit(vault, 'new', base))).rejects.toMatchObject(UNKNOWN);
+    await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject(UNKNOWN);
     expect(await client.text(PATH)).toBeUndefined();
   });
 
   it('does not know the outcome when somebody else created the file instead', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     await client.remove(PATH);
     client.intercept(
       atFirst('put', async () => {
-        await vault.store.put(keyOf(vault), sealFor(vault, PATH, bytes('theirs')), { mode: 'create' });
+        await work.session.store.put(keyOf(work), sealFor(work, PATH, bytes('theirs')), { mode: 'create' });
         throw noAnswer();
       }),
     );
-    await expect(confirmedPut(vault, create(vault, 'ours'))).rejects.toMatchObject(UNKNOWN);
+    await expect(confirmedPut(work, create(work, 'ours'))).rejects.toMatchObject(UNKNOWN);
     expect(await client.text(PATH)).toBe('theirs');
   });
 
   it('never creates again what somebody may have deleted since it was first created', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     await client.remove(PATH);
     const other = await client.open();
     client.intercept(
       atFirst('put', async (proceed) => {
         return sendTwice(proceed).finally(async () => {
-          const found = await other.store.head(keyOf(other));
-          await other.store.delete([{ key: keyOf(other), ifMatch: found?.etag }]);
+          const found = await other.session.store.head(keyOf(other));
+          await other.session.store.delete([{ key: keyOf(other), ifMatch: found?.etag }]);
         });
       }),
     );
-    await expect(confirmedPut(vault, create(vault, 'new'))).rejects.toMatchObject(UNKNOWN);
+    await expect(confirmedPut(work, create(work, 'new'))).rejects.toMatchObject(UNKNOWN);
     expect(await client.text(PATH)).toBeUndefined();
   });
 
   it('gives up after three sends that nobody answers, and tells the truth about it', async () => {
-    const { client, vault, base } = await start();
+    const { client, work, base } = await start();
     client.intercept((call, proceed) => (call.verb === 'put' ? Promise.reject(noAnswer()) : proceed()));
-    await expect(confirmedPut(vault, edit(vault, 'new', base))).rejects.toMatchObject(UNKNOWN);
+    await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject(UNKNOWN);
     expect(client.calls.filter(({ verb }) => verb === 'put')).toHaveLength(3);
     expect(await client.text(PATH)).toBe('base');
   });
 
   it('does not know the outcome when reading back fails', async () => {
-    const { client, vault, base } = await start();
+    const { client, work, base } = await start();
     client.intercept((call, proceed) => {
       if (call.verb === 'put') return loseAnswer(proceed);
       return Promise.reject(new MemoryError('unavailable', 'down'));
     });
-    await expect(confirmedPut(vault, edit(vault, 'new', base))).rejects.toMatchObject(UNKNOWN);
+    await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject(UNKNOWN);
   });
 
   it('does not know the outcome when a refusal follows an attempt without an answer', async () => {
-    const { client, vault, base } = await start();
+    const { client, work, base } = await start();
     let puts = 0;
     client.intercept((call, proceed) => {
       if (call.verb !== 'put') return proceed();
       return Promise.reject(++puts === 1 ? noAnswer() : new MemoryError('access_denied', 'no'));
     });
-    await expect(confirmedPut(vault, edit(vault, 'new', base))).rejects.toMatchObject(UNKNOWN);
+    await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject(UNKNOWN);
   });
 
   it.each(['an edit', 'a lost create'])(
     'remembers that nothing was there when %s found that',
     async (what) => {
-      const { client, vault, base } = await start();
-      const key = keyOf(vault);
+      const { client, work, base } = await start();
+      const key = keyOf(work);
       expect(await client.text(PATH)).toBe('base');
-      const stored = await vault.store.get(key);
-      await vault.store.delete([{ key, ifMatch: base }]);
+      const stored = await work.session.store.get(key);
+      await work.session.store.delete([{ key, ifMatch: base }]);
       if (what === 'an edit') {
-        expect(await confirmedPut(vault, edit(vault, 'new', base))).toEqual({ conflict: 'missing' });
+        expect(await confirmedPut(work, edit(work, 'new', base))).toEqual({ conflict: 'missing' });
       } else {
         client.intercept((call, proceed) => (call.verb === 'put' ? Promise.reject(noAnswer()) : proceed()));
-        await expect(confirmedPut(vault, create(vault, 'new'))).rejects.toMatchObject(UNKNOWN);
+        await expect(confirmedPut(work, create(work, 'new'))).rejects.toMatchObject(UNKNOWN);
         client.intercept((_, proceed) => proceed());
       }
       if (typeof stored !== 'object') throw new Error('the base is missing');
-      await vault.store.put(key, stored.body, { mode: 'create' });
+      await work.session.store.put(key, stored.body, { mode: 'create' });
       await expect(client.text(PATH)).rejects.toMatchObject({ code: 'integrity' });
     },
   );
 
   it('does not know the outcome when its own write is there again behind a newer one that it has seen', async () => {
-    const { client, vault, base } = await start();
+    const { client, work, base } = await start();
     let met = false;
     client.intercept(async (call, proceed) => {
       if (met || call.verb !== 'put') return proceed();
@@ -199,16 +199,16 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
       await proceed();
       expect(await client.text(PATH)).toBe('new');
       await client.append(PATH, 'er');
-      await vault.store.put(keyOf(vault), call.body, { mode: 'overwrite' });
+      await work.session.store.put(keyOf(work), call.body, { mode: 'overwrite' });
       throw noAnswer();
     });
-    await expect(confirmedPut(vault, edit(vault, 'new', base))).rejects.toMatchObject(UNKNOWN);
+    await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject(UNKNOWN);
   });
 
   it('passes on a failure that certainly wrote nothing', async () => {
-    const { client, vault, base } = await start();
+    const { client, work, base } = await start();
     client.intercept(() => Promise.reject(new MemoryError('access_denied', 'no')));
-    await expect(confirmedPut(vault, edit(vault, 'new', base))).rejects.toMatchObject({
+    await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject({
       code: 'access_denied',
     });
   });
@@ -216,14 +216,14 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
 
 const UNKNOWN = { code: 'outcome_unknown' };
 
-function keyOf(vault: OpenVault): ReturnType<typeof fileKey> {
-  return fileKey(vault.layout, vault.keyring.names, PATH);
+function keyOf(work: Work): ReturnType<typeof fileKey> {
+  return fileKey(work.session.layout, work.keyring.names, PATH);
 }
 
-function edit(vault: OpenVault, text: string, base: ETag): ConditionalWrite {
-  return { ...create(vault, text), mode: { ifMatch: base } };
+function edit(work: Work, text: string, base: ETag): ConditionalWrite {
+  return { ...create(work, text), mode: { ifMatch: base } };
 }
 
-function create(vault: OpenVault, text: string): ConditionalWrite {
-  return { key: keyOf(vault), seal: () => sealFor(vault, PATH, bytes(text)), mode: 'create' };
+function create(work: Work, text: string): ConditionalWrite {
+  return { key: keyOf(work), seal: () => sealFor(work, PATH, bytes(text)), mode: 'create' };
 }

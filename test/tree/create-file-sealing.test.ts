@@ -8,7 +8,7 @@ import { readFile } from '../../src/tree/read-file.ts';
 import { atFirst, countCalls } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
-import { at, bytes, createSite, type TestSite } from '../support/test-vault.ts';
+import { at, bytes, createSite, type TestSite, withSession } from '../support/test-tree.ts';
 
 const PATH = '/memories/a';
 
@@ -20,15 +20,19 @@ describe('writing a file', () => {
     site = await createSite();
     const client = await site.client();
     await client.create(PATH, 'text');
-    const vault = await client.open();
-    const replaced = await readFile({ ...vault, clock: () => vault.clock() }, at(PATH));
+    const work = await client.open();
+    const replaced = await readFile(withSession(work, { clock: () => work.session.clock() }), at(PATH));
     if (replaced === undefined) throw new Error('there is no file');
     const clock = (): number => 1_234_567;
-    const keys = vault.keyring.keys;
+    const keys = work.keyring.keys;
     const name = logicalName(at(PATH));
-    const first = open({ keys, name, object: sealFor({ ...vault, clock }, at(PATH), bytes('new')) });
+    const first = open({ keys, name, object: sealFor(withSession(work, { clock }), at(PATH), bytes('new')) });
     expect(first).toMatchObject({ mtime: 1_234_567, previous: new Uint8Array(16) });
-    const next = open({ keys, name, object: sealFor({ ...vault, clock }, at(PATH), bytes('new'), replaced) });
+    const next = open({
+      keys,
+      name,
+      object: sealFor(withSession(work, { clock }), at(PATH), bytes('new'), replaced),
+    });
     expect(next).toMatchObject({ mtime: 1_234_567, previous: replaced.contentId });
     expect(next.bound > replaced.bound).toBe(true);
     expect(first.bound > replaced.bound).toBe(false);
@@ -39,10 +43,10 @@ describe('writing a file', () => {
     const client = await site.client();
     await client.create('/memories/warm', '');
     client.calls.length = 0;
-    await client.vault.overwrite(at('/memories/d/a'), bytes('first'));
+    await client.tree.overwrite(at('/memories/d/a'), bytes('first'));
     expect(countCalls(client.calls)).toEqual({ head: 2, put: 1, list: 1 });
     client.calls.length = 0;
-    await client.vault.overwrite(at('/memories/d/a'), bytes('second'));
+    await client.tree.overwrite(at('/memories/d/a'), bytes('second'));
     expect(countCalls(client.calls)).toEqual({ head: 1, put: 1 });
   });
 
@@ -57,7 +61,7 @@ describe('writing a file', () => {
           return proceed();
         }),
       );
-      const writing = client.vault.overwrite(at(PATH), bytes('new'));
+      const writing = client.tree.overwrite(at(PATH), bytes('new'));
       await expect(writing).rejects.toMatchObject({ code: 'is_directory' });
       expect(await other.paths()).toEqual([`${PATH}/below`]);
       await site.base[Symbol.asyncDispose]();
@@ -71,7 +75,11 @@ describe('writing a file', () => {
     const { signal } = new AbortController();
     const opened = await client.open(signal);
     const noted: NotedOptions[] = [];
-    await overwriteFile({ ...opened, store: noteOptions(opened.store, noted) }, at(PATH), bytes('text'));
+    await overwriteFile(
+      withSession(opened, { store: noteOptions(opened.session.store, noted) }),
+      at(PATH),
+      bytes('text'),
+    );
     expect(noted.map(({ verb }) => verb)).toEqual(['head', 'put', 'list']);
     for (const each of noted) expect(each.signal).toBe(signal);
   });
@@ -86,7 +94,7 @@ describe('writing a file', () => {
     site = await createSite();
     const [client, other] = [await site.client(), await site.client()];
     await other.create(`${PATH}/below`, 'there');
-    const vault = await client.open();
+    const work = await client.open();
     let bounds = 0;
     const sendBy = (): SendBound => {
       const bound = ++bounds;
@@ -98,7 +106,10 @@ describe('writing a file', () => {
         return proceed();
       }),
     );
-    const late = { ...vault, clock: moving(vault.clock), keyrings: { ...vault.keyrings, sendBy } };
+    const late = withSession(work, {
+      clock: moving(work.session.clock),
+      keyrings: { ...work.session.keyrings, sendBy },
+    });
     await expect(createFile(late, at(PATH), bytes('new'))).rejects.toMatchObject({ code: 'is_directory' });
     expect(bounds).toBe(2);
     expect(await other.paths()).toEqual([`${PATH}/below`]);
@@ -108,13 +119,13 @@ describe('writing a file', () => {
     site = await createSite();
     const [client, other] = [await site.client(), await site.client()];
     await other.create(`${PATH}/below`, 'there');
-    const vault = await client.open();
+    const work = await client.open();
     let [bounds, puts] = [0, 0];
     const sendBy = (): SendBound => {
       bounds++;
       return { isPast: () => puts === 1 };
     };
-    const { keyring } = vault;
+    const { keyring } = work;
     const active = { ...keyring.keys.active, keyId: new Uint8Array(16) };
     const look = async (): Promise<LoadedKeyring> => ({ ...keyring, keys: { ...keyring.keys, active } });
     client.intercept(async (call, proceed) => {
@@ -123,7 +134,10 @@ describe('writing a file', () => {
       if (call.verb === 'put') puts++;
       return answer;
     });
-    const late = { ...vault, clock: moving(vault.clock), keyrings: { ...vault.keyrings, sendBy, look } };
+    const late = withSession(work, {
+      clock: moving(work.session.clock),
+      keyrings: { ...work.session.keyrings, sendBy, look },
+    });
     await expect(createFile(late, at(PATH), bytes('new'))).rejects.toMatchObject({ code: 'is_directory' });
     expect([bounds, puts]).toEqual([2, 2]);
     expect(await other.paths()).toEqual([`${PATH}/below`]);

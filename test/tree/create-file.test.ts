@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { atFirst, countCalls, loseAnswer, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
-import { at, bytes, describeOnBothKinds } from '../support/test-vault.ts';
+import { at, bytes, describeOnBothKinds } from '../support/test-tree.ts';
 
 describeOnBothKinds('creating a file', (newSite) => {
   it('writes it by one PUT and as many checks as the path is deep', async () => {
@@ -95,7 +95,7 @@ describeOnBothKinds('creating a file', (newSite) => {
       if (isCheck(call)) controller.abort();
       return proceed();
     });
-    const creating = client.vault.create(at('/memories/a/b'), bytes('text'), { signal: controller.signal });
+    const creating = client.tree.create(at('/memories/a/b'), bytes('text'), { signal: controller.signal });
     await expect(creating).rejects.toMatchObject({ code: 'aborted' });
     expect(await client.paths()).toEqual(['/memories/first']);
   });
@@ -164,15 +164,15 @@ describeOnBothKinds('creating a file', (newSite) => {
 describeOnBothKinds('overwriting a file', (newSite) => {
   it('creates what is missing and replaces what is there', async () => {
     const client = await (await newSite()).client();
-    await client.vault.overwrite(at('/memories/a/b'), bytes('first'));
-    await client.vault.overwrite(at('/memories/a/b'), bytes('second'));
+    await client.tree.overwrite(at('/memories/a/b'), bytes('first'));
+    await client.tree.overwrite(at('/memories/a/b'), bytes('second'));
     expect(await client.text('/memories/a/b')).toBe('second');
   });
 
   it('refuses a directory and a path below a file', async () => {
     const client = await (await newSite()).client();
     await client.create('/memories/a/b', 'text');
-    const overwrite = (path: string): Promise<void> => client.vault.overwrite(at(path), bytes('new'));
+    const overwrite = (path: string): Promise<void> => client.tree.overwrite(at(path), bytes('new'));
     await expect(overwrite('/memories/a')).rejects.toMatchObject({ code: 'is_directory' });
     await expect(overwrite('/memories/a/b/c')).rejects.toMatchObject({ code: 'already_exists' });
     expect(await client.paths()).toEqual(['/memories/a/b']);
@@ -192,7 +192,7 @@ describeOnBothKinds('overwriting a file', (newSite) => {
       if (call.verb === 'put') await meddling.shift()?.();
       return proceed();
     });
-    await client.vault.overwrite(at('/memories/a'), bytes('last'));
+    await client.tree.overwrite(at('/memories/a'), bytes('last'));
     expect(meddling).toEqual([]);
     expect(await client.text('/memories/a')).toBe('last');
   });

@@ -3,7 +3,7 @@ import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { DeleteFailure, DeleteOptions } from '../../src/store/port.ts';
 import { deleteObjects } from '../../src/tree/delete-objects.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/session.ts';
 
 const TARGETS = ['gone', 'missing', 'changed', 'failed'].map((key) => ({ key: key as ObjectKey }));
 const FAILURES: readonly DeleteFailure[] = [
@@ -25,19 +25,19 @@ describe('deleting objects', () => {
       begin: () => events.push('begun'),
       sawNothing: ({ key, since }: { key: string; since: number }) => events.push(['gone', key, since]),
     };
-    return { events, vault: { store, history } as unknown as OpenVault };
+    return { events, work: { session: { store, history }, call: {} } as unknown as Work };
   }
 
   it('tells the history what is certainly gone, as of the time before it was sent', async () => {
-    const { events, vault } = start(async () => FAILURES);
+    const { events, work } = start(async () => FAILURES);
     const options = { signal: new AbortController().signal };
-    expect(await deleteObjects(vault, TARGETS, options)).toBe(FAILURES);
+    expect(await deleteObjects(work, TARGETS, options)).toBe(FAILURES);
     expect(events).toEqual(['begun', ['sent', options], ['gone', 'gone', 1], ['gone', 'missing', 1]]);
   });
 
   it('tells the history nothing when no answer came', async () => {
-    const { events, vault } = start(() => Promise.reject(new MemoryError('outcome_unknown', 'no answer')));
-    await expect(deleteObjects(vault, TARGETS)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    const { events, work } = start(() => Promise.reject(new MemoryError('outcome_unknown', 'no answer')));
+    await expect(deleteObjects(work, TARGETS)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(events).toEqual(['begun', ['sent', undefined]]);
   });
 });

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { createEditQueue, type Edit, type EditQueue } from '../../src/tree/edit-queue.ts';
 import { readFile } from '../../src/tree/read-file.ts';
-import type { OpenVault, VerbOptions } from '../../src/tree/session.ts';
+import type { Call, Work } from '../../src/tree/session.ts';
 import { atFirst } from '../doubles/intercepted-store.ts';
-import { at, bytes, createSite, type TestClient } from '../support/test-vault.ts';
+import { at, bytes, createSite, type TestClient } from '../support/test-tree.ts';
 
 const PATH = at('/memories/a');
 
@@ -13,7 +13,7 @@ const plus =
   (text: string): Edit<string> =>
   (content) => ({ content: bytes(new TextDecoder().decode(content) + text), result: text });
 
-async function start(opening: (options: VerbOptions) => Promise<void> = async () => {}): Promise<{
+async function start(opening: (options: Call) => Promise<void> = async () => {}): Promise<{
   readonly queue: EditQueue;
   readonly client: TestClient;
   readonly other: TestClient;
@@ -21,10 +21,10 @@ async function start(opening: (options: VerbOptions) => Promise<void> = async ()
   const site = await createSite();
   const [client, other] = [await site.client(), await site.client()];
   await client.create('/memories/a', '');
-  const vault: OpenVault = await client.open();
+  const work: Work = await client.open();
   const queue = createEditQueue(async (options) => {
     await opening(options);
-    return { ...vault, signal: options.signal };
+    return { ...work, call: { signal: options.signal } };
   });
   return { queue, client, other };
 }
@@ -144,10 +144,10 @@ describe('a round of edits', () => {
 
   it('names the version that it replaces, and stands behind its bound', async () => {
     const { queue, client } = await start();
-    const vault = await client.open();
-    const before = await readFile(vault, PATH);
+    const work = await client.open();
+    const before = await readFile(work, PATH);
     await queue.edit(PATH, plus('x'));
-    const after = await readFile(vault, PATH);
+    const after = await readFile(work, PATH);
     if (before === undefined || after === undefined) throw new Error('there is no file');
     expect(after.previous).toEqual(before.contentId);
     expect(after.bound > before.bound).toBe(true);

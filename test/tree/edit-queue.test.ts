@@ -8,7 +8,7 @@ import {
   describeOnBothKinds,
   STORE_KINDS,
   type TestClient,
-} from '../support/test-vault.ts';
+} from '../support/test-tree.ts';
 
 const SEEDS = 60;
 
@@ -34,7 +34,7 @@ describeOnBothKinds('editing a file', (newSite) => {
       }
       return proceed();
     });
-    const seen = await client.vault.edit(at('/memories/a'), (content) => ({
+    const seen = await client.tree.edit(at('/memories/a'), (content) => ({
       content: bytes('new'),
       result: new TextDecoder().decode(content),
     }));
@@ -49,7 +49,7 @@ describeOnBothKinds('editing a file', (newSite) => {
       if (call.verb === 'put') await other.append('/memories/a', 'y');
       return proceed();
     });
-    const editing = client.vault.edit(at('/memories/a'), (content) => {
+    const editing = client.tree.edit(at('/memories/a'), (content) => {
       if (content.length > 1) throw new MemoryError('no_match', 'gone');
       return { content: bytes('new'), result: undefined };
     });
@@ -227,9 +227,9 @@ describeOnBothKinds('edits of one path in one process', (newSite) => {
       return { content: bytes(new TextDecoder().decode(content) + mark), result: mark };
     };
     const outcomes = await Promise.allSettled([
-      client.vault.edit(at('/memories/a'), look('x')),
-      client.vault.edit(at('/memories/a'), refusing),
-      client.vault.edit(at('/memories/a'), look('y')),
+      client.tree.edit(at('/memories/a'), look('x')),
+      client.tree.edit(at('/memories/a'), refusing),
+      client.tree.edit(at('/memories/a'), look('y')),
     ]);
     expect(seen).toEqual(['', 'x']);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
@@ -265,7 +265,7 @@ describeOnBothKinds('edits of one path in one process', (newSite) => {
     };
     const [, found] = await Promise.all([
       client.append('/memories/a', '+'),
-      client.vault.edit(at('/memories/a'), needsY),
+      client.tree.edit(at('/memories/a'), needsY),
     ]);
     expect(found).toBe('found');
     expect(await client.text('/memories/a')).toBe('xy+');

@@ -4,7 +4,7 @@ import { sealedSize } from '../../src/format/sizes.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { listDirectory, listPath } from '../../src/tree/list-directory.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
-import { at, createSite, describeOnBothKinds, type TestClient } from '../support/test-vault.ts';
+import { at, createSite, describeOnBothKinds, type TestClient } from '../support/test-tree.ts';
 
 describeOnBothKinds('listing a directory', (newSite) => {
   it('names every file below it at any depth with its plaintext size, by one LIST', async () => {
@@ -13,9 +13,9 @@ describeOnBothKinds('listing a directory', (newSite) => {
     await client.create('/memories/a/.hidden', '');
     await client.create('/memories/ab', 'outside');
     await client.create('/memories/a/l\u00f6\u00dflich \u{1f600}.md', 'x'.repeat(70_000));
-    const vault = await client.open();
+    const work = await client.open();
     client.calls.length = 0;
-    const { files, foreign, truncated } = await listDirectory(vault, at('/memories/a'));
+    const { files, foreign, truncated } = await listDirectory(work, at('/memories/a'));
     expect(countCalls(client.calls)).toEqual({ list: 1 });
     expect({ foreign, truncated }).toEqual({ foreign: 0, truncated: false });
     expect(new Map(files.map(({ path, size }) => [path as string, size]))).toEqual(
@@ -53,7 +53,7 @@ describeOnBothKinds('listing a directory', (newSite) => {
       ];
       for (const name of foreign) await put(client, name, sealedSize(3));
       await put(client, 'wrong-size.sealed', sealedSize(3) - 5);
-      const listing = await client.vault.list(at('/memories'));
+      const listing = await client.tree.list(at('/memories'));
       const asNames =
         names === 'plain'
           ? [`/memories/${'A'.repeat(43)}`, '/memories/a', '/memories/not-a-name?']
@@ -72,7 +72,7 @@ describeOnBothKinds('listing a directory', (newSite) => {
   it('stops at the limit of files and says so', async () => {
     const client = await (await newSite()).client();
     for (const name of ['a', 'b', 'c']) await client.create(`/memories/${name}`, '');
-    const list = (maxFiles: number) => client.vault.list(at('/memories'), { maxFiles });
+    const list = (maxFiles: number) => client.tree.list(at('/memories'), { maxFiles });
     expect(await list(2)).toMatchObject({ files: { length: 2 }, truncated: true });
     expect(await list(3)).toMatchObject({ files: { length: 3 }, truncated: false });
   });
@@ -96,17 +96,17 @@ describeOnBothKinds('what a path is', (newSite) => {
       await client.create('/memories/note-2/b', 'below');
       await client.create('/memories/notebook', 'longer');
       await client.create('/memories/dir/x/y', 'deep');
-      const vault = await client.open();
+      const work = await client.open();
       client.calls.length = 0;
-      const file = await listPath(vault, at('/memories/note'));
+      const file = await listPath(work, at('/memories/note'));
       expect(file).toMatchObject({ kind: 'file', file: { path: '/memories/note', size: 4 } });
-      expect(await listPath(vault, at('/memories/dir'))).toMatchObject({
+      expect(await listPath(work, at('/memories/dir'))).toMatchObject({
         kind: 'directory',
         listing: { files: [{ path: '/memories/dir/x/y', size: 4 }], foreign: 0 },
       });
       expect(countCalls(client.calls)).toEqual({ list: 2 });
       for (const missing of ['/memories/not', '/memories/di', '/memories/note-']) {
-        expect(await listPath(vault, at(missing))).toMatchObject({
+        expect(await listPath(work, at(missing))).toMatchObject({
           kind: 'directory',
           listing: { files: [] },
         });
@@ -120,10 +120,10 @@ describe('a tombstone on an unguarded store', () => {
     const site = await createSite('unguarded');
     const client = await site.client();
     await client.create('/memories/a', 'text');
-    const [listed] = (await client.vault.list(at('/memories'))).files;
+    const [listed] = (await client.tree.list(at('/memories'))).files;
     if (listed === undefined) throw new Error('nothing was listed');
     await site.base.put(listed.key, createTombstone(site.time.randomBytes), { mode: 'overwrite' });
-    expect(await client.vault.list(at('/memories'))).toMatchObject({ files: [], foreign: 0 });
+    expect(await client.tree.list(at('/memories'))).toMatchObject({ files: [], foreign: 0 });
     expect(await client.text('/memories/a')).toBeUndefined();
   });
 });

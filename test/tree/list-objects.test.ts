@@ -3,13 +3,13 @@ import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { ListedObject } from '../../src/store/port.ts';
 import { listObjects } from '../../src/tree/list-objects.ts';
 import { roundsDuring } from '../support/event-loop.ts';
-import { at, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
+import { at, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 describe('listing many objects', { timeout: 60_000 }, () => {
   it('finds the same side by side as one after the other, however the names are spread', async () => {
     const site = await createSite();
     const client = await site.client();
-    const vault = await client.open();
+    const work = await client.open();
     const spreads: Readonly<Record<string, (i: number) => string>> = {
       even: (i) => encryptedName(i),
       clustered: (i) => `zz${String(i).padStart(5, '0')}`,
@@ -18,13 +18,13 @@ describe('listing many objects', { timeout: 60_000 }, () => {
       'one of the other in front': (i) => '-'.repeat(1 + (i % 60)) + String(i),
     };
     function encryptedName(i: number): string {
-      return vault.keyring.names.encodeFile([`file ${i}`]);
+      return work.keyring.names.encodeFile([`file ${i}`]);
     }
     for (const [title, nameOf] of Object.entries(spreads)) {
       const prefix = `${client.layout.tenantPrefix}${title}/`;
       await fill(site, prefix, { count: 3_600, nameOf });
-      const sequential = await listObjects(vault, { prefix, maxObjects: 1e6, sideBySide: false });
-      const parallel = await listObjects(vault, { prefix, maxObjects: 1e6, sideBySide: true });
+      const sequential = await listObjects(work, { prefix, maxObjects: 1e6, concurrent: false });
+      const parallel = await listObjects(work, { prefix, maxObjects: 1e6, concurrent: true });
       expect(sequential.objects).toHaveLength(3_600);
       expect({ title, keys: keysOf(parallel.objects) }).toEqual({ title, keys: keysOf(sequential.objects) });
       expect(parallel.truncated).toBe(false);
@@ -34,13 +34,13 @@ describe('listing many objects', { timeout: 60_000 }, () => {
 
   it('costs at most a few requests more side by side', async () => {
     const { client, site } = await filled(4_500);
-    const vault = await client.open();
+    const work = await client.open();
     const prefix = client.layout.data;
     client.calls.length = 0;
-    await listObjects(vault, { prefix, maxObjects: 1e6, sideBySide: false });
+    await listObjects(work, { prefix, maxObjects: 1e6, concurrent: false });
     expect(client.calls).toHaveLength(5);
     client.calls.length = 0;
-    await listObjects(vault, { prefix, maxObjects: 1e6, sideBySide: true });
+    await listObjects(work, { prefix, maxObjects: 1e6, concurrent: true });
     expect(client.calls.length).toBeGreaterThanOrEqual(5);
     expect(client.calls.length).toBeLessThanOrEqual(9);
     await site.base[Symbol.asyncDispose]();
@@ -48,23 +48,21 @@ describe('listing many objects', { timeout: 60_000 }, () => {
 
   it('lets everything else run between pages, and while names are decoded, on a store that answers at once', async () => {
     const { client, site } = await filled(5_500);
-    const vault = await client.open();
+    const work = await client.open();
     const prefix = client.layout.data;
-    const pages = await roundsDuring(() =>
-      listObjects(vault, { prefix, maxObjects: 1e6, sideBySide: false }),
-    );
+    const pages = await roundsDuring(() => listObjects(work, { prefix, maxObjects: 1e6, concurrent: false }));
     expect(pages).toBeGreaterThanOrEqual(5);
-    const decoded = await roundsDuring(() => client.vault.list(at('/memories')));
+    const decoded = await roundsDuring(() => client.tree.list(at('/memories')));
     expect(decoded).toBeGreaterThanOrEqual(6);
     await site.base[Symbol.asyncDispose]();
   });
 
   it('stops at its limit and says that there is more', async () => {
     const { client, site } = await filled(2_500);
-    const vault = await client.open();
+    const work = await client.open();
     const prefix = client.layout.data;
-    for (const sideBySide of [false, true]) {
-      const list = (maxObjects: number) => listObjects(vault, { prefix, maxObjects, sideBySide });
+    for (const concurrent of [false, true]) {
+      const list = (maxObjects: number) => listObjects(work, { prefix, maxObjects, concurrent });
       expect(await list(2_499)).toMatchObject({ objects: { length: 2_499 }, truncated: true });
       expect(await list(2_500)).toMatchObject({ objects: { length: 2_500 }, truncated: false });
       expect(await list(1)).toMatchObject({ objects: { length: 1 }, truncated: true });
@@ -79,7 +77,7 @@ async function filled(count: number): Promise<{ readonly client: TestClient; rea
   const { names } = (await client.open()).keyring;
   const nameOf = (i: number): string => names.encodeFile([`file ${i}`]);
   await fill(site, client.layout.data, { count, nameOf });
-  expect((await client.vault.list(at('/memories'))).files).toEqual([]);
+  expect((await client.tree.list(at('/memories'))).files).toEqual([]);
   return { client, site };
 }
 

@@ -7,7 +7,7 @@ import { createTombstone } from '../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../src/language/path.ts';
 import { listDirectory } from '../../src/tree/list-directory.ts';
 import { listRecords, type RecordListing } from '../../src/tree/list-records.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/session.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { added, input } from '../support/format-vectors.ts';
 import { putRecord } from '../support/key-operator.ts';
@@ -17,7 +17,7 @@ import {
   describeOnBothKinds,
   type TestClient,
   type TestSite,
-} from '../support/test-vault.ts';
+} from '../support/test-tree.ts';
 
 async function list(client: TestClient): Promise<RecordListing> {
   return listRecords(await client.open());
@@ -33,8 +33,8 @@ describe('the verdict of a listing', () => {
   const layout = createLayout({ prefix: 'p/q', tenant: parseTenantId('acme') });
   beforeAll(loadSodium);
 
-  /** A vault whose listings show just that entry, new as it is. */
-  function vaultOf({ mode, key, size }: (typeof added.listings)[number]): OpenVault {
+  /** Work whose listings show just that entry, new as it is. */
+  function workOn({ mode, key, size }: (typeof added.listings)[number]): Work {
     const names = createNames({ mode: mode === 0 ? 'plain' : 'encrypted', nameKey: input('NK') });
     const object = { key: key as ObjectKey, size, etag: 'e', lastModified: 0 };
     const store = {
@@ -43,16 +43,16 @@ describe('the verdict of a listing', () => {
       },
     };
     const logger = { warn() {} };
-    return { layout, keyring: { names }, store, logger } as unknown as OpenVault;
+    return { session: { layout, store, logger }, keyring: { names }, call: {} } as unknown as Work;
   }
 
   it.each(added.listings)('on $key of $size bytes in mode $mode is $verdict', async (entry) => {
     const { key, size, verdict, name } = entry;
-    const { records, foreign, orphans } = await listRecords(vaultOf(entry));
+    const { records, foreign, orphans } = await listRecords(workOn(entry));
     expect(records.map((record) => record.name)).toEqual(name === undefined ? [] : [name]);
     expect(foreign + orphans).toBe(verdict === 'foreign' ? 1 : 0);
     if (name !== undefined) expect(contentLength(size) === undefined).toBe(verdict === 'damaged');
-    const { files } = await listDirectory(vaultOf(entry), MEMORY_ROOT);
+    const { files } = await listDirectory(workOn(entry), MEMORY_ROOT);
     expect(files.map((file) => [file.key, file.path])).toEqual(verdict === 'file' ? [[key, name]] : []);
   });
 });
@@ -63,9 +63,9 @@ describeOnBothKinds('the listing of all records', (newSite) => {
     const client = await site.client({ names });
     for (const path of ['/memories/a', '/memories/b/日本.md', '/memories/b/c/d'])
       await client.create(path, 'x');
-    const vault = await client.open();
+    const work = await client.open();
     const classes = ['journal', 'access', 'receipts', 'answers'] as const;
-    for (const cls of classes) await putRecord(vault, cls, `${cls}-1_A`, bytes('x'));
+    for (const cls of classes) await putRecord(work, cls, `${cls}-1_A`, bytes('x'));
     const listing = await list(client);
     expect(namesOf(listing)).toEqual([
       '/access/access-1_A',
@@ -140,9 +140,9 @@ describe('the listing of all records where deletes were declared atomic later', 
     const site = await createSite('guarded');
     const client = await site.client();
     await client.create('/memories/a', 'x');
-    const vault = await client.open();
+    const work = await client.open();
     const body = createTombstone(site.time.randomBytes);
-    const name = vault.keyring.names.encodeFile(['b']);
+    const name = work.keyring.names.encodeFile(['b']);
     await put(site, client.layout.data + name, body);
     await put(site, `${client.layout.tenantPrefix}answers/one`, body);
     await site.time.pause(3_600_000);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
 import { type Around, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';
@@ -29,7 +29,10 @@ describeOnBothKinds('a server that refuses an object for a reason of its own', (
     return { site, client, other };
   }
   const keyAt = async (client: TestClient, path: string): Promise<string> => {
-    const { layout, keyring } = await client.open();
+    const {
+      session: { layout },
+      keyring,
+    } = await client.open();
     return fileKey(layout, keyring.names, at(path));
   };
   /** Every write that is to replace or delete what lies at one of the keys. */
@@ -198,7 +201,10 @@ describeOnBothKinds('a rename of a directory that a process left while it moved'
 
   it('is finished without a source that was damaged', async () => {
     const { site, other } = await leave();
-    const { layout, keyring } = await other.open();
+    const {
+      session: { layout },
+      keyring,
+    } = await other.open();
     const key = fileKey(layout, keyring.names, at(`${FROM}/b`));
     const found = await site.base.get(key);
     if (typeof found !== 'object') throw new Error('there is no source');

@@ -5,7 +5,13 @@ import { removePath } from '../../src/tree/remove.ts';
 import { createRenameRegister } from '../../src/tree/rename/rename-register.ts';
 import { atFirst, loseAnswer, noAnswer, unclear } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
+import {
+  at,
+  describeOnBothKinds,
+  type TestClient,
+  type TestSite,
+  withSession,
+} from '../support/test-tree.ts';
 
 const DIRECTORY = '/memories/d';
 
@@ -169,9 +175,9 @@ describeOnBothKinds('deleting a path', (newSite) => {
       const { signal } = new AbortController();
       const opened = await client.open(signal);
       const noted: NotedOptions[] = [];
-      const vault = { ...opened, store: noteOptions(opened.store, noted) };
+      const work = withSession(opened, { store: noteOptions(opened.session.store, noted) });
       client.intercept(atFirst('delete', () => Promise.reject(new MemoryError('access_denied', 'no'))));
-      const removing = removePath(vault, createRenameRegister(), at(path));
+      const removing = removePath(work, createRenameRegister(), at(path));
       await expect(removing).rejects.toMatchObject({ code: 'access_denied' });
       for (const { verb, ...sent } of noted) {
         expect({ verb, isOfCaller: sent.signal === signal }).toEqual({ verb, isOfCaller: verb !== 'head' });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { Progress } from '../../src/tree/session.ts';
 import { type Around, atFirst, countCalls, noAnswer, sendTwice } from '../doubles/intercepted-store.ts';
-import { at, createSite, describeOnBothKinds } from '../support/test-vault.ts';
+import { at, createSite, describeOnBothKinds } from '../support/test-tree.ts';
 
 describeOnBothKinds('removing a path', (newSite) => {
   it('takes a file by one LIST and one guarded delete', async () => {
@@ -172,10 +172,10 @@ describe('the progress of a long command', () => {
     const onProgress = (progress: Progress): void => {
       seen.push(progress);
     };
-    await client.vault.move({ from: at('/memories/d'), to: at('/memories/e') }, { onProgress });
+    await client.tree.rename({ from: at('/memories/d'), to: at('/memories/e') }, { onProgress });
     expect(seen.map(({ done }) => done)).toEqual(Array.from({ length: 1_100 }, (_, i) => i + 1));
     seen.length = 0;
-    await client.vault.remove(at('/memories/e'), { onProgress });
+    await client.tree.remove(at('/memories/e'), { onProgress });
     expect(seen).toEqual([
       { done: 1_000, total: 1_100 },
       { done: 1_100, total: 1_100 },

@@ -1,27 +1,33 @@
 import { describe, expect, it } from 'vitest';
 import { untilSettled } from '../../src/tree/retry.ts';
+import type { Call, Session, Work } from '../../src/tree/session.ts';
 import { createVirtualTime } from '../doubles/virtual-time.ts';
+import { withSession } from '../support/test-tree.ts';
 
 describe('an attempt that may have to be repeated', () => {
+  function workOf(session: Pick<Session, 'pause' | 'random'>, call: Call = {}): Work {
+    return { session, call } as unknown as Work;
+  }
+
   function contender() {
     const pauses: number[] = [];
     const { randomBytes: random } = createVirtualTime();
     const pause = async (ms: number): Promise<void> => {
       pauses.push(ms);
     };
-    return { pauses, vault: { pause, random, signal: undefined } };
+    return { pauses, work: workOf({ pause, random }) };
   }
 
   it('does not pause when the first attempt settles it', async () => {
-    const { pauses, vault } = contender();
-    expect(await untilSettled(vault, async () => 'done')).toBe('done');
+    const { pauses, work } = contender();
+    expect(await untilSettled(work, async () => 'done')).toBe('done');
     expect(pauses).toEqual([]);
   });
 
   it('pauses for a random part of a growing time, at most 400 ms', async () => {
-    const { pauses, vault } = contender();
+    const { pauses, work } = contender();
     let left = 20;
-    await untilSettled(vault, async () => (left-- > 0 ? 'again' : undefined));
+    await untilSettled(work, async () => (left-- > 0 ? 'again' : undefined));
     expect(pauses).toHaveLength(20);
     pauses.forEach((ms, i) => {
       expect(ms).toBeGreaterThan(0);
@@ -31,7 +37,7 @@ describe('an attempt that may have to be repeated', () => {
   });
 
   it('doubles the longest pause from 8 ms up to 400 ms, of which it takes the part that chance says', async () => {
-    const { pauses, vault } = contender();
+    const { pauses, work } = contender();
     for (const [byte, part] of [
       [255, 1],
       [127, 1 / 2],
@@ -40,15 +46,15 @@ describe('an attempt that may have to be repeated', () => {
       let left = 9;
       pauses.length = 0;
       const random = (length: number): Uint8Array => new Uint8Array(length).fill(byte);
-      await untilSettled({ ...vault, random }, async () => (left-- > 0 ? 'again' : undefined));
+      await untilSettled(withSession(work, { random }), async () => (left-- > 0 ? 'again' : undefined));
       expect(pauses).toEqual([8, 16, 32, 64, 128, 256, 400, 400, 400].map((ms) => ms * part));
     }
   });
 
   it('ends as a version conflict after 64 attempts', async () => {
-    const { vault } = contender();
+    const { work } = contender();
     let attempts = 0;
-    const never = untilSettled(vault, async () => {
+    const never = untilSettled(work, async () => {
       attempts++;
       return 'again';
     });
@@ -57,17 +63,18 @@ describe('an attempt that may have to be repeated', () => {
   });
 
   it('passes an error on at once', async () => {
-    const { vault } = contender();
-    const failing = untilSettled(vault, async () => Promise.reject(new Error('no')));
+    const { work } = contender();
+    const failing = untilSettled(work, async () => Promise.reject(new Error('no')));
     await expect(failing).rejects.toThrow('no');
   });
 
   it('stops waiting when the caller gives up', async () => {
     const time = createVirtualTime();
     const controller = new AbortController();
-    const vault = { pause: time.pause, random: time.randomBytes, signal: controller.signal };
+    const { signal } = controller;
+    const work = workOf({ pause: time.pause, random: time.randomBytes }, { signal });
     let attempts = 0;
-    const waiting = untilSettled(vault, async () => {
+    const waiting = untilSettled(work, async () => {
       attempts++;
       controller.abort();
       return 'again';

@@ -10,7 +10,7 @@ import {
   TEST_ROOT_KEY,
   type TestClient,
   type TestSite,
-} from '../support/test-vault.ts';
+} from '../support/test-tree.ts';
 
 const PATH = '/memories/project/notes.md';
 const PUT_BACK = { code: 'integrity', details: { reason: 'put_back' } };
@@ -23,7 +23,10 @@ interface Attacker {
 }
 
 async function attackerOf(site: TestSite, client: TestClient): Promise<Attacker> {
-  const { layout, keyring } = await client.open();
+  const {
+    session: { layout },
+    keyring,
+  } = await client.open();
   const keepObject = async (key: ObjectKey): Promise<() => Promise<void>> => {
     const kept = await site.base.get(key);
     if (typeof kept !== 'object') throw new Error('there is nothing to keep');
@@ -201,10 +204,13 @@ describeOnBothKinds('an older version that is put back in its place', (newSite) 
     await client.create(PATH, 'old');
     const putBack = await attacker.keep(PATH);
     await client.append(PATH, '+new');
-    const vault = await client.open();
-    expect(await verifyTree(vault)).toMatchObject({ files: 1, findings: [] });
+    const work = await client.open();
+    expect(await verifyTree(work.session)).toMatchObject({ files: 1, findings: [] });
     await putBack();
-    expect(await verifyTree(vault)).toMatchObject({ files: 0, findings: [{ kind: 'damaged', path: PATH }] });
+    expect(await verifyTree(work.session)).toMatchObject({
+      files: 0,
+      findings: [{ kind: 'damaged', path: PATH }],
+    });
   });
 
   it('is told apart from an answer that was merely late', async () => {

@@ -10,14 +10,14 @@ import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
 import { pause } from '../../src/time.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
-import { createVault } from '../../src/tree/tree.ts';
+import type { Work } from '../../src/tree/session.ts';
+import { createTree } from '../../src/tree/tree.ts';
 import { createVersionHistory } from '../../src/tree/version-history.ts';
 import { laterStore } from '../doubles/later-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
 import { type ProxiedRequest, type Reaction, type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
 import { editorOf, rotate } from '../support/key-operator.ts';
-import { at, bytes, TEST_ROOT_KEY } from '../support/test-vault.ts';
+import { at, bytes, TEST_ROOT_KEY } from '../support/test-tree.ts';
 
 const TTL_MS = 60_000;
 const TWO_MINUTES = 121_000;
@@ -45,7 +45,7 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
   });
 
   interface Client {
-    readonly vault: OpenVault;
+    readonly work: Work;
     /** How far its clocks are ahead. */
     readonly ahead: { wall: number; steady: number };
   }
@@ -64,21 +64,21 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
     const keyring = await keyrings.load({ create: true });
     if (keyring === undefined) throw new Error('there is no keyring');
     const context = { store, layout, keyrings, clock, monotonic, random, pause, logger: silentLogger };
-    const history = createVersionHistory();
-    const limits = { maxFileBytes: 32 * MIB, sideBySide: 32, bytesSideBySide: 64 * MIB, signal: undefined };
-    return { vault: { ...context, ...limits, history, keyring }, ahead };
+    const limits = { maxFileBytes: 32 * MIB, concurrency: 32, concurrentBytes: 64 * MIB };
+    const session = { ...context, ...limits, history: createVersionHistory() };
+    return { work: { session, keyring, call: {} }, ahead };
   }
 
   /** A worker behind the proxy that has just loaded the keyring, which was rotated since. */
   async function start(): Promise<Client & { readonly retire: () => Promise<void> }> {
     const worker = await client({ slow: true });
     const operator = await client({ laterMs: TWO_MINUTES });
-    const editor = editorOf(operator.vault);
-    await rotate(editor, operator.vault);
+    const editor = editorOf(operator.work.session);
+    await rotate(editor, operator.work.session);
     const retire = async (): Promise<void> => {
       worker.ahead.wall += TWO_MINUTES;
       worker.ahead.steady += TWO_MINUTES;
-      const report = await migrateObjects(operator.vault, { editor, ttlMs: TTL_MS });
+      const report = await migrateObjects(operator.work.session, { editor, ttlMs: TTL_MS });
       expect(report).toMatchObject({ retired: [1] });
     };
     proxy.requests.length = 0;
@@ -106,13 +106,13 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
   }
 
   async function readBack(path: string): Promise<Uint8Array | undefined> {
-    return createVault((await client()).vault).read(at(path));
+    return createTree((await client()).work.session).read(at(path));
   }
 
   it('loses no create that arrives two minutes later, behind the retirement of its key', async () => {
-    const { vault, retire } = await start();
+    const { work, retire } = await start();
     holdFirst(isPut, retire, 'forward');
-    await createVault(vault).create(at('/memories/new'), bytes('new'));
+    await createTree(work.session).create(at('/memories/new'), bytes('new'));
     expect(await readBack('/memories/new')).toEqual(bytes('new'));
     // Once as it was, and once more over itself under the active key.
     expect(sent()).toHaveLength(2);
@@ -120,29 +120,29 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
   });
 
   it('sends no create again that was lost two minutes later: it may have landed and been deleted', async () => {
-    const { vault, retire } = await start();
+    const { work, retire } = await start();
     holdFirst(isPut, retire, 'lose_request');
-    const created = createVault(vault).create(at('/memories/new'), bytes('new'));
+    const created = createTree(work.session).create(at('/memories/new'), bytes('new'));
     await expect(created).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await readBack('/memories/new')).toBeUndefined();
     expect(sent()).toHaveLength(1);
   });
 
   it('knows a create again whose answer was lost two minutes later, and writes it anew', async () => {
-    const { vault, retire } = await start();
+    const { work, retire } = await start();
     holdFirst(isPut, retire, 'lose_answer');
-    await createVault(vault).create(at('/memories/new'), bytes('new'));
+    await createTree(work.session).create(at('/memories/new'), bytes('new'));
     expect(await readBack('/memories/new')).toEqual(bytes('new'));
     expect(checksums().size).toBe(2);
   });
 
   it('does not complete an upload whose part took two minutes', { timeout: 60_000 }, async () => {
-    const { vault, retire } = await start();
+    const { work, retire } = await start();
     const isPart = (request: ProxiedRequest): boolean =>
       isPut(request) && request.url.includes('partNumber=1');
     holdFirst(isPart, retire, 'forward');
     const content = new Uint8Array(11 * MIB).fill(7);
-    await createVault(vault).create(at('/memories/large'), content);
+    await createTree(work.session).create(at('/memories/large'), content);
     const requests = proxy.requests.filter(({ url }) => /[?&]uploadId=/.test(url));
     expect(requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
     expect(requests.filter(({ method }) => method === 'DELETE')).toHaveLength(1);

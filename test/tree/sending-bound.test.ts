@@ -6,12 +6,19 @@ import { isTooLate, lateness } from '../../src/store/answers.ts';
 import type { ObjectStore, PutOptions } from '../../src/store/port.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import { createFile, overwriteFile } from '../../src/tree/create-file.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
-import { createVault } from '../../src/tree/tree.ts';
+import type { Work } from '../../src/tree/session.ts';
+import { createTree } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
 import { atFirst, noAnswer } from '../doubles/intercepted-store.ts';
 import { createOperator, type KeyOperator } from '../support/key-operator.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-vault.ts';
+import {
+  at,
+  bytes,
+  describeOnBothKinds,
+  type TestClient,
+  type TestSite,
+  withSession,
+} from '../support/test-tree.ts';
 
 const TTL_MS = 60_000;
 /** Of a keyring that is in the cache still: the time to live, less a little. */
@@ -71,27 +78,25 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
   }
 
   /** The worker as it is when its keyring is about to expire, behind a network that holds one PUT. */
-  async function behind(
-    { site, worker, retire }: Scene,
-    place: string,
-    vault?: OpenVault,
-  ): Promise<OpenVault> {
-    const open = vault ?? (await worker.open());
+  async function behind({ site, worker, retire }: Scene, place: string, work?: Work): Promise<Work> {
+    const open = work ?? (await worker.open());
     await site.time.pause(OLD_MS);
-    return { ...open, store: slowNetwork(open.store, (key) => key.includes(place), retire) };
+    return withSession(open, {
+      store: slowNetwork(open.session.store, (key) => key.includes(place), retire),
+    });
   }
 
   async function expectAllReadable({ site }: Scene): Promise<void> {
-    const vault = await (await site.client()).open();
-    const { findings, keyVersions } = await verifyTree(vault);
+    const work = await (await site.client()).open();
+    const { findings, keyVersions } = await verifyTree(work.session);
     expect(findings).toEqual([]);
     expect(keyVersions).toEqual([{ version: 2, objects: expect.any(Number), active: true }]);
   }
 
   it('is readable all the same: a file that was created', async () => {
     const scene = await start();
-    const vault = await behind(scene, '/data/');
-    await createFile(vault, at('/memories/new'), bytes('new'));
+    const work = await behind(scene, '/data/');
+    await createFile(work, at('/memories/new'), bytes('new'));
     expect(await (await scene.site.client()).text('/memories/new')).toBe('new');
     await expectAllReadable(scene);
   });
@@ -100,24 +105,24 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     const scene = await start();
     // Already under the new key, which the worker does not know.
     await (await scene.site.client()).append('/memories/there', '!');
-    const vault = await behind(scene, '/data/');
-    await overwriteFile(vault, at('/memories/there'), bytes('newer'));
+    const work = await behind(scene, '/data/');
+    await overwriteFile(work, at('/memories/there'), bytes('newer'));
     expect(await (await scene.site.client()).text('/memories/there')).toBe('newer');
     await expectAllReadable(scene);
   });
 
   it('is readable all the same: a file that was renamed', async () => {
     const scene = await start();
-    const vault = await behind(scene, '/data/');
-    await createVault(vault).move({ from: at('/memories/there'), to: at('/memories/moved') });
+    const work = await behind(scene, '/data/');
+    await createTree(work.session).rename({ from: at('/memories/there'), to: at('/memories/moved') });
     expect(await (await scene.site.client()).text('/memories/moved')).toBe('text');
     await expectAllReadable(scene);
   });
 
   it('is no loss where it was a copy: the rename of a directory, whose lease is lost by then, keeps the source', async () => {
     const scene = await start();
-    const vault = await behind(scene, '/data/');
-    const moving = createVault(vault).move({ from: at('/memories/dir'), to: at('/memories/moved') });
+    const work = await behind(scene, '/data/');
+    const moving = createTree(work.session).rename({ from: at('/memories/dir'), to: at('/memories/moved') });
     await expect(moving).rejects.toMatchObject({ code: 'outcome_unknown' });
     const other = await scene.site.client();
     expect(await other.text('/memories/dir/there')).toBe('text');
@@ -131,38 +136,38 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
 
   it('is readable all the same: the register of renames', async () => {
     const scene = await start();
-    const vault = await behind(scene, '/journal/');
-    await createVault(vault).move({ from: at('/memories/dir'), to: at('/memories/moved') });
+    const work = await behind(scene, '/journal/');
+    await createTree(work.session).rename({ from: at('/memories/dir'), to: at('/memories/moved') });
     expect(await (await scene.site.client()).text('/memories/moved/there')).toBe('text');
     await expectAllReadable(scene);
   });
 
   it('is readable all the same: the record of a read', async () => {
     const scene = await start();
-    const vault = await behind(scene, '/access/');
-    await createAccessRecords().record(vault, at('/memories/there'));
+    const work = await behind(scene, '/access/');
+    await createAccessRecords().record(work, at('/memories/there'));
     await expectAllReadable(scene);
   });
 
   it('is readable all the same: the receipt of a turn', async () => {
     const scene = await start();
-    const vault = await behind(scene, '/receipts/');
-    const claim = await createReceipts(vault).claim('turn', { leaseMs: 900_000 });
+    const work = await behind(scene, '/receipts/');
+    const claim = await createReceipts(work.session).claim('turn', { leaseMs: 900_000 });
     expect(claim.state).toBe('ours');
-    expect((await createReceipts(await scene.worker.open()).claim('turn', { leaseMs: 1 })).state).toBe(
-      'running',
-    );
+    expect(
+      (await createReceipts((await scene.worker.open()).session).claim('turn', { leaseMs: 1 })).state,
+    ).toBe('running');
     await expectAllReadable(scene);
   });
 
   it('is readable all the same: the answer of a turn', async () => {
     const scene = await start();
     const open = await scene.worker.open();
-    let receipts = createReceipts(open);
+    let receipts = createReceipts(open.session);
     const { base } = scene.site;
     await scene.site.time.pause(OLD_MS);
-    const store = slowNetwork(open.store, (key) => key.includes('/answers/'), scene.retire);
-    receipts = createReceipts({ ...open, store });
+    const store = slowNetwork(open.session.store, (key) => key.includes('/answers/'), scene.retire);
+    receipts = createReceipts({ ...open.session, store });
     const claim = await receipts.claim('turn', { leaseMs: 900_000 });
     if (claim.state !== 'ours') throw new Error('the turn is taken');
     // Young receipts are left alone by a migration, and would keep the key.
@@ -189,7 +194,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     const open = await worker.open();
     await site.time.pause(OLD_MS);
     const store = slowNetwork(
-      open.store,
+      open.session.store,
       (key) => key.includes('/data/'),
       async () => {
         await site.time.pause(REST_MS);
@@ -198,7 +203,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
       },
     );
     // The old key is in the keyring when the worker looks, and goes right afterwards.
-    await createFile({ ...open, store }, at('/memories/new'), bytes('new'));
+    await createFile(withSession(open, { store }), at('/memories/new'), bytes('new'));
     landed.resolve();
     expect(await retiring).toMatchObject({ retired: [1] });
     expect(await (await site.client()).text('/memories/new')).toBe('new');
@@ -210,18 +215,18 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     const open = await behind(scene, '/none/');
     const other = await site.client();
     const store = slowNetwork(
-      open.store,
+      open.session.store,
       (key) => key.includes('/data/'),
       () => site.time.pause(15_000),
     );
     const keyrings = {
-      ...open.keyrings,
+      ...open.session.keyrings,
       look: async () => {
         await other.append('/memories/new', ' and more');
-        return open.keyrings.look();
+        return open.session.keyrings.look();
       },
     };
-    await createFile({ ...open, store, keyrings }, at('/memories/new'), bytes('new'));
+    await createFile(withSession(open, { store, keyrings }), at('/memories/new'), bytes('new'));
     expect(await other.text('/memories/new')).toBe('new and more');
   });
 });
@@ -293,12 +298,12 @@ describeOnBothKinds('a PUT that is answered late', (newSite) => {
     const site = await newSite();
     const worker = await site.client({ ttlMs: 300_000 });
     await worker.create('/memories/there', 'text');
-    const vault = await worker.open();
+    const work = await worker.open();
     worker.calls.length = 0;
     const keyringReads = (): number =>
       worker.calls.filter((call) => call.verb === 'get' && call.key === worker.layout.keyring).length;
     const puts = (): number => worker.calls.filter(({ verb }) => verb === 'put').length;
-    return { site, worker, vault, keyringReads, puts };
+    return { site, worker, work, keyringReads, puts };
   }
   const answered = (site: TestSite, ms: number) =>
     atFirst('put', async (proceed) => {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { countCalls } from '../doubles/intercepted-store.ts';
-import { at, bytes, describeOnBothKinds } from '../support/test-vault.ts';
+import { at, bytes, describeOnBothKinds } from '../support/test-tree.ts';
 
-describeOnBothKinds('a vault', (newSite) => {
+describeOnBothKinds('a work', (newSite) => {
   it('finds nothing, and writes nothing, for a tenant without a keyring', async () => {
     const site = await newSite();
     const client = await site.client();
@@ -36,8 +36,8 @@ describeOnBothKinds('a vault', (newSite) => {
     const client = await site.client();
     for (const length of [0, 1, 65_535, 65_536, 65_537, 200_000]) {
       const content = site.time.randomBytes(length);
-      await client.vault.create(at(`/memories/${length}`), content);
-      const read = await (await site.client()).vault.read(at(`/memories/${length}`));
+      await client.tree.create(at(`/memories/${length}`), content);
+      const read = await (await site.client()).tree.read(at(`/memories/${length}`));
       expect(Buffer.from(read ?? []).equals(content)).toBe(true);
     }
   });
@@ -46,11 +46,11 @@ describeOnBothKinds('a vault', (newSite) => {
     const client = await (await newSite()).client();
     await client.create('/memories/a', '');
     const root = at('/memories');
-    expect(await client.vault.read(root)).toBeUndefined();
+    expect(await client.tree.read(root)).toBeUndefined();
     const refused = { code: 'invalid_command', details: { reason: 'root' } };
-    await expect(client.vault.create(root, bytes(''))).rejects.toMatchObject(refused);
-    await expect(client.vault.overwrite(root, bytes(''))).rejects.toMatchObject(refused);
-    await expect(client.vault.remove(root)).rejects.toMatchObject(refused);
+    await expect(client.tree.create(root, bytes(''))).rejects.toMatchObject(refused);
+    await expect(client.tree.overwrite(root, bytes(''))).rejects.toMatchObject(refused);
+    await expect(client.tree.remove(root)).rejects.toMatchObject(refused);
     await expect(client.append('/memories', '')).rejects.toMatchObject({ code: 'not_found' });
     expect(await client.paths()).toEqual(['/memories/a']);
   });
@@ -77,11 +77,11 @@ describeOnBothKinds('a vault', (newSite) => {
     await client.create('/memories/a', 'text');
     const signal = AbortSignal.abort();
     const aborted = { code: 'aborted' };
-    const { vault } = client;
-    await expect(vault.read(at('/memories/a'), { signal })).rejects.toMatchObject(aborted);
-    await expect(vault.list(at('/memories'), { signal })).rejects.toMatchObject(aborted);
-    await expect(vault.create(at('/memories/b'), bytes(''), { signal })).rejects.toMatchObject(aborted);
-    await expect(vault.remove(at('/memories/a'), { signal })).rejects.toMatchObject(aborted);
+    const { tree } = client;
+    await expect(tree.read(at('/memories/a'), { signal })).rejects.toMatchObject(aborted);
+    await expect(tree.list(at('/memories'), { signal })).rejects.toMatchObject(aborted);
+    await expect(tree.create(at('/memories/b'), bytes(''), { signal })).rejects.toMatchObject(aborted);
+    await expect(tree.remove(at('/memories/a'), { signal })).rejects.toMatchObject(aborted);
     await expect(client.append('/memories/a', '+', signal)).rejects.toMatchObject(aborted);
     await expect(client.move('/memories/a', '/memories/b', signal)).rejects.toMatchObject(aborted);
     expect(await client.paths()).toEqual(['/memories/a']);

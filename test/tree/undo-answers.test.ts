@@ -5,12 +5,12 @@ import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
 import { readFile } from '../../src/tree/read-file.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/session.ts';
 import { isStill, notTakenBack, undoPut, type Written } from '../../src/tree/undo.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { migrateFile } from '../support/migrate-file.ts';
-import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
+import { at, bytes, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
 
 const PATH = '/memories/a';
 
@@ -21,68 +21,75 @@ describe('taking a write back', () => {
   async function start(): Promise<{
     client: TestClient;
     other: TestClient;
-    vault: OpenVault;
+    work: Work;
     written: Written & { readonly mark: { readonly created: readonly Uint8Array[] } };
   }> {
     site = await createSite();
     const [client, other] = [await site.client(), await site.client()];
     await client.create(PATH, 'text');
-    const vault = await client.open();
-    const key = fileKey(vault.layout, vault.keyring.names, at(PATH));
-    const first = await readFile(vault, at(PATH));
+    const work = await client.open();
+    const key = fileKey(work.session.layout, work.keyring.names, at(PATH));
+    const first = await readFile(work, at(PATH));
     if (first === undefined) throw new Error('nothing was written');
     client.calls.length = 0;
     const mark = { created: [first.stored.body] };
-    return { client, other, vault, written: { path: at(PATH), key, etag: first.stored.etag, mark } };
+    return { client, other, work, written: { path: at(PATH), key, etag: first.stored.etag, mark } };
   }
 
   it('sends no request with the signal of a caller who may give up', async () => {
-    const { other, vault, written } = await start();
+    const { other, work, written } = await start();
     const noted: NotedOptions[] = [];
     await migrateFile(other, PATH, 'bound');
     const { signal } = new AbortController();
-    await undoPut({ ...vault, signal, store: noteOptions(vault.store, noted) }, written);
+    await undoPut(
+      {
+        ...work,
+        session: { ...work.session, store: noteOptions(work.session.store, noted) },
+        call: { signal },
+      },
+      written,
+    );
     expect(noted.map(({ verb }) => verb)).toEqual(['delete', 'get', 'delete']);
     for (const each of noted) expect(each.signal).toBeUndefined();
   });
 
   it('tries four times, and answers at once where nothing is there', async () => {
-    const { client, other, vault, written } = await start();
+    const { client, other, work, written } = await start();
     client.intercept(async (call, proceed) => {
       if (call.verb === 'delete') await migrateFile(other, PATH, 'bound');
       return proceed();
     });
-    await expect(undoPut(vault, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(undoPut(work, written)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(countCalls(client.calls)['delete']).toBe(4);
     client.intercept((_, proceed) => proceed());
     await other.remove(PATH);
     client.calls.length = 0;
-    expect(await undoPut(vault, written)).toBe('gone');
+    expect(await undoPut(work, written)).toBe('gone');
     expect(countCalls(client.calls)).toEqual({ delete: 1 });
   });
 
   it('finds it gone when the changed file has gone until it is read', async () => {
-    const { client, other, vault, written } = await start();
+    const { client, other, work, written } = await start();
     await other.append(PATH, '!');
     client.intercept(async (call, proceed) => {
       if (call.verb === 'get') await other.remove(PATH);
       return proceed();
     });
-    expect(await undoPut(vault, written)).toBe('gone');
+    expect(await undoPut(work, written)).toBe('gone');
   });
 
   it('knows its own by any of its sealings, by content id, or by time and text', async () => {
-    const { vault, written } = await start();
-    const found = await readFile(vault, at(PATH));
+    const { work, written } = await start();
+    const found = await readFile(work, at(PATH));
     if (found === undefined) throw new Error('there is no file');
-    const another = sealFor({ ...vault, clock: () => 5 }, at(PATH), bytes('text'));
-    const ofOther = sealFor({ ...vault, clock: () => 5 }, at(PATH), bytes('other'));
+    const another = sealFor(withSession(work, { clock: () => 5 }), at(PATH), bytes('text'));
+    const ofOther = sealFor(withSession(work, { clock: () => 5 }), at(PATH), bytes('other'));
     const anew = seal({
-      keys: vault.keyring.keys,
+      keys: work.keyring.keys,
       name: logicalName(at(PATH)),
       content: bytes('text'),
       mtime: found.mtime,
-      random: vault.random,
+      random: work.session.random,
     });
     const [own] = written.mark.created;
     if (own === undefined) throw new Error('nothing was sealed');
@@ -95,18 +102,21 @@ describe('taking a write back', () => {
       [[ofOther], false],
       [[], false],
     ] as const) {
-      expect(isStill(vault, { ...written, mark: { created } }, found)).toBe(isOwn);
+      expect(isStill(work, { ...written, mark: { created } }, found)).toBe(isOwn);
     }
     // The same content id under another time: bound anew by a process whose clock differs.
-    expect(isStill(vault, written, { ...found, mtime: found.mtime + 1 })).toBe(true);
-    expect(isStill(vault, written, { ...found, origin: new Uint8Array(16).fill(1) })).toBe(false);
+    expect(isStill(work, written, { ...found, mtime: found.mtime + 1 })).toBe(true);
+    expect(isStill(work, written, { ...found, origin: new Uint8Array(16).fill(1) })).toBe(false);
   });
 
   it('says why it is unknown, and keeps an error that says so already', async () => {
-    const { vault, written } = await start();
+    const { work, written } = await start();
     const down = new MemoryError('unavailable', 'down');
     const failing: ObjectStore['delete'] = () => Promise.reject(down);
-    const undoing = undoPut({ ...vault, store: { ...vault.store, delete: failing } }, written);
+    const undoing = undoPut(
+      withSession(work, { store: { ...work.session.store, delete: failing } }),
+      written,
+    );
     await expect(undoing).rejects.toMatchObject({ code: 'outcome_unknown', cause: down });
     const unknown = new MemoryError('outcome_unknown', 'no answer');
     expect(notTakenBack(unknown)).toBe(unknown);

@@ -190,6 +190,49 @@ describe('a history of versions', () => {
     expect(known).toHaveLength(500);
   });
 
+  it('holds no more than the room does after others have made it forget', () => {
+    const room = createHistoryRoom(4);
+    const [one, two] = [createVersionHistory(undefined, room), createVersionHistory(undefined, room)];
+    const keys = ['a', 'b'] as ObjectKey[];
+    const seeBoth = (history: VersionHistory, key: ObjectKey | undefined): void => {
+      for (const version of [A, B]) read(history, version, key);
+    };
+    for (const key of keys) seeBoth(one, key);
+    seeBoth(two, keys[0]);
+    // The first has forgotten a key, and sees the other one again.
+    read(one, B, keys[1]);
+    seeBoth(two, keys[1]);
+    for (const key of keys) expect(isRefused(() => read(two, A, key))).toBe(true);
+    expect(isRefused(() => read(one, A, keys[1]))).toBe(false);
+  });
+
+  it('counts as seen last where it has seen that a key is gone', () => {
+    const room = createHistoryRoom(4);
+    const [one, two, three] = Array.from({ length: 3 }, () => createVersionHistory(undefined, room));
+    for (const history of [one, two]) for (const version of [A, B]) history && read(history, version);
+    if (one === undefined || two === undefined || three === undefined) throw new Error('there are three');
+    read(one, undefined);
+    read(three, A);
+    expect(isRefused(() => read(one, B))).toBe(true);
+    expect(isRefused(() => read(two, A))).toBe(false);
+  });
+
+  it('is asked once for what it has forgotten altogether', () => {
+    const room = createHistoryRoom(1);
+    let asked = 0;
+    const member = {
+      forgetOldestKey() {
+        asked++;
+        return undefined;
+      },
+    };
+    room.use(member, 0);
+    const history = createVersionHistory(undefined, room);
+    read(history, A);
+    for (const key of ['b', 'c'] as ObjectKey[]) read(history, A, key);
+    expect(asked).toBe(1);
+  });
+
   it('names a version by the nonce of its wrap', () => {
     const object = Uint8Array.from({ length: 236 }, (_, at) => at);
     const edited = object.slice();

@@ -14,7 +14,7 @@ import {
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createReceipts, type Receipts } from '../../src/worker/receipts.ts';
 import { parseTurnMessage } from '../../src/worker/turn-message.ts';
-import { bytes, createSite, type TestClient, type TestSite } from '../support/test-vault.ts';
+import { bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const MESSAGE = parseTurnMessage({ tenant: 'acme', turn: 'turn-1', prompt: 'hello' });
 const LEASE_MS = 90_000;
@@ -58,7 +58,7 @@ describe('deliverTurn', () => {
     deliver(signal?: AbortSignal, turn?: Partial<DeliveryRequest['turn']>): Promise<Delivery>;
   }> {
     const client = await site.client();
-    const receipts = createReceipts(await client.open());
+    const receipts = createReceipts((await client.open()).session);
     return {
       client,
       receipts,
@@ -149,7 +149,7 @@ describe('deliverTurn', () => {
     const given = { model: 'claude-opus-5', maxTokens: 1_234, system: 'Be brief.' };
     await deliverTurn({
       message: { ...MESSAGE, ...given },
-      place: { memory, receipts: createReceipts(await (await site.client()).open()) },
+      place: { memory, receipts: createReceipts((await (await site.client()).open()).session) },
       turn: {
         client: new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0, fetch: fetched }),
         model: 'claude-sonnet-5-5',
@@ -241,7 +241,10 @@ describe('deliverTurn', () => {
     const site = await createSite();
     const first = await worker(site);
     await first.deliver();
-    const { layout, keyring } = await first.client.open();
+    const {
+      session: { layout },
+      keyring,
+    } = await first.client.open();
     const key = classKey(layout, 'receipts', keyring.names.keyedHash('receipts', 'turn-1'));
     await site.base.put(key, new Uint8Array(300), { mode: 'overwrite' });
     expect(await (await worker(site)).deliver()).toEqual({ state: 'failed', code: 'integrity' });

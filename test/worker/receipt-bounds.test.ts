@@ -3,7 +3,7 @@ import { classKey, createLayout, parseTenantId } from '../../src/format/object-k
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringStore } from '../../src/keys/keyring-store.ts';
 import { decodeFields, encodeFields, readRecord } from '../../src/tree/sealed-record.ts';
-import type { OpenVault } from '../../src/tree/session.ts';
+import type { Work } from '../../src/tree/session.ts';
 import {
   createReceipts,
   MAX_ANSWER_BYTES,
@@ -11,7 +11,7 @@ import {
   type TurnLease,
 } from '../../src/worker/receipts.ts';
 import { putRecord } from '../support/key-operator.ts';
-import { bytes, createSite, TEST_ROOT_KEY, type TestSite } from '../support/test-vault.ts';
+import { bytes, createSite, TEST_ROOT_KEY, type TestSite } from '../support/test-tree.ts';
 
 const LEASE = { leaseMs: 120_000 };
 const RUNNING = { state: 'running', owner: 'somebody', leaseMs: 60_000 };
@@ -23,12 +23,12 @@ function leaseOf(claim: TurnClaim): TurnLease {
 
 async function process(site: TestSite) {
   const client = await site.client();
-  const vault: OpenVault = await client.open();
-  return { client, vault, receipts: createReceipts(vault) };
+  const work: Work = await client.open();
+  return { client, work, receipts: createReceipts(work.session) };
 }
 
-function receiptOf(vault: OpenVault, turn: string): string {
-  return vault.keyring.names.keyedHash('receipts', turn);
+function receiptOf(work: Work, turn: string): string {
+  return work.keyring.names.keyedHash('receipts', turn);
 }
 
 describe('the lease of a turn', () => {
@@ -58,14 +58,14 @@ describe('the lease of a turn', () => {
 
   it('is not taken where others change the receipt at each of eight looks', async () => {
     const site = await createSite();
-    const { client, vault, receipts } = await process(site);
+    const { client, work, receipts } = await process(site);
     const other = await process(site);
     let puts = 0;
     client.intercept(async (call, proceed) => {
       if (call.verb === 'put') {
         puts++;
         const free = encodeFields({ state: 'free' });
-        await putRecord(other.vault, 'receipts', receiptOf(vault, 'turn'), free);
+        await putRecord(other.work, 'receipts', receiptOf(work, 'turn'), free);
       }
       return proceed();
     });
@@ -77,9 +77,9 @@ describe('the lease of a turn', () => {
 describe('a receipt', () => {
   it('whose answer is gone is no reason to run the turn again', async () => {
     const site = await createSite();
-    const { vault, receipts } = await process(site);
+    const { work, receipts } = await process(site);
     await leaseOf(await receipts.claim('turn', LEASE)).finish(bytes('answer'));
-    const key = classKey(vault.layout, 'answers', receiptOf(vault, 'turn'));
+    const key = classKey(work.session.layout, 'answers', receiptOf(work, 'turn'));
     const stored = await site.base.head(key);
     if (stored === undefined) throw new Error('there is no answer');
     await site.base.delete([{ key, ifMatch: stored.etag }]);
@@ -95,16 +95,16 @@ describe('a receipt', () => {
     { ...RUNNING, leaseMs: 0.5 },
     { state: 'paused' },
   ])('of a later version is refused: %j', async (fields) => {
-    const { vault, receipts } = await process(await createSite());
-    await putRecord(vault, 'receipts', receiptOf(vault, 'turn'), encodeFields(fields));
+    const { work, receipts } = await process(await createSite());
+    await putRecord(work, 'receipts', receiptOf(work, 'turn'), encodeFields(fields));
     await expect(receipts.claim('turn', LEASE)).rejects.toMatchObject({ code: 'unsupported_format' });
   });
 
   it('that is gone is closed by nobody any more, and its answer left to the next delivery', async () => {
     const site = await createSite();
-    const { vault, receipts } = await process(site);
+    const { work, receipts } = await process(site);
     const lease = leaseOf(await receipts.claim('turn', LEASE));
-    const key = classKey(vault.layout, 'receipts', receiptOf(vault, 'turn'));
+    const key = classKey(work.session.layout, 'receipts', receiptOf(work, 'turn'));
     const stored = await site.base.head(key);
     if (stored === undefined) throw new Error('there is no receipt');
     await site.base.delete([{ key, ifMatch: stored.etag }]);
@@ -112,25 +112,25 @@ describe('a receipt', () => {
   });
 
   it('names its owner by sixteen random bytes', async () => {
-    const { vault, receipts } = await process(await createSite());
+    const { work, receipts } = await process(await createSite());
     await receipts.claim('turn', LEASE);
-    const name = { cls: 'receipts', id: receiptOf(vault, 'turn'), maxBytes: 1_024 } as const;
-    const { owner } = decodeFields((await readRecord(vault, name))?.content ?? bytes('')) ?? {};
+    const name = { cls: 'receipts', id: receiptOf(work, 'turn'), maxBytes: 1_024 } as const;
+    const { owner } = decodeFields((await readRecord(work, name))?.content ?? bytes('')) ?? {};
     expect(owner).toMatch(/^[A-Za-z0-9_-]{22}$/);
   });
 
   it('that is written again before each of eight attempts is not closed', async () => {
     const site = await createSite();
-    const { client, vault, receipts } = await process(site);
+    const { client, work, receipts } = await process(site);
     const other = await process(site);
-    const id = receiptOf(vault, 'turn');
+    const id = receiptOf(work, 'turn');
     const lease = leaseOf(await receipts.claim('turn', LEASE));
-    const { content } = (await readRecord(vault, { cls: 'receipts', id, maxBytes: 1_024 })) ?? {};
+    const { content } = (await readRecord(work, { cls: 'receipts', id, maxBytes: 1_024 })) ?? {};
     let puts = 0;
     client.intercept(async (call, proceed) => {
       if (call.verb === 'put' && call.key.includes('/receipts/')) {
         puts++;
-        await putRecord(other.vault, 'receipts', id, content ?? bytes(''));
+        await putRecord(other.work, 'receipts', id, content ?? bytes(''));
       }
       return proceed();
     });
@@ -140,10 +140,10 @@ describe('a receipt', () => {
 
   it('is closed with the new answer where the earlier one is gone when it is read', async () => {
     const site = await createSite();
-    const { client, vault, receipts } = await process(site);
-    const id = receiptOf(vault, 'turn');
+    const { client, work, receipts } = await process(site);
+    const id = receiptOf(work, 'turn');
     const lease = leaseOf(await receipts.claim('turn', LEASE));
-    await putRecord(vault, 'answers', id, bytes('earlier'));
+    await putRecord(work, 'answers', id, bytes('earlier'));
     client.intercept(async (call, proceed) => {
       if (call.verb === 'get' && call.key.includes('/answers/')) {
         const stored = await site.base.head(call.key);
@@ -155,14 +155,14 @@ describe('a receipt', () => {
   });
 
   it('of up to a kilobyte is read, and a larger one refused', async () => {
-    const { vault, receipts } = await process(await createSite());
+    const { work, receipts } = await process(await createSite());
     const fields = (size: number) => {
       const empty = encodeFields({ ...RUNNING, owner: '' }).length;
       return encodeFields({ ...RUNNING, owner: 'o'.repeat(size - empty) });
     };
-    await putRecord(vault, 'receipts', receiptOf(vault, 'fits'), fields(1_024));
+    await putRecord(work, 'receipts', receiptOf(work, 'fits'), fields(1_024));
     expect(await receipts.claim('fits', LEASE)).toMatchObject({ state: 'running' });
-    await putRecord(vault, 'receipts', receiptOf(vault, 'large'), fields(1_025));
+    await putRecord(work, 'receipts', receiptOf(work, 'large'), fields(1_025));
     await expect(receipts.claim('large', LEASE)).rejects.toMatchObject({ code: 'limit_exceeded' });
   });
 
@@ -226,7 +226,7 @@ it('asking for the answer of a tenant that was never written to makes no keyring
 /** A process at a tenant that nobody has written to, beside another one. */
 async function unwritten() {
   const site = await createSite();
-  const { keyring: _, ...context } = await (await site.client({ tenant: 'other' })).open();
+  const { session } = await (await site.client({ tenant: 'other' })).open();
   const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
   const rootKeys = [envRootKey(TEST_ROOT_KEY)];
   const keyrings = async (): Promise<readonly string[]> => {
@@ -236,6 +236,6 @@ async function unwritten() {
     }
     return keys;
   };
-  const store = createKeyringStore({ store: context.store, layout, rootKeys });
-  return { context: { ...context, layout, keyrings: store }, keyrings };
+  const store = createKeyringStore({ store: session.store, layout, rootKeys });
+  return { context: { ...session, layout, keyrings: store }, keyrings };
 }

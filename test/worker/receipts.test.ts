@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { classKey } from '../../src/format/object-keys.ts';
 import { createReceipts, type Receipts, type TurnClaim, type TurnLease } from '../../src/worker/receipts.ts';
-import { bytes, createSite, describeOnBothKinds, type TestSite } from '../support/test-vault.ts';
+import { bytes, createSite, describeOnBothKinds, type TestSite } from '../support/test-tree.ts';
 
 const LEASE = { leaseMs: 120_000 };
 
@@ -9,7 +9,7 @@ async function worker(site: TestSite): Promise<Receipts & { readonly requests: (
   const client = await site.client();
   const context = await client.open();
   client.calls.length = 0;
-  return { ...createReceipts(context), requests: () => client.calls.length };
+  return { ...createReceipts(context.session), requests: () => client.calls.length };
 }
 
 function leaseOf(claim: TurnClaim): TurnLease {
@@ -93,7 +93,7 @@ describeOnBothKinds('receipts', (newSite) => {
 
   it('keep turns of one name in two tenants apart', async () => {
     const site = await newSite();
-    const other = createReceipts(await (await site.client({ tenant: 'other' })).open());
+    const other = createReceipts((await (await site.client({ tenant: 'other' })).open()).session);
     const lease = leaseOf(await (await worker(site)).claim('turn-1', LEASE));
     await lease.finish(bytes('mine'));
     expect((await other.claim('turn-1', LEASE)).state).toBe('ours');
@@ -104,7 +104,7 @@ describe('receipts', () => {
   it('find the answer of a process that died before it closed the receipt, and run nothing again', async () => {
     const site = await createSite();
     const client = await site.client();
-    const dying = createReceipts(await client.open());
+    const dying = createReceipts((await client.open()).session);
     const lease = leaseOf(await dying.claim('turn-1', LEASE));
     client.intercept((call, proceed) => {
       if (call.verb === 'put' && call.key.includes('/receipts/')) return new Promise(() => {});
@@ -120,15 +120,15 @@ describe('receipts', () => {
   it('are finished by their owner though a migration has written them anew meanwhile', async () => {
     const site = await createSite();
     const client = await site.client();
-    const vault = await client.open();
-    const receipts = createReceipts(vault);
+    const work = await client.open();
+    const receipts = createReceipts(work.session);
     const lease = leaseOf(await receipts.claim('turn-1', LEASE));
-    const { names, keys } = vault.keyring;
+    const { names, keys } = work.keyring;
     const id = names.keyedHash('receipts', 'turn-1');
-    const key = classKey(vault.layout, 'receipts', id);
+    const key = classKey(work.session.layout, 'receipts', id);
     const { rebind } = await import('../../src/format/object.ts');
     const { classLogicalName } = await import('../../src/format/object-keys.ts');
-    const stored = await vault.store.get(key);
+    const stored = await work.session.store.get(key);
     if (typeof stored !== 'object') throw new Error('there is no receipt');
     const name = classLogicalName('receipts', id);
     const rebound = rebind({
@@ -136,10 +136,10 @@ describe('receipts', () => {
       object: stored.body,
       from: name,
       to: name,
-      clock: vault.clock(),
-      random: vault.random,
+      clock: work.session.clock(),
+      random: work.session.random,
     });
-    await vault.store.put(key, rebound, { mode: { ifMatch: stored.etag } });
+    await work.session.store.put(key, rebound, { mode: { ifMatch: stored.etag } });
     expect(await lease.finish(bytes('done'))).toEqual(bytes('done'));
   });
 

@@ -4,18 +4,18 @@ import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.t
 import { type MemoryPath, rebase } from '../../language/path.ts';
 import type { ETag } from '../../store/port.ts';
 import { bindVersion } from '../bind-version.ts';
-import { eachSideBySide } from '../concurrency.ts';
+import { eachConcurrently } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
 import { readFile, type SealedVersion } from '../read-file.ts';
 import { untilSettled } from '../retry.ts';
-import type { OpenVault } from '../session.ts';
+import type { Work } from '../session.ts';
 import { hasOrigin, isStill, type Written } from '../undo.ts';
 import { isRefusal, type LeftFile } from './left-behind.ts';
-import type { Move } from './rename-file.ts';
+import type { Rename } from './rename-file.ts';
 
 /** One rename of a directory; its id is the origin of every copy it makes. */
-export interface DirectoryRename extends Move {
+export interface DirectoryRename extends Rename {
   readonly id: Uint8Array;
 }
 
@@ -57,27 +57,27 @@ const COPY_ROUNDS = 3;
 
 /** Copies the files side by side; a GET and a PUT each, a GET more where an earlier copy of this rename lies. */
 export async function copyFiles(
-  vault: OpenVault,
+  work: Work,
   rename: DirectoryRename,
-  work: CopyOptions & { readonly files: readonly FileToCopy[] },
+  task: CopyOptions & { readonly files: readonly FileToCopy[] },
 ): Promise<CopyOutcome> {
   const copied: CopiedFile[] = [];
   const taken: MemoryPath[] = [];
   const left: LeftFile[] = [];
   let failure: unknown;
   const copyOne = async ({ path: from }: FileToCopy): Promise<void> => {
-    if (failure !== undefined || (work.phase === 'copying' && taken.length > 0)) return;
+    if (failure !== undefined || (task.phase === 'copying' && taken.length > 0)) return;
     try {
-      const copy = await copyFile(vault, rename, { from, phase: work.phase });
+      const copy = await copyFile(work, rename, { from, phase: task.phase });
       if (copy === 'taken') taken.push(from);
       else if (copy !== undefined) copied.push(copy);
-      vault.onProgress?.({ done: copied.length, total: work.files.length });
+      work.call.onProgress?.({ done: copied.length, total: task.files.length });
     } catch (error) {
-      if (work.phase === 'moving' && isRefusal(error)) left.push({ path: from, cause: error });
+      if (task.phase === 'moving' && isRefusal(error)) left.push({ path: from, cause: error });
       else failure = failure === undefined || isUnknown(error) ? error : failure;
     }
   };
-  await eachSideBySide(vault, work.files, copyOne, ({ size }) => size);
+  await eachConcurrently(work.session, task.files, copyOne, ({ size }) => size);
   return { copied, taken, left, failure };
 }
 
@@ -87,25 +87,25 @@ function isUnknown(error: unknown): boolean {
 
 /** Copies one file, or finds the copy that this rename has made of it already. Undefined: the source is gone. */
 async function copyFile(
-  vault: OpenVault,
+  work: Work,
   rename: DirectoryRename,
   { from, phase }: CopyOptions & { readonly from: MemoryPath },
 ): Promise<CopiedFile | 'taken' | undefined> {
-  return untilSettled(vault, async () => {
-    const source = await readFile(vault, from);
+  return untilSettled(work, async () => {
+    const source = await readFile(work, from);
     if (source === undefined) return undefined;
-    const written = await writeCopy(vault, rename, { from, source, mode: 'create' });
+    const written = await writeCopy(work, rename, { from, source, mode: 'create' });
     if (written !== undefined) return written;
-    const earlier = await readFile(vault, rebase(from, rename.from, rename.to));
+    const earlier = await readFile(work, rebase(from, rename.from, rename.to));
     if (earlier === undefined) return 'again';
     if (!hasOrigin(earlier, rename.id)) return 'taken';
     if (hasBytesAt(earlier.contentId, 0, source.contentId)) {
-      return copiedFile(vault, rename, { from, source, target: earlier.stored.etag, isNew: false });
+      return copiedFile(work, rename, { from, source, target: earlier.stored.etag, isNew: false });
     }
     if (phase === 'moving') return 'taken';
     const { bound: after, stored } = earlier;
     const mode = { ifMatch: stored.etag };
-    return (await writeCopy(vault, rename, { from, source, mode, after })) ?? 'again';
+    return (await writeCopy(work, rename, { from, source, mode, after })) ?? 'again';
   });
 }
 
@@ -114,25 +114,25 @@ async function copyFile(
  * changed too, so neither may be touched.
  */
 export async function copyAgain(
-  vault: OpenVault,
+  work: Work,
   rename: DirectoryRename,
   older: CopiedFile,
 ): Promise<CopiedFile | 'taken' | undefined> {
-  const source = await readFile(vault, older.from);
+  const source = await readFile(work, older.from);
   if (source === undefined) return undefined;
   for (let { etag } = older.target, round = 1; ; round++) {
     const mode = { ifMatch: etag };
-    const written = await writeCopy(vault, rename, { from: older.from, source, mode });
+    const written = await writeCopy(work, rename, { from: older.from, source, mode });
     if (written !== undefined) return written;
-    const found = await readFile(vault, older.target.path);
-    if (found === undefined || !isStill(vault, older.target, found) || round === COPY_ROUNDS) return 'taken';
+    const found = await readFile(work, older.target.path);
+    if (found === undefined || !isStill(work, older.target, found) || round === COPY_ROUNDS) return 'taken';
     etag = found.stored.etag;
   }
 }
 
 /** Undefined: the condition failed. */
 async function writeCopy(
-  vault: OpenVault,
+  work: Work,
   rename: DirectoryRename,
   copy: {
     readonly from: MemoryPath;
@@ -146,19 +146,20 @@ async function writeCopy(
   const to = rebase(from, rename.from, rename.to);
   const names = { from: logicalName(from), to: logicalName(to) };
   const seal = (): Uint8Array =>
-    bindVersion(vault, source, { ...names, origin: rename.id, after: copy.after });
-  const key = fileKey(vault.layout, vault.keyring.names, to);
-  const outcome = await confirmedPut(vault, { key, seal, mode });
+    bindVersion(work, source, { ...names, origin: rename.id, after: copy.after });
+  const key = fileKey(work.session.layout, work.keyring.names, to);
+  const outcome = await confirmedPut(work, { key, seal, mode });
   if ('conflict' in outcome) return undefined;
-  return copiedFile(vault, rename, { from, source, target: outcome.etag, isNew: mode === 'create' });
+  return copiedFile(work, rename, { from, source, target: outcome.etag, isNew: mode === 'create' });
 }
 
 function copiedFile(
-  vault: OpenVault,
+  work: Work,
   rename: DirectoryRename,
   copy: Pick<CopiedFile, 'from' | 'isNew'> & { readonly source: SealedVersion; readonly target: ETag },
 ): CopiedFile {
-  const { layout, keyring } = vault;
+  const { layout } = work.session;
+  const { keyring } = work;
   const to = rebase(copy.from, rename.from, rename.to);
   return {
     from: copy.from,

@@ -1,7 +1,7 @@
 import { isResentConflict } from '../../store/answers.ts';
 import type { DeleteFailure } from '../../store/port.ts';
 import { deleteObjects } from '../delete-objects.ts';
-import type { OpenVault } from '../session.ts';
+import type { Work } from '../session.ts';
 import { takeBack } from '../take-back.ts';
 import { undoPut } from '../undo.ts';
 import { type CopiedFile, copyAgain, type DirectoryRename } from './copy-files.ts';
@@ -33,7 +33,7 @@ export interface DeletedSources {
  * @throws MemoryError whatever the store throws that is no refusal of one file.
  */
 export async function deleteSources(
-  vault: OpenVault,
+  work: Work,
   rename: DirectoryRename,
   { copied, takenOver }: SourceDeletion,
 ): Promise<DeletedSources> {
@@ -41,7 +41,7 @@ export async function deleteSources(
   let [keptBoth, problem]: [boolean, unknown] = [false, undefined];
   let remaining = copied;
   for (let round = 0; remaining.length > 0 && round < COPY_ROUNDS; round++) {
-    const failures = await sendDeletes(vault, remaining);
+    const failures = await sendDeletes(work, remaining);
     const byKey = new Map(failures.map((failure) => [failure.key, failure]));
     const again: CopiedFile[] = [];
     for (const file of remaining) {
@@ -50,7 +50,7 @@ export async function deleteSources(
       // Only versions that were copied before the takeover can be known to the other process.
       if (takenOver && round === 0 && isMissing(failure)) continue;
       try {
-        const settled = await settle(vault, rename, { file, failure });
+        const settled = await settle(work, rename, { file, failure });
         if (settled === 'kept') keptBoth = true;
         else if (settled !== undefined && 'cause' in settled) left.push(settled);
         else if (settled !== undefined) again.push(settled);
@@ -65,14 +65,11 @@ export async function deleteSources(
 }
 
 /** What goes wrong with a request for a single file goes wrong with that file. */
-async function sendDeletes(
-  vault: OpenVault,
-  files: readonly CopiedFile[],
-): Promise<readonly DeleteFailure[]> {
+async function sendDeletes(work: Work, files: readonly CopiedFile[]): Promise<readonly DeleteFailure[]> {
   const targets = files.map(({ source }) => ({ key: source.key, ifMatch: source.etag }));
   const [only] = targets;
   try {
-    return await deleteObjects(vault, targets, { signal: vault.signal });
+    return await deleteObjects(work, targets, { signal: work.call.signal });
   } catch (error) {
     if (only === undefined || targets.length > 1) throw error;
     return [{ key: only.key, error }];
@@ -88,7 +85,7 @@ function isMissing(failure: DeleteFailure): boolean {
  * it behind. `'kept'`: it stays at both places.
  */
 async function settle(
-  vault: OpenVault,
+  work: Work,
   rename: DirectoryRename,
   { file, failure }: { readonly file: CopiedFile; readonly failure: DeleteFailure },
 ): Promise<CopiedFile | LeftFile | 'kept' | undefined> {
@@ -96,28 +93,28 @@ async function settle(
     // Our own delete may have removed the source, so that the copy is all there is. What is there may be a new file:
     // copied over the copy it would be the end of that text. The look for late files keeps both.
     if (isResentConflict(failure.error)) return undefined;
-    return leave(vault, file, failure.error);
+    return leave(work, file, failure.error);
   }
   if (failure.conflict === 'missing') {
     // A definite absence while the lease is ours: a user deleted the file.
-    await undoPut(vault, file.target);
+    await undoPut(work, file.target);
     return undefined;
   }
   try {
-    const newer = await copyAgain(vault, rename, file);
-    if (newer === undefined) await undoPut(vault, file.target);
+    const newer = await copyAgain(work, rename, file);
+    if (newer === undefined) await undoPut(work, file.target);
     return newer === 'taken' ? 'kept' : newer;
   } catch (error) {
-    return leave(vault, file, error);
+    return leave(work, file, error);
   }
 }
 
 /** Leaves a file that the server does not let go where it was, and takes its copy back if that goes. */
-async function leave(vault: OpenVault, file: CopiedFile, error: unknown): Promise<LeftFile> {
+async function leave(work: Work, file: CopiedFile, error: unknown): Promise<LeftFile> {
   if (!isRefusal(error)) throw error;
-  const found = await vault.store.head(file.source.key, { signal: vault.signal });
+  const found = await work.session.store.head(file.source.key, { signal: work.call.signal });
   // Only while the source is seen to be there.
   if (found === undefined) throw error;
-  const { left } = await takeBack(vault, [file.target]);
+  const { left } = await takeBack(work, [file.target]);
   return left[0] ?? { path: file.from, cause: error };
 }

@@ -8,7 +8,7 @@ import {
   type ObjectStore,
   type SendBound,
 } from '../../store/port.ts';
-import type { OpenVault } from '../session.ts';
+import { uncancelled, type Work } from '../session.ts';
 import type { DirectoryRename } from './copy-files.ts';
 import { type RenameEntry, type RenamePhase, writeRegister } from './register.ts';
 
@@ -27,12 +27,12 @@ const OWNER_BYTES = 16;
 export interface RenameLease {
   readonly rename: DirectoryRename;
   /**
-   * The vault under the lease. Before every request it makes sure that the register is still ours; a process that
+   * The work under the lease. Before every request it makes sure that the register is still ours; a process that
    * was frozen finds out before it sends anything. @throws MemoryError `outcome_unknown` once the lease is lost.
    */
-  readonly vault: OpenVault;
+  readonly work: Work;
   /** The same, whether or not the caller has given up: for what has to be finished or taken back. */
-  readonly finishing: OpenVault;
+  readonly finishing: Work;
   enter(phase: RenamePhase): Promise<void>;
   /** Nothing is under way any more. Answers with the register's version. */
   end(): Promise<ETag>;
@@ -46,18 +46,22 @@ export interface LeaseRequest {
 }
 
 /** Writes the register as ours. Undefined: somebody else was faster. */
-export async function takeLease(vault: OpenVault, request: LeaseRequest): Promise<RenameLease | undefined> {
+export async function takeLease(work: Work, request: LeaseRequest): Promise<RenameLease | undefined> {
   const { rename } = request;
-  const quiet: OpenVault = { ...vault, signal: undefined };
-  let entry: RenameEntry = { ...rename, phase: request.phase, owner: toBase64url(vault.random(OWNER_BYTES)) };
-  let writtenAt = now(vault);
+  const quiet = uncancelled(work);
+  let entry: RenameEntry = {
+    ...rename,
+    phase: request.phase,
+    owner: toBase64url(work.session.random(OWNER_BYTES)),
+  };
+  let writtenAt = now(work);
   const first = await writeRegister(quiet, entry, request.base);
   if (first === undefined) return undefined;
   let etag = first;
   let writing: Promise<void> = Promise.resolve();
 
   const write = async (next: RenameEntry | undefined): Promise<void> => {
-    const sentAt = now(vault);
+    const sentAt = now(work);
     const written = await writeRegister(quiet, next, etag);
     if (written === undefined) throw leaseLost();
     etag = written;
@@ -69,19 +73,19 @@ export async function takeLease(vault: OpenVault, request: LeaseRequest): Promis
     writing = writing.then(action);
     return writing;
   };
-  const isDue = (): boolean => elapsedSince(vault, writtenAt) >= RENEW_MS;
+  const isDue = (): boolean => elapsedSince(work, writtenAt) >= RENEW_MS;
   const hold = async (): Promise<SendBound> => {
     await writing;
     while (isDue()) await inTurn(async () => (isDue() ? write(entry) : undefined));
     const since = writtenAt;
-    return { isPast: () => elapsedSince(vault, since) >= SEND_MS };
+    return { isPast: () => elapsedSince(work, since) >= SEND_MS };
   };
 
-  const store = holding(vault.store, hold);
+  const store = holding(work.session.store, hold);
   return {
     rename,
-    vault: { ...vault, store },
-    finishing: { ...quiet, store },
+    work: { ...work, session: { ...work.session, store } },
+    finishing: { ...quiet, session: { ...quiet.session, store } },
     enter: (phase) => inTurn(() => write({ ...entry, phase })),
     async end() {
       await inTurn(() => write(undefined));
@@ -139,13 +143,13 @@ interface Moment {
   readonly monotonic: number;
 }
 
-function now(vault: OpenVault): Moment {
-  return { wall: vault.clock(), monotonic: vault.monotonic() };
+function now(work: Work): Moment {
+  return { wall: work.session.clock(), monotonic: work.session.monotonic() };
 }
 
 /** The wall clock counts while a process is frozen, the monotonic one when the wall clock is set back. */
-function elapsedSince(vault: OpenVault, moment: Moment): number {
-  return Math.max(vault.clock() - moment.wall, vault.monotonic() - moment.monotonic);
+function elapsedSince(work: Work, moment: Moment): number {
+  return Math.max(work.session.clock() - moment.wall, work.session.monotonic() - moment.monotonic);
 }
 
 function leaseLost(): MemoryError {

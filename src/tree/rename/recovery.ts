@@ -1,14 +1,14 @@
 import { MemoryError, type MemoryErrorCode } from '../../errors.ts';
 import { untilAborted } from '../../time.ts';
-import type { OpenVault } from '../session.ts';
+import { uncancelled, type Work } from '../session.ts';
 import type { RenameRegister } from './rename-register.ts';
 
-/** Finishes what a process that is gone has left behind, once in the life of a vault. */
+/** Finishes what a process that is gone has left behind, once in the life of a work. */
 export interface Recovery {
   /** Waits for it. */
-  before(vault: OpenVault): Promise<void>;
+  before(work: Work): Promise<void>;
   /** Runs `read` beside it, and again when something was finished meanwhile. */
-  beside<T>(vault: OpenVault, read: () => Promise<T>): Promise<T>;
+  beside<T>(work: Work, read: () => Promise<T>): Promise<T>;
 }
 
 /** Why a rename cannot be finished says itself last. */
@@ -21,22 +21,22 @@ export function createRecovery(renames: RenameRegister): Recovery {
   let looking: Promise<boolean> | undefined;
 
   /** A failure is the operator's to know and no reason to refuse a command; the next one looks again. */
-  const lookOnce = (vault: OpenVault): Promise<boolean> => {
-    looking ??= renames.recover({ ...vault, signal: undefined }).catch((error: unknown) => {
+  const lookOnce = (work: Work): Promise<boolean> => {
+    looking ??= renames.recover(uncancelled(work)).catch((error: unknown) => {
       looking = undefined;
       const code = codeBehind(error);
-      vault.logger.warn('the register of renames could not be read or finished', { code });
+      work.session.logger.warn('the register of renames could not be read or finished', { code });
       return false;
     });
-    return untilAborted(looking, vault.signal);
+    return untilAborted(looking, work.call.signal);
   };
 
   return {
-    async before(vault) {
-      await lookOnce(vault);
+    async before(work) {
+      await lookOnce(work);
     },
-    async beside(vault, read) {
-      const [recovered, result] = await Promise.allSettled([lookOnce(vault), read()]);
+    async beside(work, read) {
+      const [recovered, result] = await Promise.allSettled([lookOnce(work), read()]);
       if (recovered.status === 'fulfilled' && recovered.value) return read();
       if (result.status === 'rejected') throw result.reason;
       return result.value;

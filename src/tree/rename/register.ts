@@ -5,7 +5,7 @@ import { ID_BYTES } from '../../format/wrap.ts';
 import { type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import type { ETag } from '../../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../sealed-record.ts';
-import type { OpenVault } from '../session.ts';
+import type { Work } from '../session.ts';
 
 /** How far the rename of a directory has come. From `moving` on it only goes forward. */
 export type RenamePhase = 'copying' | 'moving' | 'aborting';
@@ -39,8 +39,8 @@ export function isRegister(name: LogicalName): boolean {
 }
 
 /** Reads the tenant's one register. @throws MemoryError `integrity`, `unsupported_format`. */
-export async function readRegister(vault: OpenVault): Promise<RegisterState> {
-  const record = await readRecord(vault, { ...REGISTER, maxBytes: MAX_BYTES });
+export async function readRegister(work: Work): Promise<RegisterState> {
+  const record = await readRecord(work, { ...REGISTER, maxBytes: MAX_BYTES });
   if (record === undefined) return { entry: undefined, etag: undefined, ageMs: 0 };
   const { content, etag, ageMs } = record;
   return { entry: parseEntry(content), etag, ageMs };
@@ -51,11 +51,11 @@ export async function readRegister(vault: OpenVault): Promise<RegisterState> {
  * Undefined: somebody else was faster.
  */
 export async function writeRegister(
-  vault: OpenVault,
+  work: Work,
   entry: RenameEntry | undefined,
   base: ETag | undefined,
 ): Promise<ETag | undefined> {
-  return writeRecord(vault, REGISTER, { content: encodeEntry(entry), base });
+  return writeRecord(work, REGISTER, { content: encodeEntry(entry), base });
 }
 
 function encodeEntry(entry: RenameEntry | undefined): Uint8Array {

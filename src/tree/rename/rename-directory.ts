@@ -4,7 +4,7 @@ import { ancestorsOf } from '../../language/path.ts';
 import { anyFileStays, clashError, clashingPaths, listSettled } from '../clashes.ts';
 import { type ListedEntry, listDirectory } from '../list-directory.ts';
 import { readFile } from '../read-file.ts';
-import type { OpenVault } from '../session.ts';
+import type { Work } from '../session.ts';
 import { takeBack } from '../take-back.ts';
 import { hasOrigin, notTakenBack, type Written } from '../undo.ts';
 import { type CopiedFile, type CopyOutcome, copyFiles, type DirectoryRename } from './copy-files.ts';
@@ -27,7 +27,7 @@ const LATE_ROUNDS = 3;
  * moved (`reason: 'left_behind'`); `outcome_unknown` when it could neither be finished nor taken back: the next process
  * finishes it.
  */
-export async function moveDirectory(lease: RenameLease, files: readonly ListedEntry[]): Promise<void> {
+export async function renameDirectory(lease: RenameLease, files: readonly ListedEntry[]): Promise<void> {
   const verdict = await copyThenMove(lease, { files, resumed: false });
   if (verdict !== undefined) throw verdict;
 }
@@ -39,32 +39,32 @@ export async function moveDirectory(lease: RenameLease, files: readonly ListedEn
  * @throws MemoryError when it is neither finished nor taken back.
  */
 export async function resumeRename(given: RenameLease, phase: RenamePhase): Promise<MemoryError | undefined> {
-  const lease = { ...given, vault: withoutLimit(given.vault) };
-  const { vault, rename } = lease;
+  const lease = { ...given, work: withoutLimit(given.work) };
+  const { work, rename } = lease;
   if (phase === 'aborting') return giveUp(lease, { known: [], isComplete: false });
-  const { files } = await listDirectory(vault, rename.from);
+  const { files } = await listDirectory(work, rename.from);
   if (phase === 'copying') return copyThenMove(lease, { files, resumed: true });
-  return goForward(lease, await copyLate(vault, rename, files), { takenOver: true });
+  return goForward(lease, await copyLate(work, rename, files), { takenOver: true });
 }
 
-function withoutLimit(vault: OpenVault): OpenVault {
-  return { ...vault, maxFileBytes: MAX_CONTENT_BYTES };
+function withoutLimit(work: Work): Work {
+  return { ...work, session: { ...work.session, maxFileBytes: MAX_CONTENT_BYTES } };
 }
 
 /** Answers with the verdict once no rename is under way any more. */
 async function copyThenMove(
   lease: RenameLease,
-  work: { readonly files: readonly ListedEntry[]; readonly resumed: boolean },
+  task: { readonly files: readonly ListedEntry[]; readonly resumed: boolean },
 ): Promise<MemoryError | undefined> {
-  const { vault, rename } = lease;
-  const outcome = await listSettled(vault, rename.from, work.files).then(
-    (files) => copyFiles(vault, rename, { files, phase: 'copying' }),
+  const { work, rename } = lease;
+  const outcome = await listSettled(work, rename.from, task.files).then(
+    (files) => copyFiles(work, rename, { files, phase: 'copying' }),
     (failure: unknown): CopyOutcome => ({ copied: [], taken: [], left: [], failure }),
   );
   const refusal =
-    outcome.failure ?? (await findRefusal(vault, rename, outcome).catch((error: unknown) => error));
+    outcome.failure ?? (await findRefusal(work, rename, outcome).catch((error: unknown) => error));
   if (refusal !== undefined) {
-    const isComplete = outcome.failure === undefined && !work.resumed;
+    const isComplete = outcome.failure === undefined && !task.resumed;
     const kept = await giveUp(lease, { known: outcome.copied, isComplete });
     if (kept !== undefined || refusal instanceof MemoryError) return kept ?? (refusal as MemoryError);
     throw refusal;
@@ -75,7 +75,7 @@ async function copyThenMove(
 
 /** Why the rename must not go on: nothing is left to move, or somebody else's file lies at, above or below the target. */
 async function findRefusal(
-  vault: OpenVault,
+  work: Work,
   rename: DirectoryRename,
   { copied, taken }: CopyOutcome,
 ): Promise<MemoryError | undefined> {
@@ -86,15 +86,12 @@ async function findRefusal(
   // Those of the source, too: above a young file another one may lie, whose clash is not settled yet.
   const above = [...ancestorsOf(rename.to), rename.to];
   const ours = new Set<string>(copied.map(({ target }) => target.key));
-  const [target, fileAbove] = await Promise.all([
-    listDirectory(vault, rename.to),
-    anyFileStays(vault, above),
-  ]);
+  const [target, fileAbove] = await Promise.all([listDirectory(work, rename.to), anyFileStays(work, above)]);
   const others = target.files.filter(({ key }) => !ours.has(key));
-  const orphans = await findCopies(vault, rename, others);
+  const orphans = await findCopies(work, rename, others);
   if (orphans.length < others.length) return targetExists();
   // Copies whose source was deleted after a process that is gone had copied it.
-  await takeBack(vault, orphans);
+  await takeBack(work, orphans);
   return fileAbove ? clashError('file_above') : undefined;
 }
 
@@ -129,13 +126,13 @@ async function giveUp(
 
 /** Those of the files that this rename has copied there and nobody has changed since. A damaged one tells nothing. */
 async function findCopies(
-  vault: OpenVault,
+  work: Work,
   rename: DirectoryRename,
   files: readonly ListedEntry[],
 ): Promise<readonly Written[]> {
   const copies: Written[] = [];
   for (const { path, key } of files) {
-    const version = await readFile(vault, path).catch((error: unknown) => {
+    const version = await readFile(work, path).catch((error: unknown) => {
       if (isRefusal(error)) return undefined;
       throw error;
     });
@@ -153,28 +150,28 @@ async function goForward(
   { takenOver }: { readonly takenOver: boolean },
 ): Promise<MemoryError | undefined> {
   const { rename } = lease;
-  const vault = withoutLimit(lease.vault);
+  const work = withoutLimit(lease.work);
   const left: LeftFile[] = [];
   let keptBoth = false;
   const deleteCopied = async (outcome: CopyOutcome, isTakenOver: boolean): Promise<void> => {
     // Whatever else goes wrong leaves the rename to the next process.
     if (outcome.failure !== undefined) throw notTakenBack(outcome.failure);
-    const work = { copied: outcome.copied, takenOver: isTakenOver };
-    const deleted = await deleteSources(vault, rename, work).catch(rejectUnknown);
+    const task = { copied: outcome.copied, takenOver: isTakenOver };
+    const deleted = await deleteSources(work, rename, task).catch(rejectUnknown);
     left.push(...outcome.left, ...deleted.left);
     keptBoth ||= deleted.keptBoth || outcome.taken.length > 0;
   };
   await deleteCopied(first, takenOver);
   for (let round = 0; round < LATE_ROUNDS; round++) {
-    const listing = await listDirectory(vault, rename.from).catch(rejectUnknown);
+    const listing = await listDirectory(work, rename.from).catch(rejectUnknown);
     const late = listing.files.filter(({ path }) => !left.some((file) => file.path === path));
     if (late.length === 0) break;
-    await deleteCopied(await copyLate(vault, rename, late), false);
+    await deleteCopied(await copyLate(work, rename, late), false);
   }
   await lease.end().catch((error: unknown) => {
     if (left.length > 0) throw notTakenBack(error);
     // All is moved: a register that cannot be written costs the next rename a takeover and nobody a file.
-    vault.logger.warn('the register of renames was left to the next process');
+    work.session.logger.warn('the register of renames was left to the next process');
   });
   if (left.length > 0) return leftBehind(left);
   return keptBoth ? bothKept() : undefined;
@@ -186,17 +183,17 @@ async function goForward(
  * the rename.
  */
 async function copyLate(
-  vault: OpenVault,
+  work: Work,
   rename: DirectoryRename,
   files: readonly ListedEntry[],
 ): Promise<CopyOutcome> {
-  const outcome = await copyFiles(vault, rename, { files, phase: 'moving' });
+  const outcome = await copyFiles(work, rename, { files, phase: 'moving' });
   if (!outcome.copied.some(({ isNew }) => isNew)) return outcome;
-  const clashing = clashingPaths((await listDirectory(vault, rename.to).catch(rejectUnknown)).files);
+  const clashing = clashingPaths((await listDirectory(work, rename.to).catch(rejectUnknown)).files);
   const isClashing = ({ isNew, target }: CopiedFile): boolean => isNew && clashing.has(target.path);
   const staying = outcome.copied.filter(isClashing);
   const { builtOn, left } = await takeBack(
-    vault,
+    work,
     staying.map(({ target }) => target),
   );
   return {

@@ -9,12 +9,12 @@ import { confirmedPut } from '../confirmed-put.ts';
 import { deleteObjects } from '../delete-objects.ts';
 import { readFile, type SealedVersion } from '../read-file.ts';
 import { untilSettled } from '../retry.ts';
-import type { OpenVault } from '../session.ts';
+import type { Work } from '../session.ts';
 import { takeBack } from '../take-back.ts';
 import { isStill, notTakenBack, orTakeBack, undoPut, type Written } from '../undo.ts';
 import { leftBehind } from './left-behind.ts';
 
-export interface Move {
+export interface Rename {
   readonly from: MemoryPath;
   readonly to: MemoryPath;
 }
@@ -26,33 +26,33 @@ export interface Move {
  * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
  * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept.
  */
-export async function moveFile(vault: OpenVault, from: Move, source: SealedVersion): Promise<void> {
+export async function renameFile(work: Work, from: Rename, source: SealedVersion): Promise<void> {
   // Its own mark, for another rename of the same file gives its copy the same content id.
-  const move: MarkedMove = { ...from, id: vault.random(ID_BYTES) };
-  const key = fileKey(vault.layout, vault.keyring.names, move.to);
-  const written = await confirmedPut(vault, {
+  const move: MarkedRename = { ...from, id: work.session.random(ID_BYTES) };
+  const key = fileKey(work.session.layout, work.keyring.names, move.to);
+  const written = await confirmedPut(work, {
     key,
-    seal: () => copyFor(vault, move, source),
+    seal: () => copyFor(work, move, source),
     mode: 'create',
   });
   if ('conflict' in written) throw targetExists();
   const target: Written = { path: move.to, key, etag: written.etag, mark: { origin: move.id } };
-  const clash = await orTakeBack(vault, target, () =>
-    findClash(vault, move.to, knownDirectories(move, source)),
+  const clash = await orTakeBack(work, target, () =>
+    findClash(work, move.to, knownDirectories(move, source)),
   );
-  if (clash !== undefined && (await undoPut(vault, target)) !== 'built_on') {
+  if (clash !== undefined && (await undoPut(work, target)) !== 'built_on') {
     throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
-  await removeSource(vault, move, { source, target });
+  await removeSource(work, move, { source, target });
 }
 
 /** Above a young file another one may lie, whose clash is not settled yet. */
-function knownDirectories({ from }: Move, { stored }: SealedVersion): readonly MemoryPath[] {
+function knownDirectories({ from }: Rename, { stored }: SealedVersion): readonly MemoryPath[] {
   return stored.servedAt - stored.lastModified > SETTLED_MS ? ancestorsOf(from) : [];
 }
 
 /** A rename of one file; every copy it makes carries its id as the origin, and a migration of keys keeps that. */
-interface MarkedMove extends Move {
+interface MarkedRename extends Rename {
   readonly id: Uint8Array;
 }
 
@@ -65,40 +65,40 @@ interface Copied {
 }
 
 /** Deletes the source as it was copied; where it has changed, the newer version is copied over ours first. */
-async function removeSource(vault: OpenVault, move: MarkedMove, first: Copied): Promise<void> {
-  const key = fileKey(vault.layout, vault.keyring.names, move.from);
+async function removeSource(work: Work, move: MarkedRename, first: Copied): Promise<void> {
+  const key = fileKey(work.session.layout, work.keyring.names, move.from);
   let copied = first;
   try {
-    await untilSettled(vault, async () => {
+    await untilSettled(work, async () => {
       const target = { key, ifMatch: copied.source.stored.etag };
-      const [failure] = await deleteObjects(vault, [target], { signal: vault.signal });
+      const [failure] = await deleteObjects(work, [target], { signal: work.call.signal });
       if (failure === undefined) return undefined;
       refuseUnknown(failure);
-      const newer = await copyNewer(vault, move, copied);
-      if (newer === undefined) return giveUpTarget(vault, copied.target);
+      const newer = await copyNewer(work, move, copied);
+      if (newer === undefined) return giveUpTarget(work, copied.target);
       copied = newer;
       return 'again';
     });
   } catch (error) {
     if (settlesRename(error)) throw error;
-    throw await withdraw(vault, { ...copied, key }, error);
+    throw await withdraw(work, { ...copied, key }, error);
   }
 }
 
 /** Copies the source, which has changed, over our older copy. Undefined: the source is gone. */
-async function copyNewer(vault: OpenVault, move: MarkedMove, copied: Copied): Promise<Copied | undefined> {
+async function copyNewer(work: Work, move: MarkedRename, copied: Copied): Promise<Copied | undefined> {
   const { key } = copied.target;
-  const source = await readFile(vault, move.from);
+  const source = await readFile(work, move.from);
   if (source === undefined) return undefined;
   for (let { etag } = copied.target, round = 1; round <= COPY_ROUNDS; round++) {
-    const written = await confirmedPut(vault, {
+    const written = await confirmedPut(work, {
       key,
-      seal: () => copyFor(vault, move, source),
+      seal: () => copyFor(work, move, source),
       mode: { ifMatch: etag },
     });
     if ('etag' in written) return { source, target: { ...copied.target, etag: written.etag } };
-    const found = await readFile(vault, move.to);
-    if (found === undefined || !isStill(vault, copied.target, found)) break;
+    const found = await readFile(work, move.to);
+    if (found === undefined || !isStill(work, copied.target, found)) break;
     etag = found.stored.etag;
   }
   throw bothKept();
@@ -112,20 +112,20 @@ function settlesRename(error: unknown): boolean {
 
 /** Ends a rename that cannot go on: the copy goes, but only while the source is seen to be there. */
 async function withdraw(
-  vault: OpenVault,
+  work: Work,
   copied: { readonly key: ObjectKey; readonly target: Written },
   error: unknown,
 ): Promise<unknown> {
-  const source = await vault.store.head(copied.key).catch(() => undefined);
+  const source = await work.session.store.head(copied.key).catch(() => undefined);
   if (source === undefined) return notTakenBack(error);
-  const { builtOn, left } = await takeBack(vault, [copied.target]);
+  const { builtOn, left } = await takeBack(work, [copied.target]);
   if (left.length > 0) return leftBehind(left);
   return builtOn ? notTakenBack(error) : error;
 }
 
 /** The source is gone by somebody else's delete or rename, which therefore came first: our copy must not stay. */
-async function giveUpTarget(vault: OpenVault, target: Copied['target']): Promise<never> {
-  const undone = await undoPut(vault, target);
+async function giveUpTarget(work: Work, target: Copied['target']): Promise<never> {
+  const undone = await undoPut(work, target);
   if (undone === 'built_on') throw bothKept();
   // Whoever moved the copy on has the file at a third place, besides whoever was first at the source.
   if (undone === 'gone') throw notTakenBack(undefined);
@@ -141,9 +141,9 @@ function refuseUnknown(failure: DeleteFailure): void {
 }
 
 /** The object of `version`, bound to the target path. */
-function copyFor(vault: OpenVault, move: MarkedMove, version: SealedVersion): Uint8Array {
+function copyFor(work: Work, move: MarkedRename, version: SealedVersion): Uint8Array {
   const [from, to] = [logicalName(move.from), logicalName(move.to)];
-  return bindVersion(vault, version, { from, to, origin: move.id });
+  return bindVersion(work, version, { from, to, origin: move.id });
 }
 
 export function targetExists(): MemoryError {

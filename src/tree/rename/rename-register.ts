@@ -1,10 +1,10 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
-import type { OpenVault } from '../session.ts';
+import type { Work } from '../session.ts';
 import { LEASE_MS, type RenameLease, takeLease } from './lease.ts';
 import { type RegisterState, type RenameEntry, readRegister } from './register.ts';
 import { resumeRename } from './rename-directory.ts';
-import type { Move } from './rename-file.ts';
+import type { Rename } from './rename-file.ts';
 
 /** How long a command waits for somebody else's rename, in milliseconds. */
 const PATIENCE_MS = 60_000;
@@ -16,33 +16,33 @@ export interface RenameRegister {
    * Takes the register for a new rename. Waits while another one is under way and finishes it when its process is
    * gone. @throws MemoryError `unavailable` after a minute.
    */
-  begin(vault: OpenVault, move: Move): Promise<RenameLease>;
+  begin(work: Work, move: Rename): Promise<RenameLease>;
   /**
    * Waits until no rename is under way, finishing it when its process is gone. One GET. Answers whether there was
    * one. @throws MemoryError `unavailable` after a minute.
    */
-  settle(vault: OpenVault): Promise<boolean>;
+  settle(work: Work): Promise<boolean>;
   /** Finishes a rename whose process is gone; one that is under way is left alone. Answers whether there was one. */
-  recover(vault: OpenVault): Promise<boolean>;
+  recover(work: Work): Promise<boolean>;
 }
 
 export function createRenameRegister(): RenameRegister {
   /** What this process saw last, so that a rename needs no look of its own; a stale one costs a refused PUT. */
   let known: RegisterState | undefined;
 
-  const look = async (vault: OpenVault): Promise<RegisterState> => {
-    known = await readRegister(vault);
+  const look = async (work: Work): Promise<RegisterState> => {
+    known = await readRegister(work);
     return known;
   };
 
-  const lookUntilIdle = async (vault: OpenVault, first: RegisterState): Promise<RegisterState> => {
-    const deadline = vault.clock() + PATIENCE_MS;
-    for (let state = first; state.entry !== undefined; state = await look(vault)) {
-      if (await takeOver(vault, state)) continue;
-      if (vault.clock() >= deadline) {
+  const lookUntilIdle = async (work: Work, first: RegisterState): Promise<RegisterState> => {
+    const deadline = work.session.clock() + PATIENCE_MS;
+    for (let state = first; state.entry !== undefined; state = await look(work)) {
+      if (await takeOver(work, state)) continue;
+      if (work.session.clock() >= deadline) {
         throw new MemoryError('unavailable', 'another process is renaming a directory');
       }
-      await vault.pause(LOOK_AGAIN_MS, vault.signal);
+      await work.session.pause(LOOK_AGAIN_MS, work.call.signal);
     }
     return known ?? first;
   };
@@ -59,36 +59,41 @@ export function createRenameRegister(): RenameRegister {
   });
 
   return {
-    async begin(vault, move) {
-      for (let state = known ?? (await look(vault)); ; state = await look(vault)) {
-        const { etag } = await lookUntilIdle(vault, state);
-        const rename = { ...move, id: vault.random(ID_BYTES) };
-        const lease = await takeLease(vault, { rename, phase: 'copying', base: etag });
+    async begin(work, move) {
+      for (let state = known ?? (await look(work)); ; state = await look(work)) {
+        const { etag } = await lookUntilIdle(work, state);
+        const rename = { ...move, id: work.session.random(ID_BYTES) };
+        const lease = await takeLease(work, { rename, phase: 'copying', base: etag });
         if (lease !== undefined) return remembering(lease);
       }
     },
-    async settle(vault) {
-      const state = await look(vault);
-      await lookUntilIdle(vault, state);
+    async settle(work) {
+      const state = await look(work);
+      await lookUntilIdle(work, state);
       return state.entry !== undefined;
     },
-    recover: async (vault) => takeOver(vault, await look(vault)),
+    recover: async (work) => takeOver(work, await look(work)),
   };
 }
 
 /** Finishes the rename of a process that has let its lease run out. False: it has not, or somebody else was faster. */
-async function takeOver(vault: OpenVault, { entry, etag, ageMs }: RegisterState): Promise<boolean> {
+async function takeOver(work: Work, { entry, etag, ageMs }: RegisterState): Promise<boolean> {
   if (entry === undefined || ageMs <= LEASE_MS) return false;
-  const lease = await takeLease(vault, { rename: renameOf(entry), phase: entry.phase, base: etag });
+  const lease = await takeLease(work, { rename: renameOf(entry), phase: entry.phase, base: etag });
   if (lease === undefined) return false;
-  vault.logger.warn('finishing the rename of a directory that another process began', { phase: entry.phase });
+  work.session.logger.warn('finishing the rename of a directory that another process began', {
+    phase: entry.phase,
+  });
   try {
     const verdict = await resumeRename(lease, entry.phase);
     if (verdict !== undefined) {
       const { code } = verdict;
-      vault.logger.warn('the rename of another process ended with an error that its caller does not hear', {
-        code,
-      });
+      work.session.logger.warn(
+        'the rename of another process ended with an error that its caller does not hear',
+        {
+          code,
+        },
+      );
     }
   } catch (cause) {
     // Nothing of the caller's own was done. Why it goes on standing in the way is the operator's to know.

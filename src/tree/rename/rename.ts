@@ -3,9 +3,9 @@ import { fileKey } from '../../format/object-keys.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../../language/path.ts';
 import { listDirectory, listPath } from '../list-directory.ts';
 import { readFile } from '../read-file.ts';
-import type { OpenVault } from '../session.ts';
-import { moveDirectory } from './rename-directory.ts';
-import { type Move, moveFile, targetExists } from './rename-file.ts';
+import type { Work } from '../session.ts';
+import { renameDirectory } from './rename-directory.ts';
+import { type Rename, renameFile, targetExists } from './rename-file.ts';
 import type { RenameRegister } from './rename-register.ts';
 
 /**
@@ -15,28 +15,32 @@ import type { RenameRegister } from './rename-register.ts';
  * @throws MemoryError `not_found`, `already_exists`, `invalid_command` (`reason`: `root`, `into_itself`), `invalid_path`
  * with the `role` of the path when a file could not have it, `version_conflict` when a file changed at both places and was kept at both.
  */
-export async function movePath(vault: OpenVault, renames: RenameRegister, move: Move): Promise<void> {
-  refuseImpossible(vault, move.from, 'source');
-  const source = await readFile(vault, move.from);
+export async function renamePath(work: Work, renames: RenameRegister, move: Rename): Promise<void> {
+  refuseImpossible(work, move.from, 'source');
+  const source = await readFile(work, move.from);
   if (source !== undefined) {
     refuseTarget(move, 'file');
-    refuseImpossible(vault, move.to, 'target');
-    await moveFile(vault, move, source);
+    refuseImpossible(work, move.to, 'target');
+    await renameFile(work, move, source);
     return;
   }
-  const { files } = await listDirectory(vault, move.from);
+  const { files } = await listDirectory(work, move.from);
   if (files.length === 0) {
     throw new MemoryError('not_found', 'there is neither a file nor a directory at the source');
   }
   refuseTarget(move, 'directory');
-  for (const { path } of files) refuseImpossible(vault, rebase(path, move.from, move.to), 'target');
-  const target = await listPath(vault, move.to);
+  for (const { path } of files) refuseImpossible(work, rebase(path, move.from, move.to), 'target');
+  const target = await listPath(work, move.to);
   if (target.kind === 'file' || target.listing.files.length > 0) throw targetExists();
-  await moveDirectory(await renames.begin(vault, move), files);
+  await renameDirectory(await renames.begin(work, move), files);
 }
 
 /** @throws MemoryError `invalid_path` when there is no object key for a file of that path. */
-function refuseImpossible({ layout, keyring }: OpenVault, path: MemoryPath, role: 'source' | 'target'): void {
+function refuseImpossible(
+  { session: { layout }, keyring }: Work,
+  path: MemoryPath,
+  role: 'source' | 'target',
+): void {
   if (path === MEMORY_ROOT) return;
   try {
     fileKey(layout, keyring.names, path);
@@ -47,7 +51,7 @@ function refuseImpossible({ layout, keyring }: OpenVault, path: MemoryPath, role
 }
 
 /** What is wrong with the target whatever the store holds. */
-function refuseTarget(move: Move, source: 'file' | 'directory'): void {
+function refuseTarget(move: Rename, source: 'file' | 'directory'): void {
   if (move.to === move.from) throw targetExists();
   if (move.to === MEMORY_ROOT) {
     throw new MemoryError('invalid_command', 'the root is no target', { details: { reason: 'root' } });

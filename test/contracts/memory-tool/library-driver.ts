@@ -20,7 +20,7 @@ export function libraryDriver(settings: () => StoreSettings): OpenDriver {
       limits: { fileBytes: maxFileBytes },
     });
     const memory = parts.memory(close);
-    const harness = createHarness(parts.vault);
+    const harness = createHarness(parts.tree);
     const run = async (input: unknown): Promise<Outcome> => outcomeOf(await memory.execute(input));
     return {
       run,

@@ -2,10 +2,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
 import { copyAgain, copyFiles, type DirectoryRename } from '../../../src/tree/rename/copy-files.ts';
-import type { OpenVault, Progress } from '../../../src/tree/session.ts';
+import type { Progress, Work } from '../../../src/tree/session.ts';
 import { atFirst, countCalls, noAnswer } from '../../doubles/intercepted-store.ts';
 import { migrateFile } from '../../support/migrate-file.ts';
-import { at, createSite, type TestClient, type TestSite } from '../../support/test-vault.ts';
+import { at, createSite, type TestClient, type TestSite, withSession } from '../../support/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),
@@ -20,20 +20,20 @@ describe('copying the files of a directory', () => {
 
   const filesOf = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ path: at(`/memories/from/${i}`), size: 6 }));
-  async function start(count: number): Promise<{ client: TestClient; other: TestClient; vault: OpenVault }> {
+  async function start(count: number): Promise<{ client: TestClient; other: TestClient; work: Work }> {
     site = await createSite();
     const [client, other] = [await site.client(), await site.client()];
     for (let i = 0; i < count; i++) await client.create(`/memories/from/${i}`, `text ${i}`);
-    const vault = { ...(await client.open()), sideBySide: 1 };
+    const work = withSession(await client.open(), { concurrency: 1 });
     client.calls.length = 0;
-    return { client, other, vault };
+    return { client, other, work };
   }
 
   it('begins no further copy after a failure, in either phase', async () => {
     for (const phase of ['copying', 'moving'] as const) {
-      const { client, vault } = await start(3);
+      const { client, work } = await start(3);
       client.intercept(atFirst('get', () => Promise.reject(DOWN)));
-      const outcome = await copyFiles(vault, RENAME, { files: filesOf(3), phase });
+      const outcome = await copyFiles(work, RENAME, { files: filesOf(3), phase });
       expect(outcome).toEqual({ copied: [], taken: [], left: [], failure: DOWN });
       expect(countCalls(client.calls)).toEqual({ get: 1 });
       await site.base[Symbol.asyncDispose]();
@@ -47,13 +47,13 @@ describe('copying the files of a directory', () => {
       ['copying', 0],
       ['moving', 1],
     ] as const) {
-      const { client, other, vault } = await start(3);
+      const { client, other, work } = await start(3);
       await other.create('/memories/to/0', 'theirs');
-      const taken = await copyFiles(vault, RENAME, { files: filesOf(2), phase });
+      const taken = await copyFiles(work, RENAME, { files: filesOf(2), phase });
       expect(taken).toMatchObject({ taken: ['/memories/from/0'], failure: undefined, left: [] });
       expect(taken.copied).toHaveLength(count);
       client.intercept(atFirst('get', () => Promise.reject(refusal)));
-      const refused = await copyFiles(vault, RENAME, { files: filesOf(3).slice(1), phase });
+      const refused = await copyFiles(work, RENAME, { files: filesOf(3).slice(1), phase });
       expect(refused.copied).toHaveLength(count);
       expect(refused).toMatchObject(
         phase === 'moving'
@@ -72,16 +72,19 @@ describe('copying the files of a directory', () => {
       [DOWN, noAnswer(), { code: 'outcome_unknown' }],
       [DOWN, timeout, DOWN],
     ] as const) {
-      const { client, vault } = await start(2);
+      const { client, work } = await start(2);
       let gets = 0;
       client.intercept(async (call, proceed) => {
         if (call.verb !== 'get') return proceed();
         const failure = gets++ === 0 ? first : second;
-        await vault.pause(gets);
+        await work.session.pause(gets);
         throw failure;
       });
       const files = filesOf(2);
-      const { failure } = await copyFiles({ ...vault, sideBySide: 2 }, RENAME, { files, phase: 'copying' });
+      const { failure } = await copyFiles(withSession(work, { concurrency: 2 }), RENAME, {
+        files,
+        phase: 'copying',
+      });
       expect(failure).toMatchObject(told);
       await site.base[Symbol.asyncDispose]();
     }
@@ -89,21 +92,20 @@ describe('copying the files of a directory', () => {
   });
 
   it('has no more bytes on their way than it may, and tells how far it has come', async () => {
-    const { client, vault } = await start(4);
+    const { client, work } = await start(4);
     let [running, most] = [0, 0];
     client.intercept(async (call, proceed) => {
       if (call.verb !== 'get') return proceed();
       most = Math.max(most, ++running);
-      await vault.pause(5);
+      await work.session.pause(5);
       running--;
       return proceed();
     });
     const seen: Progress[] = [];
-    const bounded: OpenVault = {
-      ...vault,
-      sideBySide: 4,
-      bytesSideBySide: 12,
-      onProgress: (progress) => seen.push(progress),
+    const bounded: Work = {
+      ...work,
+      session: { ...work.session, concurrency: 4, concurrentBytes: 12 },
+      call: { onProgress: (progress) => seen.push(progress) },
     };
     await copyFiles(bounded, RENAME, { files: filesOf(4), phase: 'copying' });
     expect(most).toBe(2);
@@ -115,8 +117,8 @@ describe('copying the files of a directory', () => {
       [2, false],
       [3, true],
     ] as const) {
-      const { client, other, vault } = await start(1);
-      const [first] = (await copyFiles(vault, RENAME, { files: filesOf(1), phase: 'copying' })).copied;
+      const { client, other, work } = await start(1);
+      const [first] = (await copyFiles(work, RENAME, { files: filesOf(1), phase: 'copying' })).copied;
       if (first === undefined) throw new Error('nothing was copied');
       await other.append('/memories/from/0', '+');
       let left: number = migrations;
@@ -124,7 +126,7 @@ describe('copying the files of a directory', () => {
         if (call.verb === 'put' && left-- > 0) await migrateFile(other, '/memories/to/0', 'bound');
         return proceed();
       });
-      const again = await copyAgain(vault, RENAME, first);
+      const again = await copyAgain(work, RENAME, first);
       expect(again === 'taken').toBe(isTaken);
       expect(await other.text('/memories/to/0')).toBe(isTaken ? 'text 0' : 'text 0+');
       await site.base[Symbol.asyncDispose]();
@@ -133,15 +135,15 @@ describe('copying the files of a directory', () => {
   });
 
   it('tells that a copy is taken which was deleted, and not that its source is gone', async () => {
-    const { other, vault } = await start(1);
-    const [first] = (await copyFiles(vault, RENAME, { files: filesOf(1), phase: 'copying' })).copied;
+    const { other, work } = await start(1);
+    const [first] = (await copyFiles(work, RENAME, { files: filesOf(1), phase: 'copying' })).copied;
     if (first === undefined) throw new Error('nothing was copied');
     await other.remove('/memories/to/0');
-    expect(await copyAgain(vault, RENAME, first)).toBe('taken');
+    expect(await copyAgain(work, RENAME, first)).toBe('taken');
   });
 
   it('tries again where its target was there and is gone, or changed, when it looks', async () => {
-    const { client, other, vault } = await start(1);
+    const { client, other, work } = await start(1);
     await other.create('/memories/to/0', 'theirs');
     client.intercept(
       atFirst('put', async (proceed) => {
@@ -150,7 +152,7 @@ describe('copying the files of a directory', () => {
         return answer;
       }),
     );
-    const gone = await copyFiles(vault, RENAME, { files: filesOf(1), phase: 'copying' });
+    const gone = await copyFiles(work, RENAME, { files: filesOf(1), phase: 'copying' });
     expect(gone).toMatchObject({ taken: [], failure: undefined });
     expect(gone.copied).toHaveLength(1);
     await other.append('/memories/from/0', '+');
@@ -159,19 +161,19 @@ describe('copying the files of a directory', () => {
       if (call.verb === 'put' && ++puts === 2) await migrateFile(other, '/memories/to/0', 'bound');
       return proceed();
     });
-    const changed = await copyFiles(vault, RENAME, { files: filesOf(1), phase: 'copying' });
+    const changed = await copyFiles(work, RENAME, { files: filesOf(1), phase: 'copying' });
     expect(changed).toMatchObject({ taken: [], failure: undefined });
     expect(await other.text('/memories/to/0')).toBe('text 0+');
   });
 
   it('gives a renewed copy a bound above that of the one it replaces', async () => {
-    const { other, vault } = await start(1);
-    const ahead = { ...vault, clock: () => vault.clock() + 3_600_000 };
+    const { other, work } = await start(1);
+    const ahead = withSession(work, { clock: () => work.session.clock() + 3_600_000 });
     await copyFiles(ahead, RENAME, { files: filesOf(1), phase: 'copying' });
-    const before = await readFile(vault, at('/memories/to/0'));
+    const before = await readFile(work, at('/memories/to/0'));
     await other.append('/memories/from/0', '+');
-    await copyFiles(vault, RENAME, { files: filesOf(1), phase: 'copying' });
-    const after = await readFile(vault, at('/memories/to/0'));
+    await copyFiles(work, RENAME, { files: filesOf(1), phase: 'copying' });
+    const after = await readFile(work, at('/memories/to/0'));
     expect((after?.bound ?? 0n) > (before?.bound ?? 0n)).toBe(true);
   });
 });

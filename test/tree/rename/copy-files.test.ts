@@ -4,7 +4,7 @@ import { readFile } from '../../../src/tree/read-file.ts';
 import { copyAgain, copyFiles, type DirectoryRename } from '../../../src/tree/rename/copy-files.ts';
 import { takeBack } from '../../../src/tree/take-back.ts';
 import { noAnswer } from '../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient } from '../../support/test-vault.ts';
+import { at, describeOnBothKinds, type TestClient, withSession } from '../../support/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),
@@ -27,11 +27,11 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
 
   it('marks each copy with the id of the rename and keeps its source', async () => {
     const { client } = await start(2);
-    const vault = await client.open();
-    const { copied } = await copyFiles(vault, RENAME, all(2));
+    const work = await client.open();
+    const { copied } = await copyFiles(work, RENAME, all(2));
     expect(copied.map(({ from }) => from as string).sort()).toEqual(['/memories/from/0', '/memories/from/1']);
-    expect(await readFile(vault, at('/memories/to/1'))).toMatchObject({ origin: RENAME.id });
-    expect(await readFile(vault, at('/memories/from/1'))).toMatchObject({ origin: new Uint8Array(16) });
+    expect(await readFile(work, at('/memories/to/1'))).toMatchObject({ origin: RENAME.id });
+    expect(await readFile(work, at('/memories/from/1'))).toMatchObject({ origin: new Uint8Array(16) });
     expect(await client.text('/memories/to/1')).toBe('text 1');
   });
 
@@ -56,10 +56,10 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
   it('stops at a target that is taken, or goes on with the others', async () => {
     const { client, other } = await start(3);
     await other.create('/memories/to/0', 'theirs');
-    const vault = await client.open();
-    const stopped = await copyFiles({ ...vault, sideBySide: 1 }, RENAME, all(3));
+    const work = await client.open();
+    const stopped = await copyFiles(withSession(work, { concurrency: 1 }), RENAME, all(3));
     expect(stopped).toMatchObject({ copied: [], taken: ['/memories/from/0'], failure: undefined });
-    const rest = await copyFiles(vault, RENAME, { files: files(3), phase: 'moving' });
+    const rest = await copyFiles(work, RENAME, { files: files(3), phase: 'moving' });
     expect(rest).toMatchObject({ taken: ['/memories/from/0'], failure: undefined });
     expect(rest.copied).toHaveLength(2);
     expect(await other.text('/memories/to/0')).toBe('theirs');
@@ -67,10 +67,10 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
 
   it('finds the copies that it has made before, and brings older ones up to date', async () => {
     const { client, other } = await start(2);
-    const vault = await client.open();
-    const first = await copyFiles(vault, RENAME, all(2));
+    const work = await client.open();
+    const first = await copyFiles(work, RENAME, all(2));
     await other.append('/memories/from/1', '+');
-    const second = await copyFiles(vault, RENAME, all(2));
+    const second = await copyFiles(work, RENAME, all(2));
     expect(second).toMatchObject({ taken: [], failure: undefined });
     expect(second.copied).toHaveLength(2);
     const unchanged = first.copied.find(({ from }) => from === '/memories/from/0');
@@ -92,33 +92,33 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
 
   it('removes as many copies as it can when one cannot be taken back', async () => {
     const { client, other } = await start(3);
-    const vault = await client.open();
-    const { copied } = await copyFiles(vault, RENAME, all(3));
+    const work = await client.open();
+    const { copied } = await copyFiles(work, RENAME, all(3));
     let deletes = 0;
     client.intercept((call, proceed) =>
       call.verb === 'delete' && deletes++ === 0 ? Promise.reject(noAnswer()) : proceed(),
     );
     const copies = copied.map(({ target }) => target);
-    await expect(takeBack(vault, copies)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(takeBack(work, copies)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await other.paths('/memories/to')).toHaveLength(1);
   });
 
   it('copies a newer source over its own older copy, and over nobody else’s', async () => {
     const { client, other } = await start(1);
-    const vault = await client.open();
-    const [first] = (await copyFiles(vault, RENAME, all(1))).copied;
+    const work = await client.open();
+    const [first] = (await copyFiles(work, RENAME, all(1))).copied;
     if (first === undefined) throw new Error('nothing was copied');
     await other.append('/memories/from/0', '+');
-    const second = await copyAgain(vault, RENAME, first);
+    const second = await copyAgain(work, RENAME, first);
     expect(await other.text('/memories/to/0')).toBe('text 0+');
     await other.append('/memories/to/0', '!');
     for (const older of [first, second]) {
       if (typeof older !== 'object') throw new Error('it was not copied again');
-      expect(await copyAgain(vault, RENAME, older)).toBe('taken');
+      expect(await copyAgain(work, RENAME, older)).toBe('taken');
     }
     expect(await other.text('/memories/to/0')).toBe('text 0+!');
     await other.remove('/memories/from/0');
     if (typeof second !== 'object') throw new Error('it was not copied again');
-    expect(await copyAgain(vault, RENAME, second)).toBeUndefined();
+    expect(await copyAgain(work, RENAME, second)).toBeUndefined();
   });
 });

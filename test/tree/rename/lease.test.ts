@@ -3,84 +3,84 @@ import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { isTooLate } from '../../../src/store/answers.ts';
 import { LEASE_MS, type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
-import type { OpenVault } from '../../../src/tree/session.ts';
+import type { Work } from '../../../src/tree/session.ts';
 import { countCalls } from '../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient } from '../../support/test-vault.ts';
+import { at, describeOnBothKinds, type TestClient, withSession } from '../../support/test-tree.ts';
 
 const RENAME = { from: at('/memories/a'), to: at('/memories/b'), id: new Uint8Array(16).fill(5) };
 const KEY = 'tenants/acme/data/x' as ObjectKey;
 
 describeOnBothKinds('the lease of a rename', (newSite) => {
-  async function take(): Promise<{ client: TestClient; vault: OpenVault; lease: RenameLease }> {
+  async function take(): Promise<{ client: TestClient; work: Work; lease: RenameLease }> {
     const client = await (await newSite()).client();
-    const vault = await client.open();
-    const lease = await takeLease(vault, { rename: RENAME, phase: 'copying', base: undefined });
+    const work = await client.open();
+    const lease = await takeLease(work, { rename: RENAME, phase: 'copying', base: undefined });
     if (lease === undefined) throw new Error('the register was taken');
     client.calls.length = 0;
-    return { client, vault, lease };
+    return { client, work, lease };
   }
 
   /** What another process does once the lease has run out. */
-  async function seize(vault: OpenVault): Promise<void> {
-    await vault.pause(LEASE_MS + 1);
-    const { etag } = await readRegister(vault);
-    expect(await takeLease(vault, { rename: RENAME, phase: 'moving', base: etag })).toBeDefined();
+  async function seize(work: Work): Promise<void> {
+    await work.session.pause(LEASE_MS + 1);
+    const { etag } = await readRegister(work);
+    expect(await takeLease(work, { rename: RENAME, phase: 'moving', base: etag })).toBeDefined();
   }
 
   it('is given to one of two who ask', async () => {
-    const vault = await (await (await newSite()).client()).open();
+    const work = await (await (await newSite()).client()).open();
     const request = { rename: RENAME, phase: 'copying', base: undefined } as const;
-    const both = await Promise.all([takeLease(vault, request), takeLease(vault, request)]);
+    const both = await Promise.all([takeLease(work, request), takeLease(work, request)]);
     expect(both.filter((lease) => lease !== undefined)).toHaveLength(1);
   });
 
   it('costs nothing while it is young, and one PUT before the next request after 3 s', async () => {
-    const { client, vault, lease } = await take();
-    await vault.pause(2_999);
-    await lease.vault.store.head(KEY);
+    const { client, work, lease } = await take();
+    await work.session.pause(2_999);
+    await lease.work.session.store.head(KEY);
     expect(countCalls(client.calls)).toEqual({ head: 1 });
-    await vault.pause(1);
-    await Promise.all([lease.vault.store.head(KEY), lease.vault.store.head(KEY)]);
+    await work.session.pause(1);
+    await Promise.all([lease.work.session.store.head(KEY), lease.work.session.store.head(KEY)]);
     expect(countCalls(client.calls)).toEqual({ head: 3, put: 1 });
     expect(client.calls.map(({ verb }) => verb)).toEqual(['head', 'put', 'head', 'head']);
-    await vault.pause(2_999);
-    await lease.vault.store.head(KEY);
+    await work.session.pause(2_999);
+    await lease.work.session.store.head(KEY);
     expect(countCalls(client.calls)).toEqual({ head: 4, put: 1 });
   });
 
   it('lets nothing through once somebody else has taken it over', async () => {
-    const { client, vault, lease } = await take();
-    await seize(vault);
+    const { client, work, lease } = await take();
+    await seize(work);
     client.calls.length = 0;
-    const { store } = lease.vault;
+    const { store } = lease.work.session;
     for (const request of [
       () => store.get(KEY),
       () => store.head(KEY),
       () => store.put(KEY, new Uint8Array(200), { mode: 'create' }),
       () => store.delete([{ key: KEY }]),
       () => store.list({ prefix: '' })[Symbol.asyncIterator]().next(),
-      () => lease.finishing.store.head(KEY),
+      () => lease.finishing.session.store.head(KEY),
       () => lease.enter('aborting'),
       () => lease.end(),
     ]) {
       await expect(request()).rejects.toMatchObject({ code: 'outcome_unknown' });
     }
     expect(client.calls.filter((call) => 'key' in call && call.key === KEY)).toEqual([]);
-    expect(await readRegister(vault)).toMatchObject({ entry: { phase: 'moving' } });
+    expect(await readRegister(work)).toMatchObject({ entry: { phase: 'moving' } });
   });
 
   it('sends nothing that waited for half of it, but renews it and sends that anew', async () => {
-    const { client, vault, lease } = await take();
+    const { client, work, lease } = await take();
     const waits = [4_999, 5_000, 4_999];
     client.intercept(async (call, proceed) => {
       if (call.verb !== 'put' || call.key !== KEY) return proceed();
-      await vault.pause(waits.shift() ?? 0);
+      await work.session.pause(waits.shift() ?? 0);
       return proceed();
     });
-    const put = () => lease.vault.store.put(KEY, new Uint8Array(300), { mode: 'overwrite' });
+    const put = () => lease.work.session.store.put(KEY, new Uint8Array(300), { mode: 'overwrite' });
     await put();
     expect(countCalls(client.calls)).toEqual({ put: 1 });
-    await vault.pause(3_000);
+    await work.session.pause(3_000);
     client.calls.length = 0;
     await put();
     // The register, what came too late, the register once more, and what is sent.
@@ -89,51 +89,51 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
   });
 
   it('lets nothing through that waited until somebody else had taken it over', async () => {
-    const { client, vault, lease } = await take();
+    const { client, work, lease } = await take();
     client.intercept(async (call, proceed) => {
       if (call.verb !== 'put' || call.key !== KEY) return proceed();
-      await seize(vault);
+      await seize(work);
       return proceed();
     });
-    const put = lease.vault.store.put(KEY, new Uint8Array(300), { mode: 'create' });
+    const put = lease.work.session.store.put(KEY, new Uint8Array(300), { mode: 'create' });
     await expect(put).rejects.toMatchObject({ code: 'outcome_unknown' });
-    expect(await vault.store.head(KEY)).toBeUndefined();
+    expect(await work.session.store.head(KEY)).toBeUndefined();
   });
 
   it('keeps to the bound of what it is given, and leaves what is past that to its caller', async () => {
     const { client, lease } = await take();
     const sendBy = { isPast: () => true };
-    const put = lease.vault.store.put(KEY, new Uint8Array(300), { mode: 'create', sendBy });
+    const put = lease.work.session.store.put(KEY, new Uint8Array(300), { mode: 'create', sendBy });
     await expect(put).rejects.toSatisfy(isTooLate);
     expect(countCalls(client.calls)).toEqual({ put: 1 });
   });
 
   it('is looked at again between the batches of a delete', async () => {
-    const { client, vault, lease } = await take();
+    const { client, work, lease } = await take();
     const targets = Array.from({ length: 1_001 }, (_, i) => ({ key: `${KEY}${i}` as ObjectKey }));
     client.intercept(async (call, proceed) => {
       const answer = await proceed();
-      if (call.verb === 'delete') await seize(vault);
+      if (call.verb === 'delete') await seize(work);
       return answer;
     });
-    await expect(lease.vault.store.delete(targets)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(lease.work.session.store.delete(targets)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(countCalls(client.calls)['delete']).toBe(1);
   });
 
   it('is looked at again between the pages of a listing', async () => {
-    const { client, vault, lease } = await take();
+    const { client, work, lease } = await take();
     for (const name of ['a', 'b', 'c']) {
-      await vault.store.put(`${KEY}${name}` as ObjectKey, new Uint8Array(200), { mode: 'create' });
+      await work.session.store.put(`${KEY}${name}` as ObjectKey, new Uint8Array(200), { mode: 'create' });
     }
     client.calls.length = 0;
     client.intercept(async (call, proceed) => {
       const answer = await proceed();
-      if (call.verb === 'list') await seize(vault);
+      if (call.verb === 'list') await seize(work);
       return answer;
     });
     const seen: string[] = [];
     const listing = (async () => {
-      for await (const { objects } of lease.vault.store.list({ prefix: KEY, maxKeys: 1 })) {
+      for await (const { objects } of lease.work.session.store.list({ prefix: KEY, maxKeys: 1 })) {
         seen.push(...objects.map(({ key }) => key));
       }
     })();
@@ -144,19 +144,19 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
 
   it('notices a freeze by the wall clock when the monotonic one stood still', async () => {
     const client = await (await newSite()).client();
-    const vault = { ...(await client.open()), monotonic: () => 0 };
-    const lease = await takeLease(vault, { rename: RENAME, phase: 'copying', base: undefined });
-    await vault.pause(5_000);
+    const work = withSession(await client.open(), { monotonic: () => 0 });
+    const lease = await takeLease(work, { rename: RENAME, phase: 'copying', base: undefined });
+    await work.session.pause(5_000);
     client.calls.length = 0;
-    await lease?.vault.store.head(KEY);
+    await lease?.work.session.store.head(KEY);
     expect(countCalls(client.calls)).toEqual({ put: 1, head: 1 });
   });
 
   it('ends with a register that says so', async () => {
-    const { vault, lease } = await take();
+    const { work, lease } = await take();
     await lease.enter('moving');
-    expect(await readRegister(vault)).toMatchObject({ entry: { phase: 'moving', ...RENAME } });
+    expect(await readRegister(work)).toMatchObject({ entry: { phase: 'moving', ...RENAME } });
     const etag = await lease.end();
-    expect(await readRegister(vault)).toMatchObject({ entry: undefined, etag });
+    expect(await readRegister(work)).toMatchObject({ entry: undefined, etag });
   });
 });

@@ -3,46 +3,47 @@ import { MemoryError } from '../../../src/errors.ts';
 import type { LogFields } from '../../../src/logger.ts';
 import { createRecovery, type Recovery } from '../../../src/tree/rename/recovery.ts';
 import type { RenameRegister } from '../../../src/tree/rename/rename-register.ts';
-import type { OpenVault } from '../../../src/tree/session.ts';
+import type { Work } from '../../../src/tree/session.ts';
 
-describe('the recovery of a vault', () => {
+describe('the recovery of a work', () => {
   /** A register of which each look has its own end. */
   function start(): {
     recovery: Recovery;
-    looks: { readonly vault: OpenVault; readonly end: PromiseWithResolvers<boolean> }[];
+    looks: { readonly work: Work; readonly end: PromiseWithResolvers<boolean> }[];
     logged: (LogFields | undefined)[];
-    vault: (signal?: AbortSignal) => OpenVault;
+    work: (signal?: AbortSignal) => Work;
   } {
-    const looks: { vault: OpenVault; end: PromiseWithResolvers<boolean> }[] = [];
+    const looks: { work: Work; end: PromiseWithResolvers<boolean> }[] = [];
     const logged: (LogFields | undefined)[] = [];
-    const recover = (vault: OpenVault): Promise<boolean> => {
+    const recover = (work: Work): Promise<boolean> => {
       const end = Promise.withResolvers<boolean>();
-      looks.push({ vault, end });
+      looks.push({ work, end });
       return end.promise;
     };
     const logger = { warn: (_: string, fields?: LogFields) => void logged.push(fields) };
-    const vault = (signal?: AbortSignal): OpenVault => ({ logger, signal }) as unknown as OpenVault;
-    return { recovery: createRecovery({ recover } as RenameRegister), looks, logged, vault };
+    const work = (signal?: AbortSignal): Work =>
+      ({ session: { logger }, call: { signal } }) as unknown as Work;
+    return { recovery: createRecovery({ recover } as RenameRegister), looks, logged, work };
   }
 
   it('looks once for all commands, and not with the signal of the first', async () => {
-    const { recovery, looks, vault } = start();
-    const both = [recovery.before(vault(new AbortController().signal)), recovery.before(vault())];
+    const { recovery, looks, work } = start();
+    const both = [recovery.before(work(new AbortController().signal)), recovery.before(work())];
     looks[0]?.end.resolve(true);
     await Promise.all(both);
-    await recovery.before(vault());
+    await recovery.before(work());
     expect(looks).toHaveLength(1);
-    expect(looks[0]?.vault.signal).toBeUndefined();
+    expect(looks[0]?.work.call.signal).toBeUndefined();
   });
 
   it('is waited for before a command, for as long as its caller waits', async () => {
-    const { recovery, looks, vault } = start();
+    const { recovery, looks, work } = start();
     let isOver = false;
-    const waiting = recovery.before(vault()).then(() => {
+    const waiting = recovery.before(work()).then(() => {
       isOver = true;
     });
     const controller = new AbortController();
-    const aborted = expect(recovery.before(vault(controller.signal))).rejects.toMatchObject({
+    const aborted = expect(recovery.before(work(controller.signal))).rejects.toMatchObject({
       code: 'aborted',
     });
     controller.abort();
@@ -58,9 +59,9 @@ describe('the recovery of a vault', () => {
       [false, 1],
       [undefined, 1],
     ] as const) {
-      const { recovery, looks, vault } = start();
+      const { recovery, looks, work } = start();
       let count = 0;
-      const reading = recovery.beside(vault(), async () => ++count);
+      const reading = recovery.beside(work(), async () => ++count);
       expect(count).toBe(1);
       if (finished === undefined) looks[0]?.end.reject(new Error('of the test'));
       else looks[0]?.end.resolve(finished);
@@ -70,10 +71,10 @@ describe('the recovery of a vault', () => {
 
   it('repeats a read that failed meanwhile, and throws what a read throws otherwise', async () => {
     for (const finished of [true, false]) {
-      const { recovery, looks, vault } = start();
+      const { recovery, looks, work } = start();
       const failure = new MemoryError('not_found', 'nothing there');
       let count = 0;
-      const reading = recovery.beside(vault(), async () => {
+      const reading = recovery.beside(work(), async () => {
         if (count++ === 0) throw failure;
         return 'read';
       });
@@ -85,13 +86,13 @@ describe('the recovery of a vault', () => {
   });
 
   it('looks again after a failure, whose innermost reason it tells the operator', async () => {
-    const { recovery, looks, logged, vault } = start();
+    const { recovery, looks, logged, work } = start();
     const cause = new MemoryError('timeout', 'slow', { cause: new Error('of the network') });
     for (const [error, code] of [
       [new MemoryError('unavailable', 'not finished', { cause }), 'timeout'],
       [new Error('of the test'), 'unavailable'],
     ] as const) {
-      const waiting = recovery.before(vault());
+      const waiting = recovery.before(work());
       looks.at(-1)?.end.reject(error);
       await waiting;
       expect(logged.at(-1)).toEqual({ code });

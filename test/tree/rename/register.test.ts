@@ -3,8 +3,8 @@ import { seal } from '../../../src/format/object.ts';
 import { classKey, classLogicalName } from '../../../src/format/object-keys.ts';
 import { encodeText } from '../../../src/language/text.ts';
 import { type RenameEntry, readRegister, writeRegister } from '../../../src/tree/rename/register.ts';
-import type { OpenVault } from '../../../src/tree/session.ts';
-import { at, describeOnBothKinds } from '../../support/test-vault.ts';
+import type { Work } from '../../../src/tree/session.ts';
+import { at, describeOnBothKinds } from '../../support/test-tree.ts';
 
 const ENTRY: RenameEntry = {
   phase: 'copying',
@@ -15,16 +15,18 @@ const ENTRY: RenameEntry = {
 };
 
 describeOnBothKinds('the register of renames', (newSite) => {
-  async function open(): Promise<OpenVault> {
+  async function open(): Promise<Work> {
     return (await (await newSite()).client()).open();
   }
 
   /** Puts authenticated bytes of any content where the register lies. */
-  async function write(vault: OpenVault, text: string): Promise<void> {
+  async function write(work: Work, text: string): Promise<void> {
     const name = classLogicalName('journal', 'register');
-    const { keys } = vault.keyring;
-    const object = seal({ keys, name, content: encodeText(text), mtime: 0, random: vault.random });
-    await vault.store.put(classKey(vault.layout, 'journal', 'register'), object, { mode: 'overwrite' });
+    const { keys } = work.keyring;
+    const object = seal({ keys, name, content: encodeText(text), mtime: 0, random: work.session.random });
+    await work.session.store.put(classKey(work.session.layout, 'journal', 'register'), object, {
+      mode: 'overwrite',
+    });
   }
 
   it('that was never written says that nothing is under way', async () => {
@@ -32,40 +34,40 @@ describeOnBothKinds('the register of renames', (newSite) => {
   });
 
   it('says what was written, and for how long by the clock of the server', async () => {
-    const vault = await open();
-    const etag = await writeRegister(vault, ENTRY, undefined);
-    await vault.pause(1_500);
-    expect(await readRegister(vault)).toEqual({ entry: ENTRY, etag, ageMs: 1_500 });
-    const idle = await writeRegister(vault, undefined, etag);
-    expect(await readRegister(vault)).toMatchObject({ entry: undefined, etag: idle });
+    const work = await open();
+    const etag = await writeRegister(work, ENTRY, undefined);
+    await work.session.pause(1_500);
+    expect(await readRegister(work)).toEqual({ entry: ENTRY, etag, ageMs: 1_500 });
+    const idle = await writeRegister(work, undefined, etag);
+    expect(await readRegister(work)).toMatchObject({ entry: undefined, etag: idle });
   });
 
   it('is created once and changed only by who saw the version before', async () => {
-    const vault = await open();
-    const first = await writeRegister(vault, ENTRY, undefined);
-    expect(await writeRegister(vault, ENTRY, undefined)).toBeUndefined();
-    const second = await writeRegister(vault, { ...ENTRY, phase: 'moving' }, first);
+    const work = await open();
+    const first = await writeRegister(work, ENTRY, undefined);
+    expect(await writeRegister(work, ENTRY, undefined)).toBeUndefined();
+    const second = await writeRegister(work, { ...ENTRY, phase: 'moving' }, first);
     expect(second).toBeDefined();
-    expect(await writeRegister(vault, undefined, first)).toBeUndefined();
-    expect(await readRegister(vault)).toMatchObject({ entry: { phase: 'moving' }, etag: second });
+    expect(await writeRegister(work, undefined, first)).toBeUndefined();
+    expect(await readRegister(work)).toMatchObject({ entry: { phase: 'moving' }, etag: second });
   });
 
   it('is refused when its bytes are not authentic', async () => {
-    const vault = await open();
-    await writeRegister(vault, ENTRY, undefined);
-    const key = classKey(vault.layout, 'journal', 'register');
-    const stored = await vault.store.get(key);
+    const work = await open();
+    await writeRegister(work, ENTRY, undefined);
+    const key = classKey(work.session.layout, 'journal', 'register');
+    const stored = await work.session.store.get(key);
     if (typeof stored !== 'object') throw new Error('there is no register');
     const forged = Uint8Array.from(stored.body, (byte, index) => (index === 190 ? byte ^ 1 : byte));
-    await vault.store.put(key, forged, { mode: 'overwrite' });
-    await expect(readRegister(vault)).rejects.toMatchObject({ code: 'integrity' });
+    await work.session.store.put(key, forged, { mode: 'overwrite' });
+    await expect(readRegister(work)).rejects.toMatchObject({ code: 'integrity' });
   });
 
   it('is of a later version when it says anything else', async () => {
-    const vault = await open();
+    const work = await open();
     const entry = { ...ENTRY, id: 'AwMDAwMDAwMDAwMDAwMDAw' };
-    await write(vault, JSON.stringify(entry));
-    expect(await readRegister(vault)).toMatchObject({ entry: ENTRY });
+    await write(work, JSON.stringify(entry));
+    expect(await readRegister(work)).toMatchObject({ entry: ENTRY });
     for (const text of [
       '',
       '[]',
@@ -77,8 +79,8 @@ describeOnBothKinds('the register of renames', (newSite) => {
       JSON.stringify({ ...entry, from: 7 }),
       JSON.stringify({ ...entry, owner: undefined }),
     ]) {
-      await write(vault, text);
-      await expect(readRegister(vault), text).rejects.toMatchObject({ code: 'unsupported_format' });
+      await write(work, text);
+      await expect(readRegister(work), text).rejects.toMatchObject({ code: 'unsupported_format' });
     }
   });
 });

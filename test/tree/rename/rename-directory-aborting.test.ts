@@ -5,7 +5,7 @@ import { copyFiles } from '../../../src/tree/rename/copy-files.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
 import { type Around, countCalls, noAnswer, type StoreCall } from '../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-vault.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';
@@ -36,7 +36,10 @@ describeOnBothKinds('a rename of a directory that is taken back', (newSite) => {
   const isRegister = (call: StoreCall): boolean =>
     call.verb === 'put' && String(call.key).includes('/journal/');
   const keyAt = async (client: TestClient, path: string): Promise<string> => {
-    const { layout, keyring } = await client.open();
+    const {
+      session: { layout },
+      keyring,
+    } = await client.open();
     return fileKey(layout, keyring.names, at(path));
   };
   /** The server takes nothing that is to replace or delete what lies there. */
@@ -140,7 +143,7 @@ describeOnBothKinds('a rename of a directory that is taken back', (newSite) => {
       const { site, client, other } = await start();
       const lease = await createRenameRegister().begin(await client.open(), { from: at(FROM), to: at(TO) });
       const files = below(FROM).map((path) => ({ path: at(path), size: 1 }));
-      await copyFiles(lease.vault, lease.rename, { files, phase: 'copying' });
+      await copyFiles(lease.work, lease.rename, { files, phase: 'copying' });
       await lease.enter('aborting');
       await site.time.pause(10_001);
       const held = isHeld ? await keyAt(other, `${TO}/b`) : '';
@@ -176,7 +179,7 @@ describeOnBothKinds('a rename of a directory that goes on', (newSite) => {
     for (const name of NAMES) await other.create(`${FROM}/${name}`, name);
     const lease = await createRenameRegister().begin(await client.open(), { from: at(FROM), to: at(TO) });
     const files = NAMES.map((name) => ({ path: at(`${FROM}/${name}`), size: 1 }));
-    await copyFiles(lease.vault, lease.rename, { files, phase: 'copying' });
+    await copyFiles(lease.work, lease.rename, { files, phase: 'copying' });
     await other.remove(`${FROM}/b`);
     await site.time.pause(10_001);
     expect(await (await site.client()).paths()).toEqual([`${TO}/a`, `${TO}/c`]);

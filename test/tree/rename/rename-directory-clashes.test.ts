@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSite, STORE_KINDS } from '../../support/test-vault.ts';
+import { createSite, STORE_KINDS } from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';

@@ -6,7 +6,7 @@ import type { RenamePhase } from '../../../src/tree/rename/register.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
 import type { Around, StoreCall } from '../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-vault.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';
@@ -35,13 +35,16 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
     const { site, client, other } = await start();
     const lease = await createRenameRegister().begin(await client.open(), { from: at(FROM), to: at(TO) });
     const files = below(FROM).map((path) => ({ path: at(path), size: 1 }));
-    await copyFiles(lease.vault, lease.rename, { files, phase: 'copying' });
+    await copyFiles(lease.work, lease.rename, { files, phase: 'copying' });
     await lease.enter(phase);
     await site.time.pause(10_001);
     return { site, next: await site.client(), other };
   }
   const keyAt = async (client: TestClient, path: string): Promise<string> => {
-    const { layout, keyring } = await client.open();
+    const {
+      session: { layout },
+      keyring,
+    } = await client.open();
     return fileKey(layout, keyring.names, at(path));
   };
   const isRegister = (call: StoreCall): boolean =>

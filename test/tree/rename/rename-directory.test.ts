@@ -16,7 +16,7 @@ import {
   describeOnBothKinds,
   STORE_KINDS,
   type TestClient,
-} from '../../support/test-vault.ts';
+} from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/x/to';
@@ -309,9 +309,9 @@ describeOnBothKinds('renaming a directory', (newSite) => {
 
   it('passes foreign objects over and leaves them', async () => {
     const { client, other } = await start();
-    const [listed] = (await client.vault.list(at(FROM))).files;
+    const [listed] = (await client.tree.list(at(FROM))).files;
     const directory = listed?.key.slice(0, listed.key.lastIndexOf('/') + 1);
-    const { store } = await client.open();
+    const { store } = (await client.open()).session;
     const key = `${directory}foreign` as NonNullable<typeof listed>['key'];
     await store.put(key, new Uint8Array(200), { mode: 'create' });
     await client.move(FROM, TO);

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
-import { moveFile } from '../../../src/tree/rename/rename-file.ts';
-import type { OpenVault } from '../../../src/tree/session.ts';
+import { renameFile } from '../../../src/tree/rename/rename-file.ts';
+import type { Work } from '../../../src/tree/session.ts';
 import { atFirst, countCalls, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
 import { migrateFile } from '../../support/migrate-file.ts';
-import { at, describeOnBothKinds, type TestClient } from '../../support/test-vault.ts';
+import { at, describeOnBothKinds, type TestClient, withSession } from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';
@@ -163,12 +163,12 @@ describeOnBothKinds('a rename of a file', (newSite) => {
     const { signal } = new AbortController();
     const opened = await client.open(signal);
     const noted: NotedOptions[] = [];
-    const vault: OpenVault = { ...opened, store: noteOptions(opened.store, noted) };
-    const source = await readFile(vault, at(FROM));
+    const work: Work = withSession(opened, { store: noteOptions(opened.session.store, noted) });
+    const source = await readFile(work, at(FROM));
     if (source === undefined) throw new Error('there is no source');
     client.intercept(atFirst('delete', () => Promise.reject(DENIED)));
     noted.length = 0;
-    await expect(moveFile(vault, { from: at(FROM), to: at(TO) }, source)).rejects.toBe(DENIED);
+    await expect(renameFile(work, { from: at(FROM), to: at(TO) }, source)).rejects.toBe(DENIED);
     const sent = noted.filter(({ verb }) => verb === 'delete').map((each) => each.signal);
     expect(sent).toEqual([signal, undefined]);
     expect(noted.find(({ verb }) => verb === 'head')?.signal).toBeUndefined();

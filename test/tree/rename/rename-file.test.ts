@@ -13,7 +13,7 @@ import {
   sendTwice,
 } from '../../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../../support/migrate-file.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-vault.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/x/y/to';
@@ -72,11 +72,11 @@ describeOnBothKinds('renaming a file', (newSite) => {
     const { client } = await start();
     const before = await readFile(await client.open(), at(FROM));
     await client.move(FROM, TO);
-    const vault = await client.open();
-    const after = await readFile(vault, at(TO));
+    const work = await client.open();
+    const after = await readFile(work, at(TO));
     expect(after).toMatchObject({ contentId: before?.contentId, mtime: before?.mtime });
     const object = after?.stored.body ?? new Uint8Array();
-    expect(() => open({ keys: vault.keyring.keys, name: logicalName(at(FROM)), object })).toThrow();
+    expect(() => open({ keys: work.keyring.keys, name: logicalName(at(FROM)), object })).toThrow();
   });
 
   it('refuses a target that exists as a file or a directory, or lies below a file', async () => {

@@ -8,7 +8,7 @@ import type { RenameLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
 import { countCalls } from '../../doubles/intercepted-store.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-vault.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/x/to';
@@ -24,7 +24,7 @@ describeOnBothKinds('taking the rename of a directory over', (newSite) => {
     for (const name of NAMES) await client.create(`${FROM}/${name}`, name);
     const lease = await createRenameRegister().begin(await gone.open(), { from: at(FROM), to: at(TO) });
     const files = below(FROM).map((path) => ({ path: at(path), size: 1 }));
-    await copyFiles(lease.vault, lease.rename, { files: files.slice(0, copies), phase: 'copying' });
+    await copyFiles(lease.work, lease.rename, { files: files.slice(0, copies), phase: 'copying' });
     if (phase !== 'copying') await lease.enter(phase);
     return { site, client, lease, next: await site.client() };
   }
@@ -77,8 +77,8 @@ describeOnBothKinds('taking the rename of a directory over', (newSite) => {
 
   it('does not overwrite, while moving, a copy by a source that is another one now', async () => {
     const { site, client, lease, next } = await leave('moving');
-    const { store } = lease.vault;
-    const [listed] = (await client.vault.list(at(FROM))).files;
+    const { store } = lease.work.session;
+    const [listed] = (await client.tree.list(at(FROM))).files;
     if (listed === undefined) throw new Error('there is no source');
     expect(await store.delete([{ key: listed.key, ifMatch: listed.etag }])).toEqual([]);
     await client.create(`${FROM}/a`, 'a new one');
@@ -134,21 +134,21 @@ describeOnBothKinds('taking the rename of a directory over', (newSite) => {
     const { site, next } = await leave('moving');
     await site.time.pause(10_001);
     const controller = new AbortController();
-    const vault = await next.open(controller.signal);
+    const work = await next.open(controller.signal);
     next.intercept((call, proceed) => {
       if (call.verb === 'list') return Promise.reject(new MemoryError('aborted', 'the caller gave up'));
       return proceed();
     });
-    const settling = createRenameRegister().settle(vault);
+    const settling = createRenameRegister().settle(work);
     await expect(settling).rejects.toMatchObject({ code: 'aborted' });
   });
 });
 
 /** A file that another process has written and not looked for clashes yet. */
 async function putUnchecked(client: TestClient, path: string): Promise<void> {
-  const vault = await client.open();
-  const key = fileKey(vault.layout, vault.keyring.names, at(path));
-  await confirmedPut(vault, { key, seal: () => sealFor(vault, at(path), bytes('theirs')), mode: 'create' });
+  const work = await client.open();
+  const key = fileKey(work.session.layout, work.keyring.names, at(path));
+  await confirmedPut(work, { key, seal: () => sealFor(work, at(path), bytes('theirs')), mode: 'create' });
 }
 
 interface Left {

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
+import type { Pause } from '../../../src/time.ts';
 import type { RenameLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
-import type { OpenVault } from '../../../src/tree/session.ts';
+import type { Work } from '../../../src/tree/session.ts';
 import { atFirst, countCalls } from '../../doubles/intercepted-store.ts';
-import { at, createSite, type TestClient, type TestSite } from '../../support/test-vault.ts';
+import { at, createSite, type TestClient, type TestSite, withSession } from '../../support/test-tree.ts';
 
 const MOVE = { from: at('/memories/from'), to: at('/memories/to') };
 
@@ -13,11 +14,11 @@ describe('waiting for a turn at the register', () => {
   let site: TestSite;
   afterEach(() => site.base[Symbol.asyncDispose]());
 
-  async function start(signal?: AbortSignal): Promise<{ client: TestClient; vault: OpenVault }> {
+  async function start(signal?: AbortSignal): Promise<{ client: TestClient; work: Work }> {
     site = await createSite();
     const client = await site.client();
     await client.create('/memories/from/a', 'a');
-    return { client, vault: await client.open(signal) };
+    return { client, work: await client.open(signal) };
   }
   /** A rename of another process, which goes on until its `end`. */
   async function occupy(): Promise<RenameLease> {
@@ -25,18 +26,18 @@ describe('waiting for a turn at the register', () => {
   }
 
   it('ends after a minute, to the quarter of a second', async () => {
-    const { vault } = await start();
+    const { work } = await start();
     const other = await occupy();
-    const begun = vault.clock();
+    const begun = work.session.clock();
     let ended = 0;
     const waiting = createRenameRegister()
-      .begin(vault, MOVE)
+      .begin(work, MOVE)
       .catch((error: unknown) => {
-        ended = vault.clock();
+        ended = work.session.clock();
         return error;
       });
     for (let s = 0; s < 80; s += 2) {
-      await vault.pause(2_000);
+      await work.session.pause(2_000);
       await other.enter('copying');
     }
     expect(await waiting).toMatchObject({ code: 'unavailable' });
@@ -45,12 +46,12 @@ describe('waiting for a turn at the register', () => {
   });
 
   it('takes over what runs out in that very minute', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     const other = await occupy();
-    const settling = createRenameRegister().settle(vault);
+    const settling = createRenameRegister().settle(work);
     // The last write of the owner leaves its lease to run out when the minute is over.
     for (const ms of [9_900, 9_900, 9_900, 9_900, 9_900, 400]) {
-      await vault.pause(ms);
+      await work.session.pause(ms);
       await other.enter('copying');
     }
     expect(await settling).toBe(true);
@@ -58,11 +59,11 @@ describe('waiting for a turn at the register', () => {
   });
 
   it('looks four times a second', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     const other = await occupy();
     client.calls.length = 0;
-    const waiting = createRenameRegister().begin(vault, MOVE);
-    await vault.pause(5_100);
+    const waiting = createRenameRegister().begin(work, MOVE);
+    await work.session.pause(5_100);
     expect(countCalls(client.calls)).toEqual({ get: 21 });
     await other.end();
     await waiting;
@@ -70,28 +71,28 @@ describe('waiting for a turn at the register', () => {
 
   it('ends with the caller', async () => {
     const controller = new AbortController();
-    const { vault } = await start(controller.signal);
+    const { work } = await start(controller.signal);
     await occupy();
     const signals: (AbortSignal | undefined)[] = [];
-    const pause: OpenVault['pause'] = (ms, signal) => {
+    const pause: Pause = (ms, signal) => {
       signals.push(signal);
-      return vault.pause(ms, signal);
+      return work.session.pause(ms, signal);
     };
-    const waiting = createRenameRegister().begin({ ...vault, pause }, MOVE);
-    const begun = vault.clock();
+    const waiting = createRenameRegister().begin(withSession(work, { pause }), MOVE);
+    const begun = work.session.clock();
     const told = expect(waiting).rejects.toMatchObject({ code: 'aborted' });
-    await vault.pause(1_000);
+    await work.session.pause(1_000);
     controller.abort();
     await told;
     expect(new Set(signals)).toEqual(new Set([controller.signal]));
-    expect(vault.clock() - begun).toBeLessThan(2_000);
+    expect(work.session.clock() - begun).toBeLessThan(2_000);
   });
 
   it('takes what it saw last for the base of its own', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     const other = await occupy();
-    const waiting = createRenameRegister().begin(vault, MOVE);
-    await vault.pause(1_000);
+    const waiting = createRenameRegister().begin(work, MOVE);
+    await work.session.pause(1_000);
     await other.end();
     client.calls.length = 0;
     await waiting;
@@ -99,12 +100,12 @@ describe('waiting for a turn at the register', () => {
   });
 
   it('begins in the phase that can be taken back, under an id of its own', async () => {
-    const { vault } = await start();
+    const { work } = await start();
     const renames = createRenameRegister();
     const ids = new Set<string>();
     for (let i = 0; i < 2; i++) {
-      const lease = await renames.begin(vault, MOVE);
-      const { entry } = await readRegister(vault);
+      const lease = await renames.begin(work, MOVE);
+      const { entry } = await readRegister(work);
       expect(entry).toMatchObject({ phase: 'copying', ...MOVE });
       expect(entry?.id).toEqual(lease.rename.id);
       ids.add(String(entry?.id));
@@ -115,47 +116,47 @@ describe('waiting for a turn at the register', () => {
   });
 
   it('looks again where the end of its last rename is not known', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     const renames = createRenameRegister();
-    const lease = await renames.begin(vault, MOVE);
+    const lease = await renames.begin(work, MOVE);
     client.intercept(atFirst('put', () => Promise.reject(new MemoryError('unavailable', 'down'))));
     await expect(lease.end()).rejects.toMatchObject({ code: 'unavailable' });
     client.calls.length = 0;
-    await renames.begin(vault, MOVE);
+    await renames.begin(work, MOVE);
     expect(client.calls[0]?.verb).toBe('get');
   });
 
   it('looks again when somebody else was faster than what it knew', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     const renames = createRenameRegister();
-    await (await renames.begin(vault, MOVE)).end();
+    await (await renames.begin(work, MOVE)).end();
     await (await occupy()).end();
     client.calls.length = 0;
-    await (await renames.begin(vault, MOVE)).end();
+    await (await renames.begin(work, MOVE)).end();
     expect(client.calls.map(({ verb }) => verb)).toEqual(['put', 'get', 'put', 'put']);
   });
 
   it('sees a rename of somebody else behind one of its own', async () => {
-    const { vault } = await start();
+    const { work } = await start();
     const renames = createRenameRegister();
-    await (await renames.begin(vault, MOVE)).end();
-    expect(await renames.settle(vault)).toBe(false);
+    await (await renames.begin(work, MOVE)).end();
+    expect(await renames.settle(work)).toBe(false);
     const other = await occupy();
-    const settling = renames.settle(vault);
-    await vault.pause(1_000);
+    const settling = renames.settle(work);
+    await work.session.pause(1_000);
     await other.end();
     expect(await settling).toBe(true);
     await occupy();
-    await vault.pause(10_001);
-    expect(await renames.recover(vault)).toBe(true);
-    expect(await readRegister(vault)).toMatchObject({ entry: undefined });
+    await work.session.pause(10_001);
+    expect(await renames.recover(work)).toBe(true);
+    expect(await readRegister(work)).toMatchObject({ entry: undefined });
   });
 
   it('takes the register as the takeover left it', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     await occupy();
-    await vault.pause(10_001);
-    const lease = await createRenameRegister().begin(vault, {
+    await work.session.pause(10_001);
+    const lease = await createRenameRegister().begin(work, {
       from: at('/memories/to'),
       to: at('/memories/e'),
     });
@@ -168,16 +169,16 @@ describe('waiting for a turn at the register', () => {
   });
 
   it('may be over by the time somebody else has taken a rename over', async () => {
-    const { client, vault } = await start();
+    const { client, work } = await start();
     await occupy();
-    await vault.pause(10_001);
+    await work.session.pause(10_001);
     client.intercept(
       atFirst('put', async (proceed) => {
         await (await site.client()).paths();
         return proceed();
       }),
     );
-    expect(await createRenameRegister().recover(vault)).toBe(false);
+    expect(await createRenameRegister().recover(work)).toBe(false);
     expect(await client.paths()).toEqual(['/memories/to/a']);
   });
 });

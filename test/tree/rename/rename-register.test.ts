@@ -4,7 +4,7 @@ import { LEASE_MS, type RenameLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
 import { countCalls } from '../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-vault.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';
@@ -20,42 +20,42 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
 
   /** A process that takes the register and is never heard of again. */
   async function abandon(site: TestSite): Promise<RenameLease> {
-    const vault = await (await site.client()).open();
-    return createRenameRegister().begin(vault, MOVE);
+    const work = await (await site.client()).open();
+    return createRenameRegister().begin(work, MOVE);
   }
 
   it('needs no look of its own after the first rename', async () => {
     const { client } = await start();
-    const vault = await client.open();
+    const work = await client.open();
     const renames = createRenameRegister();
-    await (await renames.begin(vault, MOVE)).end();
+    await (await renames.begin(work, MOVE)).end();
     client.calls.length = 0;
-    await (await renames.begin(vault, MOVE)).end();
+    await (await renames.begin(work, MOVE)).end();
     expect(countCalls(client.calls)).toEqual({ put: 2 });
   });
 
   it('waits for the rename of somebody else to end', async () => {
     const { site, client } = await start();
     const other = await abandon(site);
-    const vault = await client.open();
-    const begun = vault.clock();
-    const waiting = createRenameRegister().begin(vault, MOVE);
-    await vault.pause(2_000);
+    const work = await client.open();
+    const begun = work.session.clock();
+    const waiting = createRenameRegister().begin(work, MOVE);
+    await work.session.pause(2_000);
     await other.end();
     await (await waiting).end();
-    expect(vault.clock() - begun).toBeGreaterThanOrEqual(2_000);
-    expect(vault.clock() - begun).toBeLessThan(3_000);
+    expect(work.session.clock() - begun).toBeGreaterThanOrEqual(2_000);
+    expect(work.session.clock() - begun).toBeLessThan(3_000);
   });
 
   it('gives up after a minute of renames by others', async () => {
     const { site, client } = await start();
     const other = await abandon(site);
-    const vault = await client.open();
-    const waiting = expect(createRenameRegister().begin(vault, MOVE)).rejects.toMatchObject({
+    const work = await client.open();
+    const waiting = expect(createRenameRegister().begin(work, MOVE)).rejects.toMatchObject({
       code: 'unavailable',
     });
     for (let s = 0; s < 70; s += 2) {
-      await vault.pause(2_000);
+      await work.session.pause(2_000);
       await other.enter('copying');
     }
     await waiting;
@@ -87,7 +87,7 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
     const { site, client } = await start();
     const lease = await abandon(site);
     const files = [at(`${FROM}/a`), at(`${FROM}/b/c`)].map((path) => ({ path, size: 1 }));
-    expect((await copyFiles(lease.vault, lease.rename, { files, phase: 'copying' })).copied).toHaveLength(2);
+    expect((await copyFiles(lease.work, lease.rename, { files, phase: 'copying' })).copied).toHaveLength(2);
     await lease.enter('aborting');
     await client.append(`${TO}/a`, ', and built on');
     await client.create(`${TO}/own`, 'mine');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeOnBothKinds } from '../../support/test-vault.ts';
+import { describeOnBothKinds } from '../../support/test-tree.ts';
 
 describeOnBothKinds('renaming a path', (newSite) => {
   it('reports a missing source before anything that is wrong with the target', async () => {

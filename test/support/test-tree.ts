@@ -9,8 +9,8 @@ import type { LogFields } from '../../src/logger.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { OpenVault, VaultContext } from '../../src/tree/session.ts';
-import { createVault, type Vault } from '../../src/tree/tree.ts';
+import type { Session, Work } from '../../src/tree/session.ts';
+import { createTree, type Tree } from '../../src/tree/tree.ts';
 import { createVersionHistory } from '../../src/tree/version-history.ts';
 import {
   type Around,
@@ -51,16 +51,16 @@ export interface ClientOptions {
   readonly beneath?: Around;
 }
 
-/** One process that works on a vault. */
+/** One process that works on a work. */
 export interface TestClient {
-  readonly vault: Vault;
+  readonly tree: Tree;
   readonly layout: Layout;
-  /** The requests of the vault so far, those of the keyring included; emptied by `length = 0`. */
+  /** The requests of the work so far, those of the keyring included; emptied by `length = 0`. */
   readonly calls: StoreCall[];
   readonly logged: readonly { readonly message: string; readonly fields: LogFields | undefined }[];
   /** Stands around the requests of this process from now on. */
   intercept(around: Around): void;
-  open(signal?: AbortSignal): Promise<OpenVault>;
+  open(signal?: AbortSignal): Promise<Work>;
   /** The text of a file; undefined when there is none. */
   text(path: string): Promise<string | undefined>;
   create(path: string, text: string): Promise<void>;
@@ -127,7 +127,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     monotonic,
     random,
   });
-  const context: VaultContext = {
+  const context: Session = {
     store,
     layout,
     keyrings,
@@ -135,16 +135,16 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     maxFileBytes: options.maxFileBytes ?? 1_048_576,
     clock,
     monotonic,
-    sideBySide: 32,
-    bytesSideBySide: 33_554_432,
+    concurrency: 32,
+    concurrentBytes: 33_554_432,
     random,
     pause,
     logger: { debug: log, info: log, warn: log, error: log },
   };
-  const vault = createVault(context);
+  const tree = createTree(context);
 
   return {
-    vault,
+    tree,
     layout,
     calls,
     logged,
@@ -154,23 +154,23 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     async open(signal) {
       const keyring = await keyrings.load({ create: true });
       if (keyring === undefined) throw new Error('there is no keyring');
-      return { ...context, keyring, signal };
+      return { session: context, keyring, call: { signal } };
     },
     async text(path) {
-      const content = await vault.read(at(path));
+      const content = await tree.read(at(path));
       return content && new TextDecoder().decode(content);
     },
-    create: (path, text) => vault.create(at(path), bytes(text)),
+    create: (path, text) => tree.create(at(path), bytes(text)),
     append: (path, text, signal) =>
-      vault.edit(
+      tree.edit(
         at(path),
         (content) => ({ content: bytes(new TextDecoder().decode(content) + text), result: undefined }),
         { signal },
       ),
-    move: (from, to, signal) => vault.move({ from: at(from), to: at(to) }, { signal }),
-    remove: (path) => vault.remove(at(path)),
+    move: (from, to, signal) => tree.rename({ from: at(from), to: at(to) }, { signal }),
+    remove: (path) => tree.remove(at(path)),
     async paths(directory = '/memories') {
-      const { files } = await vault.list(at(directory));
+      const { files } = await tree.list(at(directory));
       return files.map(({ path }) => path as string).sort();
     },
   };
@@ -182,4 +182,9 @@ export function at(path: string): MemoryPath {
 
 export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
+}
+
+/** The same work in a session that differs in a few things. */
+export function withSession(work: Work, changes: Partial<Session>): Work {
+  return { ...work, session: { ...work.session, ...changes } };
 }
