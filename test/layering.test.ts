@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type Import, packageOf, parseSource, readSource, resolveImport } from './support/source-file.ts';
 
@@ -267,3 +267,21 @@ function findCycles(): readonly string[] {
   for (const path of files) walk(path, []);
   return cycles;
 }
+
+describe('the pages', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...globSync('docs/*.md')];
+  const pathsOf = (page: string): readonly string[] =>
+    [...readFileSync(page, 'utf8').matchAll(/`((?:src|test|infra|bench|examples)\/[\w./-]*)`/g)].map(
+      ([, path]) => path ?? '',
+    );
+
+  it.each(pages)('%s names files and folders that exist', (page) => {
+    expect(pathsOf(page).filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  it('show every room of src on the map', () => {
+    const rooms = new Set(files.filter((path) => path.includes('/')).map((path) => path.split('/', 1)[0]));
+    const shown = pathsOf('docs/architecture.md');
+    expect([...rooms].filter((room) => !shown.includes(`src/${room}`))).toEqual([]);
+  });
+});
