@@ -96,7 +96,7 @@ async function isMarker(
 ): Promise<boolean> {
   if (size !== SHRED_MARKER.length) return false;
   const found = await store.get(layout.keyring, { signal, maxBytes: size });
-  return found !== undefined && found !== 'not_modified' && isShredMarker(found.body);
+  return found !== undefined && isShredMarker(found.body);
 }
 
 /** Whether anything is there that a keyring, or an older version of one, belongs to. */

@@ -7,47 +7,37 @@ import { throwIfAborted } from '../time.ts';
 import { isFolder, metaOf, orNothing } from './folder-files.ts';
 import type { ListedObject, ListOptions } from './port.ts';
 
-/** An object, or a common prefix. */
-export type FolderEntry = { readonly object: ListedObject } | { readonly prefix: string };
-
-type Request = Pick<ListOptions, 'prefix' | 'delimiter' | 'startAfter' | 'signal'>;
+type Request = Pick<ListOptions, 'prefix' | 'startAfter' | 'signal'>;
 
 /**
  * What a listing of the folder shows, in UTF-8 byte order. At any time it holds the names in the folders on the way
  * to one file. What is neither a file nor a folder is listed as an object, which cannot be read.
  */
-export async function* entriesOf(root: string, request: Request): AsyncGenerator<FolderEntry, void> {
+export async function* objectsIn(root: string, request: Request): AsyncGenerator<ListedObject, void> {
   const folder = request.prefix.slice(0, request.prefix.lastIndexOf('/') + 1);
   if (folder !== '' && !(await isFolder(root, folder.slice(0, -1).split('/')))) return;
-  yield* entriesBelow(root, folder, request);
+  yield* objectsBelow(root, folder, request);
 }
 
 /** `folder` is empty or ends in a slash. */
-async function* entriesBelow(
+async function* objectsBelow(
   root: string,
   folder: string,
   request: Request,
-): AsyncGenerator<FolderEntry, void> {
-  const { prefix, delimiter, startAfter = '', signal } = request;
+): AsyncGenerator<ListedObject, void> {
+  const { prefix, startAfter = '', signal } = request;
   throwIfAborted(signal);
   for (const { key, isDirectory } of await namesIn(root, folder)) {
     if (!key.startsWith(prefix)) continue;
     if (isDirectory) {
       if (!startAfter.startsWith(key) && compareUtf8(key, startAfter) <= 0) continue;
-      const below = entriesBelow(root, key, { prefix: key, startAfter, signal });
-      if (delimiter === undefined) yield* below;
-      else if (!(await isEmpty(below))) yield { prefix: key };
+      yield* objectsBelow(root, key, { prefix: key, startAfter, signal });
     } else if (compareUtf8(key, startAfter) > 0) {
       throwIfAborted(signal);
       const stats = await orNothing(lstat(join(root, ...key.split('/')), { bigint: true }));
-      if (stats !== undefined) yield { object: { key: key as ObjectKey, ...metaOf(stats) } };
+      if (stats !== undefined) yield { key: key as ObjectKey, ...metaOf(stats) };
     }
   }
-}
-
-async function isEmpty(entries: AsyncGenerator<FolderEntry, void>): Promise<boolean> {
-  for await (const _entry of entries) return false;
-  return true;
 }
 
 interface Name {

@@ -5,7 +5,7 @@ import { MemoryError } from '../errors.ts';
 import { once, throwIfAborted } from '../time.ts';
 import { tellableFileCause } from './file-failure.ts';
 import { metaOf, openFile, statFile } from './folder-files.ts';
-import { entriesOf } from './folder-listing.ts';
+import { objectsIn } from './folder-listing.ts';
 import {
   type GetOptions,
   KEYS_PER_REQUEST,
@@ -38,16 +38,15 @@ export function openFolderObjectStore(options: FolderStoreOptions): ObjectStore 
 
   async function* list(request: ListOptions): AsyncGenerator<ListPage, void> {
     const maxKeys = Math.min(request.maxKeys ?? KEYS_PER_REQUEST, KEYS_PER_REQUEST);
-    let [objects, prefixes]: [ListedObject[], string[]] = [[], []];
-    for await (const entry of entriesOf(await openRoot(request.signal), request)) {
-      if (objects.length + prefixes.length === maxKeys) {
-        yield { objects, prefixes, servedAt: clock() };
-        [objects, prefixes] = [[], []];
+    let objects: ListedObject[] = [];
+    for await (const object of objectsIn(await openRoot(request.signal), request)) {
+      if (objects.length === maxKeys) {
+        yield { objects, servedAt: clock() };
+        objects = [];
       }
-      if ('object' in entry) objects.push(entry.object);
-      else prefixes.push(entry.prefix);
+      objects.push(object);
     }
-    yield { objects, prefixes, servedAt: clock() };
+    yield { objects, servedAt: clock() };
   }
 
   return {
@@ -86,11 +85,10 @@ async function folderAt(path: string): Promise<string> {
 
 async function readObject(
   file: FileHandle,
-  { ifNoneMatch, maxBytes = Number.MAX_SAFE_INTEGER, signal }: GetOptions,
+  { maxBytes = Number.MAX_SAFE_INTEGER, signal }: GetOptions,
   clock: () => number,
-): Promise<StoredObject | 'not_modified'> {
+): Promise<StoredObject> {
   const meta = metaOf(await file.stat({ bigint: true }));
-  if (meta.etag === ifNoneMatch) return 'not_modified';
   if (meta.size > maxBytes) {
     throw new MemoryError('limit_exceeded', 'The stored object is larger than the caller accepts.', {
       details: { limit: 'object_bytes', value: meta.size, max: maxBytes },

@@ -35,8 +35,8 @@ type GuardedTarget = DeleteTarget & { readonly ifMatch: ETag };
 /**
  * Gives a store that honours conditions on PUT, but not on DELETE, an atomic guarded delete: PUT If-Match of a
  * tombstone, then one DELETE that is never resent. From the tombstone on the object is gone for every verb of this
- * store, so only a DELETE that is refused, not one without an answer, is a failure. Of common prefixes it cannot
- * tell whether only tombstones lie below, and a page of tombstones is an empty page.
+ * store, so only a DELETE that is refused, not one without an answer, is a failure. A page of tombstones is an empty
+ * page.
  */
 export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions = {}): ObjectStore {
   const random = options.random ?? osRandom;

@@ -28,7 +28,6 @@ export interface StoredObject extends DatedMeta {
 }
 
 export interface GetOptions extends RequestOptions {
-  readonly ifNoneMatch?: ETag | undefined;
   /** Refuse with `limit_exceeded` before buffering when the object is larger, in bytes. */
   readonly maxBytes?: number | undefined;
 }
@@ -79,7 +78,6 @@ export type DeleteFailure = { readonly key: ObjectKey } & (
 
 export interface ListOptions extends RequestOptions {
   readonly prefix: string;
-  readonly delimiter?: '/' | undefined;
   /** List keys strictly after this one, in UTF-8 byte order. */
   readonly startAfter?: string | undefined;
   /** Page size, 1–1,000. */
@@ -92,8 +90,6 @@ export interface ListedObject extends ObjectMeta {
 
 export interface ListPage {
   readonly objects: readonly ListedObject[];
-  /** Common prefixes, each ending in the delimiter. */
-  readonly prefixes: readonly string[];
   readonly servedAt: number;
 }
 
@@ -105,7 +101,7 @@ export interface ListPage {
  * after one without an answer, and the condition had failed. `settlePut` finds out what has become of a write.
  */
 export interface ObjectStore extends AsyncDisposable {
-  get(key: ObjectKey, options?: GetOptions): Promise<StoredObject | 'not_modified' | undefined>;
+  get(key: ObjectKey, options?: GetOptions): Promise<StoredObject | undefined>;
   /** On S3 a missing bucket looks like an absent object here. */
   head(key: ObjectKey, options?: RequestOptions): Promise<DatedMeta | undefined>;
   put(key: ObjectKey, body: Uint8Array, options: PutOptions): Promise<WriteResult>;

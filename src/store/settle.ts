@@ -98,7 +98,7 @@ async function readBack<B extends Body>(
   const found = await store.get(key, { signal }).catch((error: unknown) => {
     throw outcomeUnknown(error);
   });
-  if (typeof found !== 'object') return mode === 'create' ? 'base' : 'replaced';
+  if (found === undefined) return mode === 'create' ? 'base' : 'replaced';
   const own = sent.find(
     ({ bytes }) => bytes.length === found.body.length && hasBytesAt(found.body, 0, bytes),
   );

@@ -121,7 +121,7 @@ function noting({ session: { store, history } }: Work): Pick<ObjectStore, 'get' 
       const since = history.begin();
       const found = await store.get(key, options);
       if (found === undefined) history.sawNothing({ key, since });
-      else if (found !== 'not_modified') {
+      else {
         const version = identityOf(found.body);
         // Where it has made way for another version before, its being there again is no acknowledged write.
         if (sent.has(version)) history.saw({ key, since, version });

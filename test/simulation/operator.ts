@@ -83,7 +83,7 @@ function aged(store: ObjectStore): ObjectStore {
   return {
     ...store,
     async get(key, options) {
-      const found: StoredObject | 'not_modified' | undefined = await store.get(key, options);
+      const found: StoredObject | undefined = await store.get(key, options);
       return typeof found === 'object' && key.startsWith(LAYOUT.data) ? older(found) : found;
     },
     async *list(options) {

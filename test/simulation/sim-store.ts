@@ -140,18 +140,18 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
         walk(after);
       },
     });
-    return { objects: answer, prefixes: [], servedAt: server.date(), more: answer.length === most };
+    return { objects: answer, servedAt: server.date(), more: answer.length === most };
   }
 
   return {
-    async get(key, request = {}) {
+    async get(key) {
       const { answer } = await connection.send<StoredObject | undefined>({
         ...reads,
         label: `GET ${nameOf(key)}`,
         show: describeMeta,
         execute: (_, done) => done(server.get(key)),
       });
-      return answer !== undefined && answer.etag === request.ifNoneMatch ? 'not_modified' : answer;
+      return answer;
     },
     async head(key) {
       const { answer } = await connection.send<DatedMeta | undefined>({

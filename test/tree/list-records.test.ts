@@ -39,7 +39,7 @@ describe('the verdict of a listing', () => {
     const object = { key: key as ObjectKey, size, etag: 'e', lastModified: 0 };
     const store = {
       async *list({ prefix }: { readonly prefix: string }) {
-        yield { objects: key.startsWith(prefix) ? [object] : [], prefixes: [], servedAt: 0 };
+        yield { objects: key.startsWith(prefix) ? [object] : [], servedAt: 0 };
       },
     };
     const logger = { warn() {} };

@@ -24,7 +24,6 @@ export async function* listPages(
     const command = new ListObjectsV2Command({
       Bucket: context.bucket,
       Prefix: options.prefix,
-      Delimiter: options.delimiter,
       StartAfter: options.startAfter,
       MaxKeys: Math.min(options.maxKeys ?? KEYS_PER_REQUEST, KEYS_PER_REQUEST),
       EncodingType: 'url',
@@ -52,7 +51,6 @@ function toPage(output: ListObjectsV2CommandOutput, at: number): ListPage {
       size: entry.Size ?? 0,
       lastModified: entry.LastModified?.getTime() ?? 0,
     })),
-    prefixes: (output.CommonPrefixes ?? []).map((entry) => decode(entry.Prefix ?? '')),
     servedAt: at,
   };
 }

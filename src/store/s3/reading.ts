@@ -19,13 +19,9 @@ export async function getFromS3(
   context: ReadingContext,
   key: ObjectKey,
   options: GetOptions = {},
-): Promise<StoredObject | 'not_modified' | undefined> {
+): Promise<StoredObject | undefined> {
   const trace = newTrace();
-  const command = new GetObjectCommand({
-    Bucket: context.bucket,
-    Key: key,
-    IfNoneMatch: options.ifNoneMatch,
-  });
+  const command = new GetObjectCommand({ Bucket: context.bucket, Key: key });
   try {
     const output = await send(context.clients.retrying, command, { signal: options.signal, trace });
     const body = await readBody(output, trace, options);
@@ -37,7 +33,6 @@ export async function getFromS3(
       servedAt: servedAt(trace, context.clock()),
     };
   } catch (error) {
-    if (statusOf(error) === 304) return 'not_modified';
     if (s3CodeOf(error) === 'NoSuchKey') return undefined;
     throw options.signal?.aborted ? aborted(options.signal) : s3Failure(error);
   }

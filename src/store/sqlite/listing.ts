@@ -4,11 +4,9 @@ import type { ObjectKey } from '../../format/object-keys.ts';
 import type { ETag, ListedObject } from '../port.ts';
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 export interface PageRequest {
   readonly prefix: string;
-  readonly delimiter: '/' | undefined;
   /** The first key that may be listed, in bytes. */
   readonly from: Uint8Array;
   readonly maxKeys: number;
@@ -16,23 +14,15 @@ export interface PageRequest {
 
 export interface Page {
   readonly objects: readonly ListedObject[];
-  readonly prefixes: readonly string[];
   /** Where the next page begins; undefined on the last one. */
   readonly next: Uint8Array | undefined;
 }
 
-interface MetaRow {
+interface ListedRow {
+  readonly name: ObjectKey;
   readonly etag: ETag;
   readonly last_modified: number;
   readonly size: number;
-}
-
-interface NamedRow extends MetaRow {
-  readonly name: ObjectKey;
-}
-
-interface ListedRow extends MetaRow {
-  readonly key: Uint8Array;
 }
 
 /** The bytes a key is stored and ordered by. */
@@ -48,26 +38,15 @@ export function listingStart(prefix: string, startAfter: string | undefined): Ui
   return compareBytes(after, first) > 0 ? after : first;
 }
 
-/** Reads one page. */
-export function readPage(database: DatabaseSync, request: PageRequest): Page {
-  const { prefix, delimiter, from, maxKeys } = request;
-  return delimiter === undefined
-    ? readKeys(database, { prefix, from, maxKeys })
-    : readGroups(database, { ...request, delimiter });
-}
-
-/** All rows at once, keys as text: row by row they take SQLite and JavaScript half as long again. */
-function readKeys(
-  database: DatabaseSync,
-  { prefix, from, maxKeys }: Pick<PageRequest, 'prefix' | 'from' | 'maxKeys'>,
-): Page {
+/** Reads one page: all rows at once, keys as text. Row by row they take SQLite and JavaScript half as long again. */
+export function readPage(database: DatabaseSync, { prefix, from, maxKeys }: PageRequest): Page {
   const end = prefixEnd(keyBytes(prefix));
   const select = database.prepare(
     `SELECT CAST(key AS TEXT) AS name, etag, last_modified, length(body) AS size FROM objects
      WHERE key >= ? ${end === undefined ? '' : 'AND key < ?'} ORDER BY key LIMIT ${maxKeys + 1}`,
   );
   const rows = end === undefined ? select.all(from) : select.all(from, end);
-  const listed = (rows as unknown as readonly NamedRow[]).map(({ name, etag, size, last_modified }) => ({
+  const listed = (rows as unknown as readonly ListedRow[]).map(({ name, etag, size, last_modified }) => ({
     key: name,
     etag,
     size,
@@ -76,48 +55,8 @@ function readKeys(
   const next = listed[maxKeys]?.key;
   return {
     objects: listed.slice(0, maxKeys),
-    prefixes: [],
     next: next === undefined ? undefined : keyBytes(next),
   };
-}
-
-/** Common prefixes and the keys between them; a prefix is passed over by one seek, however many keys lie below it. */
-function readGroups(database: DatabaseSync, request: PageRequest & { readonly delimiter: '/' }): Page {
-  const end = prefixEnd(keyBytes(request.prefix));
-  const select = database.prepare(
-    `SELECT key, etag, last_modified, length(body) AS size FROM objects
-     WHERE key >= ? ${end === undefined ? '' : 'AND key < ?'} ORDER BY key`,
-  );
-  const objects: ListedObject[] = [];
-  const prefixes: string[] = [];
-  let from: Uint8Array | undefined = request.from;
-  while (from !== undefined) {
-    const rows = end === undefined ? select.iterate(from) : select.iterate(from, end);
-    from = undefined;
-    try {
-      for (const row of rows as Iterable<unknown> as Iterable<ListedRow>) {
-        if (objects.length + prefixes.length === request.maxKeys) return { objects, prefixes, next: row.key };
-        const key = decoder.decode(row.key);
-        const cut = key.indexOf(request.delimiter, request.prefix.length);
-        if (cut >= 0) {
-          const common = key.slice(0, cut + 1);
-          prefixes.push(common);
-          from = prefixEnd(keyBytes(common));
-          break;
-        }
-        objects.push({
-          key: key as ObjectKey,
-          etag: row.etag,
-          size: row.size,
-          lastModified: row.last_modified,
-        });
-      }
-    } finally {
-      // After a failed step, too, which may have met a lock: an unfinished statement would keep its own for good.
-      rows.return?.();
-    }
-  }
-  return { objects, prefixes, next: undefined };
 }
 
 function keyAfter(key: Uint8Array): Uint8Array {

@@ -117,14 +117,13 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
         (database) =>
           readPage(database, {
             prefix: request.prefix,
-            delimiter: request.delimiter,
             from: start,
             maxKeys,
           }),
         request.signal,
       );
       sinceTurn += page.objects.length;
-      yield { objects: page.objects, prefixes: page.prefixes, servedAt: clock() };
+      yield { objects: page.objects, servedAt: clock() };
       from = page.next;
     }
   }
@@ -134,27 +133,26 @@ interface ObjectRow {
   readonly etag: ETag;
   readonly last_modified: number;
   readonly size: number;
-  /** null: not asked for, because it is unchanged or too large. */
+  /** null: not read, because it is too large. */
   readonly body: Uint8Array | null;
 }
 
 function selectObject(
   database: DatabaseSync,
   key: ObjectKey,
-  request: Pick<GetOptions, 'ifNoneMatch' | 'maxBytes'> | undefined,
+  request: Pick<GetOptions, 'maxBytes'> | undefined,
 ): ObjectRow | undefined {
   const row = database
     .prepare(
       `SELECT etag, last_modified, length(body) AS size,
-         CASE WHEN length(body) <= ? AND etag IS NOT ? THEN body END AS body
+         CASE WHEN length(body) <= ? THEN body END AS body
        FROM objects WHERE key = ?`,
     )
-    .get(request?.maxBytes ?? Number.MAX_SAFE_INTEGER, request?.ifNoneMatch ?? null, keyBytes(key));
+    .get(request?.maxBytes ?? Number.MAX_SAFE_INTEGER, keyBytes(key));
   return row as ObjectRow | undefined;
 }
 
-function toStored(row: ObjectRow, servedAt: number, request?: GetOptions): StoredObject | 'not_modified' {
-  if (row.etag === request?.ifNoneMatch) return 'not_modified';
+function toStored(row: ObjectRow, servedAt: number, request?: GetOptions): StoredObject {
   if (row.body === null) {
     throw new MemoryError('limit_exceeded', 'The stored object is larger than the caller accepts.', {
       details: { limit: 'object_bytes', value: row.size, max: request?.maxBytes ?? 0 },
