@@ -55,6 +55,101 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | un
   }
 }
 
-function aborted(signal: AbortSignal): MemoryError {
-  return new MemoryError('aborted', 'The caller cancelled the call.', { cause: signal.reason });
+/** One piece of work that several callers wait for. */
+export interface SharedWork<T> {
+  /** True once the work was cancelled, because its last caller left or `abandon` was called. */
+  readonly abandoned: boolean;
+  /** Resolves when the work has ended, also when it failed. */
+  readonly settled: Promise<void>;
+  /** The result. Rejects with `aborted` when `signal` fires first; the other callers go on waiting. */
+  join(signal?: AbortSignal): Promise<T>;
+  /** Cancels the work for all its callers. */
+  abandon(): void;
+}
+
+/** Starts `work`, whose signal fires when its last caller has aborted. */
+export function shareWork<T>(work: (signal: AbortSignal) => Promise<T>): SharedWork<T> {
+  const controller = new AbortController();
+  const result = work(controller.signal);
+  const cancelled = Promise.withResolvers<never>();
+  const outcome = Promise.race([result, cancelled.promise]);
+  outcome.catch(() => {});
+  let waiting = 0;
+
+  function abandon(): void {
+    controller.abort();
+    cancelled.reject(aborted());
+  }
+
+  return {
+    get abandoned() {
+      return controller.signal.aborted;
+    },
+    settled: result.then(
+      () => {},
+      () => {},
+    ),
+    async join(signal) {
+      waiting += 1;
+      try {
+        return await untilAborted(outcome, signal);
+      } finally {
+        waiting -= 1;
+        if (waiting === 0 && signal?.aborted) abandon();
+      }
+    },
+    abandon,
+  };
+}
+
+/** A moment on two clocks. */
+export interface Instant {
+  readonly wall: number;
+  readonly steady: number;
+}
+
+/** A moment after which something must not be sent or trusted any more. */
+interface Bound {
+  isPast(): boolean;
+}
+
+interface AgeClocks {
+  /** Milliseconds since the epoch; may be set back. */
+  readonly clock: () => number;
+  /** Milliseconds that never go back; they may stand still while the process is frozen. */
+  readonly monotonic: () => number;
+}
+
+export interface Ages {
+  now(): Instant;
+  /** Whether less than `limitMs` has passed since then, by both clocks. */
+  isWithin(since: Instant, limitMs: number): boolean;
+  /** Passes `limitMs` from now, by whichever clock runs faster, and at once where one is set back. */
+  boundIn(limitMs: number): Bound;
+}
+
+export function createAges({ clock, monotonic }: AgeClocks): Ages {
+  const now = (): Instant => ({ wall: clock(), steady: monotonic() });
+  const isWithin = (since: Instant, limitMs: number): boolean => {
+    const { wall, steady } = now();
+    return [wall - since.wall, steady - since.steady].every((age) => age >= 0 && age < limitMs);
+  };
+  return {
+    now,
+    isWithin,
+    boundIn(limitMs) {
+      const since = now();
+      let past = false;
+      return {
+        isPast() {
+          past ||= !isWithin(since, limitMs);
+          return past;
+        },
+      };
+    },
+  };
+}
+
+function aborted(signal?: AbortSignal): MemoryError {
+  return new MemoryError('aborted', 'The caller cancelled the call.', { cause: signal?.reason });
 }

@@ -1,9 +1,9 @@
 import { checkWholeNumber } from '../errors.ts';
 import { classKey, type ObjectKey } from '../format/object-keys.ts';
-import { createAges } from '../keys/keyring-age.ts';
 import { MEMORY_ROOT } from '../language/path.ts';
 import { isTooLate } from '../store/answers.ts';
 import type { ListedObject, SendBound } from '../store/port.ts';
+import { createAges } from '../time.ts';
 import { accessHash, accessRecordId, dayOf } from '../tree/access-records.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { deleteObjects } from '../tree/delete-objects.ts';

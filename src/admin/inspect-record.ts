@@ -3,7 +3,7 @@ import { readHeader } from '../format/header.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { sealedSize } from '../format/sizes.ts';
 import type { SealingKeys } from '../format/wrap.ts';
-import type { LoadedKeyring } from '../keys/keyring-store.ts';
+import type { LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { ListedRecord } from '../tree/list-records.ts';
 import { readSealed, type SealedVersion } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';

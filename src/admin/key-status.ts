@@ -1,12 +1,9 @@
-import { isShredMarker, MAX_TENANT_KEYS, parseKeyringHead } from '../format/keyring-bytes.ts';
+import { MAX_TENANT_KEYS } from '../format/keyring-bytes.ts';
 import type { NameMode } from '../format/names.ts';
-import type { Layout } from '../format/object-keys.ts';
+import { forget } from '../keys/keyring.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
-import { forget } from '../keys/keyring-life.ts';
-import { createKeyringReader } from '../keys/keyring-reader.ts';
-import type { RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
-import type { ObjectStore, RequestOptions } from '../store/port.ts';
+import type { RequestOptions } from '../store/port.ts';
 
 /** One version of the tenant's key. */
 export interface KeyVersion {
@@ -39,43 +36,27 @@ export type KeyStatus =
     };
 
 export interface KeyStatusRequest extends RequestOptions {
-  readonly store: ObjectStore;
-  readonly layout: Layout;
   readonly rootKeys: readonly RootKey[];
   readonly editor: KeyringEditor;
-  /** The editor's. */
-  readonly guard?: RollbackGuard | undefined;
 }
 
 /**
- * What the tenant's keyring holds, past every cache: one GET, and two with one call to its root key where it opens.
+ * What the tenant's keyring holds, past every cache: one GET, and one call to its root key where it opens.
  *
  * @throws MemoryError `integrity`, `unsupported_format`; what the store and the root key throw.
  */
-export async function readKeyStatus(request: KeyStatusRequest): Promise<KeyStatus> {
-  const { rootKeys, editor, signal } = request;
-  const reader = createKeyringReader(request);
-  const found = await reader.read({ signal });
-  if (found === undefined) return { state: 'absent' };
-  if (isShredMarker(found.body)) return { state: 'shredded' };
-  const { rootId, epoch } = parseKeyringHead(found.body);
-  if (!rootKeys.some(({ id }) => id === rootId)) return { state: 'locked', rootId, epoch };
-  const record = await editor.read({ signal }).catch(async (error: unknown) => {
-    const later = await reader.read({ signal });
-    if (later !== undefined && isShredMarker(later.body)) return 'shredded' as const;
-    throw error;
-  });
-  if (record === undefined) return { state: 'absent' };
-  if (record === 'shredded') return { state: record };
-  const { keyring, writtenAt } = record;
-  const { tenantKeys, nameMode } = keyring;
+export async function readKeyStatus({ rootKeys, editor, signal }: KeyStatusRequest): Promise<KeyStatus> {
+  const found = await editor.inspect({ signal });
+  if (found.state !== 'open') return found;
+  const { keyring, rootId, writtenAt } = found.record;
+  const { tenantKeys, nameMode, epoch } = keyring;
   forget(keyring);
   return {
     state: 'open',
-    epoch: keyring.epoch,
+    epoch,
     nameMode,
-    rootId: record.rootId,
-    wrappedByFirst: record.rootId === rootKeys[0]?.id,
+    rootId,
+    wrappedByFirst: rootId === rootKeys[0]?.id,
     writtenAt,
     keys: tenantKeys.map((key) => ({
       version: key.version,

@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import type { LogicalName, ObjectKey } from '../format/object-keys.ts';
-import type { LoadedKeyring } from '../keys/keyring-store.ts';
+import type { LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { ETag } from '../store/port.ts';
 import { throwIfAborted } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';

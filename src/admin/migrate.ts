@@ -1,7 +1,6 @@
 import { MemoryError } from '../errors.ts';
-import { LONGEST_TTL_MS } from '../keys/keyring-age.ts';
+import { LONGEST_TTL_MS, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
-import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
 import type { Session, Work } from '../tree/session.ts';
 import { type MigrationPass, migrateOnce, type SettledVersions } from './migrate-pass.ts';

@@ -1,6 +1,5 @@
-import type { Keyring } from '../keys/keyring.ts';
+import { forget, type Keyring } from '../keys/keyring.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
-import { forget } from '../keys/keyring-life.ts';
 import type { ETag, RequestOptions } from '../store/port.ts';
 import type { MigrationPass } from './migrate-pass.ts';
 

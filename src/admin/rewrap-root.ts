@@ -1,7 +1,6 @@
 import { MemoryError } from '../errors.ts';
-import { rewrapKeyring } from '../keys/keyring.ts';
+import { forget, rewrapKeyring } from '../keys/keyring.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
-import { forget } from '../keys/keyring-life.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import type { RequestOptions } from '../store/port.ts';
 

@@ -1,7 +1,6 @@
 import { equalBytes, type RandomBytes } from '../format/sodium.ts';
-import { rotateKeyring } from '../keys/keyring.ts';
+import { forget, rotateKeyring } from '../keys/keyring.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
-import { forget } from '../keys/keyring-life.ts';
 import type { RequestOptions } from '../store/port.ts';
 
 export interface RotateOptions extends RequestOptions {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hasCode, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { createLayout, type Layout } from '../format/object-keys.ts';
 import { loadSodium } from '../format/sodium.ts';
-import { createKeyringStore } from '../keys/keyring-store.ts';
+import { createKeyringCache } from '../keys/keyring-cache.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import { type Config, readConfig } from '../open/environment.ts';
 import { openRootKeys } from '../open/open-root-keys.ts';
@@ -109,7 +109,7 @@ async function openKeyring(given: {
 }): Promise<Finding> {
   const { store, layout, rootKeys, config, signal } = given;
   const nameMode = config.names;
-  const keyrings = createKeyringStore({
+  const keyrings = createKeyringCache({
     ...{ store, layout, rootKeys },
     ...config.keyring,
     ...(nameMode && { nameMode }),

@@ -54,7 +54,7 @@ export function rotateKeyring(
 ): Keyring {
   const { tenantKeys } = keyring;
   if (tenantKeys.length >= MAX_TENANT_KEYS) {
-    throw new MemoryError('limit_exceeded', 'the keyring is full: retire a tenant key first', {
+    throw new MemoryError('limit_exceeded', 'The keyring is full: retire a tenant key first.', {
       details: { limit: 'tenant_keys', value: tenantKeys.length + 1, max: MAX_TENANT_KEYS },
     });
   }
@@ -69,6 +69,16 @@ export function rotateKeyring(
 /** The keyring's next write with the same keys; sealed again, it may be wrapped by another root key. */
 export function rewrapKeyring(keyring: Keyring): Keyring {
   return { ...keyring, epoch: keyring.epoch + 1 };
+}
+
+/** Overwrites all that is secret in a keyring, besides the bytes that it shares with `kept`. */
+export function forget(keyring: Keyring, kept?: Keyring | undefined): void {
+  const stay = new Set(kept === undefined ? [] : secretsOf(kept));
+  wipe(...secretsOf(keyring).filter((bytes) => !stay.has(bytes)));
+}
+
+function secretsOf({ nameKey, tenantKeys }: Keyring): readonly Uint8Array[] {
+  return [nameKey, ...tenantKeys.flatMap(({ secret, wrapKey }) => [secret, wrapKey])];
 }
 
 export interface SealKeyringRequest {
@@ -128,7 +138,7 @@ export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyri
   if (rootKey === undefined) {
     throw new MemoryError(
       'key_unavailable',
-      'the root key that wraps the keyring is not configured: configure the root key this tenant was created with, or the one it was moved to',
+      'The root key that wraps the keyring is not configured: configure the root key this tenant was created with, or the one it was moved to.',
     );
   }
   const key = await rootKey.unwrap(wrapped, contextOf(keyringId, tenant), { signal });

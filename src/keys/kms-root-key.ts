@@ -1,9 +1,9 @@
 import type { DecryptCommand, GenerateDataKeyCommand, KMSClient, KMSClientConfig } from '@aws-sdk/client-kms';
 import type { NodeHttpHandler } from '@smithy/node-http-handler';
 
+import { MemoryError } from '../errors.ts';
 import { once, throwIfAborted, untilAborted } from '../time.ts';
 import { kmsFailure, kmsRefusal } from './kms-errors.ts';
-import { KMS_SCHEME, parseKeyArn, regionOf } from './kms-key-arn.ts';
 import type { KeyringContext, RootKey } from './root-key.ts';
 
 export interface KmsRootKeyOptions {
@@ -142,4 +142,34 @@ function takeKey({ KeyId, Plaintext }: Answer, keyArn: string): Uint8Array {
 
 function isWrappedLength(length: number): boolean {
   return length >= 1 && length <= MAX_WRAPPED_BYTES;
+}
+
+/** The ARN of one KMS key, in the only spelling that KMS answers with. */
+export type KeyArn = string & { readonly __brand: 'KeyArn' };
+
+/** What stands before the ARN in a configured root key and in a root id. */
+export const KMS_SCHEME = 'aws-kms:';
+
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const KEY_ARN = new RegExp(
+  `^arn:aws[a-z-]*:kms:([a-z0-9-]{1,63}):[0-9]{12}:key/(?:${UUID}|mrk-[0-9a-f]{32})$`,
+);
+const ALIAS = /^(?:arn:[^/]*:)?alias\//;
+
+/**
+ * Throws `misconfigured`, naming `label` and what was expected, never the text. Aliases are refused: a keyring is
+ * bound to the id of its root key, and an alias may come to mean another key.
+ */
+export function parseKeyArn(text: string, label: string): KeyArn {
+  if (KEY_ARN.test(text)) return text as KeyArn;
+  throw new MemoryError(
+    'misconfigured',
+    ALIAS.test(text)
+      ? `${label} names a KMS key by an alias, which may come to mean another key: give the key's own ARN, arn:aws:kms:REGION:ACCOUNT:key/ID.`
+      : `${label} is not the ARN of a KMS key: it must read arn:aws:kms:REGION:ACCOUNT:key/ID, in lower case.`,
+  );
+}
+
+export function regionOf(keyArn: KeyArn): string {
+  return KEY_ARN.exec(keyArn)?.[1] ?? '';
 }

@@ -1,8 +1,8 @@
 import { fromBase64 } from '../format/encoding.ts';
 import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
-import { LONGEST_TTL_MS } from '../keys/keyring-age.ts';
-import { KMS_SCHEME, parseKeyArn } from '../keys/kms-key-arn.ts';
+import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
+import { KMS_SCHEME, parseKeyArn } from '../keys/kms-root-key.ts';
 import { readRootKeyFile } from './root-key-file.ts';
 import { readS3Config, type S3Config } from './s3-config.ts';
 import {

@@ -10,9 +10,8 @@ import type { Verification, VerifyOptions } from '../admin/verify.ts';
 import { checkWholeNumber, MemoryError } from '../errors.ts';
 import { fileKey, parseFileKey } from '../format/object-keys.ts';
 import { loadSodium } from '../format/sodium.ts';
-import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../keys/keyring-age.ts';
+import { LEAST_TTL_MS, LONGEST_TTL_MS, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import { createKeyringEditor } from '../keys/keyring-editor.ts';
-import type { LoadedKeyring } from '../keys/keyring-store.ts';
 import { parseMemoryPath } from '../language/path.ts';
 import type { RequestOptions } from '../store/port.ts';
 import { openTenant } from './open-memory.ts';
@@ -82,7 +81,7 @@ export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmi
     tenant: layout.tenant,
     keyStatus: async ({ signal } = {}) => {
       await loadSodium();
-      return readKeyStatus({ store, layout, rootKeys, editor, guard, signal });
+      return readKeyStatus({ rootKeys, editor, signal });
     },
     rotate: (request) => rotateKey({ editor, clock, random }, request),
     migrate: async (request) => {

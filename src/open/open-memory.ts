@@ -3,7 +3,7 @@ import { type Verification, type VerifyOptions, verifyTree } from '../admin/veri
 import { checkWholeNumber, MemoryError } from '../errors.ts';
 import { createLayout, type Layout, type TenantId } from '../format/object-keys.ts';
 import { loadSodium } from '../format/sodium.ts';
-import { createKeyringStore, type KeyringStore } from '../keys/keyring-store.ts';
+import { createKeyringCache, type KeyringCache } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import { silentLogger } from '../logger.ts';
@@ -31,7 +31,7 @@ export interface TenantParts {
   readonly tree: Tree;
   readonly store: ObjectStore;
   readonly layout: Layout;
-  readonly keyrings: KeyringStore;
+  readonly keyrings: KeyringCache;
   /** What the process knows of the tenant's keyring. */
   readonly guard: RollbackGuard;
   /** What the verbs stand on. */
@@ -121,7 +121,7 @@ export async function wireTenant(wiring: {
   const layout = createLayout({ prefix, tenant });
   const store = base.forTenant(layout);
   const wrapping = credentials === undefined ? rootKeys.keys : rootKeys.withCredentials(credentials);
-  const keyrings = createKeyringStore({
+  const keyrings = createKeyringCache({
     store,
     layout,
     rootKeys: wrapping,

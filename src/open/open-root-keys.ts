@@ -1,7 +1,12 @@
 import { MemoryError } from '../errors.ts';
 import { envRootKey } from '../keys/env-root-key.ts';
-import { KMS_SCHEME, parseKeyArn } from '../keys/kms-key-arn.ts';
-import { type KmsConnections, kmsRootKey, openKmsConnections } from '../keys/kms-root-key.ts';
+import {
+  KMS_SCHEME,
+  type KmsConnections,
+  kmsRootKey,
+  openKmsConnections,
+  parseKeyArn,
+} from '../keys/kms-root-key.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import type { AwsCredentials } from './base-store.ts';
 

@@ -1,6 +1,6 @@
 import type { Layout } from '../format/object-keys.ts';
 import type { RandomBytes } from '../format/sodium.ts';
-import type { KeyringStore, LoadedKeyring } from '../keys/keyring-store.ts';
+import type { KeyringCache, LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
@@ -18,7 +18,7 @@ import type { VersionHistory } from './version-history.ts';
 export interface Session extends ConcurrencyBounds {
   readonly store: ObjectStore;
   readonly layout: Layout;
-  readonly keyrings: KeyringStore;
+  readonly keyrings: KeyringCache;
   /** What is known of the versions of the tenant's objects; one for all that reads and writes them in this process. */
   readonly history: VersionHistory;
   /** The largest content that is written or read, in bytes. */

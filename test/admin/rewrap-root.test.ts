@@ -6,8 +6,9 @@ import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { type Keyring, openKeyring } from '../../src/keys/keyring.ts';
+import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { createKeyringStore } from '../../src/keys/keyring-store.ts';
+import { createRollbackGuard } from '../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -23,7 +24,7 @@ let store: ObjectStore;
 
 async function stocked(): Promise<ObjectStore> {
   const made = openSqliteObjectStore({ path: ':memory:' });
-  const keyrings = createKeyringStore({ store: made, layout, rootKeys: [oldRoot] });
+  const keyrings = createKeyringCache({ store: made, layout, rootKeys: [oldRoot] });
   await keyrings.load({ create: true });
   keyrings.close();
   return made;
@@ -47,7 +48,7 @@ async function secretsUnder(rootKey: RootKey): Promise<Keyring> {
 }
 
 async function opensWith(rootKey: RootKey): Promise<boolean> {
-  const keyrings = createKeyringStore({ store, layout, rootKeys: [rootKey] });
+  const keyrings = createKeyringCache({ store, layout, rootKeys: [rootKey] });
   const loaded = await keyrings.load().catch(() => undefined);
   keyrings.close();
   return loaded !== undefined;
@@ -56,7 +57,7 @@ async function opensWith(rootKey: RootKey): Promise<boolean> {
 const status = (rootKeys: readonly RootKey[], around: Around = (_, proceed) => proceed()) => {
   const reached = interceptStore(store, around);
   const editor = createKeyringEditor({ store: reached, layout, rootKeys, clock: Date.now, random });
-  return readKeyStatus({ store: reached, layout, rootKeys, editor });
+  return readKeyStatus({ rootKeys, editor });
 };
 
 describe('rewrapRoot', () => {
@@ -125,13 +126,31 @@ describe('readKeyStatus', () => {
     expect(text).not.toMatch(/secret|wrapKey|nameKey/);
   });
 
-  it('tells a tenant that is shredded while it looks', async () => {
+  it('reads the keyring once, and tells a tenant that is shredded before that', async () => {
     let gets = 0;
     const around: Around = async (_, proceed) => {
       if (++gets === 2) await store.put(layout.keyring, SHRED_MARKER, { mode: 'overwrite' });
       return proceed();
     };
+    expect(await status([oldRoot], around)).toMatchObject({ state: 'open', epoch: 1 });
+    expect(gets).toBe(1);
     expect(await status([oldRoot], around)).toEqual({ state: 'shredded' });
+  });
+
+  it('tells a tenant whose marker this process meets while the root key answers', async () => {
+    const guard = createRollbackGuard();
+    const slow: RootKey = {
+      id: oldRoot.id,
+      generate: oldRoot.generate,
+      async unwrap(...input) {
+        await store.put(layout.keyring, SHRED_MARKER, { mode: 'overwrite' });
+        guard.shredded();
+        return oldRoot.unwrap(...input);
+      },
+    };
+    const rootKeys = [slow];
+    const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock: Date.now, random });
+    expect(await readKeyStatus({ rootKeys, editor })).toEqual({ state: 'shredded' });
   });
 
   it('names the root key that is missing', async () => {

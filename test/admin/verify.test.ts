@@ -10,7 +10,7 @@ import {
 } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/sizes.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { createKeyringStore } from '../../src/keys/keyring-store.ts';
+import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { readRegister } from '../../src/tree/rename/register.ts';
 import { atFirst, countCalls, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { createOperator, putEveryClass, putRecord } from '../support/key-operator.ts';
@@ -92,7 +92,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     const site = await newSite();
     const work = await (await site.client()).open();
     const layout = createLayout({ prefix: '', tenant: parseTenantId('nobody') });
-    const keyrings = createKeyringStore({
+    const keyrings = createKeyringCache({
       store: site.base,
       layout,
       rootKeys: [envRootKey(TEST_ROOT_KEY)],

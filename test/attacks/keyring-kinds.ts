@@ -2,7 +2,7 @@ import { concat } from '../../src/format/encoding.ts';
 import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, type Keyring, openKeyring, sealKeyring } from '../../src/keys/keyring.ts';
-import { createKeyringStore, type KeyringStore } from '../../src/keys/keyring-store.ts';
+import { createKeyringCache, type KeyringCache } from '../../src/keys/keyring-cache.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import type { AttackKind, Attempt } from './attack-kind.ts';
@@ -64,7 +64,7 @@ export function keyringKinds(site: AttackSite): readonly AttackKind[] {
 
 /** A long-lived process that has seen the keyring's second epoch, and reads it anew at every load. */
 interface Watcher {
-  load(): ReturnType<KeyringStore['load']>;
+  load(): ReturnType<KeyringCache['load']>;
   /** Keyrings under the right root key for the right tenant that are not the one this process has seen. */
   readonly authentic: readonly Uint8Array[];
 }
@@ -80,7 +80,7 @@ async function startWatcher(
     now += 11_000;
     return now;
   };
-  const keyrings = createKeyringStore({
+  const keyrings = createKeyringCache({
     store: storeFor(layout),
     layout,
     rootKeys: [rootKey],

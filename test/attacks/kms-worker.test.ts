@@ -11,7 +11,7 @@ import {
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
-import { createKeyringStore, type KeyringStore } from '../../src/keys/keyring-store.ts';
+import { createKeyringCache, type KeyringCache } from '../../src/keys/keyring-cache.ts';
 import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { encodeText } from '../../src/language/text.ts';
@@ -95,8 +95,8 @@ describe.each(['encrypted', 'plain'] as const satisfies readonly NameMode[])('un
 
   describe('a worker that was lost', () => {
     let now: number;
-    const cacheOf = (tenant: string, worker: string): KeyringStore =>
-      createKeyringStore({
+    const cacheOf = (tenant: string, worker: string): KeyringCache =>
+      createKeyringCache({
         store,
         layout: layoutOf(tenant),
         rootKeys: [kmsRootKey({ keyArn, credentials: credentialsOf(worker) })],
@@ -109,7 +109,7 @@ describe.each(['encrypted', 'plain'] as const satisfies readonly NameMode[])('un
       now = Date.now();
       for (const tenant of ['acme', 'globex']) await asWorker(tenant, tenant, CREATE);
       const cached = cacheOf('acme', 'acme');
-      const epoch = async (keyrings: KeyringStore): Promise<number | undefined> =>
+      const epoch = async (keyrings: KeyringCache): Promise<number | undefined> =>
         (await keyrings.load())?.epoch;
       expect(await call(() => epoch(cached))).toEqual({ got: '1' });
       const never = cacheOf('globex', 'globex');
@@ -147,7 +147,7 @@ describe.each(['encrypted', 'plain'] as const satisfies readonly NameMode[])('un
         executeAnew(() => openMemory({ store, tenant, rootKey: Buffer.alloc(32, 7) }), input);
       await write(first);
       await asOwner(CREATE);
-      const keyrings = createKeyringStore({ store, layout, rootKeys: [rootKey] });
+      const keyrings = createKeyringCache({ store, layout, rootKeys: [rootKey] });
       const loaded = await keyrings.load();
       if (loaded === undefined) throw new Error('there is no keyring');
       const path = parseMemoryPath(PATH);

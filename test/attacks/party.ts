@@ -3,7 +3,7 @@ import type { NameMode } from '../../src/format/names.ts';
 import { createLayout, fileKey, type Layout, parseTenantId } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { type Keyring, openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
-import { createKeyringStore, type LoadedKeyring } from '../../src/keys/keyring-store.ts';
+import { createKeyringCache, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openBaseStore } from '../../src/open/open-object-store.ts';
@@ -73,7 +73,7 @@ export async function openParty(
   const layout = createLayout({ prefix: '', tenant: parseTenantId(tenant) });
   const storeFor: Party['storeFor'] = (others) => base.forTenant(others);
   const open = (): Promise<Memory> => openMemory({ store: storeFor(layout), tenant, rootKey, names });
-  const keyrings = createKeyringStore({
+  const keyrings = createKeyringCache({
     store: storeFor(layout),
     layout,
     rootKeys: [envRootKey(rootKey)],

@@ -4,7 +4,7 @@ import { copyOf } from '../../src/format/encoding.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { open } from '../../src/format/object.ts';
 import { type LogicalName, logicalName, OBJECT_CLASSES } from '../../src/format/object-keys.ts';
-import { forget } from '../../src/keys/keyring-life.ts';
+import { forget } from '../../src/keys/keyring.ts';
 import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
 import { listRecords } from '../../src/tree/list-records.ts';

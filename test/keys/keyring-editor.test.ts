@@ -5,8 +5,8 @@ import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { type Keyring, rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
+import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { createKeyringStore } from '../../src/keys/keyring-store.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
@@ -32,7 +32,7 @@ beforeAll(loadSodium);
 beforeEach(async () => {
   time = 1_700_000_000_000;
   base = openSqliteObjectStore({ path: ':memory:', clock: () => time });
-  const keyrings = createKeyringStore({ store: base, layout, rootKeys: [oldRoot] });
+  const keyrings = createKeyringCache({ store: base, layout, rootKeys: [oldRoot] });
   await keyrings.load({ create: true });
   keyrings.close();
 });

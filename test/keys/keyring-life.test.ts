@@ -10,15 +10,15 @@ import {
 import { loadSodium } from '../../src/format/sodium.ts';
 import type { TenantKey } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { createKeyring, type Keyring, rotateKeyring } from '../../src/keys/keyring.ts';
-import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { bringToLife, forget } from '../../src/keys/keyring-life.ts';
+import { createKeyring, forget, type Keyring, rotateKeyring } from '../../src/keys/keyring.ts';
 import {
-  createKeyringStore,
-  type KeyringStore,
-  type KeyringStoreOptions,
+  createKeyringCache,
+  type KeyringCache,
+  type KeyringCacheOptions,
   type LoadedKeyring,
-} from '../../src/keys/keyring-store.ts';
+} from '../../src/keys/keyring-cache.ts';
+import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
+import { activate } from '../../src/keys/loaded-keyring.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -34,7 +34,7 @@ let base: ObjectStore;
 let time: { wall: number; steady: number };
 let down: boolean;
 let reads: number;
-const opened: KeyringStore[] = [];
+const opened: KeyringCache[] = [];
 
 beforeAll(loadSodium);
 beforeEach(() => {
@@ -48,12 +48,12 @@ afterEach(async () => {
   await base[Symbol.asyncDispose]();
 });
 
-function keyringsWith(options: Partial<KeyringStoreOptions> = {}): KeyringStore {
+function keyringsWith(options: Partial<KeyringCacheOptions> = {}): KeyringCache {
   const store = interceptStore(base, (call, proceed) => {
     if (call.verb === 'get') reads += 1;
     return down ? Promise.reject(noAnswer()) : proceed();
   });
-  const keyrings = createKeyringStore({
+  const keyrings = createKeyringCache({
     ...{ store, layout, rootKeys, random, clock: () => time.wall, monotonic: () => time.steady },
     ...options,
   });
@@ -61,7 +61,7 @@ function keyringsWith(options: Partial<KeyringStoreOptions> = {}): KeyringStore 
   return keyrings;
 }
 
-async function created(options: Partial<KeyringStoreOptions> = {}) {
+async function created(options: Partial<KeyringCacheOptions> = {}) {
   const keyrings = keyringsWith(options);
   const loaded = await keyrings.load({ create: true });
   if (loaded === undefined) throw new Error('nothing was created');
@@ -221,7 +221,7 @@ describe('keys that leave the process', () => {
   }
 });
 
-describe('bringToLife', () => {
+describe('activate', () => {
   const parts = (nameMode: 'plain' | 'encrypted'): Keyring => createKeyring({ nameMode, random, created: 1 });
   const copyOf = ({ nameKey, tenantKeys, ...rest }: Keyring): Keyring => ({
     ...rest,
@@ -235,7 +235,7 @@ describe('bringToLife', () => {
 
   it('keeps no secret that it was given', () => {
     const keyring = parts('encrypted');
-    bringToLife(keyring, { tenant: 'acme' });
+    activate(keyring, { tenant: 'acme' });
     const secrets = [keyring.nameKey, ...keyring.tenantKeys.map(({ secret }) => secret)];
     expect(secrets.flatMap((bytes) => [...bytes]).every((byte) => byte === 0)).toBe(true);
   });
@@ -243,13 +243,11 @@ describe('bringToLife', () => {
   it('takes over the names of the write before, and refuses another name key or mode', () => {
     const first = parts('encrypted');
     const [second, otherMode] = [copyOf(first), { ...copyOf(first), nameMode: 'plain' as const }];
-    const predecessor = bringToLife(first, { tenant: 'acme' });
-    const life = bringToLife(second, { tenant: 'acme', predecessor });
+    const predecessor = activate(first, { tenant: 'acme' });
+    const life = activate(second, { tenant: 'acme', predecessor });
     expect(life.loaded.names).toBe(predecessor.loaded.names);
     for (const other of [parts('encrypted'), otherMode]) {
-      expect(() => bringToLife(other, { tenant: 'acme', predecessor })).toThrow(
-        refusal('integrity') as Error,
-      );
+      expect(() => activate(other, { tenant: 'acme', predecessor })).toThrow(refusal('integrity') as Error);
       expect(other.tenantKeys.every(isOverwritten)).toBe(true);
     }
   });
@@ -296,7 +294,7 @@ describe('a keyring that was deleted', () => {
     await expect(keyringsWith().load({ create: true })).rejects.toEqual(
       expect.objectContaining({
         code: 'key_unavailable',
-        message: 'the tenant has data but no keyring; restore the keyring object from a backup',
+        message: 'The tenant has data but no keyring; restore the keyring object from a backup.',
       }),
     );
     expect(await base.get(layout.keyring)).toBeUndefined();

@@ -3,11 +3,9 @@ import { MemoryError } from '../../src/errors.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import type { Keyring } from '../../src/keys/keyring.ts';
-import { createAges } from '../../src/keys/keyring-age.ts';
-import { startFlight } from '../../src/keys/keyring-flight.ts';
-import { createKeySearch } from '../../src/keys/keyring-search.ts';
-import { createKeyringStore, type LoadedKeyring } from '../../src/keys/keyring-store.ts';
+import { createKeyringCache, createKeySearch, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
 import { createRollbackGuard, sameBytes } from '../../src/keys/rollback-guard.ts';
+import { createAges, shareWork } from '../../src/time.ts';
 import { type Around, interceptStore } from '../doubles/intercepted-store.ts';
 import { createSite, TEST_ROOT_KEY } from '../support/test-tree.ts';
 
@@ -108,7 +106,7 @@ describe('the keyring in the cache', () => {
     await client.open();
     let around: Around = (_, proceed) => proceed();
     let gets = 0;
-    const store = createKeyringStore({
+    const store = createKeyringCache({
       store: interceptStore(site.base, (call, proceed) => {
         if (call.verb === 'get') gets++;
         return around(call, proceed);
@@ -158,7 +156,7 @@ describe('the keyring in the cache', () => {
 });
 
 it('a flight that is given up for everybody ends for those who gave no signal', async () => {
-  const flight = startFlight(() => new Promise<void>(() => {}));
+  const flight = shareWork(() => new Promise<void>(() => {}));
   const waiting = flight.join();
   flight.abandon();
   await expect(waiting).rejects.toMatchObject({ code: 'aborted' });

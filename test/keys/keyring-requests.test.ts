@@ -5,8 +5,8 @@ import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
+import { createKeyringCache, type KeyringCacheOptions } from '../../src/keys/keyring-cache.ts';
 import { createKeyringEditor, type KeyringEditorOptions } from '../../src/keys/keyring-editor.ts';
-import { createKeyringStore, type KeyringStoreOptions } from '../../src/keys/keyring-store.ts';
 import { createRollbackGuard } from '../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
@@ -72,8 +72,8 @@ const rootKey: RootKey = {
 };
 
 const clocks = { clock: () => time.wall, monotonic: () => time.steady };
-const caching = (options: Partial<KeyringStoreOptions> = {}) =>
-  createKeyringStore({ store: base, layout, rootKeys: [rootKey], random, ...clocks, ...options });
+const caching = (options: Partial<KeyringCacheOptions> = {}) =>
+  createKeyringCache({ store: base, layout, rootKeys: [rootKey], random, ...clocks, ...options });
 const editing = (options: Partial<KeyringEditorOptions> = {}) =>
   createKeyringEditor({ store: base, layout, rootKeys: [rootKey], clock: clocks.clock, random, ...options });
 

@@ -11,12 +11,12 @@ import {
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
-import { bringToLife } from '../../src/keys/keyring-life.ts';
 import {
-  createKeyringStore,
-  type KeyringStore,
-  type KeyringStoreOptions,
-} from '../../src/keys/keyring-store.ts';
+  createKeyringCache,
+  type KeyringCache,
+  type KeyringCacheOptions,
+} from '../../src/keys/keyring-cache.ts';
+import { activate } from '../../src/keys/loaded-keyring.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import { resentConflict } from '../../src/store/answers.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
@@ -31,7 +31,7 @@ const name = '/memories/a' as LogicalName;
 const root = (): RootKey => envRootKey(input('root'));
 
 let base: ObjectStore;
-const opened: KeyringStore[] = [];
+const opened: KeyringCache[] = [];
 
 beforeAll(loadSodium);
 beforeEach(() => {
@@ -56,8 +56,8 @@ function handClocks() {
   };
 }
 
-function keyrings(options: Partial<KeyringStoreOptions> = {}): KeyringStore {
-  const store = createKeyringStore({ store: base, layout, rootKeys: [root()], ...options });
+function keyrings(options: Partial<KeyringCacheOptions> = {}): KeyringCache {
+  const store = createKeyringCache({ store: base, layout, rootKeys: [root()], ...options });
   opened.push(store);
   return store;
 }
@@ -122,7 +122,7 @@ async function rotateInStore(): Promise<void> {
 
 const refusal = (code: string) => expect.objectContaining({ name: 'MemoryError', code });
 
-describe('KeyringStore.load', () => {
+describe('KeyringCache.load', () => {
   it('finds nothing, and writes nothing, where nothing is', async () => {
     expect(await keyrings().load()).toBeUndefined();
     expect(await base.get(layout.keyring)).toBeUndefined();
@@ -288,7 +288,7 @@ describe('KeyringStore.load', () => {
   });
 });
 
-describe('KeyringStore.load after a lost answer', () => {
+describe('KeyringCache.load after a lost answer', () => {
   const lost = () => new MemoryError('outcome_unknown', 'the answer was lost');
 
   it('goes on with its own keyring when the write had landed', async () => {
@@ -364,7 +364,7 @@ describe('KeyringStore.load after a lost answer', () => {
   });
 });
 
-describe('KeyringStore and its time to live', () => {
+describe('KeyringCache and its time to live', () => {
   it.each([
     ['both clocks', 300_000, 300_000],
     ['the wall clock alone, as after a freeze', 300_000, 0],
@@ -436,7 +436,7 @@ describe('KeyringStore and its time to live', () => {
   });
 });
 
-describe('KeyringStore and failures', () => {
+describe('KeyringCache and failures', () => {
   function failing(code: 'unavailable' | 'aborted' | 'access_denied') {
     const state = { fails: true };
     const tap = tapped({
@@ -571,7 +571,7 @@ describe('KeyringStore and failures', () => {
   });
 });
 
-describe('KeyringStore and what it has seen', () => {
+describe('KeyringCache and what it has seen', () => {
   it.each(format1.sequences)(
     'answers $expect when $first is followed by $then',
     async ({ first, then, expect: outcome }) => {
@@ -635,7 +635,7 @@ describe('KeyringStore and what it has seen', () => {
   });
 });
 
-describe('KeyringStore.look', () => {
+describe('KeyringCache.look', () => {
   it('reads a rotated keyring before its time to live ends', async () => {
     const store = keyrings(handClocks());
     const before = await store.load({ create: true });
@@ -720,13 +720,13 @@ describe('KeyringStore.look', () => {
   });
 });
 
-describe('KeyringStore.lookFor', () => {
+describe('KeyringCache.lookFor', () => {
   const made = (number: number): Uint8Array => new Uint8Array(16).fill(number).with(0, number >> 8);
   async function activeInStore(): Promise<Uint8Array> {
     const ring = await openKeyring({ bytes: await storedKeyring(), tenant: 'acme', rootKeys: [root()] });
     return ring.tenantKeys.at(-1)?.keyId ?? made(0);
   }
-  async function searched(options: Partial<KeyringStoreOptions> = {}) {
+  async function searched(options: Partial<KeyringCacheOptions> = {}) {
     const [{ store, requests }, clocks] = [tapped(), handClocks()];
     const keyring = keyrings({ store, ...clocks, ...options });
     await keyring.load({ create: true });
@@ -803,7 +803,7 @@ describe('KeyringStore.lookFor', () => {
   });
 });
 
-describe('KeyringStore.sendBy', () => {
+describe('KeyringCache.sendBy', () => {
   it.each([
     [0, 15_000],
     [60_000, 15_000],
@@ -863,7 +863,7 @@ describe('KeyringStore.sendBy', () => {
   );
 });
 
-describe('KeyringStore.close', () => {
+describe('KeyringCache.close', () => {
   it('overwrites the keys and refuses every further use of them', async () => {
     const store = keyrings();
     const loaded = await store.load({ create: true });
@@ -886,7 +886,7 @@ describe('KeyringStore.close', () => {
 
   it('is not needed for the secrets the keys were derived from', async () => {
     const keyring = await openKeyring({ bytes: vectorBytes('two'), tenant: 'acme', rootKeys: [root()] });
-    const { loaded } = bringToLife(keyring, { tenant: 'acme' });
+    const { loaded } = activate(keyring, { tenant: 'acme' });
     expect(keyring.nameKey).toEqual(new Uint8Array(32));
     expect(keyring.tenantKeys.map(({ secret }) => secret)).toEqual([new Uint8Array(32), new Uint8Array(32)]);
     expect(loaded.names.encodeDirectory(['notes'])).toBe(format1.names[0]?.text);

@@ -2,14 +2,13 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { MemoryError } from '../../src/errors.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
-import { type Keyring, openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
-import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { forget } from '../../src/keys/keyring-life.ts';
+import { forget, type Keyring, openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import {
-  createKeyringStore,
-  type KeyringStore,
-  type KeyringStoreOptions,
-} from '../../src/keys/keyring-store.ts';
+  createKeyringCache,
+  type KeyringCache,
+  type KeyringCacheOptions,
+} from '../../src/keys/keyring-cache.ts';
+import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { createRollbackGuard } from '../../src/keys/rollback-guard.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
@@ -68,15 +67,15 @@ beforeEach(() => {
 });
 afterEach(() => base[Symbol.asyncDispose]());
 
-function cache(options: Partial<KeyringStoreOptions> = {}, around?: Around): KeyringStore {
+function cache(options: Partial<KeyringCacheOptions> = {}, around?: Around): KeyringCache {
   const store = around === undefined ? base : interceptStore(base, around);
-  return createKeyringStore({
+  return createKeyringCache({
     ...{ store, layout, rootKeys, random, clock: () => now, monotonic: () => now },
     ...options,
   });
 }
 
-async function create(options: Partial<KeyringStoreOptions> = {}): Promise<Uint8Array> {
+async function create(options: Partial<KeyringCacheOptions> = {}): Promise<Uint8Array> {
   const keyrings = cache(options);
   await keyrings.load({ create: true });
   keyrings.close();
@@ -224,7 +223,7 @@ describe('no key is left', () => {
     }
   });
 
-  async function closeAfter(ticks: number, keyrings: KeyringStore): Promise<void> {
+  async function closeAfter(ticks: number, keyrings: KeyringCache): Promise<void> {
     for (let tick = 0; tick < ticks; tick++) await undefined;
     keyrings.close();
   }

@@ -6,8 +6,8 @@ import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
+import { createKeyringCache, type KeyringCache } from '../../src/keys/keyring-cache.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { createKeyringStore, type KeyringStore } from '../../src/keys/keyring-store.ts';
 import {
   createRollbackGuard,
   createRollbackGuards,
@@ -109,7 +109,7 @@ describe('createRollbackGuards', () => {
 describe('one guard for all that reads a keyring', () => {
   let base: ObjectStore;
   let guard: RollbackGuard;
-  const caches: KeyringStore[] = [];
+  const caches: KeyringCache[] = [];
 
   beforeEach(async () => {
     base = openSqliteObjectStore({ path: ':memory:' });
@@ -121,8 +121,8 @@ describe('one guard for all that reads a keyring', () => {
     await base[Symbol.asyncDispose]();
   });
 
-  function cache(shared: RollbackGuard = guard, store: ObjectStore = base): KeyringStore {
-    const made = createKeyringStore({ store, layout, rootKeys, guard: shared });
+  function cache(shared: RollbackGuard = guard, store: ObjectStore = base): KeyringCache {
+    const made = createKeyringCache({ store, layout, rootKeys, guard: shared });
     caches.push(made);
     return made;
   }
@@ -135,7 +135,7 @@ describe('one guard for all that reads a keyring', () => {
     return found.body;
   }
   const put = (bytes: Uint8Array) => base.put(layout.keyring, bytes, { mode: 'overwrite' });
-  const status = () => readKeyStatus({ store: base, layout, rootKeys, editor: editor(guard), guard });
+  const status = () => readKeyStatus({ rootKeys, editor: editor(guard) });
 
   it.each([
     ['a cache', () => cache().load()],

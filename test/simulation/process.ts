@@ -1,7 +1,7 @@
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { createKeyringStore, type LoadedKeyring } from '../../src/keys/keyring-store.ts';
+import { createKeyringCache, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
 import { silentLogger } from '../../src/logger.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
@@ -100,7 +100,7 @@ export function createProcess(
           fraction: () => chance.fraction(),
         });
   const store = bug.above?.(guarded, life) ?? guarded;
-  const keyrings = createKeyringStore({
+  const keyrings = createKeyringCache({
     store,
     layout: LAYOUT,
     rootKeys: [envRootKey(ROOT_KEY, { random: own.random })],

@@ -4,7 +4,7 @@ import { logicalName } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import type { SealingKeys } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { createKeyringStore } from '../../src/keys/keyring-store.ts';
+import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import type { ETag, ObjectStore } from '../../src/store/port.ts';
 import { createChance } from './chance.ts';
@@ -128,7 +128,7 @@ async function openAll(bodies: readonly Uint8Array[]): Promise<readonly SealingK
     const store = {
       get: async () => ({ body, etag: '' as ETag, size: body.length, lastModified: 0, servedAt: 0 }),
     };
-    const keyrings = createKeyringStore({ store: store as unknown as ObjectStore, layout: LAYOUT, rootKeys });
+    const keyrings = createKeyringCache({ store: store as unknown as ObjectStore, layout: LAYOUT, rootKeys });
     return (await keyrings.load())?.keys;
   });
   return (await Promise.all(opened)).filter((keys) => keys !== undefined);

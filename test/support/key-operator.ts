@@ -10,9 +10,8 @@ import {
   type ObjectKey,
 } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { rotateKeyring } from '../../src/keys/keyring.ts';
+import { forget, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { forget } from '../../src/keys/keyring-life.ts';
 import type { Session, Work } from '../../src/tree/session.ts';
 import { TEST_ROOT_KEY, type TestClient, type TestSite } from './test-tree.ts';
 

@@ -71,7 +71,7 @@ export async function stateOf(options: MemoryOptions): Promise<TenantState> {
 export async function keyStatusOf({ context, rootKeys }: TenantParts): Promise<KeyStatus> {
   const { store, layout, clock, random } = context;
   const editor = createKeyringEditor({ store, layout, rootKeys, clock, random });
-  return readKeyStatus({ store, layout, rootKeys, editor });
+  return readKeyStatus({ rootKeys, editor });
 }
 
 export async function workOn({ context }: TenantParts): Promise<Work> {

@@ -3,7 +3,7 @@ import type { NameMode } from '../../src/format/names.ts';
 import { createLayout, type Layout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { createKeyringStore } from '../../src/keys/keyring-store.ts';
+import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { type MemoryPath, parseMemoryPath } from '../../src/language/path.ts';
 import type { LogFields } from '../../src/logger.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
@@ -117,7 +117,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
       : guardDeletes(ignoreDeleteConditions(slow), { clock: time.clock, pause, random });
   const record = recordInto(calls);
   const store = interceptStore(dressed, (call, proceed) => record(call, () => around(call, proceed)));
-  const keyrings = createKeyringStore({
+  const keyrings = createKeyringCache({
     store,
     layout,
     rootKeys: [envRootKey(TEST_ROOT_KEY)],

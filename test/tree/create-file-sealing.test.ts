@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { open } from '../../src/format/object.ts';
 import { logicalName } from '../../src/format/object-keys.ts';
-import type { LoadedKeyring } from '../../src/keys/keyring-store.ts';
+import type { LoadedKeyring } from '../../src/keys/keyring-cache.ts';
 import type { SendBound } from '../../src/store/port.ts';
 import { createFile, overwriteFile, sealFor } from '../../src/tree/create-file.ts';
 import { readFile } from '../../src/tree/read-file.ts';

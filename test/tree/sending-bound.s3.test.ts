@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { migrateObjects } from '../../src/admin/migrate.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { createKeyringStore } from '../../src/keys/keyring-store.ts';
+import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { silentLogger } from '../../src/logger.ts';
 import { checkConditions } from '../../src/store/conditions.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
@@ -60,7 +60,7 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
     const clock = (): number => Date.now() + ahead.wall;
     const monotonic = (): number => performance.now() + ahead.steady;
     const rootKeys = [envRootKey(TEST_ROOT_KEY)];
-    const keyrings = createKeyringStore({ store, layout, rootKeys, ttlMs: TTL_MS, clock, monotonic });
+    const keyrings = createKeyringCache({ store, layout, rootKeys, ttlMs: TTL_MS, clock, monotonic });
     const keyring = await keyrings.load({ create: true });
     if (keyring === undefined) throw new Error('there is no keyring');
     const context = { store, layout, keyrings, clock, monotonic, random, pause, logger: silentLogger };

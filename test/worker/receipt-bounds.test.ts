@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { classKey, createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { createKeyringStore } from '../../src/keys/keyring-store.ts';
+import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { decodeFields, encodeFields, readRecord } from '../../src/tree/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
 import {
@@ -236,6 +236,6 @@ async function unwritten() {
     }
     return keys;
   };
-  const store = createKeyringStore({ store: session.store, layout, rootKeys });
+  const store = createKeyringCache({ store: session.store, layout, rootKeys });
   return { context: { ...session, layout, keyrings: store }, keyrings };
 }

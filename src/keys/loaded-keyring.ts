@@ -3,11 +3,11 @@ import { toBase64url } from '../format/encoding.ts';
 import { createNames, type Names } from '../format/names.ts';
 import { wipe } from '../format/sodium.ts';
 import type { SealingKeys, TenantKey } from '../format/wrap.ts';
-import type { Keyring } from './keyring.ts';
+import { forget, type Keyring } from './keyring.ts';
 
 /**
- * A tenant's keys in use. When a later write of the keyring is loaded, what was given out before works with the
- * later keys. Once the keys are dropped, every use throws: `aborted` after a close, otherwise what dropped them.
+ * A tenant's keys in use. Once a later write of the keyring is loaded, what was given out before works with the later
+ * keys. Once the keys are dropped, every use throws: `aborted` after a close, otherwise what dropped them.
  */
 export interface LoadedKeyring {
   /** `active` throws `unavailable` while the keyring is too old to seal with. */
@@ -16,19 +16,19 @@ export interface LoadedKeyring {
   readonly epoch: number;
 }
 
-/** A loaded keyring and the means to end its life. */
-export interface KeyringLife {
+/** A loaded keyring and the two ways to end its use. */
+export interface ActiveKeyring {
   readonly loaded: LoadedKeyring;
   /** Overwrites its keys; what was given out works with those of `successor`. */
-  yieldTo(successor: KeyringLife): void;
+  yieldTo(successor: ActiveKeyring): void;
   /** Overwrites its keys; what was given out throws `reason` from now on. */
   end(reason: MemoryError): void;
 }
 
-export interface LifeOptions {
+export interface ActivateOptions {
   readonly tenant: string;
   /** Of an earlier write of the same keyring: its names, whose key is never rotated, are taken over. */
-  readonly predecessor?: KeyringLife | undefined;
+  readonly predecessor?: ActiveKeyring | undefined;
   /** Called before the active key is given out; throws when nothing may be sealed. */
   readonly beforeSealing?: (() => void) | undefined;
 }
@@ -36,15 +36,15 @@ export interface LifeOptions {
 /**
  * Takes the keyring over: the secrets it was read with are overwritten, what was derived from them is kept.
  *
- * @throws MemoryError `integrity` when the name key or mode is another than the predecessor's.
+ * @throws MemoryError `integrity` when the name key or mode differs from the predecessor's, or there is no tenant key.
  */
-export function bringToLife(keyring: Keyring, options: LifeOptions): KeyringLife {
+export function activate(keyring: Keyring, options: ActivateOptions): ActiveKeyring {
   const { tenant, predecessor, beforeSealing } = options;
-  const { tenantKeys, keyringId, epoch } = keyring;
+  const { nameKey, tenantKeys, keyringId, epoch } = keyring;
   const last = tenantKeys.at(-1);
-  if (last === undefined) throw new MemoryError('integrity', 'the keyring holds no tenant key');
+  if (last === undefined) throw new MemoryError('integrity', 'The keyring holds no tenant key.');
   const names = takeNames(keyring, predecessor?.loaded.names);
-  forgetSecrets(keyring);
+  wipe(nameKey, ...tenantKeys.map(({ secret }) => secret));
   const byId = new Map(tenantKeys.map((key) => [toBase64url(key.keyId), key]));
   let successor: SealingKeys | undefined;
   let ended: MemoryError | undefined;
@@ -88,15 +88,8 @@ function takeNames(keyring: Keyring, earlier: Names | undefined): Names {
   names.wipe();
   if (isSame) return earlier;
   forget(keyring);
-  throw new MemoryError('integrity', 'the keyring names files otherwise than the one this process has seen');
-}
-
-/** Overwrites all that is secret in a keyring. */
-export function forget(keyring: Keyring): void {
-  forgetSecrets(keyring);
-  wipe(...keyring.tenantKeys.map(({ wrapKey }) => wrapKey));
-}
-
-function forgetSecrets({ nameKey, tenantKeys }: Keyring): void {
-  wipe(nameKey, ...tenantKeys.map(({ secret }) => secret));
+  throw new MemoryError(
+    'integrity',
+    'The keyring has another name key or mode than the one this process has seen.',
+  );
 }

@@ -1,0 +1,252 @@
+import { checkWholeNumber, MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { toBase64url } from '../format/encoding.ts';
+import { MAX_EPOCH } from '../format/keyring-bytes.ts';
+import type { RandomBytes } from '../format/sodium.ts';
+import { osRandom } from '../store/os-random.ts';
+import type { RequestOptions, SendBound } from '../store/port.ts';
+import { type Ages, createAges, type Instant, type SharedWork, shareWork } from '../time.ts';
+import { forget } from './keyring.ts';
+import { createKeyringEditor, type KeyringEditorOptions } from './keyring-editor.ts';
+import { type ActiveKeyring, activate, type LoadedKeyring } from './loaded-keyring.ts';
+import { type OpenedKeyring, sameBytes } from './rollback-guard.ts';
+
+export type { LoadedKeyring } from './loaded-keyring.ts';
+
+/** One tenant's keyring, cached in the process. */
+export interface KeyringCache {
+  /**
+   * The keyring, from the cache within its time to live; concurrent calls share one load, and a failed load is
+   * remembered for 10 s. Undefined when there is neither a keyring nor data; with `create` one is made then.
+   *
+   * @throws MemoryError `key_unavailable` when the tenant was destroyed, its root key is not configured, or it has
+   * data but no keyring; `integrity`; `unsupported_format`; `misconfigured` when the stored name mode is not the
+   * configured one; what the store and the root key throw.
+   */
+  load(
+    request?: RequestOptions & { readonly create?: boolean | undefined },
+  ): Promise<LoadedKeyring | undefined>;
+  /** The keyring by a look that begins after this call, past the cache. It then takes the cache's place. */
+  look(request?: RequestOptions): Promise<LoadedKeyring | undefined>;
+  /**
+   * For an object that names a key which the keyring lacks: the keyring by a look that began after an object of that
+   * key id was met. One look for each id is free, up to 256 ids that the keyring lacks; beyond them there is one look
+   * per 30 s, or per time to live where that is shorter. `'withheld'`: it was too early for another look, so nothing
+   * is known of that key.
+   */
+  readonly lookFor: KeySearch;
+  /** Until when what is sealed from now on may be sent: a quarter of the time to live, 15 s at least. */
+  sendBy(): SendBound;
+  /** Overwrites the keys; what was given out and every later call throws `aborted`. */
+  close(): void;
+}
+
+export interface KeyringCacheOptions extends Omit<KeyringEditorOptions, 'clock' | 'random'> {
+  /** 0–900,000; 300,000 by default. Nothing is sealed with a keyring 5/3 as old, or a minute if that is longer. */
+  readonly ttlMs?: number | undefined;
+  /** Milliseconds since the epoch. */
+  readonly clock?: (() => number) | undefined;
+  /** Milliseconds that never go back; unlike `clock` they may stand still while the process is frozen. */
+  readonly monotonic?: (() => number) | undefined;
+  readonly random?: RandomBytes | undefined;
+}
+
+interface Load extends SharedWork<LoadedKeyring | undefined> {
+  /** Whether its request may have been sent. */
+  readonly hasBegun: () => boolean;
+}
+
+/** The longest time to live that a process may give its keyring, in milliseconds. */
+export const LONGEST_TTL_MS = 900_000;
+/** The least time to live that counts when keys are retired, in milliseconds. */
+export const LEAST_TTL_MS = 60_000;
+const DEFAULT_TTL_MS = 300_000;
+/** A tenant key may be retired two times to live after the keyring was written that rotated it out. */
+const SEALING_TTLS = 5 / 3;
+/** The rest of the third that is left is for clocks that tell whole seconds, and for clocks that run apart. */
+const SENDING_TTLS = 1 / 4;
+const FAILURE_MS = 10_000;
+const LOOK_MS = 30_000;
+
+/** Failures after which keys in the cache are no longer to be used; the others may pass. */
+const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([
+  'integrity',
+  'key_unavailable',
+  'unsupported_format',
+  'misconfigured',
+  'access_denied',
+]);
+
+/** @throws MemoryError `misconfigured` when `ttlMs` or `minimumEpoch` is out of range. */
+export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
+  const { layout, ttlMs = DEFAULT_TTL_MS, minimumEpoch = 1 } = options;
+  const { clock = Date.now, monotonic = () => performance.now(), random = osRandom } = options;
+  checkWholeNumber('the time to live of a keyring, in ms,', ttlMs, { least: 0, most: LONGEST_TTL_MS });
+  checkWholeNumber('the minimum epoch', minimumEpoch, { least: 1, most: MAX_EPOCH });
+  const sealingMs = Math.max(LEAST_TTL_MS, ttlMs * SEALING_TTLS);
+  const sendingMs = Math.max(LEAST_TTL_MS, ttlMs) * SENDING_TTLS;
+  const ages = createAges({ clock, monotonic });
+  const { now, isWithin } = ages;
+  const editor = createKeyringEditor({ ...options, clock, random });
+  /** The keys of this process, and when the newest load that found them began. */
+  let live: { readonly active: ActiveKeyring; readonly bytes: Uint8Array; since: Instant } | undefined;
+  let failure: { readonly error: unknown; readonly since: Instant } | undefined;
+  let running: Load | undefined;
+  let closed = false;
+
+  function refuseClosed(): void {
+    if (closed) throw closure();
+  }
+
+  function current(): Load | undefined {
+    return running?.abandoned ? undefined : running;
+  }
+
+  function start(create: boolean): Load {
+    const since = now();
+    const before = current();
+    let begun = false;
+    const shared = shareWork(async (signal) => {
+      await before?.settled;
+      begun = true;
+      try {
+        return keep(await editor.fetch({ create, signal }), since, signal);
+      } catch (error) {
+        note(error, signal);
+        throw error;
+      } finally {
+        if (running === load) running = undefined;
+      }
+    });
+    const load: Load = Object.assign(shared, { hasBegun: () => begun });
+    running = load;
+    return load;
+  }
+
+  function keep(
+    opened: OpenedKeyring | undefined,
+    since: Instant,
+    signal: AbortSignal,
+  ): LoadedKeyring | undefined {
+    if (signal.aborted) {
+      if (opened !== undefined) forget(opened.keyring);
+      throw closure();
+    }
+    failure = undefined;
+    if (opened === undefined) return undefined;
+    const { keyring, bytes } = opened;
+    if (live !== undefined && sameBytes(live.bytes, bytes)) {
+      forget(keyring);
+      live.since = since;
+      return live.active.loaded;
+    }
+    const predecessor = live?.active;
+    const active = activate(keyring, { tenant: layout.tenant, predecessor, beforeSealing });
+    predecessor?.yieldTo(active);
+    live = { active, bytes, since };
+    return active.loaded;
+  }
+
+  /**
+   * A process that stood still may hold keys that are retired by now. A command that seals for long has them loaded
+   * again in time, in the background.
+   */
+  function beforeSealing(): void {
+    if (live === undefined || isWithin(live.since, Math.max(ttlMs, LOOK_MS))) return;
+    void load().catch(() => {});
+    if (isWithin(live.since, sealingMs)) return;
+    throw new MemoryError('unavailable', 'The keyring in this process is too old to seal with; try again.');
+  }
+
+  function note(error: unknown, signal: AbortSignal): void {
+    const code = error instanceof MemoryError ? error.code : undefined;
+    if (signal.aborted || code === 'aborted') return;
+    failure = { error, since: now() };
+    if (error instanceof MemoryError && FINAL.has(error.code)) drop(error);
+  }
+
+  function drop(reason: MemoryError): void {
+    live?.active.end(reason);
+    live = undefined;
+  }
+
+  async function load({
+    create = false,
+    signal,
+  }: Parameters<KeyringCache['load']>[0] = {}): Promise<LoadedKeyring | undefined> {
+    for (let looks = 1; ; looks++) {
+      refuseClosed();
+      if (live !== undefined && isWithin(live.since, ttlMs)) return live.active.loaded;
+      if (failure !== undefined && isWithin(failure.since, FAILURE_MS)) throw failure.error;
+      const earlier = current();
+      const loaded = await (earlier ?? start(create)).join(signal);
+      if (loaded !== undefined) return loaded;
+      // A look that began before this call may have missed a keyring that was created before it.
+      const isFresh = earlier === undefined || looks > 1;
+      if (isFresh && !create) return undefined;
+    }
+  }
+
+  async function look({ signal }: RequestOptions = {}): Promise<LoadedKeyring | undefined> {
+    refuseClosed();
+    const waiting = current();
+    const shared = waiting?.hasBegun() === false ? waiting : start(false);
+    return shared.join(signal);
+  }
+
+  return {
+    load,
+    look,
+    lookFor: createKeySearch({ ages, everyMs: Math.min(LOOK_MS, ttlMs), look, load }),
+    sendBy: () => ages.boundIn(sendingMs),
+    close() {
+      closed = true;
+      running?.abandon();
+      drop(closure());
+    },
+  };
+}
+
+function closure(): MemoryError {
+  return new MemoryError('aborted', 'The keyring was closed.');
+}
+
+interface KeySearchOptions extends Pick<KeyringCache, 'load' | 'look'> {
+  readonly ages: Ages;
+  /** How long after one look the next one is withheld, where looks are not free. */
+  readonly everyMs: number;
+}
+
+type KeySearch = (
+  keyId: Uint8Array,
+  request?: RequestOptions,
+) => Promise<LoadedKeyring | 'withheld' | undefined>;
+
+/** What a writer to the store can make a process look for at once, by objects under made-up keys. */
+const REMEMBERED = 256;
+
+/**
+ * Looks into the keyring for keys that objects name. A key is in the keyring before anything is sealed with it: one
+ * that a look did not find, after an object had named it, does not come later. So an id is looked for once and then
+ * remembered as missing. Where no more ids can be remembered there is one look per `everyMs`.
+ */
+export function createKeySearch({ ages, everyMs, look, load }: KeySearchOptions): KeySearch {
+  const missing = new Set<string>();
+  let last: Instant | undefined;
+
+  const note = (id: string): void => {
+    const [first] = missing;
+    if (missing.size >= REMEMBERED && first !== undefined) missing.delete(first);
+    missing.add(id);
+  };
+
+  return async (keyId, request = {}) => {
+    const id = toBase64url(keyId);
+    if (missing.has(id)) return load(request);
+    const isEarly = last !== undefined && ages.isWithin(last, everyMs);
+    if (isEarly && missing.size >= REMEMBERED) return 'withheld';
+    last = ages.now();
+    const keyring = await look(request);
+    if (keyring !== undefined && keyring.keys.find(keyId) === undefined) note(id);
+    return keyring;
+  };
+}
