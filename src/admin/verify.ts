@@ -112,7 +112,7 @@ async function recoverRename(work: Work): Promise<Recovered | undefined> {
   const { entry, ageMs } = await lookAtRegister(work);
   if (entry === undefined || ageMs <= LEASE_MS) return undefined;
   try {
-    const isOurs = await createRenameRegister().recover(work);
+    const isOurs = (await createRenameRegister().recover(work)) === 'finished';
     return isOurs ? { entry, ageMs, failure: undefined } : undefined;
   } catch (error) {
     if (!(error instanceof MemoryError) || error.code === 'aborted') throw error;

@@ -10,6 +10,9 @@ import type { Rename } from './rename-file.ts';
 const PATIENCE_MS = 60_000;
 const LOOK_AGAIN_MS = 250;
 
+/** What a look at the register came to: no rename, one of a process that may be alive, or one that was brought to its end. */
+export type Recovered = 'idle' | 'under_way' | 'finished';
+
 /** The one place of a tenant where renames of directories take turns, and where a crashed one is found. */
 export interface RenameRegister {
   /**
@@ -22,8 +25,8 @@ export interface RenameRegister {
    * one. @throws MemoryError `unavailable` after a minute.
    */
   settle(work: Work): Promise<boolean>;
-  /** Finishes a rename whose process is gone; one that is under way is left alone. Answers whether there was one. */
-  recover(work: Work): Promise<boolean>;
+  /** Finishes a rename whose process is gone; one that is under way is left alone. */
+  recover(work: Work): Promise<Recovered>;
 }
 
 export function createRenameRegister(): RenameRegister {
@@ -72,7 +75,11 @@ export function createRenameRegister(): RenameRegister {
       await lookUntilIdle(work, state);
       return state.entry !== undefined;
     },
-    recover: async (work) => takeOver(work, await look(work)),
+    async recover(work) {
+      const state = await look(work);
+      if (state.entry === undefined) return 'idle';
+      return (await takeOver(work, state)) ? 'finished' : 'under_way';
+    },
   };
 }
 

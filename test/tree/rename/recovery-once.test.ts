@@ -1,35 +1,38 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { LogFields } from '../../../src/logger.ts';
+import { LEASE_MS } from '../../../src/tree/rename/lease.ts';
 import { createRecovery, type Recovery } from '../../../src/tree/rename/recovery.ts';
-import type { RenameRegister } from '../../../src/tree/rename/rename-register.ts';
+import type { Recovered, RenameRegister } from '../../../src/tree/rename/rename-register.ts';
 import type { Work } from '../../../src/tree/session.ts';
 
-describe('the recovery of a work', () => {
+describe('the recovery of a session', () => {
   /** A register of which each look has its own end. */
   function start(): {
     recovery: Recovery;
-    looks: { readonly work: Work; readonly end: PromiseWithResolvers<boolean> }[];
+    looks: { readonly work: Work; readonly end: PromiseWithResolvers<Recovered> }[];
     logged: (LogFields | undefined)[];
+    time: { now: number };
     work: (signal?: AbortSignal) => Work;
   } {
-    const looks: { work: Work; end: PromiseWithResolvers<boolean> }[] = [];
+    const looks: { work: Work; end: PromiseWithResolvers<Recovered> }[] = [];
     const logged: (LogFields | undefined)[] = [];
-    const recover = (work: Work): Promise<boolean> => {
-      const end = Promise.withResolvers<boolean>();
+    const recover = (work: Work): Promise<Recovered> => {
+      const end = Promise.withResolvers<Recovered>();
       looks.push({ work, end });
       return end.promise;
     };
+    const time = { now: 0 };
     const logger = { warn: (_: string, fields?: LogFields) => void logged.push(fields) };
     const work = (signal?: AbortSignal): Work =>
-      ({ session: { logger }, call: { signal } }) as unknown as Work;
-    return { recovery: createRecovery({ recover } as RenameRegister), looks, logged, work };
+      ({ session: { logger, monotonic: () => time.now }, call: { signal } }) as unknown as Work;
+    return { recovery: createRecovery({ recover } as unknown as RenameRegister), looks, logged, time, work };
   }
 
   it('looks once for all commands, and not with the signal of the first', async () => {
     const { recovery, looks, work } = start();
     const both = [recovery.before(work(new AbortController().signal)), recovery.before(work())];
-    looks[0]?.end.resolve(true);
+    looks[0]?.end.resolve('idle');
     await Promise.all(both);
     await recovery.before(work());
     expect(looks).toHaveLength(1);
@@ -49,14 +52,15 @@ describe('the recovery of a work', () => {
     controller.abort();
     await aborted;
     expect(isOver).toBe(false);
-    looks[0]?.end.resolve(false);
+    looks[0]?.end.resolve('idle');
     await waiting;
   });
 
   it('goes on beside a read, which is repeated only where something was finished', async () => {
     for (const [finished, reads] of [
-      [true, 2],
-      [false, 1],
+      ['finished', 2],
+      ['under_way', 1],
+      ['idle', 1],
       [undefined, 1],
     ] as const) {
       const { recovery, looks, work } = start();
@@ -70,7 +74,7 @@ describe('the recovery of a work', () => {
   });
 
   it('repeats a read that failed meanwhile, and throws what a read throws otherwise', async () => {
-    for (const finished of [true, false]) {
+    for (const recovered of ['finished', 'idle'] as const) {
       const { recovery, looks, work } = start();
       const failure = new MemoryError('not_found', 'nothing there');
       let count = 0;
@@ -78,11 +82,40 @@ describe('the recovery of a work', () => {
         if (count++ === 0) throw failure;
         return 'read';
       });
-      looks[0]?.end.resolve(finished);
-      if (finished) expect(await reading).toBe('read');
+      looks[0]?.end.resolve(recovered);
+      if (recovered === 'finished') expect(await reading).toBe('read');
       else await expect(reading).rejects.toBe(failure);
-      expect(count).toBe(finished ? 2 : 1);
+      expect(count).toBe(recovered === 'finished' ? 2 : 1);
     }
+  });
+
+  it('repeats no read that begins when the rename is finished already', async () => {
+    const { recovery, looks, work } = start();
+    const waiting = recovery.before(work());
+    looks[0]?.end.resolve('finished');
+    await waiting;
+    let count = 0;
+    expect(await recovery.beside(work(), async () => ++count)).toBe(1);
+    expect(looks).toHaveLength(1);
+  });
+
+  it('looks again after the lease of a rename that was under way, once', async () => {
+    const { recovery, looks, time, work } = start();
+    for (const round of [1, 2]) {
+      const first = recovery.before(work());
+      looks.at(-1)?.end.resolve('under_way');
+      await first;
+      time.now += LEASE_MS - 1;
+      await recovery.before(work());
+      expect(looks).toHaveLength(round);
+      time.now += 1;
+    }
+    const last = [recovery.before(work()), recovery.before(work())];
+    looks.at(-1)?.end.resolve('idle');
+    await Promise.all(last);
+    time.now += 10 * LEASE_MS;
+    await recovery.before(work());
+    expect(looks).toHaveLength(3);
   });
 
   it('looks again after a failure, whose innermost reason it tells the operator', async () => {

@@ -60,6 +60,19 @@ describeOnBothKinds('a rename whose process is frozen', (newSite) => {
     await textsOf(next);
     expect(await textsOf(await site.client())).toEqual(moved.map((path, i) => [path, NAMES[i]]));
   });
+
+  it('is finished, too, by a process that saw it before its lease had run out', async () => {
+    const site = await newSite();
+    const client = await site.client();
+    for (const name of NAMES) await client.create(`${FROM}/${name}`, name);
+    client.intercept(atFirst('delete', () => new Promise(() => {})));
+    void client.move(FROM, TO);
+    await site.time.pause(1_000);
+    const next = await site.client();
+    expect(await next.text(`${FROM}/a`)).toBe('a');
+    await site.time.pause(LEASE_MS);
+    expect(await next.paths()).toEqual(moved);
+  });
 });
 
 interface Frozen {

@@ -34,10 +34,10 @@ describeOnBothKinds('taking the rename of a directory over', (newSite) => {
     const ahead = await site.client({ clock: () => site.time.clock() + 3_600_000 });
     await site.time.pause(10_000);
     for (const client of [next, ahead]) {
-      expect(await createRenameRegister().recover(await client.open())).toBe(false);
+      expect(await createRenameRegister().recover(await client.open())).toBe('under_way');
     }
     await site.time.pause(1);
-    expect(await createRenameRegister().recover(await next.open())).toBe(true);
+    expect(await createRenameRegister().recover(await next.open())).toBe('finished');
     expect(await next.paths()).toEqual(below(TO));
   });
 
@@ -91,7 +91,7 @@ describeOnBothKinds('taking the rename of a directory over', (newSite) => {
     const { site, next } = await leave('aborting', 1);
     await site.time.pause(10_001);
     next.calls.length = 0;
-    expect(await createRenameRegister().recover(await next.open())).toBe(true);
+    expect(await createRenameRegister().recover(await next.open())).toBe('finished');
     expect(await next.paths()).toEqual(below(FROM));
     // The register is taken, entered and left again.
     if (site.kind === 'guarded') expect(countCalls(next.calls)['put']).toBe(3);

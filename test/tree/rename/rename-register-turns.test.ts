@@ -148,7 +148,7 @@ describe('waiting for a turn at the register', () => {
     expect(await settling).toBe(true);
     await occupy();
     await work.session.pause(10_001);
-    expect(await renames.recover(work)).toBe(true);
+    expect(await renames.recover(work)).toBe('finished');
     expect(await readRegister(work)).toMatchObject({ entry: undefined });
   });
 
@@ -178,7 +178,7 @@ describe('waiting for a turn at the register', () => {
         return proceed();
       }),
     );
-    expect(await createRenameRegister().recover(work)).toBe(false);
+    expect(await createRenameRegister().recover(work)).toBe('under_way');
     expect(await client.paths()).toEqual(['/memories/to/a']);
   });
 });

@@ -65,7 +65,7 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
     const { site, client } = await start();
     await abandon(site);
     await client.open();
-    expect(await createRenameRegister().recover(await client.open())).toBe(false);
+    expect(await createRenameRegister().recover(await client.open())).toBe('under_way');
     await site.time.pause(LEASE_MS + 1);
     const next = await site.client();
     expect(await next.paths()).toEqual([`${TO}/a`, `${TO}/b/c`]);
