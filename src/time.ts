@@ -39,7 +39,7 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The result of `work`, or `aborted` as soon as the signal fires; the work itself goes on. */
+/** The result of `work`, or `aborted` as soon as the signal fires; the work itself continues. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   // After an abort no caller handles a failure of the work, and an unhandled rejection would end the process.

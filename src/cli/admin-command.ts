@@ -18,12 +18,12 @@ interface AdminRunOptions {
   readonly interrupted?: string;
 }
 
-const GOES_ON = 'what is done stays done, and the same command goes on from there';
+const CONTINUES = 'what is done stays done, and the same command continues from there';
 
 /** Runs one command on the configured tenant. Resolves to the exit code. */
 export async function runOnAdmin(
   command: (run: AdminRun) => Promise<number>,
-  { json, invocation, store, interrupted = GOES_ON }: AdminRunOptions,
+  { json, invocation, store, interrupted = CONTINUES }: AdminRunOptions,
 ): Promise<number> {
   const { terminal, signal } = invocation;
   const events = createEventLines(terminal, { json });
@@ -75,7 +75,7 @@ export function createEventLines(
   return {
     progress(fields, { line, stage }) {
       if (!isDue(stage)) return;
-      // That nobody reads any more shows at the end.
+      // A closed standard output is reported when the command ends.
       if (isJson) terminal.out(toLine('progress', fields)).catch(() => {});
       else terminal.status(line);
     },
@@ -85,7 +85,7 @@ export function createEventLines(
     },
     async cutOff(event, fields) {
       terminal.status('');
-      // Where nobody reads any more, why the command was cut off still counts more.
+      // The reason for the interruption matters more than a closed standard output.
       if (isJson) await terminal.out(toLine(event, fields)).catch(() => {});
     },
   };

@@ -111,7 +111,7 @@ export function runShred(
   return runOnAdmin(shred, { json, invocation });
 }
 
-/** The tenant's name, by option or by hand, so that nobody destroys another tenant than the one in mind. */
+/** Requires the tenant's name, as an option or typed, so that the operator cannot destroy another tenant by mistake. */
 async function requireConsent(
   tenant: string,
   { confirm, invocation }: { readonly confirm: string | undefined; readonly invocation: Invocation },
@@ -159,7 +159,7 @@ export async function runDecodeName(key: string, { terminal, signal }: Invocatio
   await using admin = await openAdmin({ logger: createOperatorLogger(terminal.complain) });
   const path = await admin.decodeName(key, { signal });
   if (path === undefined)
-    throw new MemoryError('not_found', 'that is not the object key of a file of this tenant');
+    throw new MemoryError('not_found', 'That is not the object key of a file of this tenant.');
   await terminal.out(`${path}\n`);
   return 0;
 }
@@ -171,7 +171,7 @@ export interface ExpireArguments {
   readonly json?: boolean;
 }
 
-/** Deletes what nobody used for long. Resolves to the exit code. */
+/** Deletes files that were not used for long. Resolves to the exit code. */
 export function runExpire(
   { dryRun = false, after, json = false }: ExpireArguments,
   invocation: Invocation,

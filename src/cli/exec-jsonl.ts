@@ -14,9 +14,9 @@ export type Answer =
 
 export interface ExecOptions {
   readonly input: AsyncIterable<Uint8Array>;
-  /** Resolves when the line is out; rejects when nobody reads any more. */
+  /** Resolves when the line is written; rejects when the reader has closed the stream. */
   readonly write: (line: string) => Promise<void>;
-  /** The signal fires with that of the options, and when nobody reads the answers any more. */
+  /** The signal fires with that of the options, and when an answer cannot be written. */
   readonly execute: (input: unknown, signal: AbortSignal) => Promise<MemoryResult>;
   /** Answers `{"harness": …}` lines; absent: they are refused like any unknown input. */
   readonly harness?: ((request: Readonly<Record<string, unknown>>) => Promise<Answer>) | undefined;
@@ -28,7 +28,7 @@ export interface ExecOptions {
 
 /**
  * Answers every line of the input with one line (docs of the protocol: README, "exec --jsonl"). A line without an
- * id is a barrier: it waits for all before it, and all after it wait for it. Lines with an id run side by side.
+ * id is a barrier: it waits for all before it, and all after it wait for it. Lines with an id run concurrently.
  * Resolves at the end of the input, after the last answer is out. Rejects as soon as an answer cannot be written, with
  * the input open or not; what is still running is aborted then, and waited for.
  */

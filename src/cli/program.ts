@@ -157,7 +157,7 @@ function createProgram(choose: (action: Action) => void): Command {
 
   program
     .command('expire')
-    .description('delete files that nobody read or wrote for long, and old receipts and answers')
+    .description('delete files that were not read or written for long, and old receipts and answers')
     .option('--dry-run', 'change nothing, and tell what a run would do')
     .option('--after <days>', 'instead of SEALED_MEMORY_EXPIRE_AFTER_DAYS', parseCount)
     .option('--json', 'answer with JSON lines, as when standard output is no terminal')

@@ -14,7 +14,7 @@ const CLEAR_LINE = '\r\u001b[K';
 /** The process's streams as the commands see them. */
 export interface Terminal {
   readonly stdin: AsyncIterable<Uint8Array>;
-  /** Resolves once the text or bytes are out; rejects when nobody reads any more. */
+  /** Resolves once the text or bytes are written; rejects when the reader has closed the stream. */
   out(text: string | Uint8Array): Promise<void>;
   /** One line on standard error, after the program's name. */
   complain(line: string): void;
@@ -105,7 +105,7 @@ export async function runAction(action: Action): Promise<number> {
     return signal.aborted ? EXIT_INTERRUPTED : explain(error, terminal);
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-    // Nobody reads on; open, it would keep the process alive.
+    // An open standard input would keep the process alive.
     process.stdin.destroy();
   }
 }
@@ -115,7 +115,7 @@ export function exitCodeFor(error: MemoryError): number {
 }
 
 function explain(error: unknown, terminal: Terminal): number {
-  // Nobody reads what the command says any more; there is nobody to tell either.
+  // The reader of standard output is gone, so there is no one to explain the failure to.
   if (error instanceof Error && 'code' in error && error.code === 'EPIPE') {
     return EXIT_FAILED;
   }

@@ -1,5 +1,4 @@
 import { copyOf, hasBytesAt } from './encoding.ts';
-import { equalBytes } from './sodium.ts';
 
 export const HEADER_BYTES = 220;
 
@@ -36,10 +35,4 @@ export function readHeader(object: Uint8Array): ObjectHeader | undefined {
     keyId: copyOf(object, OFFSET.keyId, OFFSET.nonce),
     wrapNonce: copyOf(object, OFFSET.nonce, OFFSET.wrap),
   };
-}
-
-/** Whether two objects are one write: their whole 220-byte headers are equal. */
-export function sameHeader(left: Uint8Array, right: Uint8Array): boolean {
-  if (left.length < HEADER_BYTES || right.length < HEADER_BYTES) return false;
-  return equalBytes(left.subarray(0, HEADER_BYTES), right.subarray(0, HEADER_BYTES));
 }

@@ -88,7 +88,7 @@ export function createNames({
       refuseWiped();
       return toBase64url(hash(KEY_BYTES, keys.id, concat(domain(cls), encodeText(text))));
     },
-    wipe(reason = new MemoryError('aborted', 'the keyring was closed')) {
+    wipe(reason = new MemoryError('aborted', 'The keyring was closed.')) {
       wiped = reason;
       wipe(keys.mac, keys.encryption, keys.id);
     },
@@ -113,7 +113,7 @@ function hasSuffix(text: string): boolean {
 }
 
 function directorySuffix(): MemoryError {
-  return new MemoryError('invalid_path', 'the name of a directory ends like the key of a file', {
+  return new MemoryError('invalid_path', 'The name of a directory ends like the key of a file.', {
     details: { rule: 'directory_suffix', suffix: FILE_SUFFIX },
   });
 }

@@ -37,7 +37,7 @@ const MAX_KEY_BYTES = 1_024;
 export function parseTenantId(text: string): TenantId {
   // A test alone would take a missing id for the tenant "undefined".
   if (typeof text !== 'string' || !TENANT.test(text)) {
-    throw new MemoryError('misconfigured', 'the tenant id does not match [a-z0-9][a-z0-9-]{0,62}');
+    throw new MemoryError('misconfigured', 'The tenant id does not match [a-z0-9][a-z0-9-]{0,62}.');
   }
   return text as TenantId;
 }
@@ -51,11 +51,11 @@ export function createLayout({
   readonly tenant: TenantId;
 }): Layout {
   if (prefix !== '' && !prefix.split('/').every(isValidSegment)) {
-    throw new MemoryError('misconfigured', 'the prefix must be names joined by single slashes');
+    throw new MemoryError('misconfigured', 'The prefix must be names joined by single slashes.');
   }
   const value = encodeText(prefix).length + tenant.length;
   if (value > MAX_PREFIX_AND_TENANT_BYTES) {
-    throw new MemoryError('misconfigured', 'the prefix and the tenant id are too long together, in bytes', {
+    throw new MemoryError('misconfigured', 'The prefix and the tenant id are too long together, in bytes.', {
       details: { value, max: MAX_PREFIX_AND_TENANT_BYTES },
     });
   }
@@ -79,7 +79,7 @@ export function createLayout({
  */
 export function fileKey(layout: Layout, names: Names, path: MemoryPath): ObjectKey {
   if (path === MEMORY_ROOT)
-    throw new MemoryError('is_directory', 'the root is no file', { details: { reason: 'root' } });
+    throw new MemoryError('is_directory', 'The root is no file.', { details: { reason: 'root' } });
   const key = `${layout.data}${names.encodeFile(segmentsOf(path))}`;
   refuseTooLong(key);
   return key as ObjectKey;
@@ -107,7 +107,7 @@ export function parseFileKey(layout: Layout, names: Names, key: string): MemoryP
 function refuseTooLong(key: string): void {
   const tooMany = encodeText(key).length - MAX_KEY_BYTES;
   if (tooMany <= 0) return;
-  throw new MemoryError('invalid_path', `the object key of the path is ${tooMany} bytes too long`, {
+  throw new MemoryError('invalid_path', `The object key of the path is ${tooMany} bytes too long.`, {
     details: { rule: 'key_too_long', tooMany },
   });
 }
@@ -165,6 +165,6 @@ function isObjectId(id: string): boolean {
 /** @throws MemoryError `misconfigured` when the id is not 1–64 characters of `[A-Za-z0-9_-]`. */
 export function classLogicalName(cls: ObjectClass, id: string): LogicalName {
   if (!isObjectId(id))
-    throw new MemoryError('misconfigured', `the id of an object of class ${cls} is malformed`);
+    throw new MemoryError('misconfigured', `The id of an object of class ${cls} is malformed.`);
   return `/${cls}/${id}` as LogicalName;
 }

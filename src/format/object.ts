@@ -69,7 +69,7 @@ interface RebindRequest {
 export function seal(request: SealRequest): Uint8Array {
   const { keys, name, content, mtime, random } = request;
   if (content.length > MAX_CONTENT_BYTES) {
-    throw new MemoryError('limit_exceeded', 'the content is longer than the format can hold', {
+    throw new MemoryError('limit_exceeded', 'The content is longer than the format can hold.', {
       details: { limit: 'file_bytes', value: content.length, max: MAX_CONTENT_BYTES },
     });
   }
@@ -173,7 +173,7 @@ function binding(keys: SealingKeys, key: TenantKey, name: LogicalName): Paramete
 function refusal(reason?: 'unknown_key'): MemoryError {
   return new MemoryError(
     'integrity',
-    'an object was refused: it is not what was sealed under this name for this tenant',
+    'An object was rejected: it is not what was sealed under this name for this tenant.',
     reason === undefined ? {} : { details: { reason } },
   );
 }

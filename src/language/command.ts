@@ -48,8 +48,8 @@ export const COMMAND_NAMES: readonly CommandName[] = [
  * Reads what the model sent. Only own properties count, and one whose value is undefined counts as absent. `rename`
  * takes `path` for `old_path` and `insert` takes `new_str` for `insert_text`; `view_range` may be null.
  *
- * What is wrong first is reported: the command, then its fields in the order of its documentation, then fields that
- * do not belong to it.
+ * The first fault is reported: the command, then its fields in the order of its documentation, then fields that do not
+ * belong to it.
  *
  * @throws MemoryError `invalid_command` with `problem` (`not_an_object`, `unknown_command`, `missing`, `wrong_type`,
  * `lone_surrogate`, `unexpected`) and, where it is about one, `field`; `invalid_path` with `rule` and `field`.
@@ -68,7 +68,7 @@ export function parseCommand(input: unknown): MemoryCommand {
   return command;
 }
 
-/** Fields are taken out of the map as they are read; what stays does not belong to the command. */
+/** A field is removed from the map when it is read; a field that remains does not belong to the command. */
 type Fields = Map<string, unknown>;
 
 function readCommand(command: CommandName, fields: Fields): MemoryCommand {
@@ -106,7 +106,7 @@ function isCommandName(name: unknown): name is CommandName {
   return COMMAND_NAMES.some((known) => known === name);
 }
 
-/** The field's own name, or the other one under which it may come in its place. */
+/** The field's own name, or the alias that models send instead. */
 function eitherName(fields: Fields, name: string, other: string): string {
   return !fields.has(name) && fields.has(other) ? other : name;
 }
@@ -151,18 +151,18 @@ function takeViewRange(fields: Fields): { readonly viewRange?: readonly number[]
 }
 
 function refusal(details: Readonly<Record<string, string>>): MemoryError {
-  return new MemoryError('invalid_command', `the command is malformed: ${details['problem']}`, { details });
+  return new MemoryError('invalid_command', `The command is malformed: ${details['problem']}.`, { details });
 }
 
 /**
- * What a sentence may repeat of the model's input, whatever that input is: reading it never throws, and text comes
- * back well-formed so that it can be sent to the model.
+ * The parts of the model's input that a sentence may repeat. Reading never throws, whatever the input is, and every text
+ * is well-formed, so that it can be sent to the model.
  */
 export interface Echo {
   readonly command: CommandName | undefined;
-  /** A field's text as a sentence repeats it; empty when it holds none. */
+  /** A field's text as a sentence repeats it; empty if the field holds no text. */
   text(field: string): string;
-  /** All of a field's text, to be judged. */
+  /** A field's whole text. */
   whole(field: string): string;
   /** A field's value as JSON, shortened; a number in digits, nothing for an absent field. */
   json(field: string): string;

@@ -11,7 +11,7 @@ import {
   startOfLine,
 } from './text.ts';
 
-/** A text after a replacement, and where in it the new text stands. */
+/** A text after a replacement, and the place of the new text in it. */
 export interface Replacement {
   readonly text: string;
   readonly start: number;
@@ -32,15 +32,15 @@ export interface Replacement {
  */
 export function replaceOnce(text: string, oldStr: string, newStr: string): Replacement {
   if (oldStr === '') {
-    throw new MemoryError('invalid_command', 'the text to replace is empty', {
+    throw new MemoryError('invalid_command', 'The text to replace is empty.', {
       details: { problem: 'empty', field: 'old_str' },
     });
   }
   const search = searchFor(oldStr);
   const at = search(text, 0);
-  if (at === -1) throw new MemoryError('no_match', 'the text to replace does not occur');
+  if (at === -1) throw new MemoryError('no_match', 'The text to replace does not occur.');
   if (search(text, at + oldStr.length) !== -1) {
-    throw new MemoryError('ambiguous_match', 'the text to replace occurs more than once', {
+    throw new MemoryError('ambiguous_match', 'The text to replace occurs more than once.', {
       details: matchingLines(text, oldStr, search),
     });
   }
@@ -69,7 +69,7 @@ export function insertAfterLine(text: string, insertLine: number, insertText: st
   const lines = terminated ? breaks.all : breaks.all + 1;
   const last = terminated && text !== '' ? lines + 1 : lines;
   if (!Number.isInteger(insertLine) || insertLine < 0 || insertLine > last) {
-    throw new MemoryError('line_out_of_range', 'the line to insert after is outside the file', {
+    throw new MemoryError('line_out_of_range', 'The line to insert after is outside the file.', {
       details: { lines },
     });
   }
@@ -82,7 +82,7 @@ export function insertAfterLine(text: string, insertLine: number, insertText: st
   return text.slice(0, at) + body + lineBreak + text.slice(at);
 }
 
-/** As many lines as a page can name. */
+/** The lines where a match begins, as many as a page can name. */
 function matchingLines(
   text: string,
   oldStr: string,
@@ -99,13 +99,13 @@ function matchingLines(
       if (characters > PAGE_CHARACTERS) return { lines, more: true };
       lines.push(line);
     }
-    // What lies within a line is on that line however often it occurs there.
+    // Occurrences within one line count once, so the search goes on at the end of the line.
     at = search(text, isOneLine ? endOfLine(text, at) : at + oldStr.length);
   }
   return { lines };
 }
 
-/** The line ending most lines have, LF when there are as many of both; undefined in a text without line breaks. */
+/** The line ending of most lines, LF if both are equally frequent; undefined in a text without line breaks. */
 function prevailing({ all, crlf }: LineBreaks): '\r\n' | '\n' | undefined {
   if (all === 0) return undefined;
   return crlf * 2 > all ? '\r\n' : '\n';
@@ -113,7 +113,7 @@ function prevailing({ all, crlf }: LineBreaks): '\r\n' | '\n' | undefined {
 
 function refuseTooLong(characters: number): void {
   if (characters <= LONGEST_TEXT) return;
-  throw new MemoryError('limit_exceeded', 'the text would be longer than a string can be', {
+  throw new MemoryError('limit_exceeded', 'The text would be longer than a string can be.', {
     details: { limit: 'text_characters', value: characters, max: LONGEST_TEXT },
   });
 }

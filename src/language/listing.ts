@@ -15,14 +15,14 @@ interface Entry {
   readonly name: string;
   readonly directory: boolean;
   size: number;
-  /** Of the entry and of all that have one below it. */
+  /** Rows of this entry and of all entries below it. */
   rows: number;
   readonly children: Map<string, Entry>;
 }
 
 /**
  * The reply to the view of a directory: one row for it and for every visible entry two levels deep, cut to one page.
- * `files` are all files below it; `truncatedAt` says that the listing ended after so many, and the reply says so.
+ * `files` are all files below it. `truncatedAt`: the listing ended after that many files, and the reply says so.
  *
  * @throws MemoryError `line_out_of_range` when `viewRange` names no rows.
  */
@@ -54,7 +54,7 @@ function truncation(truncatedAt: number | undefined): readonly string[] {
 /**
  * The rows `{size}\t{path}`: first the directory at `path`, then everything visible two levels deep, depth first,
  * siblings by the UTF-16 code units of their names. Hidden entries get no row and count in their directory's size.
- * Only rows that are asked for are put in order and worded.
+ * Only requested rows are sorted and worded.
  */
 function listingRows(path: MemoryPath, files: readonly ListedFile[]): Lines {
   const root = directoryEntry('');

@@ -7,10 +7,10 @@ export const PAGE_CHARACTERS = 16_000;
 /** Characters of a malformed value that a sentence repeats. */
 const MALFORMED_CHARACTERS = 1_000;
 
-/** What can be shown page by page. */
+/** Lines that can be shown page by page. */
 export interface Lines {
   readonly count: number;
-  /** The 1-based line `first` and those behind it. */
+  /** The 1-based line `first` and every line after it. */
   from(first: number): Iterable<string>;
 }
 
@@ -18,18 +18,18 @@ export interface Lines {
 export interface Page {
   readonly firstLine: number;
   readonly lines: readonly string[];
-  /** Empty when the lines are all that was asked for, else one. */
+  /** Empty if all requested lines are shown, else one note. */
   readonly notes: readonly string[];
 }
 
-/** What the lines are called in notes and errors. */
+/** The name of the lines in notes and errors. */
 type LineName = 'line' | 'row';
 
-/** Lines that are asked for, by their 1-based numbers. */
+/** The requested lines, by their 1-based numbers. */
 interface LineRange {
   readonly first: number;
   readonly last: number;
-  /** Whether `last` is the end of the text whatever its number. */
+  /** The caller asked for the end of the text, not for a number. */
   readonly toEnd: boolean;
   readonly named: LineName;
 }
@@ -89,12 +89,12 @@ function resolveRange(viewRange: readonly number[] | undefined, total: number, n
     const last = toEnd ? total : Math.min(end, total);
     if (first <= last) return { first, last, toEnd, named };
   }
-  throw new MemoryError('line_out_of_range', `the range of ${named}s to view is not valid`, {
+  throw new MemoryError('line_out_of_range', `The range of ${named}s to view is not valid.`, {
     details: named === 'line' ? { lines: total } : { rows: total },
   });
 }
 
-/** The end of a note: how many lines of the range come from `next` on, and the range that shows them. */
+/** The end of a note: how many lines of the range remain from `next` on, and the range that shows them. */
 function remainder(range: LineRange, next: number): string {
   const left = range.last - next + 1;
   if (left === 0) return '.';
@@ -103,8 +103,8 @@ function remainder(range: LineRange, next: number): string {
 }
 
 /**
- * What a sentence repeats of a text that the model gave: all of it, or as many of its lines as a page holds, or the
- * start of a longer line, and a note of its length.
+ * The part of the model's text that a sentence repeats: all of it, or as many lines as a page holds, or the start of a
+ * longer line; if it is cut, a note tells its length.
  */
 export function echoText(text: string): string {
   if (text.length <= PAGE_CHARACTERS) return text.toWellFormed();

@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { encodeText } from './text.ts';
 
-/** Some servers keep objects as files and cannot replace one whose name is longer than this makes it (docs/format.md). */
+/** Servers that keep objects as files cannot replace an object with a longer name (docs/format.md, "Names"). */
 export const MAX_SEGMENT_BYTES = 143;
 
 /**
@@ -94,23 +94,23 @@ export function isWithin(path: MemoryPath, directory: MemoryPath): boolean {
   return path.startsWith(`${directory}/`);
 }
 
-/** Where `path`, which is `from` or lies below it, lies once `from` has become `to`. */
+/** The new path of `path`, which is `from` or lies below it, after `from` is renamed to `to`. */
 export function rebase(path: MemoryPath, from: MemoryPath, to: MemoryPath): MemoryPath {
   return `${to}${path.slice(from.length)}` as MemoryPath;
 }
 
-/** NFC, unless the segment is too long in any form: to put a long run of combining marks in order takes forever. */
+/** NFC, unless the segment is too long in any form: sorting a long run of combining marks takes quadratic time. */
 function normalize(segment: string): string {
   return segment.length > LONGEST_GIVEN_SEGMENT ? segment : segment.normalize('NFC');
 }
 
 function refusal(rule: PathRule, details: Readonly<Record<string, string | number>>): MemoryError {
-  return new MemoryError('invalid_path', `the path breaks the rule ${rule}`, {
+  return new MemoryError('invalid_path', `The path breaks the rule ${rule}.`, {
     details: { rule, ...details },
   });
 }
 
-/** The first rule that a non-empty segment breaks, or undefined for one that may stand in a path. */
+/** The first rule that a non-empty segment breaks; undefined for a valid segment. */
 function segmentProblem(segment: string): SegmentProblem | undefined {
   const parts = segment.split('\\');
   if (parts.includes('..')) return { rule: 'parent_segment', details: {} };

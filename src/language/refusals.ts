@@ -24,7 +24,7 @@ const EXPECTED: ReadonlyMap<string, string> = new Map([
 
 const UNKNOWN_COMMAND = `Field \`command\` must be one of these strings: ${COMMAND_NAMES.join(', ')}`;
 
-/** What is wrong with a command's fields (`invalid_command`), for the model to mend. */
+/** The fault in a command's fields (`invalid_command`), for the model to mend. */
 export function commandRefusal(details: ErrorDetails, echo: Echo): string {
   const name = typeof details['field'] === 'string' ? details['field'] : 'command';
   const field = `Field \`${shorten(name)}\``;
@@ -60,7 +60,7 @@ export function commandRefusal(details: ErrorDetails, echo: Echo): string {
   }
 }
 
-/** Which rule a path breaks (`invalid_path`); `details.field` names the field it came in. */
+/** The rule that a path breaks (`invalid_path`); `details.field` names its field. */
 export function pathRefusal(details: ErrorDetails, echo: Echo): string {
   const given = refusedPath(details, echo);
   const path = shorten(given);
@@ -102,7 +102,7 @@ function dotRefusal(given: string, details: ErrorDetails, echo: Echo): string {
     : `Path ${path} is not allowed: leave out the segment named .`;
 }
 
-/** How far below /memories the dots of a refused path would lead; undefined when they lead out of it on the way. */
+/** The depth below /memories that the dots of a rejected path lead to; undefined if they leave /memories on the way. */
 function depthOf(given: string): number | undefined {
   let depth = 0;
   for (const segment of given.slice('/memories'.length).split(/[/\\]/)) {
@@ -121,7 +121,7 @@ function refusedPath(details: ErrorDetails, echo: Echo): string {
   return details['role'] === 'source' ? echo.whole('old_path') || echo.whole('path') : echo.whole('new_path');
 }
 
-/** A number of an error's details in digits, or a question mark where it is not known. */
+/** A number of an error's details in digits, or a question mark if it is unknown. */
 export function amountOf(details: ErrorDetails, name: string): string {
   const value = details[name];
   return typeof value === 'number' ? String(value) : '?';

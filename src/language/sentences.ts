@@ -203,7 +203,7 @@ function numbers({ lines, more }: ErrorDetails): string {
   return more === true ? `${listed} and more (only the first ${lines.length} lines are listed)` : listed;
 }
 
-/** Which limit was met (`limit_exceeded`), by how much, and what the model can do about it. */
+/** The limit (`limit_exceeded`), the number that exceeds it, and what the model can do. */
 function limitSentence(details: ErrorDetails, path: string): string {
   const value = amountOf(details, 'value');
   const max = amountOf(details, 'max');

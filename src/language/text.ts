@@ -15,9 +15,9 @@ export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return DECODER.decode(bytes);
   } catch (error) {
-    // What is not UTF-8 is a TypeError, by the standard; else the engine has no room for the text.
+    // By the standard, bytes that are not UTF-8 cause a TypeError. Any other error means that the text is too long.
     if (error instanceof TypeError) return undefined;
-    throw new MemoryError('limit_exceeded', 'the text is longer than a string can be', {
+    throw new MemoryError('limit_exceeded', 'The text is longer than a string can be.', {
       details: { limit: 'text_bytes', value: bytes.length, max: LONGEST_TEXT },
       cause: error,
     });
@@ -38,10 +38,10 @@ export function startOfText(text: string, units: number): string {
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-/** A search that begins anew in each line is slow where lines are short, so so many characters are looked at first. */
+/** Characters that are compared before the engine searches: starting its search for every short line is slow. */
 const NEAR = 8;
 
-/** How many line feeds stand from `from` up to `to`; a text shows as one more line than it holds. */
+/** The number of line feeds from `from` up to `to`; a text shows one line more than it has line feeds. */
 export function countLineBreaks(text: string, from = 0, to: number = text.length): number {
   let count = 0;
   for (let at = lineFeedFrom(text, from); at !== -1 && at < to; at = lineFeedFrom(text, at + 1)) count += 1;
@@ -63,25 +63,25 @@ export function lineBreaksOf(text: string): LineBreaks {
   return { all, crlf };
 }
 
-/** Where the 1-based `line` begins; there are at least `line - 1` line feeds in the text. */
+/** The start of the 1-based `line`; the text has at least `line - 1` line feeds. */
 export function startOfLine(text: string, line: number): number {
   let at = 0;
   for (let passed = 1; passed < line; passed += 1) at = lineFeedFrom(text, at) + 1;
   return at;
 }
 
-/** Where the line begins that the character `at` stands in; a line feed belongs to the line it ends. */
+/** The start of the line that holds the character at `at`; a line feed belongs to the line it ends. */
 export function lineStartAt(text: string, at: number): number {
   return at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1;
 }
 
-/** Where the line that begins at `from` ends, its line feed excluded. */
+/** The end of the line that begins at `from`, without its line feed. */
 export function endOfLine(text: string, from: number): number {
   const at = lineFeedFrom(text, from);
   return at === -1 ? text.length : at;
 }
 
-/** The line that begins at `from`, and those behind it. */
+/** The line that begins at `from`, and every line after it. */
 export function* linesFrom(text: string, from: number): Generator<string, void> {
   for (let start = from; start <= text.length; ) {
     const end = endOfLine(text, start);
@@ -97,15 +97,15 @@ function lineFeedFrom(text: string, from: number): number {
   return text.indexOf('\n', near);
 }
 
-/** Where a text holds what is searched for, from a position on; -1 where it does not. */
+/** Returns the first index, at or after a position, where a text holds the part; -1 if there is none. */
 export type Search = (text: string, from: number) => number;
 
-/** Up to this length the engine's own search is linear; it takes a longer part's end alone into account. */
+/** Up to this length the engine's own search is linear; of a longer part it considers the end alone. */
 const LINEAR_LENGTH = 250;
-/** A part with a longer repetition in itself makes the engine's search slow: it compares it again and again. */
+/** A part that repeats more of itself makes the engine's search slow: it compares the repetition again and again. */
 const HARMLESS_REPETITION = 64;
 
-/** `indexOf` for a part that is not empty, in a time that never grows with the product of both lengths. */
+/** `indexOf` for a part that is not empty. Its time never grows with the product of both lengths. */
 export function searchFor(part: string): Search {
   if (part.length > LINEAR_LENGTH) {
     const borders = bordersOf(part.length, (at) => part.charCodeAt(at));
@@ -117,7 +117,7 @@ export function searchFor(part: string): Search {
   return (text, from) => text.indexOf(part, from);
 }
 
-/** For each start of a text, ending at that index, how long the longest other start is with which it ends. */
+/** For each prefix of a text, by its last index: the length of its longest proper prefix that is also its suffix. */
 function bordersOf(length: number, unitAt: (at: number) => number): Int32Array {
   const borders = new Int32Array(length);
   for (let at = 1, border = 0; at < length; at += 1) {
@@ -132,7 +132,7 @@ function isRepetitive(borders: Int32Array): boolean {
   return borders.some((border) => border > HARMLESS_REPETITION);
 }
 
-/** After Knuth, Morris and Pratt: no character of the text is looked at twice for one that matched. */
+/** Knuth, Morris and Pratt: no character of the text that matched is compared again. */
 function searchWithBorders(
   text: string,
   from: number,

@@ -10,7 +10,7 @@ const CONTEXT_LINES = 2;
 
 /**
  * The reply to the view of a text file: numbered lines, where a final newline shows as one more empty line, cut to
- * one page with a note on how to go on.
+ * one page with a note on how to continue.
  *
  * @throws MemoryError `limit_exceeded` (`limit`: `lines`) above 999,999 lines; `line_out_of_range`.
  */
@@ -22,7 +22,7 @@ export function viewFile(request: {
   const { given, text, viewRange } = request;
   const count = countLineBreaks(text) + 1;
   if (count > MAX_LINES) {
-    throw new MemoryError('limit_exceeded', 'the file has too many lines to be shown', {
+    throw new MemoryError('limit_exceeded', 'The file has too many lines to be shown.', {
       details: { limit: 'lines', value: count, max: MAX_LINES },
     });
   }

@@ -51,7 +51,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
         told.add(`${result.error.code} | ${result.error.message} | ${result.content}`);
       }
       expect([...told]).toEqual([
-        `integrity | an object was refused: it is not what was sealed under this name for this tenant | Error: The path ${one.path} could not be read`,
+        `integrity | An object was rejected: it is not what was sealed under this name for this tenant. | Error: The path ${one.path} could not be read`,
       ]);
       await site.raw.put(one.key, sealed);
       expect(await view(victim.memory(), one.path)).toEqual({ got: expect.stringContaining(one.text) });

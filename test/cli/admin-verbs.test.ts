@@ -188,7 +188,7 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     const [code] = (await once(child, 'close')) as [number];
     expect(code).toBe(130);
     expect(eventsOf({ stdout }).at(-1)).toEqual({ event: 'interrupted' });
-    expect(stderr).toContain('the same command goes on from there');
+    expect(stderr).toContain('the same command continues from there');
     age(1_900_000);
     expect(await done(runMigrate, { wait: true })).toMatchObject({ retired: [1] });
     expect(await text('/memories/a')).toContain('text');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readHeader, sameHeader } from '../../src/format/header.ts';
+import { readHeader } from '../../src/format/header.ts';
 import { open, rebind } from '../../src/format/object.ts';
 import type { LogicalName } from '../../src/format/object-keys.ts';
 import { contentLength, sealedSize } from '../../src/format/sizes.ts';
@@ -80,13 +80,10 @@ describe('a changed object', () => {
 
   fuzz('has a header of 220 bytes behind its version, or none', {
     runs: 2_000,
-    inputs: [mutations(objects), mutations(objects)],
-    check(left, right) {
-      const header = readHeader(left.bytes);
-      const known = left.bytes.length >= 220 && begins(left.bytes, objects[0] ?? left.bytes, 12);
-      expect(header !== undefined).toBe(known);
-      const whole = left.bytes.length >= 220 && right.bytes.length >= 220;
-      expect(sameHeader(left.bytes, right.bytes)).toBe(whole && begins(left.bytes, right.bytes, 220));
+    inputs: [mutations(objects)],
+    check({ bytes }) {
+      const known = bytes.length >= 220 && begins(bytes, objects[0] ?? bytes, 12);
+      expect(readHeader(bytes) !== undefined).toBe(known);
     },
   });
 });
