@@ -1,5 +1,14 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { letOthersRun, once, pause, throwIfAborted, untilAborted } from '../src/time.ts';
+import {
+  createAges,
+  letOthersRun,
+  once,
+  pause,
+  shareWork,
+  throwIfAborted,
+  untilAborted,
+} from '../src/time.ts';
 
 const REASON = new Error('enough');
 const aborted = expect.objectContaining({ code: 'aborted', cause: REASON });
@@ -89,5 +98,112 @@ describe('once', () => {
     expect(work).toHaveBeenCalledTimes(1);
     expect(await ask()).toBe('done');
     expect(work).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe('shareWork', () => {
+  function working() {
+    const end = Promise.withResolvers<string>();
+    const signals: AbortSignal[] = [];
+    const shared = shareWork((signal) => {
+      signals.push(signal);
+      return end.promise;
+    });
+    return { shared, end, cancelled: () => signals.map(({ aborted: isAborted }) => isAborted) };
+  }
+  const cancelledCall = expect.objectContaining({ code: 'aborted' });
+
+  it('runs the work once, for all who join', async () => {
+    const { shared, end, cancelled } = working();
+    const joined = [shared.join(), shared.join(new AbortController().signal), shared.join()];
+    end.resolve('done');
+    expect(await Promise.all(joined)).toEqual(['done', 'done', 'done']);
+    expect(cancelled()).toEqual([false]);
+  });
+
+  it('lets one caller leave, and goes on for the others', async () => {
+    const { shared, end, cancelled } = working();
+    const caller = new AbortController();
+    const [leaving, staying] = [shared.join(caller.signal), shared.join()];
+    caller.abort();
+    await expect(leaving).rejects.toEqual(cancelledCall);
+    expect([shared.abandoned, cancelled()]).toEqual([false, [false]]);
+    end.resolve('done');
+    expect(await staying).toBe('done');
+  });
+
+  it('cancels the work when its last caller has left, and settles when that has ended', async () => {
+    const { shared, end, cancelled } = working();
+    const caller = new AbortController();
+    const leaving = [shared.join(caller.signal), shared.join(caller.signal)];
+    caller.abort();
+    expect((await Promise.allSettled(leaving)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect([shared.abandoned, cancelled()]).toEqual([true, [true]]);
+    let settled = false;
+    const settling = shared.settled.then(() => {
+      settled = true;
+    });
+    await letOthersRun();
+    expect(settled).toBe(false);
+    end.reject(new Error('late'));
+    await settling;
+  });
+
+  it('that is abandoned ends for callers without a signal, too', async () => {
+    const { shared, cancelled } = working();
+    const waiting = shared.join();
+    shared.abandon();
+    await expect(waiting).rejects.toEqual(cancelledCall);
+    expect([shared.abandoned, cancelled()]).toEqual([true, [true]]);
+  });
+
+  it('that is abandoned before a caller joins ends no process', async () => {
+    const { shared } = working();
+    shared.abandon();
+    await letOthersRun();
+    expect(shared.abandoned).toBe(true);
+  });
+
+  it('leaves no listener on the signals of its callers', async () => {
+    const { shared, end } = working();
+    const { signal } = new AbortController();
+    const joined = shared.join(signal);
+    end.resolve('done');
+    await joined;
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+});
+
+describe('createAges', () => {
+  function clocks() {
+    const time = { wall: 1_000_000, steady: 500 };
+    const ages = createAges({ clock: () => time.wall, monotonic: () => time.steady });
+    return { time, ages };
+  }
+
+  it.each([
+    ['neither clock has moved', 0, 0, true],
+    ['both are just below it', 99, 99, true],
+    ['the wall clock is there', 100, 0, false],
+    ['the monotonic clock is there', 0, 100, false],
+    ['the wall clock was set back', -1, 50, false],
+    ['the monotonic clock went back', 50, -1, false],
+  ])('holds a limit by both clocks: %s', (_, wall, steady, expected) => {
+    const { time, ages } = clocks();
+    const since = ages.now();
+    time.wall += wall;
+    time.steady += steady;
+    expect(ages.isWithin(since, 100)).toBe(expected);
+  });
+
+  it('makes bounds that count from where they are made, and stay past', () => {
+    const { time, ages } = clocks();
+    const bound = ages.boundIn(100);
+    time.wall += 99;
+    expect(bound.isPast()).toBe(false);
+    time.wall += 1;
+    expect(bound.isPast()).toBe(true);
+    time.wall -= 50;
+    expect(bound.isPast()).toBe(true);
   });
 });

@@ -122,7 +122,7 @@ describe('KeyringEditor.change', () => {
     await expect(editor({ rootKeys: [oldRoot] }).read()).rejects.toEqual(refusal('key_unavailable'));
   });
 
-  it('asks again about what is there when somebody else was faster', async () => {
+  it('asks again about what is there when another process won the race', async () => {
     const seen: number[] = [];
     const faster = atFirst('put', async (proceed) => {
       await editor().change(({ keyring }) => rotated(keyring));
@@ -167,7 +167,7 @@ describe('KeyringEditor.change', () => {
     expect(await stored()).toEqual({ epoch: 2, versions: [1] });
   });
 
-  it('builds on what somebody else wrote where its own answer was lost', async () => {
+  it('builds on what another process wrote where its own answer was lost', async () => {
     let puts = 0;
     const around: Around = async (call, proceed) => {
       if (call.verb !== 'put' || ++puts > 1) return proceed();
@@ -207,7 +207,7 @@ describe('KeyringEditor.change', () => {
     await expect(changing).rejects.toEqual(refusal('outcome_unknown'));
   });
 
-  it('takes a no for an answer after a lost race', async () => {
+  it('accepts that the change is declined after a lost race', async () => {
     const faster = atFirst('put', async (proceed) => {
       await editor().change(({ keyring }) => rotated(keyring));
       return proceed();

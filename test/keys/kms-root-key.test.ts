@@ -343,7 +343,7 @@ describe('A failure of KMS', () => {
   });
 });
 
-describe('A caller that gives up', () => {
+describe('A caller that cancels', () => {
   it('before the request sends none', async () => {
     const root = rootKey(kms.createKey());
     const before = kms.requests.length;

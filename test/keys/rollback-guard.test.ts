@@ -5,7 +5,7 @@ import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import { openKeyring, rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
+import { type Keyring, openKeyring, rewrapKeyring, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringCache, type KeyringCache } from '../../src/keys/keyring-cache.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import {
@@ -13,6 +13,7 @@ import {
   createRollbackGuards,
   type OpenedKeyring,
   type RollbackGuard,
+  sameBytes,
 } from '../../src/keys/rollback-guard.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
@@ -205,7 +206,7 @@ describe('one guard for all that reads a keyring', () => {
     expect((await editor(guard, slow('get')).read())?.keyring.epoch).toBe(2);
   });
 
-  it('raises no alarm for a write that somebody has built on before its answer came', async () => {
+  it('raises no alarm for a write that another process has built on before its answer came', async () => {
     const { changed } = await editor(guard, slow('put')).change(({ keyring }) => rewrapKeyring(keyring));
     expect(changed).toBe(true);
     expect(guard.begin().newest?.epoch).toBe(3);
@@ -226,7 +227,7 @@ describe('one guard for all that reads a keyring', () => {
     expect(await cache(guard, store).load({ create: true })).toMatchObject({ epoch: 1 });
   });
 
-  it('gives up on a keyring that is changed at every read', async () => {
+  it('ends as unavailable when a keyring is changed at every read', async () => {
     const store = interceptStore(base, async (call, proceed) => {
       const answer = await proceed();
       if (call.verb === 'get') {
@@ -238,5 +239,37 @@ describe('one guard for all that reads a keyring', () => {
     await expect(cache(guard, store).load()).rejects.toSatisfy(
       (error) => error instanceof MemoryError && error.code === 'unavailable',
     );
+  });
+});
+
+describe('RollbackGuard.admit of another keyring', () => {
+  const opened = (epoch: number, id = 1) => ({
+    keyring: { epoch, keyringId: new Uint8Array(16).fill(id) } as unknown as Keyring,
+    bytes: Uint8Array.of(epoch, id),
+  });
+  const refused = expect.objectContaining({ code: 'integrity' });
+
+  it('refuses another keyring, be its epoch lower, the same or higher', () => {
+    for (const epoch of [4, 5, 6]) {
+      const guard = createRollbackGuard();
+      guard.admit(opened(5), guard.begin());
+      expect(() => guard.admit(opened(epoch, 2), guard.begin())).toThrow(refused);
+    }
+  });
+
+  it('refuses it also where the one it knows was read meanwhile', () => {
+    for (const epoch of [4, 5, 6]) {
+      const guard = createRollbackGuard();
+      const before = guard.begin();
+      guard.admit(opened(5), guard.begin());
+      expect(() => guard.admit(opened(epoch, 2), before)).toThrow(refused);
+      expect(epoch < 5 ? guard.admit(opened(epoch), before) : 'overtaken').toBe('overtaken');
+    }
+  });
+
+  it('takes the same bytes for the same alone', () => {
+    expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2))).toBe(true);
+    expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1))).toBe(false);
+    expect(sameBytes(Uint8Array.of(1), Uint8Array.of(1, 2))).toBe(false);
   });
 });

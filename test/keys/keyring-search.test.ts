@@ -2,46 +2,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
-import type { Keyring } from '../../src/keys/keyring.ts';
 import { createKeyringCache, createKeySearch, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
-import { createRollbackGuard, sameBytes } from '../../src/keys/rollback-guard.ts';
-import { createAges, shareWork } from '../../src/time.ts';
+import { sameBytes } from '../../src/keys/rollback-guard.ts';
+import { createAges } from '../../src/time.ts';
 import { type Around, interceptStore } from '../doubles/intercepted-store.ts';
 import { createSite, TEST_ROOT_KEY } from '../support/test-tree.ts';
 
 beforeAll(loadSodium);
-
-describe('the guard against rollback', () => {
-  const opened = (epoch: number, id = 1) => ({
-    keyring: { epoch, keyringId: new Uint8Array(16).fill(id) } as unknown as Keyring,
-    bytes: Uint8Array.of(epoch, id),
-  });
-  const refused = expect.objectContaining({ code: 'integrity' });
-
-  it('refuses another keyring, be its epoch lower, the same or higher', () => {
-    for (const epoch of [4, 5, 6]) {
-      const guard = createRollbackGuard();
-      guard.admit(opened(5), guard.begin());
-      expect(() => guard.admit(opened(epoch, 2), guard.begin())).toThrow(refused);
-    }
-  });
-
-  it('refuses it also where the one it knows was read meanwhile', () => {
-    for (const epoch of [4, 5, 6]) {
-      const guard = createRollbackGuard();
-      const before = guard.begin();
-      guard.admit(opened(5), guard.begin());
-      expect(() => guard.admit(opened(epoch, 2), before)).toThrow(refused);
-      expect(epoch < 5 ? guard.admit(opened(epoch), before) : 'overtaken').toBe('overtaken');
-    }
-  });
-
-  it('takes the same bytes for the same alone', () => {
-    expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2))).toBe(true);
-    expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1))).toBe(false);
-    expect(sameBytes(Uint8Array.of(1), Uint8Array.of(1, 2))).toBe(false);
-  });
-});
 
 describe('the search for a key', () => {
   const id = (n: number): Uint8Array => Uint8Array.of(n >> 8, n & 255);
@@ -153,11 +120,4 @@ describe('the keyring in the cache', () => {
     await store.load();
     expect(gets()).toBe(2);
   });
-});
-
-it('a flight that is given up for everybody ends for those who gave no signal', async () => {
-  const flight = shareWork(() => new Promise<void>(() => {}));
-  const waiting = flight.join();
-  flight.abandon();
-  await expect(waiting).rejects.toMatchObject({ code: 'aborted' });
 });

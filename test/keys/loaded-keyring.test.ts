@@ -121,7 +121,7 @@ describe('a keyring that a process has held for long', () => {
     await settle();
   });
 
-  it('is looked for anew in the background when a long verb goes on sealing', async () => {
+  it('is loaded again in the background when a long command goes on sealing', async () => {
     const { keyrings, loaded } = await created();
     pass(4 * MINUTE);
     sealed(loaded);
@@ -136,14 +136,14 @@ describe('a keyring that a process has held for long', () => {
     await keyrings.load();
   });
 
-  it('seals again after it was loaded anew', async () => {
+  it('seals again after it was loaded again', async () => {
     const { keyrings, loaded } = await created();
     pass(60 * MINUTE);
     expect(await keyrings.load()).toBe(loaded);
     expect(reopened(loaded, sealed(loaded))).toEqual(Uint8Array.of(1, 2, 3));
   });
 
-  it('seals with the key of a rotation that was found meanwhile, in verbs that began before it', async () => {
+  it('seals with the key of a rotation that was found meanwhile, in commands that began before it', async () => {
     const { keyrings, loaded } = await created();
     const before = sealed(loaded);
     await rotate();
@@ -186,18 +186,21 @@ describe('keys that leave the process', () => {
   it.each([
     ['the tenant was destroyed', 'key_unavailable', async () => void (await put(SHRED_MARKER))],
     ['the keyring was exchanged', 'integrity', async () => void (await put(new Uint8Array(200)))],
-  ])('are overwritten when %s, and whoever still holds them learns why', async (_, code, change) => {
-    const { keyrings, loaded } = await created();
-    const { active } = loaded.keys;
-    const object = sealed(loaded);
-    await change();
-    pass(5 * MINUTE);
-    await expect(keyrings.load()).rejects.toEqual(refusal(code));
-    expect(isOverwritten(active)).toBe(true);
-    expect(() => sealed(loaded)).toThrow(refusal(code) as Error);
-    expect(() => reopened(loaded, object)).toThrow(refusal(code) as Error);
-    expect(() => loaded.names.encodeDirectory(['a'])).toThrow(refusal(code) as Error);
-  });
+  ])(
+    'are overwritten when %s, and a caller that still holds them gets the reason',
+    async (_, code, change) => {
+      const { keyrings, loaded } = await created();
+      const { active } = loaded.keys;
+      const object = sealed(loaded);
+      await change();
+      pass(5 * MINUTE);
+      await expect(keyrings.load()).rejects.toEqual(refusal(code));
+      expect(isOverwritten(active)).toBe(true);
+      expect(() => sealed(loaded)).toThrow(refusal(code) as Error);
+      expect(() => reopened(loaded, object)).toThrow(refusal(code) as Error);
+      expect(() => loaded.names.encodeDirectory(['a'])).toThrow(refusal(code) as Error);
+    },
+  );
 
   it('stay while the store cannot be reached', async () => {
     const { keyrings, loaded } = await created();
@@ -287,7 +290,7 @@ describe('a pinned epoch', () => {
 });
 
 describe('a keyring that was deleted', () => {
-  it('is not made anew beside data, and the sentence says what to restore', async () => {
+  it('is not created again beside data, and the message says what to restore', async () => {
     await created();
     await base.put(`${layout.data}x` as ObjectKey, Uint8Array.of(1), { mode: 'create' });
     await base.delete([{ key: layout.keyring }]);

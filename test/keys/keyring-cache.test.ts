@@ -166,7 +166,7 @@ describe('KeyringCache.load', () => {
     expect(loaded[0]?.keys.keyringId).toEqual(ring.keyringId);
   });
 
-  it('serves side by side calls with one load', async () => {
+  it('serves concurrent calls with one load', async () => {
     await keyrings().load({ create: true });
     const [{ store, requests }, { rootKey, calls }] = [tapped(), countingRoot()];
     const shared = keyrings({ store, rootKeys: [rootKey] });
@@ -351,7 +351,7 @@ describe('KeyringCache.load after a lost answer', () => {
     await expect(keyrings({ store }).load({ create: true })).rejects.toEqual(refusal('integrity'));
   });
 
-  it('gives up when no attempt can be confirmed', async () => {
+  it('ends as unavailable when no attempt can be confirmed', async () => {
     let attempts = 0;
     const { store } = tapped({
       async put() {
@@ -512,7 +512,7 @@ describe('KeyringCache and failures', () => {
     expect(requests).toEqual(['get']);
   });
 
-  it('aborts the load itself when nobody waits any more, and starts afresh for the next', async () => {
+  it('aborts the load itself when its last caller has left, and starts again for the next', async () => {
     await keyrings().load({ create: true });
     const { store, requests, seen } = held();
     const shared = keyrings({ store });
@@ -745,7 +745,7 @@ describe('KeyringCache.lookFor', () => {
     expect(requests).toHaveLength(5);
   });
 
-  it('looks once for a key that nobody has, and knows it then', async () => {
+  it('looks once for a key that the keyring lacks, and remembers it', async () => {
     const { keyring, requests, clocks } = await searched();
     for (let read = 0; read < 3; read++) {
       const found = await keyring.lookFor(made(1));
