@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
-import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
 import { isTooLate, lateness } from '../../src/store/answers.ts';
 import type { ObjectStore, PutOptions } from '../../src/store/port.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
-import { createFile, overwriteFile } from '../../src/tree/create-file.ts';
+import { confirmedPut } from '../../src/tree/confirmed-put.ts';
+import { createFile, overwriteFile, sealFor } from '../../src/tree/create-file.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
@@ -273,6 +274,25 @@ describeOnBothKinds('a process that stood still between sealing and sending', (n
     expect(sent).toHaveLength(2);
     expect(refused).toBe(true);
     expect(await (await site.client()).text('/memories/new')).toBe('new');
+  });
+
+  it('counts the time that the sealing took', async () => {
+    const site = await newSite();
+    const clocks = clocksOf(site);
+    const worker = await site.client({ ...clocks, ttlMs: TTL_MS });
+    const work = await worker.open();
+    const path = at('/memories/new');
+    let seals = 0;
+    const seal = (): Uint8Array => {
+      const sealed = sealFor(work, path, bytes('new'));
+      if (++seals === 1) clocks.ahead.steady += TTL_MS / 4;
+      return sealed;
+    };
+    const key = fileKey(work.session.layout, work.keyring.names, path);
+    expect(await confirmedPut(work, { key, seal, mode: 'create' })).toHaveProperty('etag');
+    expect(seals).toBe(2);
+    expect(worker.calls.filter((call) => call.verb === 'put' && call.key === key)).toHaveLength(2);
+    expect(await (await site.client()).text(path)).toBe('new');
   });
 
   it('does not send for ever what is too late each time', async () => {
