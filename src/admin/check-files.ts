@@ -3,7 +3,7 @@ import type { LogicalName, ObjectKey } from '../format/object-keys.ts';
 import { ancestorsOf, type MemoryPath } from '../language/path.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
-import { type ListedRecord, listRecords } from '../tree/list-records.ts';
+import { type ListedRecord, listRecords } from '../tree/list-directory.ts';
 import type { SealedVersion } from '../tree/read-file.ts';
 import { isRegister } from '../tree/rename/register.ts';
 import type { Work } from '../tree/session.ts';

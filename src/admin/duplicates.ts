@@ -3,11 +3,9 @@ import { logicalName } from '../format/object-keys.ts';
 import { ID_BYTES } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { DatedMeta } from '../store/port.ts';
-import { bindVersion } from '../tree/bind-version.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
-import { confirmedPut } from '../tree/confirmed-put.ts';
-import { deleteObjects } from '../tree/delete-objects.ts';
-import { readFile } from '../tree/read-file.ts';
+import { confirmedPut, deleteObjects } from '../tree/confirmed-put.ts';
+import { bindVersion, readFile } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
 import type { Place } from './check-files.ts';
 

@@ -6,7 +6,7 @@ import type { ListedObject, SendBound } from '../store/port.ts';
 import { createAges } from '../time.ts';
 import { accessHash, accessRecordId, dayOf } from '../tree/access-records.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
-import { deleteObjects } from '../tree/delete-objects.ts';
+import { deleteObjects } from '../tree/confirmed-put.ts';
 import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
 import { readRegister } from '../tree/rename/register.ts';
 import type { Call, Session, Work } from '../tree/session.ts';

@@ -4,7 +4,7 @@ import type { ObjectKey } from '../format/object-keys.ts';
 import { sealedSize } from '../format/sizes.ts';
 import type { SealingKeys } from '../format/wrap.ts';
 import type { LoadedKeyring } from '../keys/keyring-cache.ts';
-import type { ListedRecord } from '../tree/list-records.ts';
+import type { ListedRecord } from '../tree/list-directory.ts';
 import { readSealed, type SealedVersion } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
 

@@ -4,7 +4,7 @@ import type { LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { ETag } from '../store/port.ts';
 import { throwIfAborted } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
-import { type ListedRecord, listRecords } from '../tree/list-records.ts';
+import { type ListedRecord, listRecords } from '../tree/list-directory.ts';
 import type { Progress, Session, Work } from '../tree/session.ts';
 import { type MigratedObject, type MigrationWork, migrateObject } from './migrate-object.ts';
 import { createMigrationNotes, NO_NOTES, saysThatFilesExpire } from './migrated-versions.ts';

@@ -5,7 +5,7 @@ import { writeRecord } from './sealed-record.ts';
 import { type AccessRecords, uncancelled, type Work } from './session.ts';
 
 /** A record's id: the day, then the keyed hash of the path. */
-export interface AccessId {
+interface AccessId {
   /** `YYYY-MM-DD`, by UTC. */
   readonly day: string;
   readonly file: string;

@@ -14,7 +14,7 @@ export const SETTLED_MS = 60_000;
 /** How long the rename of a directory waits for creates in it (milliseconds). */
 const PATIENCE_MS = 10_000;
 
-export type Clash = 'directory_at_path' | 'file_above';
+type Clash = 'directory_at_path' | 'file_above';
 
 /**
  * Whether the file just written at `path` clashes with a directory of its name or with a file above it. One LIST and

@@ -1,12 +1,6 @@
+import { MemoryError } from '../errors.ts';
 import { letOthersRun } from '../time.ts';
-
-/** How much of a tenant's objects is worked on at once. */
-export interface ConcurrencyBounds {
-  /** Objects. */
-  readonly concurrency: number;
-  /** Bytes of those objects together; a larger one is worked on alone. */
-  readonly concurrentBytes: number;
-}
+import type { Session, Work } from './session.ts';
 
 /** After so many bytes everything else in the process has its turn: opening and sealing them takes milliseconds. */
 export const BYTES_BETWEEN_TURNS = 1_048_576;
@@ -19,7 +13,7 @@ const BYTES_PER_OBJECT = 16_384;
  * under way have ended. Timers, signals and other requests run in between, also where the store answers at once.
  */
 export async function eachConcurrently<T>(
-  bounds: ConcurrencyBounds,
+  bounds: Pick<Session, 'concurrency' | 'concurrentBytes'>,
   items: readonly T[],
   work: (item: T) => Promise<void>,
   bytesOf: (item: T) => number = () => 0,
@@ -60,4 +54,34 @@ export async function eachConcurrently<T>(
   }
   while (running > 0) await oneToEnd();
   if (failures.length > 0) throw failures[0];
+}
+
+const FIRST_PAUSE_MS = 8;
+const LONGEST_PAUSE_MS = 400;
+const ATTEMPTS = 64;
+
+/**
+ * Runs `attempt` until it answers something other than `'again'`. Between two attempts it pauses for a random part
+ * of an exponentially growing time, so that contenders drift apart.
+ *
+ * @throws MemoryError `version_conflict` after 64 attempts.
+ */
+export async function untilSettled<T>(
+  { session, call }: Work,
+  attempt: () => Promise<T | 'again'>,
+): Promise<T> {
+  for (let failures = 0; failures < ATTEMPTS; failures++) {
+    if (failures > 0) {
+      const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
+      await session.pause(longest * randomFraction(session.random), call.signal);
+    }
+    const result = await attempt();
+    if (result !== 'again') return result;
+  }
+  throw new MemoryError('version_conflict', 'the file was changed by others at every attempt');
+}
+
+function randomFraction(random: Session['random']): number {
+  const [byte = 0] = random(1);
+  return (byte + 1) / 256;
 }

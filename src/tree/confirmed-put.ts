@@ -2,13 +2,21 @@ import { hasCode, MemoryError } from '../errors.ts';
 import { readHeader } from '../format/header.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
-import type { ETag, ObjectStore, PutMode, SendBound } from '../store/port.ts';
+import type {
+  DeleteFailure,
+  DeleteOptions,
+  DeleteTarget,
+  ETag,
+  ObjectStore,
+  PutMode,
+  SendBound,
+} from '../store/port.ts';
 import { settlePut } from '../store/settle.ts';
 import type { Work } from './session.ts';
 import { identityOf, type VersionIdentity } from './version-history.ts';
 
 /** What is certain after a conditional PUT. */
-export type PutOutcome = { readonly etag: ETag } | { readonly conflict: 'exists' | 'changed' | 'missing' };
+type PutOutcome = { readonly etag: ETag } | { readonly conflict: 'exists' | 'changed' | 'missing' };
 
 export interface ConditionalWrite {
   readonly key: ObjectKey;
@@ -133,4 +141,25 @@ function noting({ session: { store, history } }: Work): Pick<ObjectStore, 'get' 
 
 function unknownOutcome(cause?: unknown): MemoryError {
   return new MemoryError('outcome_unknown', 'No answer tells whether a write landed.', { cause });
+}
+
+/**
+ * The port's `delete`; of what is certainly gone afterwards the work's history takes note. Every delete of a sealed
+ * object goes through here.
+ */
+export async function deleteObjects(
+  work: Work,
+  targets: readonly DeleteTarget[],
+  options?: DeleteOptions,
+): Promise<readonly DeleteFailure[]> {
+  const { store, history } = work.session;
+  const since = history.begin();
+  const failures = await store.delete(targets, options);
+  const there = new Set(failures.flatMap((failure) => (isGone(failure) ? [] : [failure.key])));
+  for (const { key } of targets) if (!there.has(key)) history.sawNothing({ key, since });
+  return failures;
+}
+
+function isGone(failure: DeleteFailure): boolean {
+  return 'conflict' in failure && failure.conflict === 'missing';
 }

@@ -3,8 +3,8 @@ import { type OpenedObject, seal } from '../format/object.ts';
 import { fileKey, logicalName } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { clashError, findClash } from './clashes.ts';
+import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
-import { untilSettled } from './retry.ts';
 import type { Work } from './session.ts';
 import { orTakeBack, undoPut, type Written } from './undo.ts';
 

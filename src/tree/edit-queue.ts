@@ -1,14 +1,14 @@
 import { MemoryError } from '../errors.ts';
 import { fileKey } from '../format/object-keys.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { untilSettled } from './concurrency.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import { refuseTooLarge, sealFor } from './create-file.ts';
 import { readFile } from './read-file.ts';
-import { untilSettled } from './retry.ts';
 import type { Call, Work } from './session.ts';
 
 /** What an edit makes of a file: the new content, and what to tell about it once it is written. */
-export interface Edited<T> {
+interface Edited<T> {
   readonly content: Uint8Array;
   readonly result: T;
 }

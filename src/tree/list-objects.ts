@@ -12,13 +12,13 @@ const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwx
 const DIGITS = 3;
 const SPAN = ALPHABET.length ** DIGITS;
 
-export interface ObjectListing {
+interface ObjectListing {
   readonly objects: readonly ListedObject[];
   /** There were more than `maxObjects`. */
   readonly truncated: boolean;
 }
 
-export interface ListRequest {
+interface ListRequest {
   readonly prefix: string;
   readonly maxObjects: number;
   /** Fetch the pages after the first together. Only encrypted names are spread evenly enough for that. */

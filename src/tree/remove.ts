@@ -1,10 +1,10 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { type DeleteFailure, KEYS_PER_REQUEST } from '../store/port.ts';
-import { deleteObjects } from './delete-objects.ts';
+import { untilSettled } from './concurrency.ts';
+import { deleteObjects } from './confirmed-put.ts';
 import { type ListedEntry, listDirectory, listPath } from './list-directory.ts';
 import type { RenameRegister } from './rename/rename-register.ts';
-import { untilSettled } from './retry.ts';
 import type { Work } from './session.ts';
 import { notTakenBack } from './undo.ts';
 

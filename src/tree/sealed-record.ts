@@ -8,14 +8,14 @@ import { readSealed } from './read-file.ts';
 import type { Work } from './session.ts';
 
 /** Which object beside the tree, and how much of it is read at most, in bytes of content. */
-export interface RecordName {
+interface RecordName {
   readonly cls: ObjectClass;
   readonly id: string;
   readonly maxBytes: number;
 }
 
 /** One version of a record. */
-export interface StoredRecord {
+interface StoredRecord {
   readonly content: Uint8Array;
   readonly etag: ETag;
   /** Milliseconds since it was written, by the server's clock. */

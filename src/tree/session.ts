@@ -5,7 +5,6 @@ import type { MemoryPath } from '../language/path.ts';
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
-import type { ConcurrencyBounds } from './concurrency.ts';
 import type { VersionHistory } from './version-history.ts';
 
 /*
@@ -15,7 +14,7 @@ import type { VersionHistory } from './version-history.ts';
  */
 
 /** What every verb stands on. One tenant's; never shared between tenants. */
-export interface Session extends ConcurrencyBounds {
+export interface Session {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly keyrings: KeyringCache;
@@ -23,6 +22,10 @@ export interface Session extends ConcurrencyBounds {
   readonly history: VersionHistory;
   /** The largest content that is written or read, in bytes. */
   readonly maxFileBytes: number;
+  /** So many objects are worked on at once. */
+  readonly concurrency: number;
+  /** Bytes of those objects together; a larger one is worked on alone. */
+  readonly concurrentBytes: number;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** Milliseconds from any origin, never set back. */

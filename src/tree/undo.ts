@@ -1,4 +1,4 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { hasCode, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
 import { open } from '../format/object.ts';
 import { logicalName, type ObjectKey } from '../format/object-keys.ts';
@@ -7,7 +7,8 @@ import { NO_ID } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { isResentConflict } from '../store/answers.ts';
 import type { ETag } from '../store/port.ts';
-import { deleteObjects } from './delete-objects.ts';
+import { eachConcurrently } from './concurrency.ts';
+import { deleteObjects } from './confirmed-put.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
 import { uncancelled, type Work } from './session.ts';
 
@@ -98,4 +99,78 @@ export function notTakenBack(cause: unknown): MemoryError {
   return new MemoryError('outcome_unknown', 'a change was begun and neither finished nor taken back', {
     cause,
   });
+}
+
+/** A file that the rename of a directory cannot move, and why. */
+export interface LeftFile {
+  readonly path: MemoryPath;
+  readonly cause: unknown;
+}
+
+/** Of one file and of no moment: what is refused so is refused again, whoever asks. */
+const REFUSALS: readonly MemoryErrorCode[] = [
+  'access_denied',
+  'already_exists',
+  'integrity',
+  'is_directory',
+  'limit_exceeded',
+  'misconfigured',
+  'unsupported_format',
+];
+
+/**
+ * Whether an object is refused for a reason of its own: it is damaged, or the server does not take its name, its copy or
+ * its tombstone. A rename goes on without such a file instead of standing in everybody's way.
+ */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof MemoryError && REFUSALS.includes(error.code);
+}
+
+/** How many of the files an error names. */
+const MOST_NAMED = 20;
+
+/** What is told to the one who asked for the rename: it is over, but for these files. */
+export function leftBehind(files: readonly LeftFile[]): MemoryError {
+  const paths = [...new Set(files.map(({ path }) => path as string))].sort();
+  return new MemoryError('version_conflict', 'some files of a directory could not be renamed with it', {
+    details: { reason: 'left_behind', files: paths.length, paths: paths.slice(0, MOST_NAMED) },
+    cause: files[0]?.cause,
+    retry: 'never',
+  });
+}
+
+/** Copies that stay although the rename was taken back. */
+interface KeptCopies {
+  /** Somebody has built on at least one. */
+  readonly builtOn: boolean;
+  /** The server refuses to let them go. */
+  readonly left: readonly LeftFile[];
+}
+
+/**
+ * Removes copies that nobody has changed since, and answers which stay.
+ *
+ * @throws MemoryError `outcome_unknown` when one of them may still be there; the others are removed all the same.
+ */
+export async function takeBack(work: Work, copies: readonly Written[]): Promise<KeptCopies> {
+  let [builtOn, failure]: [boolean, unknown] = [false, undefined];
+  const left: LeftFile[] = [];
+  await eachConcurrently(work.session, copies, async (copy) => {
+    try {
+      if ((await undoPut(work, copy)) === 'built_on') builtOn = true;
+    } catch (error) {
+      // What was not taken back says so first; why is behind it.
+      const cause = error instanceof MemoryError ? error.cause : undefined;
+      if (!isRefusal(cause)) failure ??= error;
+      else if (await isSeen(work, copy)) left.push({ path: copy.path, cause });
+    }
+  });
+  if (failure !== undefined) throw failure;
+  return { builtOn, left };
+}
+
+/** False where only the tombstone may not be removed. What cannot be seen may be there. */
+async function isSeen(work: Work, { key }: Written): Promise<boolean> {
+  const found = await work.session.store.head(key).catch(() => 'unseen' as const);
+  return found !== undefined;
 }

@@ -10,7 +10,7 @@ export type VersionIdentity = string & { readonly __brand: 'VersionIdentity' };
 export type Instant = number & { readonly __brand: 'Instant' };
 
 /** What a process saw at a key, by a request that it began at `since`. */
-export interface Sighting {
+interface Sighting {
   readonly key: ObjectKey;
   /** Taken before the request was sent; where it was sent several times, before the first time. */
   readonly since: Instant;
@@ -35,7 +35,7 @@ export interface VersionHistory {
   sawNothing(sighting: Sighting): void;
 }
 
-export interface HistoryLimits {
+interface HistoryLimits {
   /** Versions of one tenant that are remembered. The keys seen longest ago are forgotten first. */
   readonly versions: number;
   /** Versions of one key that are remembered, the latest ones. */
@@ -50,7 +50,7 @@ export function identityOf(object: Uint8Array): VersionIdentity {
 }
 
 /** Room for versions that the histories of many tenants share. */
-export interface HistoryRoom {
+interface HistoryRoom {
   /** `member` has seen something, and remembers so many versions more than before. */
   use(member: RoomMember, more: number): void;
 }

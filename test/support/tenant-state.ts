@@ -6,7 +6,7 @@ import { open } from '../../src/format/object.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
-import { listRecords } from '../../src/tree/list-records.ts';
+import { listRecords } from '../../src/tree/list-directory.ts';
 import type { Work } from '../../src/tree/session.ts';
 
 /** One object that a tenant has sealed, whatever its class. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { DeleteFailure, DeleteOptions } from '../../src/store/port.ts';
-import { deleteObjects } from '../../src/tree/delete-objects.ts';
+import { deleteObjects } from '../../src/tree/confirmed-put.ts';
 import type { Work } from '../../src/tree/session.ts';
 
 const TARGETS = ['gone', 'missing', 'changed', 'failed'].map((key) => ({ key: key as ObjectKey }));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { untilSettled } from '../../src/tree/retry.ts';
+import { untilSettled } from '../../src/tree/concurrency.ts';
 import type { Call, Session, Work } from '../../src/tree/session.ts';
 import { createVirtualTime } from '../doubles/virtual-time.ts';
 import { withSession } from '../support/test-tree.ts';

@@ -3,15 +3,12 @@ import { hasBytesAt } from '../../format/encoding.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
 import { type MemoryPath, rebase } from '../../language/path.ts';
 import type { ETag } from '../../store/port.ts';
-import { bindVersion } from '../bind-version.ts';
-import { eachConcurrently } from '../concurrency.ts';
+import { eachConcurrently, untilSettled } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
-import { readFile, type SealedVersion } from '../read-file.ts';
-import { untilSettled } from '../retry.ts';
+import { bindVersion, readFile, type SealedVersion } from '../read-file.ts';
 import type { Work } from '../session.ts';
-import { hasOrigin, isStill, type Written } from '../undo.ts';
-import { isRefusal, type LeftFile } from './left-behind.ts';
+import { hasOrigin, isRefusal, isStill, type LeftFile, type Written } from '../undo.ts';
 import type { Rename } from './rename-file.ts';
 
 /** One rename of a directory; its id is the origin of every copy it makes. */
@@ -39,7 +36,7 @@ export interface CopyOutcome {
   readonly failure: unknown;
 }
 
-export interface CopyOptions {
+interface CopyOptions {
   /**
    * `copying` stops at the first target that is taken, and a source that differs from an earlier copy of it has been
    * edited: the copy is renewed. While `moving` it may as well be a new file in the place of one that was moved
@@ -50,7 +47,7 @@ export interface CopyOptions {
 }
 
 /** A file as a listing shows it. */
-export type FileToCopy = Pick<ListedEntry, 'path' | 'size'>;
+type FileToCopy = Pick<ListedEntry, 'path' | 'size'>;
 
 /** A migration of keys writes a copy once in a pass. */
 const COPY_ROUNDS = 3;

@@ -1,16 +1,14 @@
 import { isResentConflict } from '../../store/answers.ts';
 import type { DeleteFailure } from '../../store/port.ts';
-import { deleteObjects } from '../delete-objects.ts';
+import { deleteObjects } from '../confirmed-put.ts';
 import type { Work } from '../session.ts';
-import { takeBack } from '../take-back.ts';
-import { undoPut } from '../undo.ts';
+import { isRefusal, type LeftFile, takeBack, undoPut } from '../undo.ts';
 import { type CopiedFile, copyAgain, type DirectoryRename } from './copy-files.ts';
-import { isRefusal, type LeftFile } from './left-behind.ts';
 
 /** How often a source that keeps changing is copied again before it is kept at both places. */
 const COPY_ROUNDS = 8;
 
-export interface SourceDeletion {
+interface SourceDeletion {
   readonly copied: readonly CopiedFile[];
   /**
    * Another process may have sent deletes of the same versions before it lost the lease, and they may arrive late: a
@@ -20,7 +18,7 @@ export interface SourceDeletion {
 }
 
 /** What stays where it was, or at both places. */
-export interface DeletedSources {
+interface DeletedSources {
   /** A file had changed at both places. */
   readonly keptBoth: boolean;
   readonly left: readonly LeftFile[];

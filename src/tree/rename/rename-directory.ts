@@ -5,12 +5,18 @@ import { anyFileStays, clashError, clashingPaths, listSettled } from '../clashes
 import { type ListedEntry, listDirectory } from '../list-directory.ts';
 import { readFile } from '../read-file.ts';
 import type { Work } from '../session.ts';
-import { takeBack } from '../take-back.ts';
-import { hasOrigin, notTakenBack, type Written } from '../undo.ts';
+import {
+  hasOrigin,
+  isRefusal,
+  type LeftFile,
+  leftBehind,
+  notTakenBack,
+  takeBack,
+  type Written,
+} from '../undo.ts';
 import { type CopiedFile, type CopyOutcome, copyFiles, type DirectoryRename } from './copy-files.ts';
 import { deleteSources } from './delete-sources.ts';
 import type { RenameLease } from './lease.ts';
-import { isRefusal, type LeftFile, leftBehind } from './left-behind.ts';
 import type { RenamePhase } from './register.ts';
 import { bothKept, targetExists } from './rename-file.ts';
 

@@ -3,16 +3,12 @@ import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.t
 import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure } from '../../store/port.ts';
-import { bindVersion } from '../bind-version.ts';
 import { clashError, findClash, SETTLED_MS } from '../clashes.ts';
-import { confirmedPut } from '../confirmed-put.ts';
-import { deleteObjects } from '../delete-objects.ts';
-import { readFile, type SealedVersion } from '../read-file.ts';
-import { untilSettled } from '../retry.ts';
+import { untilSettled } from '../concurrency.ts';
+import { confirmedPut, deleteObjects } from '../confirmed-put.ts';
+import { bindVersion, readFile, type SealedVersion } from '../read-file.ts';
 import type { Work } from '../session.ts';
-import { takeBack } from '../take-back.ts';
-import { isStill, notTakenBack, orTakeBack, undoPut, type Written } from '../undo.ts';
-import { leftBehind } from './left-behind.ts';
+import { isStill, leftBehind, notTakenBack, orTakeBack, takeBack, undoPut, type Written } from '../undo.ts';
 
 export interface Rename {
   readonly from: MemoryPath;
@@ -157,6 +153,6 @@ export function bothKept(): MemoryError {
 }
 
 /** Whether a rename ended with a file at both places, because both had changed. */
-export function isBothKept(error: unknown): boolean {
+function isBothKept(error: unknown): boolean {
   return hasReason(error, 'both_kept');
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
 import { copyAgain, copyFiles, type DirectoryRename } from '../../../src/tree/rename/copy-files.ts';
-import { takeBack } from '../../../src/tree/take-back.ts';
+import { takeBack } from '../../../src/tree/undo.ts';
 import { noAnswer } from '../../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient, withSession } from '../../support/test-tree.ts';
 
