@@ -61,7 +61,7 @@ export interface SharedWork<T> {
   readonly abandoned: boolean;
   /** Resolves when the work has ended, also when it failed. */
   readonly settled: Promise<void>;
-  /** The result. Rejects with `aborted` when `signal` fires first; the other callers go on waiting. */
+  /** The result. Rejects with `aborted` when `signal` fires first; the other callers continue to wait. */
   join(signal?: AbortSignal): Promise<T>;
   /** Cancels the work for all its callers. */
   abandon(): void;
@@ -122,6 +122,11 @@ interface AgeClocks {
 
 export interface Ages {
   now(): Instant;
+  /**
+   * Milliseconds since then, by whichever clock ran faster: the wall clock counts while a process is frozen, the
+   * monotonic one when the wall clock is set back.
+   */
+  elapsed(since: Instant): number;
   /** Whether less than `limitMs` has passed since then, by both clocks. */
   isWithin(since: Instant, limitMs: number): boolean;
   /** Passes `limitMs` from now, by whichever clock runs faster, and at once where one is set back. */
@@ -136,6 +141,10 @@ export function createAges({ clock, monotonic }: AgeClocks): Ages {
   };
   return {
     now,
+    elapsed(since) {
+      const { wall, steady } = now();
+      return Math.max(wall - since.wall, steady - since.steady);
+    },
     isWithin,
     boundIn(limitMs) {
       const since = now();

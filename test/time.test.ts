@@ -206,4 +206,16 @@ describe('createAges', () => {
     time.wall -= 50;
     expect(bound.isPast()).toBe(true);
   });
+
+  it('tells how long ago a moment was by whichever clock ran faster', () => {
+    const clocks = { wall: 1_000_000, steady: 50 };
+    const ages = createAges({ clock: () => clocks.wall, monotonic: () => clocks.steady });
+    const since = ages.now();
+    clocks.wall += 10;
+    expect(ages.elapsed(since)).toBe(10);
+    clocks.steady += 20;
+    expect(ages.elapsed(since)).toBe(20);
+    clocks.wall -= 5_000;
+    expect(ages.elapsed(since)).toBe(20);
+  });
 });

@@ -1,6 +1,6 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
-import type { Pause } from '../time.ts';
+import { createAges, type Pause } from '../time.ts';
 import type { DeleteFailure, ObjectStore, SendBound } from './port.ts';
 
 /**
@@ -78,8 +78,9 @@ async function whileAlive<T>(
 
 /** A bound that passes `ms` milliseconds from now, by whichever clock runs faster. */
 function within(ms: number, { clock, wallClock }: RemovalTime): SendBound {
-  const [monotonic, wall] = [clock(), wallClock()];
-  return { isPast: () => Math.max(clock() - monotonic, wallClock() - wall) >= ms };
+  const ages = createAges({ clock: wallClock, monotonic: clock });
+  const since = ages.now();
+  return { isPast: () => ages.elapsed(since) >= ms };
 }
 
 /** A refusal that will not pass by itself; anything else leaves at most a tombstone that others take over. */

@@ -8,6 +8,7 @@ import {
   type ObjectStore,
   type SendBound,
 } from '../../store/port.ts';
+import { createAges } from '../../time.ts';
 import { uncancelled, type Work } from '../session.ts';
 import type { DirectoryRename } from './copy-files.ts';
 import { type RenameEntry, type RenamePhase, writeRegister } from './register.ts';
@@ -54,14 +55,15 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
     phase: request.phase,
     owner: toBase64url(work.session.random(OWNER_BYTES)),
   };
-  let writtenAt = now(work);
+  const ages = createAges(work.session);
+  let writtenAt = ages.now();
   const first = await writeRegister(quiet, entry, request.base);
   if (first === undefined) return undefined;
   let etag = first;
   let writing: Promise<void> = Promise.resolve();
 
   const write = async (next: RenameEntry | undefined): Promise<void> => {
-    const sentAt = now(work);
+    const sentAt = ages.now();
     const written = await writeRegister(quiet, next, etag);
     if (written === undefined) throw leaseLost();
     etag = written;
@@ -73,12 +75,12 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
     writing = writing.then(action);
     return writing;
   };
-  const isDue = (): boolean => elapsedSince(work, writtenAt) >= RENEW_MS;
+  const isDue = (): boolean => ages.elapsed(writtenAt) >= RENEW_MS;
   const hold = async (): Promise<SendBound> => {
     await writing;
     while (isDue()) await inTurn(async () => (isDue() ? write(entry) : undefined));
     const since = writtenAt;
-    return { isPast: () => elapsedSince(work, since) >= SEND_MS };
+    return { isPast: () => ages.elapsed(since) >= SEND_MS };
   };
 
   const store = holding(work.session.store, hold);
@@ -136,20 +138,6 @@ function holding(store: ObjectStore, hold: () => Promise<SendBound>): ObjectStor
     },
     [Symbol.asyncDispose]: async () => {},
   };
-}
-
-interface Moment {
-  readonly wall: number;
-  readonly monotonic: number;
-}
-
-function now(work: Work): Moment {
-  return { wall: work.session.clock(), monotonic: work.session.monotonic() };
-}
-
-/** The wall clock counts while a process is frozen, the monotonic one when the wall clock is set back. */
-function elapsedSince(work: Work, moment: Moment): number {
-  return Math.max(work.session.clock() - moment.wall, work.session.monotonic() - moment.monotonic);
 }
 
 function leaseLost(): MemoryError {

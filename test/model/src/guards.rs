@@ -244,7 +244,7 @@ pub const ROWS: &[Row] = &[
         Some("src/tree/rename/lease.ts#takeLease"),
         "An owner counts its lease from before it wrote the register."),
     row(Guard::LeaseByBothClocks, Subject::RenameDirectory, "a rename that was refused leaves no copy",
-        Some("src/tree/rename/lease.ts#elapsedSince"),
+        Some("src/time.ts#createAges"),
         "By whichever of its clocks ran faster."),
     row(Guard::TakeoverAfterLease, Subject::RenameDirectory, "a rename that was refused leaves no copy",
         Some("src/tree/rename/rename-register.ts#takeOver"),
