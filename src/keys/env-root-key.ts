@@ -33,7 +33,7 @@ interface Derived {
 }
 
 /**
- * A root key that the process holds itself: 32 bytes, or their padded canonical base64 as it stands in an
+ * A root key that the process itself holds: 32 bytes, or their padded canonical base64 as it stands in an
  * environment variable. Its `id` can be read once `loadSodium` has resolved (docs/format.md, "Root keys").
  *
  * @throws MemoryError `misconfigured` when the key is neither; the message never holds it.
@@ -44,7 +44,7 @@ export function envRootKey(
 ): RootKey {
   const secret = typeof key === 'string' ? fromBase64(key) : copyOfKey(key);
   if (secret?.length !== KEY_BYTES) {
-    throw new MemoryError('misconfigured', 'a root key must be 32 bytes, or their padded canonical base64');
+    throw new MemoryError('misconfigured', 'A root key must be 32 bytes, or their padded canonical base64.');
   }
   let derived: Derived | undefined;
   const derive = (): Derived => {
@@ -77,7 +77,7 @@ export function envRootKey(
             })
           : undefined;
       if (opened === undefined) {
-        throw new MemoryError('integrity', 'a wrapped keyring key was refused by its root key');
+        throw new MemoryError('integrity', 'A wrapped keyring key was refused by its root key.');
       }
       return opened;
     },

@@ -4,7 +4,7 @@ import { readSdkFailure, type SdkFailure, tellableCause } from '../store/sdk-fai
 
 type Failure = readonly [MemoryErrorCode, string];
 
-const REFUSED: Failure = ['integrity', 'a wrapped keyring key was refused by its root key'];
+const REFUSED: Failure = ['integrity', 'A wrapped keyring key was refused by its root key.'];
 const BAD_CREDENTIALS: Failure = [
   'access_denied',
   'KMS refused the credentials: check the access key, its secret and whether they have expired.',

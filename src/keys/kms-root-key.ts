@@ -17,7 +17,7 @@ export interface KmsRootKeyOptions {
   readonly credentials?: NonNullable<KMSClientConfig['credentials']> | undefined;
   /** Shared with other root keys; a pool of its own when absent. */
   readonly connections?: KmsConnections | undefined;
-  /** Instead of a client made from the four above; whoever made it destroys it. */
+  /** Instead of a client made from the four above; the caller destroys it. */
   readonly client?: KMSClient | undefined;
 }
 
@@ -31,7 +31,7 @@ interface Kms {
   readonly Decrypt: typeof DecryptCommand;
 }
 
-/** The SDK's types are no promise: it hands on what the answer's JSON held in a field. */
+/** The SDK's types are no promise: it passes on what the answer's JSON held in a field. */
 interface Answer {
   readonly KeyId?: unknown;
   readonly Plaintext?: unknown;

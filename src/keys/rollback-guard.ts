@@ -24,16 +24,16 @@ interface Newest {
 }
 
 /**
- * What this process has seen of one tenant's keyring: an older or another one is not taken for news. There is one for
- * all that reads or writes the keyring of a tenant in a process, whatever credentials it does that with. Less than a
- * kilobyte, without secrets.
+ * What this process has seen of one tenant's keyring, so that an older or another one is refused. Cache, editor and
+ * status of a tenant share one guard in a process, whatever credentials they use. It takes less than a kilobyte and
+ * holds no secrets.
  */
 export interface RollbackGuard {
   /** The least epoch that is accepted. */
   readonly minimumEpoch: number;
-  /** Sets the least epoch that is accepted; of several the highest counts. */
+  /** Sets the least epoch that is accepted; the highest of all calls counts. */
   pin(epoch: number): void;
-  /** To be asked before a keyring is read or written, and handed to `admit` with what came of it. */
+  /** Returns what is known now: called before a keyring is read or written, and passed to `admit` afterwards. */
   begin(): SeenKeyring;
   shredded(): void;
   /**
@@ -68,7 +68,7 @@ export function createRollbackGuard(): RollbackGuard {
       if (epoch < minimumEpoch) {
         throw new MemoryError(
           'integrity',
-          'the keyring is older than the epoch that is pinned for this tenant',
+          'The keyring is older than the epoch that is pinned for this tenant.',
         );
       }
       if (before.shredded || !follows(found, before.newest)) throw rolledBack();
@@ -112,7 +112,7 @@ function isSameKeyring(left: Newest, right: Newest | undefined): boolean {
 function rolledBack(): MemoryError {
   return new MemoryError(
     'integrity',
-    'the keyring is older than, or another than, the one this process has seen',
+    'The keyring is older than, or another than, the one this process has seen.',
   );
 }
 

@@ -45,7 +45,7 @@ describe('sealed-memory doctor', () => {
     );
     const pinned = await doctor({ ...env, SEALED_MEMORY_KEYRING_MIN_EPOCH: '2' });
     expect(pinned.code).toBe(1);
-    expect(pinned.last).toContain('the keyring is older than the epoch that is pinned for this tenant');
+    expect(pinned.last).toContain('The keyring is older than the epoch that is pinned for this tenant');
     const plain = await doctor({ ...env, SEALED_MEMORY_NAMES: 'plain' });
     expect(plain.code).toBe(1);
     expect(plain.last).toMatch(/^FAIL {2}keyring — /);

@@ -55,7 +55,7 @@ describe('envRootKey', () => {
   it.each(added.rootTexts.refuse)('refuses the text %j without repeating it', (text) => {
     const error = refusalOf(() => envRootKey(text));
     expect(error.code).toBe('misconfigured');
-    expect(error.message).toBe('a root key must be 32 bytes, or their padded canonical base64');
+    expect(error.message).toBe('A root key must be 32 bytes, or their padded canonical base64.');
     expect(error.details).toEqual({});
   });
 
