@@ -5,7 +5,13 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NameMode } from '../../src/format/names.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
-import { createTestBucket, describeOnS3, findS3Server, type TestBucket } from '../servers/s3.ts';
+import {
+  createTestBucket,
+  describeOnS3,
+  findS3Server,
+  s3Environment,
+  type TestBucket,
+} from '../servers/s3.ts';
 import { restrictedCredentials } from '../servers/session-credentials.ts';
 import { type AwsCli, findAwsCli } from '../support/aws-cli.ts';
 import { type CliRun, runCli } from '../support/cli.ts';
@@ -63,11 +69,7 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
         env: {
           SEALED_MEMORY_TENANT: 'acme',
           SEALED_MEMORY_ROOT_KEY: ROOT_KEY,
-          SEALED_MEMORY_S3_ENDPOINT: server().endpoint,
-          SEALED_MEMORY_S3_REGION: server().region,
-          AWS_ACCESS_KEY_ID: reader.accessKeyId,
-          AWS_SECRET_ACCESS_KEY: reader.secretAccessKey,
-          AWS_SESSION_TOKEN: reader.sessionToken,
+          ...s3Environment({ ...server(), credentials: reader }),
         },
       });
     };

@@ -4,7 +4,7 @@ import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openBaseStore } from '../../src/open/open-object-store.ts';
 import { interceptStore, noAnswer } from '../doubles/intercepted-store.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
 import { type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli } from '../support/cli.ts';
 
@@ -23,10 +23,7 @@ describeOnS3('sealed-memory verify', ['minio', 'versitygw'], (server) => {
     env = {
       ...CLI_MEMORY_ENV,
       SEALED_MEMORY_STORE: `s3://${bucket.bucket}`,
-      SEALED_MEMORY_S3_ENDPOINT: proxy.endpoint,
-      SEALED_MEMORY_S3_REGION: bucket.storeOptions.region,
-      AWS_ACCESS_KEY_ID: bucket.storeOptions.credentials.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: bucket.storeOptions.credentials.secretAccessKey,
+      ...s3Environment({ ...bucket.storeOptions, endpoint: proxy.endpoint }),
     };
   });
   afterAll(async () => {

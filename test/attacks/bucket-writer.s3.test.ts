@@ -7,6 +7,7 @@ import { parseMemoryPath } from '../../src/language/path.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import { describeOnS3 } from '../servers/s3.ts';
+import { THOROUGH } from '../support/thorough.ts';
 import { type AttackSite, type Lane, laneOf, openAttackSite } from './attack-site.ts';
 import { executeAnew, succeed, view } from './outcome.ts';
 import { fileOf } from './party.ts';
@@ -102,26 +103,31 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       expect(await view(memory, path)).toEqual({ refusedAs: 'integrity' });
     });
 
-    it('is not detected, as documented, when he puts an old register back: a rename is done again, or taken back', async () => {
-      const [repeated, undone] = [lane, laneOf(site, 1)];
-      // What the workers had written themselves while they renamed these directories.
-      await putRegister(repeated, { phase: 'moving', id: new Uint8Array(16) });
-      const moved = `${undone.directory}/elsewhere`;
-      const rename = { command: 'rename', old_path: `${undone.directory}/sub`, new_path: moved };
-      await succeed(undone.victim.memory(), rename);
-      await putRegister(undone, { phase: 'copying', id: await originOf(undone, `${moved}/below.md`) });
-      await new Promise((resolve) => setTimeout(resolve, LEASE_MS + 2_000));
+    // It waits for a lease; the name mode matters little to a register.
+    if (names === 'encrypted' || THOROUGH) {
+      it('is not detected, as documented, when he puts an old register back: a rename is done again, or taken back', async () => {
+        const [repeated, undone] = [lane, laneOf(site, 1)];
+        // What the workers had written themselves while they renamed these directories.
+        await putRegister(repeated, { phase: 'moving', id: new Uint8Array(16) });
+        const moved = `${undone.directory}/elsewhere`;
+        const rename = { command: 'rename', old_path: `${undone.directory}/sub`, new_path: moved };
+        await succeed(undone.victim.memory(), rename);
+        await putRegister(undone, { phase: 'copying', id: await originOf(undone, `${moved}/below.md`) });
+        await new Promise((resolve) => setTimeout(resolve, LEASE_MS + 2_000));
 
-      await using first = await repeated.victim.open();
-      const shown = await view(first, `${repeated.directory}/elsewhere/below.md`);
-      expect(shown).toEqual({ got: expect.stringContaining(repeated.below.text) });
-      expect(await view(first, repeated.below.path)).toEqual({ refusedAs: 'not_found' });
-      // Copies that nobody has changed go, as if the rename had never come further.
-      await using second = await undone.victim.open();
-      await succeed(second, { command: 'view', path: '/memories' });
-      expect(await view(second, `${moved}/below.md`)).toEqual({ refusedAs: 'not_found' });
-      expect(await view(second, undone.one.path)).toEqual({ got: expect.stringContaining(undone.one.text) });
-    });
+        await using first = await repeated.victim.open();
+        const shown = await view(first, `${repeated.directory}/elsewhere/below.md`);
+        expect(shown).toEqual({ got: expect.stringContaining(repeated.below.text) });
+        expect(await view(first, repeated.below.path)).toEqual({ refusedAs: 'not_found' });
+        // Copies that nobody has changed go, as if the rename had never come further.
+        await using second = await undone.victim.open();
+        await succeed(second, { command: 'view', path: '/memories' });
+        expect(await view(second, `${moved}/below.md`)).toEqual({ refusedAs: 'not_found' });
+        expect(await view(second, undone.one.path)).toEqual({
+          got: expect.stringContaining(undone.one.text),
+        });
+      });
+    }
 
     /** Puts a register back in which the rename of the lane's directory `sub` is still under way. */
     async function putRegister(

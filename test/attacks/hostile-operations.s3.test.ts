@@ -11,7 +11,7 @@ import { succeed } from './outcome.ts';
 import { tenantKinds } from './tenant-kinds.ts';
 
 /** How often each kind is tried. */
-const ATTEMPTS = amount({ usual: 40, thorough: 500 });
+const ATTEMPTS = amount({ usual: 20, thorough: 500 });
 const CONTROLS = 8;
 const LEAST_KINDS = 20;
 /** Another one each day, which makes other attempts; `ATTACK_SEED` repeats those of a seed that was printed. */

@@ -1,5 +1,5 @@
 import { describeLeaks, type LeakSite } from '../contracts/leaks.ts';
-import { createTestBucket, describeOnS3 } from '../servers/s3.ts';
+import { createTestBucket, describeOnS3, s3Environment } from '../servers/s3.ts';
 import { restrictedCredentials, tenantStatements } from '../servers/session-credentials.ts';
 import { rawBucket } from './raw-bucket.ts';
 
@@ -16,11 +16,7 @@ describeOnS3('a store', ['minio'], (server) => {
       options: { store, s3: { endpoint, region, forcePathStyle: true }, credentials: given },
       env: {
         SEALED_MEMORY_STORE: store,
-        SEALED_MEMORY_S3_ENDPOINT: endpoint,
-        SEALED_MEMORY_S3_REGION: region,
-        AWS_ACCESS_KEY_ID: given.accessKeyId,
-        AWS_SECRET_ACCESS_KEY: given.secretAccessKey,
-        AWS_SESSION_TOKEN: given.sessionToken,
+        ...s3Environment({ endpoint, region, credentials: given }),
       },
       session,
       credentials: [...Object.values(given), wrong.secretAccessKey],

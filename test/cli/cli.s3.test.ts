@@ -1,6 +1,6 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
 import { CLI_MEMORY_ENV, execLines, runCli } from '../support/cli.ts';
 
 describeOnS3('the CLI', ['minio', 'versitygw'], (server) => {
@@ -9,14 +9,10 @@ describeOnS3('the CLI', ['minio', 'versitygw'], (server) => {
 
   beforeAll(async () => {
     bucket = await createTestBucket(server());
-    const { endpoint, region, credentials } = bucket.storeOptions;
     env = {
       ...CLI_MEMORY_ENV,
       SEALED_MEMORY_STORE: `s3://${bucket.bucket}/some/prefix`,
-      SEALED_MEMORY_S3_ENDPOINT: endpoint,
-      SEALED_MEMORY_S3_REGION: region,
-      AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+      ...s3Environment(bucket.storeOptions),
     };
   });
   afterAll(() => bucket.remove());

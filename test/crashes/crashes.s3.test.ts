@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { describeCrashes } from '../contracts/crashes.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
 import { THOROUGH } from '../support/thorough.ts';
 
 // Side by side, because most of the time they wait for leases to run out.
@@ -25,10 +25,7 @@ describe.concurrent('directories in a bucket', () => {
             SEALED_MEMORY_STORE: store,
             SEALED_MEMORY_TENANT: tenant,
             SEALED_MEMORY_ROOT_KEY: rootKey,
-            SEALED_MEMORY_S3_ENDPOINT: endpoint,
-            SEALED_MEMORY_S3_REGION: region,
-            AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-            AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+            ...s3Environment(bucket.storeOptions),
           },
         };
       },

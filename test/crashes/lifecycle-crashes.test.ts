@@ -10,7 +10,7 @@ import { amount } from '../support/thorough.ts';
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-lifecycle-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-describeLifecycleCrashes('SQLite', { newSite, kills: amount({ usual: 5, thorough: 10 }) });
+describeLifecycleCrashes('SQLite', { newSite, kills: amount({ usual: 3, thorough: 10 }) });
 describeLifecycleLife('SQLite', newSite);
 
 function newSite({ tenant, names, rootKeys }: LifecycleSite): CrashSite {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { describeRaces } from '../contracts/races.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
 
 describeOnS3('memories', ['minio', 'versitygw'], (server) => {
   let bucket: TestBucket;
@@ -24,10 +24,7 @@ describeOnS3('memories', ['minio', 'versitygw'], (server) => {
           SEALED_MEMORY_STORE: store,
           SEALED_MEMORY_TENANT: tenant,
           SEALED_MEMORY_ROOT_KEY: rootKey,
-          SEALED_MEMORY_S3_ENDPOINT: endpoint,
-          SEALED_MEMORY_S3_REGION: region,
-          AWS_ACCESS_KEY_ID: credentials.accessKeyId,
-          AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+          ...s3Environment(bucket.storeOptions),
         },
       };
     },

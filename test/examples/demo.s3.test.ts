@@ -1,6 +1,6 @@
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { expect, it } from 'vitest';
-import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
 import { runDemo, SECRET_WORDS } from '../support/demo-process.ts';
 
 describeOnS3('npm run demo', ['minio'], (server) => {
@@ -8,14 +8,10 @@ describeOnS3('npm run demo', ['minio'], (server) => {
     timeout: 60_000,
   }, async () => {
     await using bucket = await createTestBucket(server());
-    const { storeOptions } = bucket;
     const { code, stdout, stderr } = await runDemo('main.ts', {
       env: {
         SEALED_MEMORY_STORE: `s3://${bucket.bucket}/some/prefix`,
-        SEALED_MEMORY_S3_ENDPOINT: storeOptions.endpoint,
-        SEALED_MEMORY_S3_REGION: storeOptions.region,
-        AWS_ACCESS_KEY_ID: storeOptions.credentials.accessKeyId,
-        AWS_SECRET_ACCESS_KEY: storeOptions.credentials.secretAccessKey,
+        ...s3Environment(bucket.storeOptions),
       },
     });
 

@@ -39,6 +39,30 @@ export function describeOnS3(
   }
 }
 
+/** Where a server is and who asks it, as the environment of a program says it. */
+export function s3Environment({
+  endpoint,
+  region,
+  credentials,
+}: {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly credentials: {
+    readonly accessKeyId: string;
+    readonly secretAccessKey: string;
+    readonly sessionToken?: string | undefined;
+  };
+}): Readonly<Record<string, string>> {
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+  return {
+    SEALED_MEMORY_S3_ENDPOINT: endpoint,
+    SEALED_MEMORY_S3_REGION: region,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    ...(sessionToken !== undefined && { AWS_SESSION_TOKEN: sessionToken }),
+  };
+}
+
 /** A fresh bucket; shaped like the options of the S3 store, plus a raw client. */
 export interface TestBucket extends AsyncDisposable {
   readonly bucket: string;

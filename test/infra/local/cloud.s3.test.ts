@@ -6,6 +6,7 @@ import { localPieces } from '../../servers/local-pieces.ts';
 import type { ProxiedRequest } from '../../servers/s3-proxy.ts';
 import { createChance } from '../../simulation/chance.ts';
 import { wordsOf } from '../../support/test-worker.ts';
+import { amount } from '../../support/thorough.ts';
 
 // The deployed bundle under AWS's own runtime client, with MinIO's token service and moto's queues: nothing of the
 // library is replaced. A lease is the function's time and 30 s more, and is waited out.
@@ -96,11 +97,11 @@ describe.skipIf(found === undefined)('A turn whose worker is killed', { timeout:
 });
 
 describe.skipIf(found === undefined)('Many tenants', { timeout: 400_000 }, () => {
-  const TENANTS = Array.from({ length: 20 }, (_, i) => `tenant-${i}`);
-  const TURNS_EACH = 10;
-  const DUPLICATES = 40;
+  const TENANTS = Array.from({ length: amount({ usual: 8, thorough: 20 }) }, (_, i) => `tenant-${i}`);
+  const TURNS_EACH = amount({ usual: 6, thorough: 10 });
+  const DUPLICATES = amount({ usual: 10, thorough: 40 });
 
-  it('have 200 turns in any order, some delivered twice, each answered once and by its own memory', async () => {
+  it('have turns in any order, some delivered twice, each answered once and by its own memory', async () => {
     const chance = createChance('cloud 1');
     await using place = await startTestCloud(pieces(), {
       timeoutSeconds: 30,

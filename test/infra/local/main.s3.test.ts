@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { localPieces } from '../../servers/local-pieces.ts';
+import { THOROUGH } from '../../support/thorough.ts';
 
 const MAIN = fileURLToPath(new URL('../../../infra/local/main.ts', import.meta.url));
 
@@ -63,7 +64,7 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
     await expectNothingLeft(folder);
   });
 
-  it.each([0, 3_000])(
+  it.each(THOROUGH ? [0, 3_000] : [3_000])(
     'stops all it started when it is interrupted while it starts, %d ms in',
     async (milliseconds) => {
       const child = runCloud(['--keep'], folder);
