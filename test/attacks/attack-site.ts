@@ -3,7 +3,7 @@ import type { NameMode } from '../../src/format/names.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createTestBucket, type S3Server, type TestBucket } from '../servers/s3.ts';
-import { succeed } from './outcome.ts';
+import { succeed } from '../support/succeed.ts';
 import { fileOf, openParty, type Party, type SealedFile } from './party.ts';
 import { type RawBucket, rawBucket } from './raw-bucket.ts';
 

@@ -5,9 +5,9 @@ import { readHeader } from '../../src/format/header.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { contentLength } from '../../src/format/sizes.ts';
 import { describeOnS3 } from '../servers/s3.ts';
+import { succeed } from '../support/succeed.ts';
 import { findTraces } from '../support/traces.ts';
 import { type AttackSite, laneOf, openAttackSite } from './attack-site.ts';
-import { succeed } from './outcome.ts';
 
 const WORDS = 'correct-horse-battery-staple';
 const NAMES = ['projekt-aurora', 'Geheimakte.md'];

@@ -7,9 +7,10 @@ import { parseMemoryPath } from '../../src/language/path.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import { describeOnS3 } from '../servers/s3.ts';
+import { succeed } from '../support/succeed.ts';
 import { THOROUGH } from '../support/thorough.ts';
 import { type AttackSite, type Lane, laneOf, openAttackSite } from './attack-site.ts';
-import { executeAnew, succeed, view } from './outcome.ts';
+import { executeAnew, view } from './outcome.ts';
 import { fileOf } from './party.ts';
 
 /** A rename of a directory counts as left behind when its register was not written for so long. */

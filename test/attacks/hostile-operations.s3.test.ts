@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { NameMode } from '../../src/format/names.ts';
 import { describeOnS3 } from '../servers/s3.ts';
+import { succeed } from '../support/succeed.ts';
 import { amount } from '../support/thorough.ts';
 import { type AttackKind, runKind } from './attack-kind.ts';
 import { type AttackSite, openAttackSite } from './attack-site.ts';
 import { credentialKinds } from './credential-kinds.ts';
 import { keyringKinds } from './keyring-kinds.ts';
 import { objectKinds } from './object-kinds.ts';
-import { succeed } from './outcome.ts';
 import { tenantKinds } from './tenant-kinds.ts';
 
 /** How often each kind is tried. */

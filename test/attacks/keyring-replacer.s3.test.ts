@@ -7,8 +7,9 @@ import { parseMemoryPath } from '../../src/language/path.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import { describeOnS3 } from '../servers/s3.ts';
+import { succeed } from '../support/succeed.ts';
 import { type AttackSite, type Lane, laneOf, openAttackSite } from './attack-site.ts';
-import { executeAnew, type Outcome, succeed, view } from './outcome.ts';
+import { executeAnew, type Outcome, view } from './outcome.ts';
 
 for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[]) {
   describeOnS3(`somebody who replaces the keyring under ${names} names`, ['minio'], (server) => {

@@ -46,10 +46,3 @@ export async function call(run: () => unknown): Promise<Outcome> {
     throw error;
   }
 }
-
-/** The text that a command must answer with. */
-export async function succeed(memory: Memory, input: unknown): Promise<string> {
-  const result = await memory.execute(input);
-  if (result.isError) throw result.error;
-  return String(result.content);
-}

@@ -13,7 +13,7 @@ import { watchRequests } from '../../src/store/s3/middleware.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import type { S3Server, TestBucket } from '../servers/s3.ts';
 import { restrictedCredentials, tenantStatements } from '../servers/session-credentials.ts';
-import { succeed } from './outcome.ts';
+import { succeed } from '../support/succeed.ts';
 import type { RawBucket } from './raw-bucket.ts';
 
 /** A file as its owner wrote it: once under the tenant's first key, then, as it is now, under the second. */

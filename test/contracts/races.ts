@@ -7,6 +7,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { startCli } from '../support/cli.ts';
 import { PROGRAM_ENV } from '../support/program-env.ts';
+import { succeed } from '../support/succeed.ts';
 import { amount } from '../support/thorough.ts';
 
 /** A place for memories of one tenant that knows nothing yet. */
@@ -212,11 +213,4 @@ async function linesOf(memory: Memory): Promise<readonly string[]> {
     .map((line) => line.slice(line.indexOf('\t') + 1))
     .filter((line) => line !== '')
     .sort();
-}
-
-async function succeed(memory: Memory, input: unknown): Promise<string> {
-  const result = await memory.execute(input);
-  if (result.isError) throw result.error;
-  if (typeof result.content !== 'string') throw new Error('the reply is no text');
-  return result.content;
 }

@@ -3,7 +3,8 @@ import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import type { KeyringContext, RootKey } from '../../src/keys/root-key.ts';
 
-const CONTEXT: KeyringContext = {
+/** What a root key is told of the keyring that it wraps for. */
+export const CONTEXT: KeyringContext = {
   app: 'sealed-memory',
   keyring: 'QEFCQ0RFRkdISUpLTE1OTw',
   kind: 'keyring',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Memory } from '../../src/tool/memory-tool.ts';
+import { succeed } from '../support/succeed.ts';
 import { findTraces } from '../support/traces.ts';
 
 /** What somebody sees and does who reaches the store without the library. */
@@ -275,12 +276,6 @@ async function viewed(memory: Memory): Promise<string> {
   const text = await succeed(memory, { command: 'view', path: '/memories' });
   await memory.close();
   return text;
-}
-
-async function succeed(memory: Memory, input: unknown): Promise<string> {
-  const result = await memory.execute(input);
-  if (result.isError) throw result.error;
-  return String(result.content);
 }
 
 function summary(result: Awaited<ReturnType<Memory['execute']>>): { code: string; content: unknown } {

@@ -10,6 +10,7 @@ import { createTestBucket, describeOnS3, type S3Server, type TestBucket } from '
 import { type S3Proxy, s3ErrorAnswer, startS3Proxy } from '../servers/s3-proxy.ts';
 import { restrictedCredentials, type Statement } from '../servers/session-credentials.ts';
 import { signedHeaders } from '../support/signed-headers.ts';
+import { succeed } from '../support/succeed.ts';
 import { createWitness } from '../support/witness.ts';
 
 const CONTENT = 'correct-horse-battery-staple';
@@ -343,10 +344,4 @@ async function closedPort(): Promise<number> {
   await new Promise((resolve) => listener.close(resolve));
   if (address === null || typeof address === 'string') throw new Error('no port was given');
   return address.port;
-}
-
-async function succeed(memory: Memory, input: unknown): Promise<string> {
-  const result = await memory.execute(input);
-  if (result.isError) throw result.error;
-  return String(result.content);
 }

@@ -13,6 +13,7 @@ import type { MemoryOptions } from '../../src/open/options.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { interceptStore, noAnswer } from '../doubles/intercepted-store.ts';
+import { succeed } from '../support/succeed.ts';
 import { findTraces } from '../support/traces.ts';
 import { createWitness } from '../support/witness.ts';
 
@@ -322,9 +323,3 @@ describe('a memory in bad conditions', { timeout: 60_000 }, () => {
     }
   });
 });
-
-async function succeed(memory: Memory, input: unknown): Promise<string> {
-  const result = await memory.execute(input);
-  if (result.isError) throw result.error;
-  return String(result.content);
-}

@@ -10,6 +10,7 @@ import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
 import { type SpoilableWay, startToxiproxy, type Toxic, type Toxiproxy } from '../servers/toxiproxy.ts';
 import { compareWithFiles, type EditLoad, NO_DISCREPANCY, runEdits } from '../support/edit-load.ts';
+import { succeed } from '../support/succeed.ts';
 
 /** Each spoils every connection while it lasts. */
 const SPOILS: Readonly<Record<string, Toxic>> = {
@@ -246,11 +247,4 @@ async function linesOf(memory: Memory, path: string): Promise<readonly string[]>
   const shown = await succeed(memory, { command: 'view', path });
   const lines = shown.split('\n').slice(1);
   return lines.map((line) => line.slice(line.indexOf('\t') + 1)).filter((line) => line !== '');
-}
-
-async function succeed(memory: Memory, input: unknown): Promise<string> {
-  const result = await memory.execute(input);
-  if (result.isError) throw result.error;
-  if (typeof result.content !== 'string') throw new Error('the reply is no text');
-  return result.content;
 }

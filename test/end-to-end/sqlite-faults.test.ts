@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
+import { succeed } from '../support/succeed.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const ROOT_KEY = Buffer.alloc(32, 5).toString('base64');
@@ -222,11 +223,4 @@ function linesIn(chunks: readonly Buffer[] | undefined): readonly string[] {
 async function linesOf(memory: Memory): Promise<readonly string[]> {
   const lines = (await succeed(memory, { command: 'view', path: PATH })).split('\n').slice(1);
   return lines.map((line) => line.slice(line.indexOf('\t') + 1)).filter((line) => line !== '');
-}
-
-async function succeed(memory: Memory, input: unknown): Promise<string> {
-  const result = await memory.execute(input);
-  if (result.isError) throw result.error;
-  if (typeof result.content !== 'string') throw new Error('the reply is no text');
-  return result.content;
 }

@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { kmsRootKey, parseKeyArn, regionOf } from '../../src/keys/kms-root-key.ts';
-import type { GeneratedKey, KeyringContext, RootKey } from '../../src/keys/root-key.ts';
+import type { GeneratedKey, RootKey } from '../../src/keys/root-key.ts';
+import { CONTEXT } from '../contracts/root-key.ts';
 import { asyncVerdictOf, fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutatedTexts } from '../support/mutation.ts';
 
@@ -16,13 +17,6 @@ const ARNS = [
   `arn:aws-us-gov:kms:us-gov-west-1:111122223333:key/mrk-${'0123456789abcdef'.repeat(2)}`,
   'arn:aws-cn:kms:cn-north-1:111122223333:alias/memory',
 ];
-const CONTEXT: KeyringContext = {
-  app: 'sealed-memory',
-  keyring: 'QEFCQ0RFRkdISUpLTE1OTw',
-  kind: 'keyring',
-  tenant: 'acme',
-  version: '1',
-};
 const credentials = { accessKeyId: 'AKIDOFTHETESTS', secretAccessKey: 'secret' };
 
 const pieces = fc.oneof(

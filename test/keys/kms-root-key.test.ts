@@ -4,17 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { type KmsRootKeyOptions, kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import type { KeyringContext, RootKey } from '../../src/keys/root-key.ts';
-import { describeRootKey } from '../contracts/root-key.ts';
+import { CONTEXT, describeRootKey } from '../contracts/root-key.ts';
 import { type FakeKms, type KmsError, startFakeKms } from '../doubles/fake-kms.ts';
 import { added } from '../support/format-vectors.ts';
 
-const CONTEXT: KeyringContext = {
-  app: 'sealed-memory',
-  keyring: 'QEFCQ0RFRkdISUpLTE1OTw',
-  kind: 'keyring',
-  tenant: 'acme',
-  version: '1',
-};
 const credentials = { accessKeyId: 'AKIDOFTHETESTS', secretAccessKey: 'secret' };
 const ID = '1234abcd-12ab-34cd-56ef-1234567890ab';
 
