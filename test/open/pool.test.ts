@@ -250,6 +250,18 @@ describe('new credentials of a tenant', () => {
     expect(await textOf(fresh)).toBe(shown('x'));
   });
 
+  it('wipe the old keys with the last memory that uses them', async () => {
+    await using own = createTenantPool({ store, rootKey });
+    const old = await own.open('a', { credentials: credentials('first') });
+    await create(old.memory, 'x');
+    const wrapKey = (await old.context.keyrings.load())?.keys.active.wrapKey ?? new Uint8Array();
+    const fresh = await own.open('a', { credentials: credentials('second') });
+    expect(wrapKey.some((byte) => byte !== 0)).toBe(true);
+    await old.memory.close();
+    expect(wrapKey).toEqual(new Uint8Array(32));
+    expect(await textOf(fresh.memory)).toBe(shown('x'));
+  });
+
   it('are the same where the same object is given again', async () => {
     const same = credentials('same');
     await create(await pool.open('a', { credentials: same }), 'x');

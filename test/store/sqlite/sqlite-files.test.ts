@@ -25,6 +25,9 @@ const KEY = 'data/file' as ObjectKey;
 const BODY = new TextEncoder().encode('sealed bytes');
 const WORKER = fileURLToPath(new URL('../../support/sqlite-worker.ts', import.meta.url));
 const SLOW = 60_000;
+/** SQLite's own numbers. */
+const SQLITE_FULL = 13;
+const SYNCHRONOUS_FULL = 2;
 
 describe('a SQLite store in a file', () => {
   let directory: string;
@@ -154,6 +157,19 @@ describe('a SQLite store in a file', () => {
     expect(await store.put(KEY, BODY, { mode: 'overwrite' })).toHaveProperty('etag');
   });
 
+  it('is unavailable, with nothing written, when a reader holds its lock over the commit', async () => {
+    const store = open({ busyTimeoutMs: 100 });
+    await store.put(KEY, BODY, { mode: 'create' });
+    const reader = new DatabaseSync(path);
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM objects').get();
+    await expect(store.put(KEY, new Uint8Array(9), { mode: 'overwrite' })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    reader.close();
+    expect(await store.get(KEY)).toMatchObject({ body: BODY });
+  });
+
   it('stops waiting for a lock when its caller gives up', async () => {
     const store = open();
     await store.put(KEY, BODY, { mode: 'create' });
@@ -206,6 +222,46 @@ describe('a SQLite store in a file', () => {
     const again = open();
     expect(await again.get(KEY)).toMatchObject({ body: BODY });
     expect(await again.put(KEY, BODY, { mode: 'overwrite' })).toHaveProperty('etag');
+  });
+
+  it('lets its file grow again once a full disk has room', async () => {
+    const store = open();
+    await store.put(KEY, BODY, { mode: 'create' });
+    const full = Object.assign(new Error('database or disk is full'), { errcode: SQLITE_FULL });
+    const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementationOnce(() => {
+      throw full;
+    });
+    try {
+      expect(await store.put(KEY, BODY, { mode: 'overwrite' })).toHaveProperty('etag');
+      expect(spy.mock.calls.some(([sql]) => sql.includes('max_page_count'))).toBe(true);
+    } finally {
+      spy.mockRestore();
+    }
+    const large = new Uint8Array(1_000_000).fill(7);
+    expect(await store.put(KEY, large, { mode: 'overwrite' })).toHaveProperty('etag');
+  });
+
+  it('syncs what it acknowledges to the disk, and overwrites what it deletes', async () => {
+    const connections = new Set<DatabaseSync>();
+    const { exec } = DatabaseSync.prototype;
+    const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+      this: DatabaseSync,
+      sql: string,
+    ) {
+      connections.add(this);
+      exec.call(this, sql);
+    });
+    try {
+      await open().put(KEY, BODY, { mode: 'create' });
+    } finally {
+      spy.mockRestore();
+    }
+    const [connection] = connections;
+    const setting = (name: string): unknown => connection?.prepare(`PRAGMA ${name}`).get()?.[name];
+    expect(connections.size).toBe(1);
+    expect(setting('synchronous')).toBe(SYNCHRONOUS_FULL);
+    expect(setting('secure_delete')).toBe(1);
+    expect(setting('journal_mode')).toBe('truncate');
   });
 
   it('reads a file it may not write, and says so when asked to write', { timeout: SLOW }, async () => {
@@ -270,6 +326,29 @@ describe('a SQLite store in a file', () => {
     try {
       expect(await open().put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
       expect(looks).toBeGreaterThan(2);
+    } finally {
+      spy.mockRestore();
+      other.close();
+    }
+  });
+
+  it('takes a file that another process makes its own just before it would do so', async () => {
+    const other = new DatabaseSync(path, { timeout: 0 });
+    const { exec } = DatabaseSync.prototype;
+    let made = false;
+    const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+      this: DatabaseSync,
+      sql: string,
+    ) {
+      if (this !== other && !made && sql.startsWith('BEGIN IMMEDIATE')) {
+        made = true;
+        makeStore(other);
+      }
+      exec.call(this, sql);
+    });
+    try {
+      expect(await open().put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
+      expect(made).toBe(true);
     } finally {
       spy.mockRestore();
       other.close();
