@@ -26,6 +26,7 @@ const BODY = new TextEncoder().encode('sealed bytes');
 const WORKER = fileURLToPath(new URL('../../support/sqlite-worker.ts', import.meta.url));
 const SLOW = 60_000;
 /** SQLite's own numbers. */
+const SQLITE_IOERR = 10;
 const SQLITE_FULL = 13;
 const SYNCHRONOUS_FULL = 2;
 
@@ -239,6 +240,31 @@ describe('a SQLite store in a file', () => {
     }
     const large = new Uint8Array(1_000_000).fill(7);
     expect(await store.put(KEY, large, { mode: 'overwrite' })).toHaveProperty('etag');
+  });
+
+  it('sends a batch of deletes no second time when no answer tells what became of it', async () => {
+    const store = open();
+    const keys = [KEY, 'data/other' as ObjectKey];
+    for (const key of keys) await store.put(key, BODY, { mode: 'create' });
+    const failed = Object.assign(new Error('disk I/O error'), { errcode: SQLITE_IOERR });
+    const { exec } = DatabaseSync.prototype;
+    const statements: string[] = [];
+    const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+      this: DatabaseSync,
+      sql: string,
+    ) {
+      statements.push(sql);
+      exec.call(this, sql);
+      if (sql === 'COMMIT') throw failed;
+    });
+    try {
+      await expect(store.delete(keys.map((key) => ({ key })))).rejects.toMatchObject({
+        code: 'outcome_unknown',
+      });
+    } finally {
+      spy.mockRestore();
+    }
+    expect(statements.filter((sql) => sql === 'COMMIT')).toHaveLength(1);
   });
 
   it('syncs what it acknowledges to the disk, and overwrites what it deletes', async () => {
