@@ -1,8 +1,7 @@
 import { checkWholeNumber } from '../errors.ts';
 import { classKey, type ObjectKey } from '../format/object-keys.ts';
 import { MEMORY_ROOT } from '../language/path.ts';
-import { isTooLate } from '../store/answers.ts';
-import type { ListedObject, SendBound } from '../store/port.ts';
+import { isTooLate, type ListedObject, type SendBound } from '../store/port.ts';
 import { createAges } from '../time.ts';
 import { accessHash, accessRecordId, dayOf } from '../tree/access-records.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';

@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { chmod, lstat, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-
 import { MemoryError } from '../errors.ts';
-import { fileCodeOf, tellableFileCause } from '../store/file-failure.ts';
+import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
 
 /** A file as it is to lie below the folder. */
 export interface NewFile {
@@ -190,7 +189,7 @@ function failure(error: unknown): MemoryError {
     PASSING.has(code) ? 'unavailable' : 'misconfigured',
     `The target folder: ${reason}.`,
     {
-      cause: tellableFileCause(error),
+      cause: redactedFileCause(error),
     },
   );
 }

@@ -2,8 +2,7 @@ import { hasCode, MemoryError } from '../errors.ts';
 import { isShredMarker, SHRED_MARKER } from '../format/keyring-bytes.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
-import type { DatedMeta, ObjectStore, PutMode } from '../store/port.ts';
-import type { ObjectVersions } from '../store/versions.ts';
+import type { DatedMeta, ObjectStore, ObjectVersions, PutMode } from '../store/port.ts';
 import type { Pause } from '../time.ts';
 
 export type ShredProgress =

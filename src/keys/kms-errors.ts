@@ -1,6 +1,5 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
-import { networkFaultOf } from '../store/network-fault.ts';
-import { readSdkFailure, type SdkFailure, tellableCause } from '../store/sdk-failure.ts';
+import { networkFaultOf, readSdkFailure, redactedCause, type SdkFailure } from '../store/failures.ts';
 
 type Failure = readonly [MemoryErrorCode, string];
 
@@ -80,7 +79,7 @@ export function kmsFailure(error: unknown): MemoryError {
   const [code, message] = classify(failure);
   // Refusals are uniform, and an unreadable answer may have been quoted with the key that stands in it.
   const isTold = code !== 'integrity' && !quotesAnswer(error, failure);
-  return new MemoryError(code, message, isTold ? { cause: tellableCause(error, 'KMS') } : {});
+  return new MemoryError(code, message, isTold ? { cause: redactedCause(error, 'KMS') } : {});
 }
 
 function quotesAnswer(error: unknown, { status }: SdkFailure): boolean {

@@ -1,7 +1,6 @@
 import type { Layout } from '../format/object-keys.ts';
-import type { ObjectStore, RequestOptions } from '../store/port.ts';
+import type { ObjectStore, ObjectVersions, RequestOptions } from '../store/port.ts';
 import type { S3StoreOptions } from '../store/s3/s3-store.ts';
-import type { ObjectVersions } from '../store/versions.ts';
 
 /** Static credentials, or a provider of the AWS SDK. */
 export type AwsCredentials = NonNullable<S3StoreOptions['credentials']>;

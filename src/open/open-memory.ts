@@ -8,8 +8,7 @@ import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.
 import type { RootKey } from '../keys/root-key.ts';
 import { silentLogger } from '../logger.ts';
 import { osRandom } from '../store/os-random.ts';
-import type { ObjectStore } from '../store/port.ts';
-import type { ObjectVersions } from '../store/versions.ts';
+import type { ObjectStore, ObjectVersions } from '../store/port.ts';
 import { pause } from '../time.ts';
 import { createCommandOrder } from '../tool/command-order.ts';
 import { createMemory, type Memory } from '../tool/memory-tool.ts';

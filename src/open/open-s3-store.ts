@@ -1,10 +1,10 @@
 import { checkConditions } from '../store/conditions.ts';
 import { guardDeletes } from '../store/guarded-delete.ts';
-import { buryOldTombstones } from '../store/guarded-delete-burial.ts';
 import { osRandom } from '../store/os-random.ts';
 import { openS3Connections } from '../store/s3/client.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../store/s3/s3-store.ts';
 import { openS3Versions } from '../store/s3/versions.ts';
+import { buryOldTombstones } from '../store/tombstones.ts';
 import { pause } from '../time.ts';
 import type { BaseStore } from './base-store.ts';
 

@@ -1,8 +1,7 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-
 import { MemoryError } from '../errors.ts';
-import { fileCodeOf, tellableFileCause } from '../store/file-failure.ts';
+import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
 
 const MAX_FILE_BYTES = 16_384;
 const OTHERS = 0o077;
@@ -53,7 +52,7 @@ export function createRootKeyFile(path: string, text: string): void {
       );
     }
     throw new MemoryError('misconfigured', `The key file cannot be created (${code}).`, {
-      cause: tellableFileCause(error),
+      cause: redactedFileCause(error),
     });
   }
 }
@@ -69,7 +68,7 @@ function openForReading(path: string, label: string): number {
         ? 'does not exist: create one with "sealed-memory init"'
         : `cannot be opened (${code})`;
     throw new MemoryError('misconfigured', `The file named by ${label} ${reason}.`, {
-      cause: tellableFileCause(error),
+      cause: redactedFileCause(error),
     });
   }
 }

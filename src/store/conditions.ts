@@ -2,8 +2,13 @@ import { hasCode, MemoryError } from '../errors.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { encodeText } from '../language/text.ts';
 import { once, untilAborted } from '../time.ts';
-import { isResentConflict } from './answers.ts';
-import type { DeleteOptions, DeleteTarget, ObjectStore, PutOptions } from './port.ts';
+import {
+  type DeleteOptions,
+  type DeleteTarget,
+  isResentConflict,
+  type ObjectStore,
+  type PutOptions,
+} from './port.ts';
 
 /** Stores that were seen to honour a condition, whichever tenant's probe showed it. */
 const proven = new WeakSet<ObjectStore>();

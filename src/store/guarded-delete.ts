@@ -1,10 +1,9 @@
+import { MemoryError } from '../errors.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../format/sizes.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 import { isTombstone } from '../format/tombstone.ts';
 import { type Pause, pause, throwIfAborted } from '../time.ts';
-import { createPastTombstones } from './guarded-delete-create.ts';
-import { beginRemoval } from './guarded-delete-removal.ts';
-import { type Burial, placeTombstone } from './guarded-delete-tombstone.ts';
 import { osRandom } from './os-random.ts';
 import {
   type DeleteFailure,
@@ -15,7 +14,10 @@ import {
   type ListOptions,
   type ListPage,
   type ObjectStore,
+  type SendBound,
+  type WriteResult,
 } from './port.ts';
+import { type Burial, beginRemoval, placeTombstone, TAKEOVER_AGE_MS } from './tombstones.ts';
 
 export interface GuardedDeleteOptions {
   readonly random?: RandomBytes;
@@ -119,4 +121,44 @@ async function sideBySide<T, R>(items: readonly T[], run: (item: T) => Promise<R
   };
   await Promise.all(Array.from({ length: Math.min(TOMBSTONES_AT_ONCE, items.length) }, worker));
   return results;
+}
+
+interface CreateRequest {
+  readonly store: ObjectStore;
+  readonly key: ObjectKey;
+  readonly body: Uint8Array;
+  readonly signal?: AbortSignal | undefined;
+  readonly sendBy?: SendBound | undefined;
+  readonly pause: Pause;
+  readonly clock: () => number;
+  readonly fraction: () => number;
+}
+
+/** How long a create waits for a tombstone to go, in milliseconds. */
+const PATIENCE_MS = 5000;
+const FIRST_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 500;
+
+/**
+ * Creates an object where nothing or only a tombstone is: waits for the tombstone to go, takes over one that a
+ * crash left behind, and throws `unavailable` when neither happens in time.
+ */
+async function createPastTombstones(request: CreateRequest): Promise<WriteResult> {
+  const { store, key, body, signal, sendBy } = request;
+  const deadline = request.clock() + PATIENCE_MS;
+  for (let round = 0; ; round++) {
+    const created = await store.put(key, body, { mode: 'create', signal, sendBy });
+    if ('etag' in created) return created;
+    const found = await store.head(key, { signal });
+    if (found !== undefined && found.size !== TOMBSTONE_BYTES) return created;
+
+    if (found !== undefined && found.servedAt - found.lastModified > TAKEOVER_AGE_MS) {
+      const taken = await store.put(key, body, { mode: { ifMatch: found.etag }, signal, sendBy });
+      if ('etag' in taken) return taken;
+    }
+    if (request.clock() >= deadline) {
+      throw new MemoryError('unavailable', 'Another process has not finished deleting the object.');
+    }
+    await request.pause(request.fraction() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** round), signal);
+  }
 }

@@ -1,3 +1,4 @@
+import { hasCode, MemoryError } from '../errors.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 
 /** The keys that one LIST answers with and one DELETE takes, at most: S3's bound, kept by every store. */
@@ -112,4 +113,50 @@ export interface ObjectStore extends AsyncDisposable {
   delete(targets: readonly DeleteTarget[], options?: DeleteOptions): Promise<readonly DeleteFailure[]>;
   /** One request per page. A page may be empty though more follow. */
   list(options: ListOptions): AsyncIterable<ListPage>;
+}
+
+/** One version that a store keeps of an object, or the mark that it was deleted. */
+export interface ObjectVersion {
+  readonly versionId: string;
+  /** Whether a plain GET finds this one. */
+  readonly isCurrent: boolean;
+}
+
+/**
+ * The port to the versions that a bucket with versioning keeps beside the current ones. In a bucket without it every
+ * object is one version, the current one. Failures throw `MemoryError` as those of the object store.
+ */
+export interface ObjectVersions {
+  /** Everything kept under exactly this key, newest first; one request per page. */
+  list(key: ObjectKey, request?: RequestOptions): AsyncIterable<readonly ObjectVersion[]>;
+  /** Removes one version for good; one that is gone already is no failure. May be repeated. */
+  remove(key: ObjectKey, versionId: string, request?: RequestOptions): Promise<void>;
+}
+
+const TOO_LATE = 'too_late';
+const RESENT = 'resent';
+
+/** What a store throws instead of sending a request whose bound has passed; undefined while it may be sent. */
+export function lateness(bound: SendBound | undefined): MemoryError | undefined {
+  if (bound === undefined || !bound.isPast()) return undefined;
+  return new MemoryError('unavailable', 'A request was not sent, because it had waited for too long.', {
+    details: { reason: TOO_LATE },
+  });
+}
+
+/** Whether a request was not sent because its bound had passed, so that certainly nothing was executed. */
+export function isTooLate(error: unknown): boolean {
+  return hasCode(error, 'unavailable') && error.details['reason'] === TOO_LATE;
+}
+
+/** A condition failed after an attempt without an answer: that attempt may be what the condition met. */
+export function resentConflict(): MemoryError {
+  return new MemoryError('outcome_unknown', 'A request that was sent again met its condition.', {
+    details: { reason: RESENT },
+  });
+}
+
+/** Whether the outcome is unknown only because an earlier attempt may be what the condition met. */
+export function isResentConflict(error: unknown): boolean {
+  return hasCode(error, 'outcome_unknown') && error.details['reason'] === RESENT;
 }

@@ -1,8 +1,16 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
-import { isResentConflict, isTooLate } from './answers.ts';
-import type { ETag, ObjectStore, PutMode, RequestOptions, SendBound, WriteResult } from './port.ts';
+import {
+  type ETag,
+  isResentConflict,
+  isTooLate,
+  type ObjectStore,
+  type PutMode,
+  type RequestOptions,
+  type SendBound,
+  type WriteResult,
+} from './port.ts';
 
 /** What is sent, and until when it may be. */
 export interface Body {

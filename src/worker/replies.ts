@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { MemoryError } from '../errors.ts';
-import { tellableCause } from '../store/sdk-failure.ts';
+import { redactedCause } from '../store/failures.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 import type { TurnMessage } from './turn-message.ts';
 
@@ -34,7 +34,7 @@ export function createReplies({ sqs, queueUrl, mode }: RepliesOptions): Replies 
         ...(isFifo && { MessageGroupId: tenant, MessageDeduplicationId: fingerprint(tenant, turn) }),
       });
       await sqs.send(command).catch((error: unknown) => {
-        const cause = tellableCause(error, 'SQS');
+        const cause = redactedCause(error, 'SQS');
         throw new MemoryError('unavailable', 'the reply could not be sent', { cause });
       });
     },

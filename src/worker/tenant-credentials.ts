@@ -2,7 +2,7 @@ import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
 import { LRUCache } from 'lru-cache';
 import { MemoryError } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
-import { tellableCause } from '../store/sdk-failure.ts';
+import { redactedCause } from '../store/failures.ts';
 
 /** Temporary credentials that reach one tenant's objects and keys, and nobody else's. */
 export interface TenantCredentials {
@@ -81,7 +81,7 @@ async function assumeRole(
     )
     .catch((error: unknown) => {
       // What STS says names the roles, the session and the account.
-      const cause = tellableCause(error, 'STS');
+      const cause = redactedCause(error, 'STS');
       throw REFUSALS.has(cause.name)
         ? new MemoryError('access_denied', 'the tenant role may not be assumed', { cause })
         : new MemoryError('unavailable', 'no credentials for the tenant could be had', { cause });

@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Finding, probeConditions } from '../../src/cli/condition-probe.ts';
 import { MemoryError } from '../../src/errors.ts';
-import { resentConflict } from '../../src/store/answers.ts';
-import type { ObjectStore } from '../../src/store/port.ts';
+import { type ObjectStore, resentConflict } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 
 /** What the probe finds on a store of SQLite that differs in `changes`, and what it leaves there. */

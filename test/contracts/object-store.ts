@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { isTooLate } from '../../src/store/answers.ts';
-import type {
-  DeleteTarget,
-  ETag,
-  ListOptions,
-  ListPage,
-  ObjectStore,
-  WriteResult,
+import {
+  type DeleteTarget,
+  type ETag,
+  isTooLate,
+  type ListOptions,
+  type ListPage,
+  type ObjectStore,
+  type WriteResult,
 } from '../../src/store/port.ts';
 
 const MIB = 1024 * 1024;

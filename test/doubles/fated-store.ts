@@ -3,11 +3,10 @@ import { type BaseStore, shared } from '../../src/open/base-store.ts';
 import type { Settings } from '../../src/open/options.ts';
 import { checkConditions } from '../../src/store/conditions.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
-import type { ObjectStore } from '../../src/store/port.ts';
+import type { ObjectStore, ObjectVersions } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
 import { openS3Versions } from '../../src/store/s3/versions.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { ObjectVersions } from '../../src/store/versions.ts';
 import { type Around, interceptStore, type StoreCall } from './intercepted-store.ts';
 
 /** The store of the environment, in a process that stops itself at one of its requests. */

@@ -1,7 +1,13 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { resentConflict } from '../../src/store/answers.ts';
-import type { DeleteFailure, DeleteTarget, ListPage, ObjectStore, PutMode } from '../../src/store/port.ts';
+import {
+  type DeleteFailure,
+  type DeleteTarget,
+  type ListPage,
+  type ObjectStore,
+  type PutMode,
+  resentConflict,
+} from '../../src/store/port.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** One request as the port sees it: a verb, or one page of a listing. */

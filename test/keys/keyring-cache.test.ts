@@ -18,9 +18,8 @@ import {
 } from '../../src/keys/keyring-cache.ts';
 import { activate } from '../../src/keys/loaded-keyring.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
-import { resentConflict } from '../../src/store/answers.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
-import type { ObjectStore } from '../../src/store/port.ts';
+import { type ObjectStore, resentConflict } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { added, format1, fromHex, input } from '../support/format-vectors.ts';
 import { vectorBytes } from '../support/vector-parts.ts';

@@ -1,6 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
-import { lateness } from '../../src/store/answers.ts';
-import type { SendBound } from '../../src/store/port.ts';
+import { lateness, type SendBound } from '../../src/store/port.ts';
 import type { Chance } from './chance.ts';
 import { type Attempt, drawAttempt, type Weather } from './faults.ts';
 import { type Operation, underWay } from './history.ts';

@@ -1,7 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { isResentConflict } from '../../src/store/answers.ts';
-import type { ListedObject } from '../../src/store/port.ts';
+import { isResentConflict, type ListedObject } from '../../src/store/port.ts';
 import { type Command, underWay } from './history.ts';
 import type { Bug } from './process.ts';
 import { LAYOUT, pathOf } from './tenant.ts';

@@ -1,19 +1,19 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
-import { resentConflict } from '../../src/store/answers.ts';
-import type {
-  DatedMeta,
-  DeleteFailure,
-  DeleteOptions,
-  DeleteTarget,
-  ListedObject,
-  ListOptions,
-  ListPage,
-  ObjectStore,
-  PutOptions,
-  StoredObject,
-  WriteResult,
+import {
+  type DatedMeta,
+  type DeleteFailure,
+  type DeleteOptions,
+  type DeleteTarget,
+  type ListedObject,
+  type ListOptions,
+  type ListPage,
+  type ObjectStore,
+  type PutOptions,
+  resentConflict,
+  type StoredObject,
+  type WriteResult,
 } from '../../src/store/port.ts';
 import type { Chance } from './chance.ts';
 import type { Connection, Execution } from './connection.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
-import { isResentConflict, resentConflict } from '../../src/store/answers.ts';
+import { isResentConflict, resentConflict } from '../../src/store/port.ts';
 import {
   type Around,
   atFirst,

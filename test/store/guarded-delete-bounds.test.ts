@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
-import { isResentConflict } from '../../src/store/answers.ts';
-import { beginRemoval, type RemovalTime } from '../../src/store/guarded-delete-removal.ts';
-import type { DeleteOptions, ObjectStore } from '../../src/store/port.ts';
+import { type DeleteOptions, isResentConflict, type ObjectStore } from '../../src/store/port.ts';
+import { beginRemoval, type RemovalTime } from '../../src/store/tombstones.ts';
 import { atFirst, loseAnswer, noAnswer, sendTwice } from '../doubles/intercepted-store.ts';
 import { bytesOf, KEY, openSite } from '../support/guarded-site.ts';
 

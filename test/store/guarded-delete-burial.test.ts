@@ -3,9 +3,8 @@ import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
-import { buryOldTombstones } from '../../src/store/guarded-delete-burial.ts';
-import type { RemovalTime } from '../../src/store/guarded-delete-removal.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
+import { buryOldTombstones, type RemovalTime } from '../../src/store/tombstones.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { createSite, type TestSite } from '../support/test-tree.ts';
 

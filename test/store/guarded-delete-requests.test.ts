@@ -136,7 +136,7 @@ describe('the requests of a store with guarded deletes', () => {
     for (const clock of [performance, Date]) {
       const { base } = openSite();
       let deletes = 0;
-      let now = clock.now();
+      let now = Math.floor(clock.now());
       vi.spyOn(clock, 'now').mockImplementation(() => now);
       const slow: ObjectStore = {
         ...base,

@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
-import { resentConflict } from '../../src/store/answers.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
-import type { ListedObject } from '../../src/store/port.ts';
+import { type ListedObject, resentConflict } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { describeObjectStore } from '../contracts/object-store.ts';
 import {

@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { isTooLate } from '../../src/store/answers.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
-import type { ObjectStore, SendBound } from '../../src/store/port.ts';
+import { isTooLate, type ObjectStore, type SendBound } from '../../src/store/port.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../src/store/s3/s3-store.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { isTooLate, lateness } from '../../src/store/answers.ts';
 import type { ETag, ObjectStore, PutOptions, WriteResult } from '../../src/store/port.ts';
+import { isTooLate, lateness } from '../../src/store/port.ts';
 import { type Body, settlePut } from '../../src/store/settle.ts';
 import { noAnswer } from '../doubles/intercepted-store.ts';
 

@@ -1,6 +1,5 @@
 import { MemoryError, type MemoryErrorCode } from '../../errors.ts';
-import { networkFaultOf } from '../network-fault.ts';
-import { readSdkFailure, type SdkFailure, tellableCause } from '../sdk-failure.ts';
+import { networkFaultOf, readSdkFailure, redactedCause, type SdkFailure } from '../failures.ts';
 
 const SERVICE = 'The object store';
 
@@ -73,7 +72,7 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
 export function s3Failure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
   const [code, message] = classify(readSdkFailure(error));
-  return new MemoryError(code, message, { cause: tellableCause(error, SERVICE) });
+  return new MemoryError(code, message, { cause: redactedCause(error, SERVICE) });
 }
 
 /** The failure of one key inside an answered batch, by its error code. */
@@ -86,7 +85,7 @@ export function s3KeyFailure(code: string): MemoryError {
 /** A write without a clear answer that may have been executed. */
 export function s3OutcomeUnknown(cause: unknown): MemoryError {
   return new MemoryError('outcome_unknown', 'The object store did not confirm a write.', {
-    cause: tellableCause(cause, SERVICE),
+    cause: redactedCause(cause, SERVICE),
   });
 }
 

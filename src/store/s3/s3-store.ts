@@ -1,8 +1,7 @@
 import type { ObjectStore } from '../port.ts';
 import { createS3Clients, type S3ConnectionOptions } from './client.ts';
 import { deleteFromS3 } from './deleting.ts';
-import { listPages } from './listing.ts';
-import { getFromS3, headFromS3 } from './reading.ts';
+import { getFromS3, headFromS3, listPages } from './reading.ts';
 import { putToS3 } from './writing.ts';
 
 export interface S3StoreOptions extends S3ConnectionOptions {

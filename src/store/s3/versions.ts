@@ -1,9 +1,8 @@
 import { DeleteObjectCommand, ListObjectVersionsCommand, type S3Client } from '@aws-sdk/client-s3';
 import { MemoryError } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
-import { KEYS_PER_REQUEST, type RequestOptions } from '../port.ts';
-import { tellableCause } from '../sdk-failure.ts';
-import type { ObjectVersion, ObjectVersions } from '../versions.ts';
+import { redactedCause } from '../failures.ts';
+import { KEYS_PER_REQUEST, type ObjectVersion, type ObjectVersions, type RequestOptions } from '../port.ts';
 import { createS3Clients, type S3Clients, type S3ConnectionOptions } from './client.ts';
 import { s3CodeOf, s3Failure } from './errors.ts';
 import { send } from './send.ts';
@@ -72,6 +71,6 @@ async function attempt<T>(request: () => Promise<T>): Promise<T> {
 
 function notAsS3(cause?: unknown): MemoryError {
   return new MemoryError('misconfigured', 'The server does not list the versions of objects as S3 does.', {
-    ...(cause !== undefined && { cause: tellableCause(cause, 'The object store') }),
+    ...(cause !== undefined && { cause: redactedCause(cause, 'The object store') }),
   });
 }

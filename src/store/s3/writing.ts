@@ -1,16 +1,25 @@
-import { PutObjectCommand } from '@aws-sdk/client-s3';
+import {
+  type $Command,
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  type S3Client,
+  type S3ClientResolvedConfig,
+  type ServiceInputTypes,
+  type ServiceOutputTypes,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
 import { hasCode, type MemoryError } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import { pause, throwIfAborted } from '../../time.ts';
-import { resentConflict } from '../answers.ts';
-import type { PutMode, PutOptions, WriteResult } from '../port.ts';
+import { type PutMode, type PutOptions, resentConflict, type SendBound, type WriteResult } from '../port.ts';
 import type { S3Clients } from './client.ts';
 import { s3CodeOf, s3Failure, s3OutcomeUnknown, statusOf } from './errors.ts';
-import { parseETag } from './etag.ts';
+import { parseETag } from './reading.ts';
 import { mayHaveLanded, newTrace, send, type Trace } from './send.ts';
-import { uploadInParts } from './upload.ts';
 
-export interface WritingContext {
+interface WritingContext {
   readonly clients: S3Clients;
   readonly bucket: string;
   /** Bodies above this many bytes go in parts of this size. */
@@ -87,4 +96,63 @@ function judgeFailedPut(error: unknown, mode: PutMode, trace: Trace): WriteResul
   if (conflict === undefined) throw writeFailure(error, trace);
   if (trace.earlierMayHaveLanded) throw resentConflict();
   return { conflict };
+}
+
+interface UploadRequest {
+  readonly client: S3Client;
+  readonly target: {
+    readonly Bucket: string;
+    readonly Key: string;
+    readonly IfNoneMatch?: string;
+    readonly IfMatch?: string;
+  };
+  readonly body: Uint8Array;
+  readonly partBytes: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Judged before every part and before the request that completes the upload. */
+  readonly sendBy?: SendBound | undefined;
+  /** Follows the request that completes the upload: only that one makes the object appear. */
+  readonly trace: Trace;
+}
+
+const PARTS_AT_ONCE = 3;
+
+/**
+ * Stores a body in parts; the condition is judged by the request that completes it. A failure or an abort removes
+ * the parts that were sent before it is reported.
+ */
+async function uploadInParts(request: UploadRequest): Promise<string | undefined> {
+  const upload = new Upload({
+    client: followingClient(request),
+    params: { ...request.target, Body: request.body },
+    partSize: request.partBytes,
+    queueSize: PARTS_AT_ONCE,
+  });
+  const { ETag } = await upload.done();
+  return ETag;
+}
+
+/**
+ * What `Upload` needs of a client. The first and the clearing-up requests are not aborted, so that no upload is
+ * left behind whose name nobody knows.
+ */
+function followingClient({ client, signal, sendBy, trace }: UploadRequest): S3Client {
+  const view = {
+    config: client.config,
+    send: (command: S3Command): Promise<unknown> => {
+      if (isUninterrupted(command)) return client.send(command);
+      return send(client, command, { signal, sendBy, trace: isCompleting(command) ? trace : undefined });
+    },
+  };
+  return view as unknown as S3Client;
+}
+
+type S3Command = $Command<ServiceInputTypes, ServiceOutputTypes, S3ClientResolvedConfig>;
+
+function isUninterrupted(command: object): boolean {
+  return command instanceof CreateMultipartUploadCommand || command instanceof AbortMultipartUploadCommand;
+}
+
+function isCompleting(command: object): boolean {
+  return command instanceof CompleteMultipartUploadCommand;
 }

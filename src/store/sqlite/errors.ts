@@ -1,5 +1,5 @@
 import { hasReason, MemoryError } from '../../errors.ts';
-import { fileCodeOf, tellableFileCause } from '../file-failure.ts';
+import { fileCodeOf, redactedFileCause } from '../failures.ts';
 
 // Primary result codes of SQLite (the low byte of an extended code).
 const PERM = 3;
@@ -59,7 +59,7 @@ export function leavesCommitUnknown(error: unknown): boolean {
 /** A failure of SQLite or of the file below it, in the operator's words. */
 export function sqliteFailure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
-  const cause = resultCode(error) === undefined ? tellableFileCause(error) : error;
+  const cause = resultCode(error) === undefined ? redactedFileCause(error) : error;
   if (resultCode(error) === READONLY_DBMOVED) {
     return new MemoryError('unavailable', 'The SQLite file was moved, replaced or deleted while in use.', {
       cause,

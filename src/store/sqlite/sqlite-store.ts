@@ -3,7 +3,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { MemoryError } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import { letOthersRun, type Pause } from '../../time.ts';
-import { lateness } from '../answers.ts';
 import {
   type DeleteFailure,
   type DeleteOptions,
@@ -13,6 +12,7 @@ import {
   KEYS_PER_REQUEST,
   type ListOptions,
   type ListPage,
+  lateness,
   type ObjectStore,
   type PutOptions,
   type StoredObject,

@@ -1,5 +1,4 @@
-import { isResentConflict } from '../../store/answers.ts';
-import type { DeleteFailure } from '../../store/port.ts';
+import { type DeleteFailure, isResentConflict } from '../../store/port.ts';
 import { deleteObjects } from '../confirmed-put.ts';
 import type { Work } from '../session.ts';
 import { isRefusal, type LeftFile, takeBack, undoPut } from '../undo.ts';

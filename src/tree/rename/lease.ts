@@ -1,9 +1,9 @@
 import { MemoryError } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
-import { isTooLate } from '../../store/answers.ts';
 import {
   type DeleteFailure,
   type ETag,
+  isTooLate,
   KEYS_PER_REQUEST,
   type ObjectStore,
   type SendBound,

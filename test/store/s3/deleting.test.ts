@@ -2,9 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
-import { isTooLate } from '../../../src/store/answers.ts';
 import { guardDeletes } from '../../../src/store/guarded-delete.ts';
-import type { ETag, ObjectStore, SendBound } from '../../../src/store/port.ts';
+import { type ETag, isTooLate, type ObjectStore, type SendBound } from '../../../src/store/port.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../../src/store/s3/s3-store.ts';
 import { pause } from '../../../src/time.ts';
 

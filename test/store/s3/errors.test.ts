@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { s3Failure, s3KeyFailure, s3OutcomeUnknown, wasNeverSent } from '../../../src/store/s3/errors.ts';
-import { parseETag } from '../../../src/store/s3/etag.ts';
+import { parseETag } from '../../../src/store/s3/reading.ts';
 
 describe('s3Failure', () => {
   it.each([

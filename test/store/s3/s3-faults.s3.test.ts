@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
-import { isResentConflict } from '../../../src/store/answers.ts';
 import { checkConditions } from '../../../src/store/conditions.ts';
-import type { ETag, ObjectStore } from '../../../src/store/port.ts';
+import { type ETag, isResentConflict, type ObjectStore } from '../../../src/store/port.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../../src/store/s3/s3-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
 import {

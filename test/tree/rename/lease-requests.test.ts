@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
-import { isTooLate } from '../../../src/store/answers.ts';
+import { isTooLate } from '../../../src/store/port.ts';
 import { type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import type { Work } from '../../../src/tree/session.ts';

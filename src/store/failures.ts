@@ -42,7 +42,7 @@ export function readSdkFailure(error: unknown): SdkFailure {
  * whoever prints a cause prints all of it. What the SDK itself says of a request that it could not make is kept; what
  * Node says of a connection names the host, and with it the bucket.
  */
-export function tellableCause(error: unknown, service: string): Error {
+export function redactedCause(error: unknown, service: string): Error {
   if (error instanceof MemoryError) return error;
   const failure = readSdkFailure(error);
   const { name, code, status, requestId, attempts } = failure;
@@ -60,4 +60,43 @@ function whatWasSaid({ name, message, code, status }: SdkFailure, service: strin
   if (status !== undefined) return `${service} answered ${status}.`;
   if (code !== undefined) return `${service} gave no answer (${code}).`;
   return OF_THE_SDK.has(name) ? message : `${service} refused the request.`;
+}
+
+/** The code of Node for what the file system said, such as ENOSPC; undefined for an error of another kind. */
+export function fileCodeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/**
+ * An error of the file system without the paths in its message and fields: they name files of the tenant, and folders
+ * of the machine. Whoever prints a cause prints all of it.
+ */
+export function redactedFileCause(error: unknown): Error {
+  const { syscall, errno } = (error ?? {}) as { readonly syscall?: unknown; readonly errno?: unknown };
+  const code = fileCodeOf(error);
+  const call = typeof syscall === 'string' ? syscall : 'a call';
+  const told = new Error(`The file system refused ${call} (${code ?? 'unknown error'}).`);
+  return Object.assign(told, { code, syscall: typeof syscall === 'string' ? syscall : undefined, errno });
+}
+
+/** Codes of `node:net`, `node:dns` and `node:tls` for a request that reached nobody. */
+const UNREACHED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+]);
+const BROKEN_OFF = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
+const UNTRUSTED = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(VERIFY|GET_ISSUER))/;
+
+/** What became of a connection: nobody was reached, it broke, or the other side could not be trusted. */
+type NetworkFault = 'unreached' | 'broken_off' | 'untrusted';
+
+/** The fault behind an error code of Node; undefined for codes that tell of something else. */
+export function networkFaultOf(code: string): NetworkFault | undefined {
+  if (UNREACHED.has(code)) return 'unreached';
+  if (BROKEN_OFF.has(code)) return 'broken_off';
+  return UNTRUSTED.test(code) ? 'untrusted' : undefined;
 }

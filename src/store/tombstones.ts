@@ -1,7 +1,54 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
+import { TOMBSTONE_BYTES } from '../format/sizes.ts';
+import type { RandomBytes } from '../format/sodium.ts';
+import { createTombstone } from '../format/tombstone.ts';
 import { createAges, type Pause } from '../time.ts';
-import type { DeleteFailure, ObjectStore, SendBound } from './port.ts';
+import {
+  type DeleteFailure,
+  type ETag,
+  isResentConflict,
+  type ObjectStore,
+  resentConflict,
+  type SendBound,
+} from './port.ts';
+import { settlePut } from './settle.ts';
+
+interface BurialRequest {
+  readonly store: ObjectStore;
+  readonly target: { readonly key: ObjectKey; readonly ifMatch: ETag };
+  readonly random: RandomBytes;
+  readonly signal?: AbortSignal | undefined;
+  readonly sendBy?: SendBound | undefined;
+}
+
+/** A tombstone of ours stands in the place of the version that was to be deleted. */
+export interface Burial {
+  readonly buried: ObjectKey;
+}
+
+/**
+ * Replaces exactly one version of an object by a tombstone. Below another process's tombstone the object is missing,
+ * as it is for every other verb.
+ *
+ * @throws MemoryError `outcome_unknown` when it cannot be told whether the version was replaced; `isResentConflict` knows
+ * the case where another version, or none, is there by now.
+ */
+export async function placeTombstone(request: BurialRequest): Promise<Burial | DeleteFailure> {
+  const { store, target, random, signal, sendBy } = request;
+  const { key, ifMatch } = target;
+  const body = { bytes: createTombstone(random), sendBy };
+  const placed = await settlePut(store, { key, mode: { ifMatch }, body, signal });
+  if (placed === 'replaced') throw resentConflict();
+  if ('etag' in placed) return { buried: key };
+  const isGone = placed.conflict === 'missing' || (await isAbsent(request));
+  return { key, conflict: isGone ? 'missing' : 'changed' };
+}
+
+async function isAbsent({ store, target, signal }: BurialRequest): Promise<boolean> {
+  const found = await store.head(target.key, { signal });
+  return found === undefined || found.size === TOMBSTONE_BYTES;
+}
 
 /**
  * How old a tombstone has to be before anybody takes its place over (milliseconds, the server's clock). By then the
@@ -15,7 +62,7 @@ const PLACING_MS = 30_000;
 const DELETE_MS = 15_000;
 
 /** Removes tombstones of our own, if it is not too late for it. */
-export interface Removal {
+interface Removal {
   /**
    * One DELETE for up to a thousand, sent once. `left`: it was too late for it, or no answer tells what became of it;
    * the tombstones are taken over by others. Only a refusal that will not pass by itself is a failure.
@@ -97,4 +144,45 @@ function refusedRemoval(cause: unknown): MemoryError {
       cause,
     },
   );
+}
+
+interface OldTombstones {
+  /** The store itself, without the wrapper that hides tombstones. */
+  readonly store: ObjectStore;
+  readonly prefix: string;
+  /** Younger ones are somebody's at work. At least 180,000. */
+  readonly olderThanMs: number;
+  readonly random: RandomBytes;
+  readonly time: RemovalTime;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Removes the tombstones that deletes left behind when their process died, and answers how many. Each is first
+ * replaced by a tombstone of our own: a young one, which nobody takes over, and which nobody else deletes.
+ *
+ * @throws MemoryError what the store throws.
+ */
+export async function buryOldTombstones(request: OldTombstones): Promise<number> {
+  const { store, prefix, olderThanMs, random, time, signal } = request;
+  let buried = 0;
+  for await (const { objects, servedAt } of store.list({ prefix, signal })) {
+    for (const { key, etag, size, lastModified } of objects) {
+      if (size !== TOMBSTONE_BYTES || servedAt - lastModified <= olderThanMs) continue;
+      const removal = beginRemoval(store, time);
+      const target = { key, ifMatch: etag };
+      const placed = await placeTombstone({ store, target, random, signal }).catch((error: unknown) => {
+        // Something else took its place.
+        if (isResentConflict(error)) return undefined;
+        throw error;
+      });
+      if (placed === undefined || !('buried' in placed)) continue;
+      const removed = await removal.remove([key]);
+      if (removed === 'left') continue;
+      const [failure] = removed;
+      if (failure === undefined) buried++;
+      else if ('error' in failure) throw failure.error;
+    }
+  }
+  return buried;
 }
