@@ -97,6 +97,16 @@ const DOORS: readonly {
     // The doctor and a restore look at stores below what is put before them for a tenant.
     importers: /^(open\/|cli\/(doctor|restore)\.ts$)/,
   },
+  {
+    room: /^tree\/(?!rename\/)/,
+    files:
+      /^tree\/(session|tree|access-records|concurrency|confirmed-put|list-directory|list-objects|read-file|sealed-record|version-history)\.ts$/,
+  },
+  { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|undo)\.ts$/, importers: /^tree\/rename\// },
+  {
+    room: /^tree\/rename\//,
+    files: /^tree\/rename\/(lease|recovery|register|rename|rename-file|rename-register)\.ts$/,
+  },
 ];
 
 /** No clock, randomness, timers, environment or Node globals: the caller passes what varies. */

@@ -60,10 +60,10 @@ export function dayOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString().slice(0, DAY_CHARACTERS);
 }
 
-/** Where a record of that day lies already, somebody else wrote it. */
+/** Where a record of that day lies already, another process wrote it. */
 async function putRecord(work: Work, access: AccessId): Promise<void> {
   const id = accessRecordId(access);
-  // Several readers wait for it: none of them may give it up for the others.
+  // Several readers wait for it: none of them may cancel it for the others.
   const unhurried = uncancelled(work);
   try {
     await writeRecord(unhurried, { cls: CLASS, id }, { content: new Uint8Array(), base: undefined });

@@ -18,7 +18,7 @@ type Clash = 'directory_at_path' | 'file_above';
 
 /**
  * Whether the file just written at `path` clashes with a directory of its name or with a file above it. One LIST and
- * one HEAD for each ancestor, side by side; ancestors in `known` are directories already and are not asked.
+ * one HEAD for each ancestor, all at once; ancestors in `known` are directories already and are not asked.
  *
  * Of a file and a file below it that are created at once, the upper one gives way: it finds something below and is
  * taken back at once, while the lower one waits up to 3 s for a young file above to go.
@@ -34,7 +34,7 @@ export async function findClash(
   return above ? 'file_above' : undefined;
 }
 
-/** Whether a file lies at any of `paths` and does not go within 3 s of its creation. One HEAD each, side by side. */
+/** Whether a file lies at any of `paths` and does not go within 3 s of its creation. One HEAD each, all at once. */
 export async function anyFileStays(work: Work, paths: readonly MemoryPath[]): Promise<boolean> {
   const stays = await Promise.all(paths.map((path) => fileStays(work, path)));
   return stays.some(Boolean);

@@ -31,7 +31,7 @@ interface Sealed {
   readonly sendBy: SendBound;
 }
 
-/** A write that lies in the store, or lay there until somebody else built on it. */
+/** A write that lies in the store, or lay there until another process built on it. */
 interface Landed {
   readonly etag: ETag;
   readonly sealed: Sealed;
@@ -58,7 +58,7 @@ export async function confirmedPut(work: Work, write: ConditionalWrite): Promise
     landed = await put(work, { ...write, mode: { ifMatch: etag } }).catch((cause: unknown) => {
       throw unknownOutcome(cause);
     });
-    // Somebody has read it and built on it, bound it to the active key, or deleted it: it was written all the same.
+    // Another process has read it and built on it, bound it to the active key, or deleted it: it was written all the same.
     if ('conflict' in landed) return { etag };
   }
   return landed;
@@ -95,7 +95,7 @@ async function put(
   return 'conflict' in settled ? settled : { etag: settled.etag, sealed: settled.body };
 }
 
-/** A process that stood still may hold keys that are too old to seal with: it loads them anew once. */
+/** A process that stood still may hold keys that are too old to seal with: it loads them once more. */
 async function sealNow(
   { session: { keyrings }, call: { signal } }: Work,
   write: ConditionalWrite,

@@ -9,7 +9,7 @@ import type { Work } from './session.ts';
 import { orTakeBack, undoPut, type Written } from './undo.ts';
 
 /**
- * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then as many checks side by side
+ * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then as many checks at once
  * as the path is deep.
  *
  * @throws MemoryError `already_exists` when a file is there, or above the path (`reason: 'below_file'`);
@@ -45,7 +45,7 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
 }
 
 /**
- * Seals `content` anew for `path`; every attempt to write it seals afresh. `replaced` is the version whose content it
+ * Seals `content` for `path`; every attempt to write it seals it again. `replaced` is the version whose content it
  * replaces, where that was read.
  */
 export function sealFor(

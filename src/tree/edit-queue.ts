@@ -137,7 +137,7 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
   });
 }
 
-/** Moves what waits into the round; edits whose callers cancelled are not begun. */
+/** Takes what waits into the round; edits whose callers cancelled are not begun. */
 function takeWaiting(queue: PathQueue): readonly WaitingEdit[] {
   const taken = queue.waiting.splice(0);
   for (const edit of taken) if (edit.signal?.aborted) edit.fail(gaveUp());
@@ -154,7 +154,7 @@ function failRound(queue: PathQueue, error: unknown): void {
   queue.waiting.unshift(...kept);
 }
 
-/** Ends the round's requests once the last caller that waits for them has given up. */
+/** Ends the round's requests once the last caller that waits for them has cancelled. */
 async function watched<T>(
   promise: Promise<T>,
   { queue, signal }: { readonly queue: PathQueue; readonly signal: AbortSignal },

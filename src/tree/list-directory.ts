@@ -118,7 +118,7 @@ export interface RecordListing {
   readonly records: readonly ListedRecord[];
   /** Objects among the files whose names no writer of this tenant made. */
   readonly foreign: number;
-  /** Objects beside the files that belong to no class, and tombstones that nobody will remove any more. */
+  /** Objects beside the files that belong to no class, and tombstones that no process will remove any more. */
   readonly orphans: number;
 }
 
@@ -126,7 +126,7 @@ export interface RecordListing {
 const STALE_TOMBSTONE_MS = 3_600_000;
 
 /**
- * Every object below the tenant's prefix, of whatever size: what was cut short is still somebody's file. Scratch
+ * Every object below the tenant's prefix, of whatever size: what was cut short is still a file of the tenant. Scratch
  * objects and tombstones of deletes that may be under way are passed over. One LIST for each 1,000 objects.
  */
 export async function listRecords(work: Work): Promise<RecordListing> {

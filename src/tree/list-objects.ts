@@ -27,7 +27,7 @@ interface ListRequest {
 
 /**
  * The objects below a prefix in key order. Encrypted names are spread evenly, so how far the first full page reaches
- * tells where the others begin: they can be fetched side by side, each from its own starting key. The answer is the
+ * tells where the others begin: they can be fetched at once, each from its own starting key. The answer is the
  * same however badly that guess fits; a bad one only costs further pages.
  */
 export async function listObjects(work: Work, request: ListRequest): Promise<ObjectListing> {

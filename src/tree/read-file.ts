@@ -88,7 +88,7 @@ interface Binding {
 
 /**
  * The object of `version` bound to another name, the active key or another origin. Where its own key was retired since
- * it was read its data key is out of reach, and the content is sealed anew.
+ * it was read its data key is out of reach, and the content is sealed again.
  */
 export function bindVersion(
   work: Work,

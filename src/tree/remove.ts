@@ -42,7 +42,7 @@ async function removeFile(work: Work, file: ListedEntry): Promise<'again' | unde
   );
   if (failure === undefined) return undefined;
   if ('error' in failure) throw await verdict(work, file, failure.error);
-  // Changed, or gone by somebody else's hand: look again, so that the answer is true of what is there now.
+  // Changed, or deleted by another process: look again, so that the answer is true of what is there now.
   return 'again';
 }
 
@@ -55,7 +55,7 @@ async function verdict(work: Work, file: ListedEntry, error: unknown): Promise<u
 /**
  * Guarded deletes of the files as they were listed. A batch is never sent again as it was: what a new LIST still
  * shows of the files, changed meanwhile or left by a batch without an answer, goes into another one. Unguarded keys
- * would be fewer requests on stores that need tombstones, but could remove the tombstone of somebody else's delete,
+ * would be fewer requests on stores that need tombstones, but could remove the tombstone of another process's delete,
  * whose second half would then hit a file that was created in between.
  */
 async function removeFiles(work: Work, path: MemoryPath, files: readonly ListedEntry[]): Promise<void> {

@@ -36,8 +36,8 @@ export async function readRecord(work: Work, name: RecordName): Promise<StoredRe
 }
 
 /**
- * Replaces the version `base` of a record, or creates it where `base` is undefined. Undefined: somebody else was
- * faster.
+ * Replaces the version `base` of a record, or creates it where `base` is undefined. Undefined: another
+ * process won the race.
  *
  * @throws MemoryError `outcome_unknown` when no answer tells whether it was written.
  */

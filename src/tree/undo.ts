@@ -11,7 +11,7 @@ import { deleteObjects } from './confirmed-put.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
 import { uncancelled, type Work } from './session.ts';
 
-/** A write of ours that can be taken back while nobody has built on it. */
+/** A write of ours that can be taken back while no other process has built on it. */
 export interface Written {
   readonly path: MemoryPath;
   readonly key: ObjectKey;
@@ -20,8 +20,8 @@ export interface Written {
 }
 
 /**
- * What a write is known by after a migration of keys has bound or sealed it anew: the id of the rename that made it, which
- * whoever edits the file removes; or what was sealed to create it.
+ * What a write is known by after a migration of keys has bound or sealed it again: the id of the rename that made it, which
+ * every edit of the file removes; or what was sealed to create it.
  */
 export type Mark = { readonly origin: Uint8Array } | { readonly created: readonly Uint8Array[] };
 
@@ -30,9 +30,9 @@ const ROUNDS = 4;
 
 /**
  * Takes back a write of ours, and nothing else: a guarded delete of exactly the version that was written, or of what a
- * migration of keys has made of it. It goes on when the caller gives up, because a write that is left behind would
+ * migration of keys has made of it. It goes on when the caller cancels, because a write that is left behind would
  * contradict the error the caller gets. `built_on`: another process has changed the object since, so it stays. `gone`: it
- * was not there any more; another process has deleted it, or has moved it on.
+ * was not there any more; another process has deleted it, or has renamed it.
  *
  * @throws MemoryError `outcome_unknown` when it may still be there.
  */
@@ -59,20 +59,20 @@ export async function undoPut(work: Work, written: Written): Promise<'undone' | 
   throw notTakenBack(undefined);
 }
 
-/** Whether a version is that write still, bound or sealed anew by a migration of keys and otherwise untouched. */
+/** Whether a version is that write still, bound or sealed again by a migration of keys and otherwise untouched. */
 export function isStill(work: Work, { mark, path }: Written, version: SealedVersion): boolean {
   if ('origin' in mark) return hasOrigin(version, mark.origin);
-  // What was moved away and back has the same content, and is nobody's create any more.
+  // What was renamed away and back has the same content, and is no longer what was created.
   if (!hasOrigin(version, NO_ID)) return false;
   return mark.created.some((object) => {
     const own = open({ keys: work.keyring.keys, name: logicalName(path), object });
     if (equalBytes(version.contentId, own.contentId)) return true;
-    // Whoever edits a file gives it another time.
+    // Every edit gives a file another time.
     return version.mtime === own.mtime && equalBytes(version.content, own.content);
   });
 }
 
-/** Whether the rename of that id has put the version where it is, and nobody has edited it since. */
+/** Whether the rename of that id has put the version where it is, and no edit has followed. */
 export function hasOrigin(version: SealedVersion, id: Uint8Array): boolean {
   return hasBytesAt(version.origin, 0, id);
 }
@@ -100,13 +100,13 @@ export function notTakenBack(cause: unknown): MemoryError {
   });
 }
 
-/** A file that the rename of a directory cannot move, and why. */
+/** A file that the rename of a directory cannot rename, and why. */
 export interface LeftFile {
   readonly path: MemoryPath;
   readonly cause: unknown;
 }
 
-/** Of one file and of no moment: what is refused so is refused again, whoever asks. */
+/** Of one file and of no moment: what is refused so is refused again, to every process. */
 const REFUSALS: readonly MemoryErrorCode[] = [
   'access_denied',
   'already_exists',
@@ -119,7 +119,7 @@ const REFUSALS: readonly MemoryErrorCode[] = [
 
 /**
  * Whether an object is refused for a reason of its own: it is damaged, or the server does not take its name, its copy or
- * its tombstone. A rename goes on without such a file instead of standing in everybody's way.
+ * its tombstone. A rename goes on without such a file instead of blocking every other rename.
  */
 export function isRefusal(error: unknown): boolean {
   return error instanceof MemoryError && REFUSALS.includes(error.code);
@@ -140,14 +140,14 @@ export function leftBehind(files: readonly LeftFile[]): MemoryError {
 
 /** Copies that stay although the rename was taken back. */
 interface KeptCopies {
-  /** Somebody has built on at least one. */
+  /** Another process has built on at least one. */
   readonly builtOn: boolean;
   /** The server refuses to let them go. */
   readonly left: readonly LeftFile[];
 }
 
 /**
- * Removes copies that nobody has changed since, and answers which stay.
+ * Removes copies that no other process has changed since, and answers which stay.
  *
  * @throws MemoryError `outcome_unknown` when one of them may still be there; the others are removed all the same.
  */

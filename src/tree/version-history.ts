@@ -99,7 +99,7 @@ export function createVersionHistory(
 
   const next = (): Instant => ++last as Instant;
 
-  /** Moves the key to the end of those that are forgotten. */
+  /** Puts the key at the end of those that are forgotten. */
   const touch = (key: ObjectKey): KnownVersion[] => {
     const versions = known.get(key) ?? [];
     known.delete(key);

@@ -9,6 +9,7 @@ import type { LogFields } from '../../src/logger.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { LeasedWork } from '../../src/tree/rename/lease.ts';
 import type { Session, Work } from '../../src/tree/session.ts';
 import { createTree, type Tree } from '../../src/tree/tree.ts';
 import { createVersionHistory } from '../../src/tree/version-history.ts';
@@ -187,4 +188,9 @@ export function bytes(text: string): Uint8Array {
 /** The same work in a session that differs in a few things. */
 export function withSession(work: Work, changes: Partial<Session>): Work {
   return { ...work, session: { ...work.session, ...changes } };
+}
+
+/** Work that counts as leased, for the steps of a rename on their own: its store renews no lease. */
+export function leased(work: Work): LeasedWork {
+  return work as LeasedWork;
 }

@@ -7,14 +7,9 @@ import { eachConcurrently, untilSettled } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
 import { bindVersion, readFile, type SealedVersion } from '../read-file.ts';
-import type { Work } from '../session.ts';
 import { hasOrigin, isRefusal, isStill, type LeftFile, type Written } from '../undo.ts';
-import type { Rename } from './rename-file.ts';
-
-/** One rename of a directory; its id is the origin of every copy it makes. */
-export interface DirectoryRename extends Rename {
-  readonly id: Uint8Array;
-}
+import type { LeasedWork } from './lease.ts';
+import type { DirectoryRename } from './register.ts';
 
 /** A source file as it was copied, and the copy. */
 export interface CopiedFile {
@@ -28,7 +23,7 @@ export interface CopiedFile {
 /** What became of a number of files. Those that vanished meanwhile are in neither list. */
 export interface CopyOutcome {
   readonly copied: readonly CopiedFile[];
-  /** Files at whose target somebody else's file lies. */
+  /** Files at whose target another file lies. */
   readonly taken: readonly MemoryPath[];
   /** Files that cannot be copied for a reason of their own; only while `moving`. */
   readonly left: readonly LeftFile[];
@@ -39,7 +34,7 @@ export interface CopyOutcome {
 interface CopyOptions {
   /**
    * `copying` stops at the first target that is taken, and a source that differs from an earlier copy of it has been
-   * edited: the copy is renewed. While `moving` it may as well be a new file in the place of one that was moved
+   * edited: the copy is renewed. While `moving` it may as well be a new file in the place of one that was renamed
    * already, so its target counts as taken. What is refused for a reason of its own ends `copying` and is left behind
    * while `moving`.
    */
@@ -52,9 +47,9 @@ type FileToCopy = Pick<ListedEntry, 'path' | 'size'>;
 /** A migration of keys writes a copy once in a pass. */
 const COPY_ROUNDS = 3;
 
-/** Copies the files side by side; a GET and a PUT each, a GET more where an earlier copy of this rename lies. */
+/** Copies the files, several at once; a GET and a PUT each, a GET more where an earlier copy of this rename lies. */
 export async function copyFiles(
-  work: Work,
+  work: LeasedWork,
   rename: DirectoryRename,
   task: CopyOptions & { readonly files: readonly FileToCopy[] },
 ): Promise<CopyOutcome> {
@@ -84,7 +79,7 @@ function isUnknown(error: unknown): boolean {
 
 /** Copies one file, or finds the copy that this rename has made of it already. Undefined: the source is gone. */
 async function copyFile(
-  work: Work,
+  work: LeasedWork,
   rename: DirectoryRename,
   { from, phase }: CopyOptions & { readonly from: MemoryPath },
 ): Promise<CopiedFile | 'taken' | undefined> {
@@ -111,7 +106,7 @@ async function copyFile(
  * changed too, so neither may be touched.
  */
 export async function copyAgain(
-  work: Work,
+  work: LeasedWork,
   rename: DirectoryRename,
   older: CopiedFile,
 ): Promise<CopiedFile | 'taken' | undefined> {
@@ -129,7 +124,7 @@ export async function copyAgain(
 
 /** Undefined: the condition failed. */
 async function writeCopy(
-  work: Work,
+  work: LeasedWork,
   rename: DirectoryRename,
   copy: {
     readonly from: MemoryPath;
@@ -151,7 +146,7 @@ async function writeCopy(
 }
 
 function copiedFile(
-  work: Work,
+  work: LeasedWork,
   rename: DirectoryRename,
   copy: Pick<CopiedFile, 'from' | 'isNew'> & { readonly source: SealedVersion; readonly target: ETag },
 ): CopiedFile {

@@ -1,8 +1,9 @@
 import { type DeleteFailure, isResentConflict } from '../../store/port.ts';
 import { deleteObjects } from '../confirmed-put.ts';
-import type { Work } from '../session.ts';
 import { isRefusal, type LeftFile, takeBack, undoPut } from '../undo.ts';
-import { type CopiedFile, copyAgain, type DirectoryRename } from './copy-files.ts';
+import { type CopiedFile, copyAgain } from './copy-files.ts';
+import type { LeasedWork } from './lease.ts';
+import type { DirectoryRename } from './register.ts';
 
 /** How often a source that keeps changing is copied again before it is kept at both places. */
 const COPY_ROUNDS = 8;
@@ -30,7 +31,7 @@ interface DeletedSources {
  * @throws MemoryError whatever the store throws that is no refusal of one file.
  */
 export async function deleteSources(
-  work: Work,
+  work: LeasedWork,
   rename: DirectoryRename,
   { copied, takenOver }: SourceDeletion,
 ): Promise<DeletedSources> {
@@ -62,7 +63,10 @@ export async function deleteSources(
 }
 
 /** What goes wrong with a request for a single file goes wrong with that file. */
-async function sendDeletes(work: Work, files: readonly CopiedFile[]): Promise<readonly DeleteFailure[]> {
+async function sendDeletes(
+  work: LeasedWork,
+  files: readonly CopiedFile[],
+): Promise<readonly DeleteFailure[]> {
   const targets = files.map(({ source }) => ({ key: source.key, ifMatch: source.etag }));
   const [only] = targets;
   try {
@@ -78,11 +82,11 @@ function isMissing(failure: DeleteFailure): boolean {
 }
 
 /**
- * What to do about a source that was not deleted: copy it again, give the copy up because the source is gone, or leave
+ * What to do about a source that was not deleted: copy it again, take the copy back because the source is gone, or leave
  * it behind. `'kept'`: it stays at both places.
  */
 async function settle(
-  work: Work,
+  work: LeasedWork,
   rename: DirectoryRename,
   { file, failure }: { readonly file: CopiedFile; readonly failure: DeleteFailure },
 ): Promise<CopiedFile | LeftFile | 'kept' | undefined> {
@@ -107,7 +111,7 @@ async function settle(
 }
 
 /** Leaves a file that the server does not let go where it was, and takes its copy back if that goes. */
-async function leave(work: Work, file: CopiedFile, error: unknown): Promise<LeftFile> {
+async function leave(work: LeasedWork, file: CopiedFile, error: unknown): Promise<LeftFile> {
   if (!isRefusal(error)) throw error;
   const found = await work.session.store.head(file.source.key, { signal: work.call.signal });
   // Only while the source is seen to be there.

@@ -9,31 +9,39 @@ import {
   type SendBound,
 } from '../../store/port.ts';
 import { createAges } from '../../time.ts';
-import { uncancelled, type Work } from '../session.ts';
-import type { DirectoryRename } from './copy-files.ts';
-import { type RenameEntry, type RenamePhase, writeRegister } from './register.ts';
+import { type Session, uncancelled, type Work } from '../session.ts';
+import { type DirectoryRename, type RenameEntry, type RenamePhase, writeRegister } from './register.ts';
 
-/** A register that was not written for so long is anybody's to take over (milliseconds, the server's clock). */
+/** Another process may take a register over that was not written for so long (milliseconds, the server's clock). */
 export const LEASE_MS = 10_000;
 /**
  * The owner writes the register again before its next request once so much time has passed, by whichever of its
  * clocks ran faster. The rest of the lease is for requests on their way.
  */
 const RENEW_MS = 3_000;
-/** Nothing is put on the wire so long after the register was written: it could arrive when the lease is another's. */
+/** Nothing is put on the wire so long after the register was written: it could arrive when another process holds the lease. */
 const SEND_MS = 5_000;
 const OWNER_BYTES = 16;
+
+declare const leased: unique symbol;
+
+/**
+ * Work under the lease of a directory rename. Before every request its store makes sure that the register is still
+ * ours. `takeLease` alone makes it, so that no step of a rename is called with a store that does not renew the lease.
+ */
+export type LeasedWork = Work & { readonly session: Session & { readonly store: LeasedStore } };
+type LeasedStore = ObjectStore & { readonly [leased]: true };
 
 /** The right to carry a rename out, held by writing the register again and again. */
 export interface RenameLease {
   readonly rename: DirectoryRename;
   /**
-   * The work under the lease. Before every request it makes sure that the register is still ours; a process that
-   * was frozen finds out before it sends anything. @throws MemoryError `outcome_unknown` once the lease is lost.
+   * A process that was frozen finds out before it sends anything. @throws MemoryError `outcome_unknown` once the lease
+   * is lost.
    */
-  readonly work: Work;
-  /** The same, whether or not the caller has given up: for what has to be finished or taken back. */
-  readonly finishing: Work;
+  readonly work: LeasedWork;
+  /** The same, whether or not the caller has cancelled: for what has to be finished or taken back. */
+  readonly finishing: LeasedWork;
   enter(phase: RenamePhase): Promise<void>;
   /** Nothing is under way any more. Answers with the register's version. */
   end(): Promise<ETag>;
@@ -46,7 +54,7 @@ export interface LeaseRequest {
   readonly base: ETag | undefined;
 }
 
-/** Writes the register as ours. Undefined: somebody else was faster. */
+/** Writes the register as ours. Undefined: another process won the race. */
 export async function takeLease(work: Work, request: LeaseRequest): Promise<RenameLease | undefined> {
   const { rename } = request;
   const quiet = uncancelled(work);
@@ -83,7 +91,7 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
     return { isPast: () => ages.elapsed(since) >= SEND_MS };
   };
 
-  const store = holding(work.session.store, hold);
+  const store = holding(work.session.store, hold) as LeasedStore;
   return {
     rename,
     work: { ...work, session: { ...work.session, store } },
@@ -98,7 +106,7 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
 
 /**
  * The store behind `hold`: nothing is sent before it resolves, and no PUT past the bound it answers with; what came too
- * late for that is held anew. Deletes go in batches, each behind a `hold` of its own.
+ * late for that is held again. Deletes go in batches, each behind a `hold` of its own.
  */
 function holding(store: ObjectStore, hold: () => Promise<SendBound>): ObjectStore {
   return {

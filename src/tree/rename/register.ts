@@ -6,18 +6,21 @@ import { type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import type { ETag } from '../../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../sealed-record.ts';
 import type { Work } from '../session.ts';
+import type { Rename } from './rename-file.ts';
 
 /** How far the rename of a directory has come. From `moving` on it only goes forward. */
 export type RenamePhase = 'copying' | 'moving' | 'aborting';
 
-/** The rename that is under way in a tenant's tree, and whose it is. */
-export interface RenameEntry {
-  readonly phase: RenamePhase;
+/** One rename of a directory. */
+export interface DirectoryRename extends Rename {
   /** 16 bytes; the origin of every copy the rename makes. */
   readonly id: Uint8Array;
-  readonly from: MemoryPath;
-  readonly to: MemoryPath;
-  /** Random name of whoever carries it out; another at every takeover. */
+}
+
+/** The rename that is under way in a tenant's tree, and the process that carries it out. */
+export interface RenameEntry extends DirectoryRename {
+  readonly phase: RenamePhase;
+  /** Random name of that process; another at every takeover. */
   readonly owner: string;
 }
 
@@ -48,7 +51,7 @@ export async function readRegister(work: Work): Promise<RegisterState> {
 
 /**
  * Replaces the version `base` of the register, or creates it; `entry` undefined means that no rename is under way.
- * Undefined: somebody else was faster.
+ * Undefined: another process won the race.
  */
 export async function writeRegister(
   work: Work,

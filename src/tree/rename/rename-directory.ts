@@ -4,7 +4,6 @@ import { ancestorsOf } from '../../language/path.ts';
 import { anyFileStays, clashError, clashingPaths, listSettled } from '../clashes.ts';
 import { type ListedEntry, listDirectory } from '../list-directory.ts';
 import { readFile } from '../read-file.ts';
-import type { Work } from '../session.ts';
 import {
   hasOrigin,
   isRefusal,
@@ -14,13 +13,13 @@ import {
   takeBack,
   type Written,
 } from '../undo.ts';
-import { type CopiedFile, type CopyOutcome, copyFiles, type DirectoryRename } from './copy-files.ts';
+import { type CopiedFile, type CopyOutcome, copyFiles } from './copy-files.ts';
 import { deleteSources } from './delete-sources.ts';
-import type { RenameLease } from './lease.ts';
-import type { RenamePhase } from './register.ts';
+import type { LeasedWork, RenameLease } from './lease.ts';
+import type { DirectoryRename, RenamePhase } from './register.ts';
 import { bothKept, targetExists } from './rename-file.ts';
 
-/** How often the source is listed again for files that were created while it moved. */
+/** How often the source is listed again for files that were created while it was renamed. */
 const LATE_ROUNDS = 3;
 
 /**
@@ -53,7 +52,7 @@ export async function resumeRename(given: RenameLease, phase: RenamePhase): Prom
   return goForward(lease, await copyLate(work, rename, files), { takenOver: true });
 }
 
-function withoutLimit(work: Work): Work {
+function withoutLimit(work: LeasedWork): LeasedWork {
   return { ...work, session: { ...work.session, maxFileBytes: MAX_CONTENT_BYTES } };
 }
 
@@ -79,9 +78,9 @@ async function copyThenMove(
   return goForward(lease, outcome, { takenOver: false });
 }
 
-/** Why the rename must not go on: nothing is left to move, or somebody else's file lies at, above or below the target. */
+/** Why the rename must not go on: nothing is left to rename, or another file lies at, above or below the target. */
 async function findRefusal(
-  work: Work,
+  work: LeasedWork,
   rename: DirectoryRename,
   { copied, taken }: CopyOutcome,
 ): Promise<MemoryError | undefined> {
@@ -103,7 +102,7 @@ async function findRefusal(
 
 /**
  * Takes all copies back; those that are not known are looked for by their origin. Answers with an error when a copy
- * stays beside its source, because somebody has built on a known one or because the server does not let it go.
+ * stays beside its source, because another process has built on a known one or because the server does not let it go.
  */
 async function giveUp(
   lease: RenameLease,
@@ -130,9 +129,9 @@ async function giveUp(
   }
 }
 
-/** Those of the files that this rename has copied there and nobody has changed since. A damaged one tells nothing. */
+/** Those of the files that this rename has copied there and no edit has changed since. A damaged one tells nothing. */
 async function findCopies(
-  work: Work,
+  work: LeasedWork,
   rename: DirectoryRename,
   files: readonly ListedEntry[],
 ): Promise<readonly Written[]> {
@@ -176,7 +175,7 @@ async function goForward(
   }
   await lease.end().catch((error: unknown) => {
     if (left.length > 0) throw notTakenBack(error);
-    // All is moved: a register that cannot be written costs the next rename a takeover and nobody a file.
+    // All is renamed: a register that cannot be written costs the next rename a takeover and no file.
     work.session.logger.warn('the register of renames was left to the next process');
   });
   if (left.length > 0) return leftBehind(left);
@@ -184,12 +183,12 @@ async function goForward(
 }
 
 /**
- * Copies files that were found in the source while the rename moves. Like every new file a copy is looked at after it was
+ * Copies files that were found in the source while the rename goes on. Like every new file a copy is looked at after it was
  * written: where a file lies above or below it the copy goes, and its source stays, as if it had been created after
  * the rename.
  */
 async function copyLate(
-  work: Work,
+  work: LeasedWork,
   rename: DirectoryRename,
   files: readonly ListedEntry[],
 ): Promise<CopyOutcome> {

@@ -16,7 +16,7 @@ export interface Rename {
 }
 
 /**
- * Moves the file whose version `source` was just read: a copy bound to the new path, then a guarded delete of
+ * Renames the file whose version `source` was just read: a copy bound to the new path, then a guarded delete of
  * exactly the version that was copied. A crash in between leaves the file at both places, never at none.
  *
  * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
@@ -24,22 +24,22 @@ export interface Rename {
  */
 export async function renameFile(work: Work, from: Rename, source: SealedVersion): Promise<void> {
   // Its own mark, for another rename of the same file gives its copy the same content id.
-  const move: MarkedRename = { ...from, id: work.session.random(ID_BYTES) };
-  const key = fileKey(work.session.layout, work.keyring.names, move.to);
+  const rename: MarkedRename = { ...from, id: work.session.random(ID_BYTES) };
+  const key = fileKey(work.session.layout, work.keyring.names, rename.to);
   const written = await confirmedPut(work, {
     key,
-    seal: () => copyFor(work, move, source),
+    seal: () => copyFor(work, rename, source),
     mode: 'create',
   });
   if ('conflict' in written) throw targetExists();
-  const target: Written = { path: move.to, key, etag: written.etag, mark: { origin: move.id } };
+  const target: Written = { path: rename.to, key, etag: written.etag, mark: { origin: rename.id } };
   const clash = await orTakeBack(work, target, () =>
-    findClash(work, move.to, knownDirectories(move, source)),
+    findClash(work, rename.to, knownDirectories(rename, source)),
   );
   if (clash !== undefined && (await undoPut(work, target)) !== 'built_on') {
     throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
-  await removeSource(work, move, { source, target });
+  await removeSource(work, rename, { source, target });
 }
 
 /** Above a young file another one may lie, whose clash is not settled yet. */
@@ -61,8 +61,8 @@ interface Copied {
 }
 
 /** Deletes the source as it was copied; where it has changed, the newer version is copied over ours first. */
-async function removeSource(work: Work, move: MarkedRename, first: Copied): Promise<void> {
-  const key = fileKey(work.session.layout, work.keyring.names, move.from);
+async function removeSource(work: Work, rename: MarkedRename, first: Copied): Promise<void> {
+  const key = fileKey(work.session.layout, work.keyring.names, rename.from);
   let copied = first;
   try {
     await untilSettled(work, async () => {
@@ -70,7 +70,7 @@ async function removeSource(work: Work, move: MarkedRename, first: Copied): Prom
       const [failure] = await deleteObjects(work, [target], { signal: work.call.signal });
       if (failure === undefined) return undefined;
       refuseUnknown(failure);
-      const newer = await copyNewer(work, move, copied);
+      const newer = await copyNewer(work, rename, copied);
       if (newer === undefined) return giveUpTarget(work, copied.target);
       copied = newer;
       return 'again';
@@ -82,18 +82,18 @@ async function removeSource(work: Work, move: MarkedRename, first: Copied): Prom
 }
 
 /** Copies the source, which has changed, over our older copy. Undefined: the source is gone. */
-async function copyNewer(work: Work, move: MarkedRename, copied: Copied): Promise<Copied | undefined> {
+async function copyNewer(work: Work, rename: MarkedRename, copied: Copied): Promise<Copied | undefined> {
   const { key } = copied.target;
-  const source = await readFile(work, move.from);
+  const source = await readFile(work, rename.from);
   if (source === undefined) return undefined;
   for (let { etag } = copied.target, round = 1; round <= COPY_ROUNDS; round++) {
     const written = await confirmedPut(work, {
       key,
-      seal: () => copyFor(work, move, source),
+      seal: () => copyFor(work, rename, source),
       mode: { ifMatch: etag },
     });
     if ('etag' in written) return { source, target: { ...copied.target, etag: written.etag } };
-    const found = await readFile(work, move.to);
+    const found = await readFile(work, rename.to);
     if (found === undefined || !isStill(work, copied.target, found)) break;
     etag = found.stored.etag;
   }
@@ -119,13 +119,13 @@ async function withdraw(
   return builtOn ? notTakenBack(error) : error;
 }
 
-/** The source is gone by somebody else's delete or rename, which therefore came first: our copy must not stay. */
+/** The source is gone by another process's delete or rename, which therefore came first: our copy must not stay. */
 async function giveUpTarget(work: Work, target: Copied['target']): Promise<never> {
   const undone = await undoPut(work, target);
   if (undone === 'built_on') throw bothKept();
-  // Whoever moved the copy on has the file at a third place, besides whoever was first at the source.
+  // The process that renamed the copy has the file at a third place, besides the process that was first at the source.
   if (undone === 'gone') throw notTakenBack(undefined);
-  throw new MemoryError('not_found', 'the source was deleted or renamed by somebody else');
+  throw new MemoryError('not_found', 'the source was deleted or renamed by another process');
 }
 
 /**
@@ -137,9 +137,9 @@ function refuseUnknown(failure: DeleteFailure): void {
 }
 
 /** The object of `version`, bound to the target path. */
-function copyFor(work: Work, move: MarkedRename, version: SealedVersion): Uint8Array {
-  const [from, to] = [logicalName(move.from), logicalName(move.to)];
-  return bindVersion(work, version, { from, to, origin: move.id });
+function copyFor(work: Work, rename: MarkedRename, version: SealedVersion): Uint8Array {
+  const [from, to] = [logicalName(rename.from), logicalName(rename.to)];
+  return bindVersion(work, version, { from, to, origin: rename.id });
 }
 
 export function targetExists(): MemoryError {

@@ -6,7 +6,7 @@ import { type RegisterState, type RenameEntry, readRegister } from './register.t
 import { resumeRename } from './rename-directory.ts';
 import type { Rename } from './rename-file.ts';
 
-/** How long a command waits for somebody else's rename, in milliseconds. */
+/** How long a command waits for another process's rename, in milliseconds. */
 const PATIENCE_MS = 60_000;
 const LOOK_AGAIN_MS = 250;
 
@@ -19,7 +19,7 @@ export interface RenameRegister {
    * Takes the register for a new rename. Waits while another one is under way and finishes it when its process is
    * gone. @throws MemoryError `unavailable` after a minute.
    */
-  begin(work: Work, move: Rename): Promise<RenameLease>;
+  begin(work: Work, paths: Rename): Promise<RenameLease>;
   /**
    * Waits until no rename is under way, finishing it when its process is gone. One GET. Answers whether there was
    * one. @throws MemoryError `unavailable` after a minute.
@@ -62,10 +62,10 @@ export function createRenameRegister(): RenameRegister {
   });
 
   return {
-    async begin(work, move) {
+    async begin(work, paths) {
       for (let state = known ?? (await look(work)); ; state = await look(work)) {
         const { etag } = await lookUntilIdle(work, state);
-        const rename = { ...move, id: work.session.random(ID_BYTES) };
+        const rename = { ...paths, id: work.session.random(ID_BYTES) };
         const lease = await takeLease(work, { rename, phase: 'copying', base: etag });
         if (lease !== undefined) return remembering(lease);
       }
@@ -83,7 +83,7 @@ export function createRenameRegister(): RenameRegister {
   };
 }
 
-/** Finishes the rename of a process that has let its lease run out. False: it has not, or somebody else was faster. */
+/** Finishes the rename of a process that has let its lease run out. False: it has not, or another process won the race. */
 async function takeOver(work: Work, { entry, etag, ageMs }: RegisterState): Promise<boolean> {
   if (entry === undefined || ageMs <= LEASE_MS) return false;
   const lease = await takeLease(work, { rename: renameOf(entry), phase: entry.phase, base: etag });

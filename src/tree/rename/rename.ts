@@ -15,24 +15,24 @@ import type { RenameRegister } from './rename-register.ts';
  * @throws MemoryError `not_found`, `already_exists`, `invalid_command` (`reason`: `root`, `into_itself`), `invalid_path`
  * with the `role` of the path when a file could not have it, `version_conflict` when a file changed at both places and was kept at both.
  */
-export async function renamePath(work: Work, renames: RenameRegister, move: Rename): Promise<void> {
-  refuseImpossible(work, move.from, 'source');
-  const source = await readFile(work, move.from);
+export async function renamePath(work: Work, renames: RenameRegister, rename: Rename): Promise<void> {
+  refuseImpossible(work, rename.from, 'source');
+  const source = await readFile(work, rename.from);
   if (source !== undefined) {
-    refuseTarget(move, 'file');
-    refuseImpossible(work, move.to, 'target');
-    await renameFile(work, move, source);
+    refuseTarget(rename, 'file');
+    refuseImpossible(work, rename.to, 'target');
+    await renameFile(work, rename, source);
     return;
   }
-  const { files } = await listDirectory(work, move.from);
+  const { files } = await listDirectory(work, rename.from);
   if (files.length === 0) {
     throw new MemoryError('not_found', 'there is neither a file nor a directory at the source');
   }
-  refuseTarget(move, 'directory');
-  for (const { path } of files) refuseImpossible(work, rebase(path, move.from, move.to), 'target');
-  const target = await listPath(work, move.to);
+  refuseTarget(rename, 'directory');
+  for (const { path } of files) refuseImpossible(work, rebase(path, rename.from, rename.to), 'target');
+  const target = await listPath(work, rename.to);
   if (target.kind === 'file' || target.listing.files.length > 0) throw targetExists();
-  await renameDirectory(await renames.begin(work, move), files);
+  await renameDirectory(await renames.begin(work, rename), files);
 }
 
 /** @throws MemoryError `invalid_path` when there is no object key for a file of that path. */
@@ -51,14 +51,14 @@ function refuseImpossible(
 }
 
 /** What is wrong with the target whatever the store holds. */
-function refuseTarget(move: Rename, source: 'file' | 'directory'): void {
-  if (move.to === move.from) throw targetExists();
-  if (move.to === MEMORY_ROOT) {
+function refuseTarget(rename: Rename, source: 'file' | 'directory'): void {
+  if (rename.to === rename.from) throw targetExists();
+  if (rename.to === MEMORY_ROOT) {
     throw new MemoryError('invalid_command', 'the root is no target', { details: { reason: 'root' } });
   }
-  if (!isWithin(move.to, move.from)) return;
+  if (!isWithin(rename.to, rename.from)) return;
   throw source === 'directory'
-    ? new MemoryError('invalid_command', 'a directory cannot move into itself', {
+    ? new MemoryError('invalid_command', 'a directory cannot be renamed into itself', {
         details: { reason: 'into_itself' },
       })
     : new MemoryError('already_exists', 'the source file lies above the target', {

@@ -1,11 +1,19 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
-import { copyAgain, copyFiles, type DirectoryRename } from '../../../src/tree/rename/copy-files.ts';
+import { copyAgain, copyFiles } from '../../../src/tree/rename/copy-files.ts';
+import type { DirectoryRename } from '../../../src/tree/rename/register.ts';
 import type { Progress, Work } from '../../../src/tree/session.ts';
 import { atFirst, countCalls, noAnswer } from '../../doubles/intercepted-store.ts';
 import { migrateFile } from '../../support/migrate-file.ts';
-import { at, createSite, type TestClient, type TestSite, withSession } from '../../support/test-tree.ts';
+import {
+  at,
+  createSite,
+  leased,
+  type TestClient,
+  type TestSite,
+  withSession,
+} from '../../support/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),
@@ -33,7 +41,7 @@ describe('copying the files of a directory', () => {
     for (const phase of ['copying', 'moving'] as const) {
       const { client, work } = await start(3);
       client.intercept(atFirst('get', () => Promise.reject(DOWN)));
-      const outcome = await copyFiles(work, RENAME, { files: filesOf(3), phase });
+      const outcome = await copyFiles(leased(work), RENAME, { files: filesOf(3), phase });
       expect(outcome).toEqual({ copied: [], taken: [], left: [], failure: DOWN });
       expect(countCalls(client.calls)).toEqual({ get: 1 });
       await site.base[Symbol.asyncDispose]();
@@ -49,11 +57,11 @@ describe('copying the files of a directory', () => {
     ] as const) {
       const { client, other, work } = await start(3);
       await other.create('/memories/to/0', 'theirs');
-      const taken = await copyFiles(work, RENAME, { files: filesOf(2), phase });
+      const taken = await copyFiles(leased(work), RENAME, { files: filesOf(2), phase });
       expect(taken).toMatchObject({ taken: ['/memories/from/0'], failure: undefined, left: [] });
       expect(taken.copied).toHaveLength(count);
       client.intercept(atFirst('get', () => Promise.reject(refusal)));
-      const refused = await copyFiles(work, RENAME, { files: filesOf(3).slice(1), phase });
+      const refused = await copyFiles(leased(work), RENAME, { files: filesOf(3).slice(1), phase });
       expect(refused.copied).toHaveLength(count);
       expect(refused).toMatchObject(
         phase === 'moving'
@@ -81,7 +89,7 @@ describe('copying the files of a directory', () => {
         throw failure;
       });
       const files = filesOf(2);
-      const { failure } = await copyFiles(withSession(work, { concurrency: 2 }), RENAME, {
+      const { failure } = await copyFiles(leased(withSession(work, { concurrency: 2 })), RENAME, {
         files,
         phase: 'copying',
       });
@@ -107,7 +115,7 @@ describe('copying the files of a directory', () => {
       session: { ...work.session, concurrency: 4, concurrentBytes: 12 },
       call: { onProgress: (progress) => seen.push(progress) },
     };
-    await copyFiles(bounded, RENAME, { files: filesOf(4), phase: 'copying' });
+    await copyFiles(leased(bounded), RENAME, { files: filesOf(4), phase: 'copying' });
     expect(most).toBe(2);
     expect(seen).toEqual([1, 2, 3, 4].map((done) => ({ done, total: 4 })));
   });
@@ -118,7 +126,7 @@ describe('copying the files of a directory', () => {
       [3, true],
     ] as const) {
       const { client, other, work } = await start(1);
-      const [first] = (await copyFiles(work, RENAME, { files: filesOf(1), phase: 'copying' })).copied;
+      const [first] = (await copyFiles(leased(work), RENAME, { files: filesOf(1), phase: 'copying' })).copied;
       if (first === undefined) throw new Error('nothing was copied');
       await other.append('/memories/from/0', '+');
       let left: number = migrations;
@@ -126,7 +134,7 @@ describe('copying the files of a directory', () => {
         if (call.verb === 'put' && left-- > 0) await migrateFile(other, '/memories/to/0', 'bound');
         return proceed();
       });
-      const again = await copyAgain(work, RENAME, first);
+      const again = await copyAgain(leased(work), RENAME, first);
       expect(again === 'taken').toBe(isTaken);
       expect(await other.text('/memories/to/0')).toBe(isTaken ? 'text 0' : 'text 0+');
       await site.base[Symbol.asyncDispose]();
@@ -136,10 +144,10 @@ describe('copying the files of a directory', () => {
 
   it('tells that a copy is taken which was deleted, and not that its source is gone', async () => {
     const { other, work } = await start(1);
-    const [first] = (await copyFiles(work, RENAME, { files: filesOf(1), phase: 'copying' })).copied;
+    const [first] = (await copyFiles(leased(work), RENAME, { files: filesOf(1), phase: 'copying' })).copied;
     if (first === undefined) throw new Error('nothing was copied');
     await other.remove('/memories/to/0');
-    expect(await copyAgain(work, RENAME, first)).toBe('taken');
+    expect(await copyAgain(leased(work), RENAME, first)).toBe('taken');
   });
 
   it('tries again where its target was there and is gone, or changed, when it looks', async () => {
@@ -152,7 +160,7 @@ describe('copying the files of a directory', () => {
         return answer;
       }),
     );
-    const gone = await copyFiles(work, RENAME, { files: filesOf(1), phase: 'copying' });
+    const gone = await copyFiles(leased(work), RENAME, { files: filesOf(1), phase: 'copying' });
     expect(gone).toMatchObject({ taken: [], failure: undefined });
     expect(gone.copied).toHaveLength(1);
     await other.append('/memories/from/0', '+');
@@ -161,7 +169,7 @@ describe('copying the files of a directory', () => {
       if (call.verb === 'put' && ++puts === 2) await migrateFile(other, '/memories/to/0', 'bound');
       return proceed();
     });
-    const changed = await copyFiles(work, RENAME, { files: filesOf(1), phase: 'copying' });
+    const changed = await copyFiles(leased(work), RENAME, { files: filesOf(1), phase: 'copying' });
     expect(changed).toMatchObject({ taken: [], failure: undefined });
     expect(await other.text('/memories/to/0')).toBe('text 0+');
   });
@@ -169,10 +177,10 @@ describe('copying the files of a directory', () => {
   it('gives a renewed copy a bound above that of the one it replaces', async () => {
     const { other, work } = await start(1);
     const ahead = withSession(work, { clock: () => work.session.clock() + 3_600_000 });
-    await copyFiles(ahead, RENAME, { files: filesOf(1), phase: 'copying' });
+    await copyFiles(leased(ahead), RENAME, { files: filesOf(1), phase: 'copying' });
     const before = await readFile(work, at('/memories/to/0'));
     await other.append('/memories/from/0', '+');
-    await copyFiles(work, RENAME, { files: filesOf(1), phase: 'copying' });
+    await copyFiles(leased(work), RENAME, { files: filesOf(1), phase: 'copying' });
     const after = await readFile(work, at('/memories/to/0'));
     expect((after?.bound ?? 0n) > (before?.bound ?? 0n)).toBe(true);
   });

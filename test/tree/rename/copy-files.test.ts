@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { readFile } from '../../../src/tree/read-file.ts';
-import { copyAgain, copyFiles, type DirectoryRename } from '../../../src/tree/rename/copy-files.ts';
+import { copyAgain, copyFiles } from '../../../src/tree/rename/copy-files.ts';
+import type { DirectoryRename } from '../../../src/tree/rename/register.ts';
 import { takeBack } from '../../../src/tree/undo.ts';
 import { noAnswer } from '../../doubles/intercepted-store.ts';
-import { at, describeOnBothKinds, type TestClient, withSession } from '../../support/test-tree.ts';
+import { at, describeOnBothKinds, leased, type TestClient, withSession } from '../../support/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),
@@ -28,7 +29,7 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
   it('marks each copy with the id of the rename and keeps its source', async () => {
     const { client } = await start(2);
     const work = await client.open();
-    const { copied } = await copyFiles(work, RENAME, all(2));
+    const { copied } = await copyFiles(leased(work), RENAME, all(2));
     expect(copied.map(({ from }) => from as string).sort()).toEqual(['/memories/from/0', '/memories/from/1']);
     expect(await readFile(work, at('/memories/to/1'))).toMatchObject({ origin: RENAME.id });
     expect(await readFile(work, at('/memories/from/1'))).toMatchObject({ origin: new Uint8Array(16) });
@@ -43,13 +44,13 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
       await new Promise(setImmediate);
       return proceed().finally(() => running--);
     });
-    expect((await copyFiles(await client.open(), RENAME, all(80))).copied).toHaveLength(80);
+    expect((await copyFiles(leased(await client.open()), RENAME, all(80))).copied).toHaveLength(80);
     expect(most).toBe(32);
   });
 
   it('leaves out a file that is gone', async () => {
     const { client } = await start(2);
-    const { copied } = await copyFiles(await client.open(), RENAME, all(3));
+    const { copied } = await copyFiles(leased(await client.open()), RENAME, all(3));
     expect(copied).toHaveLength(2);
   });
 
@@ -57,9 +58,9 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     const { client, other } = await start(3);
     await other.create('/memories/to/0', 'theirs');
     const work = await client.open();
-    const stopped = await copyFiles(withSession(work, { concurrency: 1 }), RENAME, all(3));
+    const stopped = await copyFiles(leased(withSession(work, { concurrency: 1 })), RENAME, all(3));
     expect(stopped).toMatchObject({ copied: [], taken: ['/memories/from/0'], failure: undefined });
-    const rest = await copyFiles(work, RENAME, { files: files(3), phase: 'moving' });
+    const rest = await copyFiles(leased(work), RENAME, { files: files(3), phase: 'moving' });
     expect(rest).toMatchObject({ taken: ['/memories/from/0'], failure: undefined });
     expect(rest.copied).toHaveLength(2);
     expect(await other.text('/memories/to/0')).toBe('theirs');
@@ -68,9 +69,9 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
   it('finds the copies that it has made before, and brings older ones up to date', async () => {
     const { client, other } = await start(2);
     const work = await client.open();
-    const first = await copyFiles(work, RENAME, all(2));
+    const first = await copyFiles(leased(work), RENAME, all(2));
     await other.append('/memories/from/1', '+');
-    const second = await copyFiles(work, RENAME, all(2));
+    const second = await copyFiles(leased(work), RENAME, all(2));
     expect(second).toMatchObject({ taken: [], failure: undefined });
     expect(second.copied).toHaveLength(2);
     const unchanged = first.copied.find(({ from }) => from === '/memories/from/0');
@@ -86,14 +87,14 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
       if (call.verb !== 'put') return proceed();
       return Promise.reject(puts++ === 0 ? new MemoryError('unavailable', 'down') : noAnswer());
     });
-    const { failure } = await copyFiles(await client.open(), RENAME, all(3));
+    const { failure } = await copyFiles(leased(await client.open()), RENAME, all(3));
     expect(failure).toMatchObject({ code: 'outcome_unknown' });
   });
 
   it('removes as many copies as it can when one cannot be taken back', async () => {
     const { client, other } = await start(3);
     const work = await client.open();
-    const { copied } = await copyFiles(work, RENAME, all(3));
+    const { copied } = await copyFiles(leased(work), RENAME, all(3));
     let deletes = 0;
     client.intercept((call, proceed) =>
       call.verb === 'delete' && deletes++ === 0 ? Promise.reject(noAnswer()) : proceed(),
@@ -106,19 +107,19 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
   it('copies a newer source over its own older copy, and over nobody else’s', async () => {
     const { client, other } = await start(1);
     const work = await client.open();
-    const [first] = (await copyFiles(work, RENAME, all(1))).copied;
+    const [first] = (await copyFiles(leased(work), RENAME, all(1))).copied;
     if (first === undefined) throw new Error('nothing was copied');
     await other.append('/memories/from/0', '+');
-    const second = await copyAgain(work, RENAME, first);
+    const second = await copyAgain(leased(work), RENAME, first);
     expect(await other.text('/memories/to/0')).toBe('text 0+');
     await other.append('/memories/to/0', '!');
     for (const older of [first, second]) {
       if (typeof older !== 'object') throw new Error('it was not copied again');
-      expect(await copyAgain(work, RENAME, older)).toBe('taken');
+      expect(await copyAgain(leased(work), RENAME, older)).toBe('taken');
     }
     expect(await other.text('/memories/to/0')).toBe('text 0+!');
     await other.remove('/memories/from/0');
     if (typeof second !== 'object') throw new Error('it was not copied again');
-    expect(await copyAgain(work, RENAME, second)).toBeUndefined();
+    expect(await copyAgain(leased(work), RENAME, second)).toBeUndefined();
   });
 });

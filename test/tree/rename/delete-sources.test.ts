@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
-import { type CopiedFile, copyFiles, type DirectoryRename } from '../../../src/tree/rename/copy-files.ts';
+import { type CopiedFile, copyFiles } from '../../../src/tree/rename/copy-files.ts';
 import { deleteSources } from '../../../src/tree/rename/delete-sources.ts';
+import type { DirectoryRename } from '../../../src/tree/rename/register.ts';
 import type { Work } from '../../../src/tree/session.ts';
 import { atFirst, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
-import { at, describeOnBothKinds, type TestClient, withSession } from '../../support/test-tree.ts';
+import { at, describeOnBothKinds, leased, type TestClient, withSession } from '../../support/test-tree.ts';
 
 const RENAME: DirectoryRename = {
   from: at('/memories/from'),
@@ -27,7 +28,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     for (const name of names) await client.create(`/memories/from/${name}`, name);
     const work = await client.open();
     const files = names.map((name) => ({ path: at(`/memories/from/${name}`), size: 1 }));
-    const { copied } = await copyFiles(work, RENAME, { files, phase: 'copying' });
+    const { copied } = await copyFiles(leased(work), RENAME, { files, phase: 'copying' });
     return { client, other, work, copied };
   }
   const moved = (names = NAMES): readonly string[] => names.map((name) => `/memories/to/${name}`);
@@ -37,7 +38,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
       const { client, other, work, copied } = await start();
       await other.remove('/memories/from/b');
       client.calls.length = 0;
-      const done = await deleteSources(work, RENAME, { copied, takenOver });
+      const done = await deleteSources(leased(work), RENAME, { copied, takenOver });
       expect(done).toEqual({ keptBoth: false, left: [] });
       // What is gone is not looked for again: what lies there by now is another file, and follows as one.
       expect(client.calls.filter(({ verb }) => verb === 'get')).toEqual([]);
@@ -55,7 +56,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
       session: { ...work.session, store: noteOptions(work.session.store, noted) },
       call: { signal },
     };
-    await deleteSources(watched, RENAME, { copied, takenOver: false });
+    await deleteSources(leased(watched), RENAME, { copied, takenOver: false });
     expect(noted.map((each) => [each.verb, each.signal === signal])).toEqual([['delete', true]]);
   });
 
@@ -67,14 +68,14 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
       if (call.verb === 'delete' && ++deletes === 2) await other.remove('/memories/from/b');
       return proceed();
     });
-    await deleteSources(work, RENAME, { copied, takenOver: true });
+    await deleteSources(leased(work), RENAME, { copied, takenOver: true });
     expect(await other.paths()).toEqual(moved(['a', 'c']));
   });
 
   it('copies again what was changed before a takeover', async () => {
     const { other, work, copied } = await start();
     await other.append('/memories/from/b', '+');
-    const done = await deleteSources(work, RENAME, { copied, takenOver: true });
+    const done = await deleteSources(leased(work), RENAME, { copied, takenOver: true });
     expect(done).toEqual({ keptBoth: false, left: [] });
     expect(await other.paths()).toEqual(moved());
     expect(await other.text('/memories/to/b')).toBe('b+');
@@ -83,7 +84,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
   it('keeps the copy when an earlier attempt of its own may have deleted the source', async () => {
     const { client, other, work, copied } = await start();
     client.intercept((call, proceed) => (call.verb === 'delete' ? sendTwice(proceed) : proceed()));
-    const done = await deleteSources(work, RENAME, { copied, takenOver: false });
+    const done = await deleteSources(leased(work), RENAME, { copied, takenOver: false });
     expect(done).toEqual({ keptBoth: false, left: [] });
     expect(await other.paths()).toEqual(moved());
   });
@@ -97,7 +98,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
         return proceed();
       }),
     );
-    await deleteSources(work, RENAME, { copied, takenOver: false });
+    await deleteSources(leased(work), RENAME, { copied, takenOver: false });
     expect(await other.paths()).toEqual(moved(['a', 'c']));
   });
 
@@ -105,7 +106,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     const { other, work, copied } = await start();
     await other.append('/memories/from/a', '1');
     await other.append('/memories/to/a', '2');
-    const done = await deleteSources(work, RENAME, { copied, takenOver: false });
+    const done = await deleteSources(leased(work), RENAME, { copied, takenOver: false });
     expect(done).toEqual({ keptBoth: true, left: [] });
     expect(await other.paths()).toEqual(['/memories/from/a', ...moved()]);
     expect(await other.text('/memories/to/a')).toBe('a2');
@@ -124,7 +125,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
         if (call.verb === 'delete') deletes++;
         return proceed();
       });
-      const done = await deleteSources(work, RENAME, { copied, takenOver: false });
+      const done = await deleteSources(leased(work), RENAME, { copied, takenOver: false });
       expect(done).toEqual({ keptBoth: isKept, left: [] });
       expect(deletes).toBe(8);
       expect(await other.paths()).toEqual(isKept ? ['/memories/from/a', ...moved()] : moved());
@@ -140,7 +141,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
       const failure = call.verb === 'get' ? failures.shift() : undefined;
       return failure === undefined ? proceed() : Promise.reject(failure);
     });
-    const deleting = deleteSources(work, RENAME, { copied, takenOver: false });
+    const deleting = deleteSources(leased(work), RENAME, { copied, takenOver: false });
     await expect(deleting).rejects.toThrow('first');
     expect(failures).toEqual([]);
     expect(await other.paths('/memories/from')).toEqual(['/memories/from/a', '/memories/from/b']);
@@ -150,7 +151,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     for (const error of [new MemoryError('access_denied', 'no'), new MemoryError('timeout', 'slow')]) {
       const { client, other, work, copied } = await start();
       client.intercept(atFirst('delete', () => Promise.reject(error)));
-      await expect(deleteSources(work, RENAME, { copied, takenOver: false })).rejects.toBe(error);
+      await expect(deleteSources(leased(work), RENAME, { copied, takenOver: false })).rejects.toBe(error);
       expect(await other.paths()).toHaveLength(6);
     }
   });
@@ -159,7 +160,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     for (const error of [noAnswer(), new MemoryError('unavailable', 'down')]) {
       const { client, other, work, copied } = await start(['a']);
       client.intercept(atFirst('delete', () => Promise.reject(error)));
-      await expect(deleteSources(work, RENAME, { copied, takenOver: false })).rejects.toBe(error);
+      await expect(deleteSources(leased(work), RENAME, { copied, takenOver: false })).rejects.toBe(error);
       expect(await other.paths()).toEqual(['/memories/from/a', '/memories/to/a']);
     }
   });
@@ -168,7 +169,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     const { other, work, copied } = await start();
     const error = new MemoryError('is_directory', 'not this one');
     const refused = refusing(work, copied[1], error);
-    const done = await deleteSources(refused, RENAME, { copied, takenOver: false });
+    const done = await deleteSources(leased(refused), RENAME, { copied, takenOver: false });
     expect(done).toEqual({ keptBoth: false, left: [{ path: '/memories/from/b', cause: error }] });
     expect(await other.paths('/memories/to')).toEqual(moved(['a', 'c']));
   });
@@ -181,7 +182,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
       const { other, work, copied } = await start();
       if (!isThere) await other.remove('/memories/from/b');
       const refused = refusing(work, copied[1], error);
-      await expect(deleteSources(refused, RENAME, { copied, takenOver: false })).rejects.toBe(error);
+      await expect(deleteSources(leased(refused), RENAME, { copied, takenOver: false })).rejects.toBe(error);
       expect(await other.paths('/memories/to')).toEqual(moved());
     }
   });
@@ -195,7 +196,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
         ? Promise.reject(error)
         : proceed(),
     );
-    const done = await deleteSources(work, RENAME, { copied, takenOver: false });
+    const done = await deleteSources(leased(work), RENAME, { copied, takenOver: false });
     expect(done).toEqual({ keptBoth: false, left: [{ path: '/memories/from/b', cause: error }] });
     expect(await other.paths()).toEqual(['/memories/from/b', ...moved(['a', 'c'])]);
   });
