@@ -8,7 +8,7 @@ export interface SdkFailure {
   /** Of Node, for a connection that failed. */
   readonly code: string | undefined;
   readonly status: number | undefined;
-  /** For whoever asks the provider about it. */
+  /** Names the request to the provider. */
   readonly requestId: string | undefined;
   readonly attempts: number | undefined;
 }
@@ -39,7 +39,7 @@ export function readSdkFailure(error: unknown): SdkFailure {
 
 /**
  * An error of the SDK without the words and fields of the server, which name bucket, key, ARN, tenant and credentials:
- * whoever prints a cause prints all of it. What the SDK itself says of a request that it could not make is kept; what
+ * a logger prints all of a cause. What the SDK itself says of a request that it could not make is kept; what
  * Node says of a connection names the host, and with it the bucket.
  */
 export function redactedCause(error: unknown, service: string): Error {
@@ -69,7 +69,7 @@ export function fileCodeOf(error: unknown): string | undefined {
 
 /**
  * An error of the file system without the paths in its message and fields: they name files of the tenant, and folders
- * of the machine. Whoever prints a cause prints all of it.
+ * of the machine. A logger prints all of a cause.
  */
 export function redactedFileCause(error: unknown): Error {
   const { syscall, errno } = (error ?? {}) as { readonly syscall?: unknown; readonly errno?: unknown };
@@ -79,7 +79,7 @@ export function redactedFileCause(error: unknown): Error {
   return Object.assign(told, { code, syscall: typeof syscall === 'string' ? syscall : undefined, errno });
 }
 
-/** Codes of `node:net`, `node:dns` and `node:tls` for a request that reached nobody. */
+/** Codes of `node:net`, `node:dns` and `node:tls` for a request that reached no server. */
 const UNREACHED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -91,7 +91,7 @@ const UNREACHED = new Set([
 const BROKEN_OFF = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
 const UNTRUSTED = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(VERIFY|GET_ISSUER))/;
 
-/** What became of a connection: nobody was reached, it broke, or the other side could not be trusted. */
+/** What became of a connection: no server was reached, it broke, or the other side could not be trusted. */
 type NetworkFault = 'unreached' | 'broken_off' | 'untrusted';
 
 /** The fault behind an error code of Node; undefined for codes that tell of something else. */

@@ -88,7 +88,7 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
     const { alone, signal, sendBy } = request;
     throwIfAborted(signal);
     const removal = beginRemoval(store, time);
-    const burials = await sideBySide(targets, async (target) => {
+    const burials = await concurrently(targets, async (target) => {
       try {
         return await placeTombstone({ store, target, random, signal, sendBy });
       } catch (error) {
@@ -113,7 +113,7 @@ function isFailure(burial: Burial | DeleteFailure): burial is DeleteFailure {
   return 'key' in burial;
 }
 
-async function sideBySide<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<readonly R[]> {
+async function concurrently<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = [];
   const entries = items.entries();
   const worker = async (): Promise<void> => {

@@ -35,7 +35,7 @@ export interface GetOptions extends RequestOptions {
 
 export type PutMode = 'create' | 'overwrite' | { readonly ifMatch: ETag };
 
-/** Until when a request may be put on the wire. Whoever made it holds the clocks. */
+/** Until when a request may be put on the wire. Its maker holds the clocks. */
 export interface SendBound {
   /** Whether that instant has passed; once it has, it stays so. */
   isPast(): boolean;

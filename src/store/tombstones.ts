@@ -51,8 +51,8 @@ async function isAbsent({ store, target, signal }: BurialRequest): Promise<boole
 }
 
 /**
- * How old a tombstone has to be before anybody takes its place over (milliseconds, the server's clock). By then the
- * DELETE of the process that placed it was sent and answered, or given up, more than two minutes ago: the rest is for
+ * How old a tombstone has to be before another process takes its place over (milliseconds, the server's clock). By then the
+ * DELETE of the process that placed it was sent and answered, or cancelled, more than two minutes ago: the rest is for
  * a network that delivers late. One that delivers a request later than that could let it hit what took the place.
  */
 export const TAKEOVER_AGE_MS = 180_000;
@@ -150,7 +150,7 @@ interface OldTombstones {
   /** The store itself, without the wrapper that hides tombstones. */
   readonly store: ObjectStore;
   readonly prefix: string;
-  /** Younger ones are somebody's at work. At least 180,000. */
+  /** Younger ones belong to a process at work. At least 180,000. */
   readonly olderThanMs: number;
   readonly random: RandomBytes;
   readonly time: RemovalTime;
@@ -158,8 +158,8 @@ interface OldTombstones {
 }
 
 /**
- * Removes the tombstones that deletes left behind when their process died, and answers how many. Each is first
- * replaced by a tombstone of our own: a young one, which nobody takes over, and which nobody else deletes.
+ * Removes the tombstones that deletes left behind when their process died, and returns how many. Each is first
+ * replaced by a tombstone of our own: a young one, which no other process takes over or deletes.
  *
  * @throws MemoryError what the store throws.
  */

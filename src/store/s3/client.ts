@@ -31,7 +31,7 @@ export interface S3Clients {
 const MAX_SOCKETS = 64;
 const CREDENTIALS_TIMEOUT_MS = 5000;
 
-/** A pool of kept-alive connections that stores can share; whoever opened it destroys it. */
+/** A pool of kept-alive connections that stores can share; its opener destroys it. */
 type S3Connections = NodeHttpHandler;
 
 export function openS3Connections(): S3Connections {
@@ -87,7 +87,7 @@ export function createS3Clients(options: S3ConnectionOptions): S3Clients {
 
 type CredentialsProvider = Extract<S3ClientConfig['credentials'], (...args: never[]) => unknown>;
 
-/** The default chain ends in a lookup on the network; away from AWS nobody answers there. */
+/** The default chain ends in a lookup on the network; away from AWS nothing answers there. */
 function inTime(provider: CredentialsProvider): CredentialsProvider {
   return async (identity) => {
     let timer: NodeJS.Timeout | undefined;

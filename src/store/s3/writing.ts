@@ -134,7 +134,7 @@ async function uploadInParts(request: UploadRequest): Promise<string | undefined
 
 /**
  * What `Upload` needs of a client. The first and the clearing-up requests are not aborted, so that no upload is
- * left behind whose name nobody knows.
+ * left behind whose name is lost.
  */
 function followingClient({ client, signal, sendBy, trace }: UploadRequest): S3Client {
   const view = {

@@ -44,7 +44,7 @@ export function isDiskFull(error: unknown): boolean {
   return hasReason(error, DISK_FULL);
 }
 
-/** The connection can no longer be trusted: it is opened anew for the next verb. */
+/** The connection can no longer be trusted: it is opened again for the next verb. */
 export function breaksConnection(error: unknown): boolean {
   const code = primaryCode(error);
   return code === IOERR || code === CORRUPT || code === NOTADB || resultCode(error) === READONLY_DBMOVED;
