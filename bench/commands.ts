@@ -19,7 +19,7 @@ export async function commands(): Promise<void> {
       tenant: 'bench',
       rootKey,
     });
-    for (const tool of [files, memory]) {
+    for (const tool of [files, memory.handlers]) {
       await tool.create({ command: 'create', path: '/memories/notes/read.md', file_text: TEXT });
       await tool.create({ command: 'create', path: '/memories/notes/edit.md', file_text: 'count 0;\n' });
     }
@@ -27,14 +27,14 @@ export async function commands(): Promise<void> {
     const view = { command: 'view', path: '/memories/notes/read.md' } as const;
     await printRatios('view a file', {
       'SDK filesystem tool': async () => files.view(view),
-      'sealed, SQLite': async () => memory.view(view),
+      'sealed, SQLite': async () => memory.handlers.view(view),
     });
     const list = { command: 'view', path: '/memories' } as const;
     await printRatios('view a directory', {
       'SDK filesystem tool': async () => files.view(list),
-      'sealed, SQLite': async () => memory.view(list),
+      'sealed, SQLite': async () => memory.handlers.view(list),
     });
-    const edits = [files, memory].map((tool) => {
+    const edits = [files, memory.handlers].map((tool) => {
       let count = 0;
       return async () =>
         tool.str_replace({

@@ -99,3 +99,7 @@ export function checkWholeNumber(
   if (Number.isInteger(value) && value >= least && value <= most) return;
   throw new MemoryError('misconfigured', `${what} must be a whole number from ${least} to ${most}.`);
 }
+
+export function misconfigured(message: string, cause?: unknown): MemoryError {
+  return new MemoryError('misconfigured', message, { cause });
+}

@@ -47,7 +47,7 @@ async function main() {
   const memory = await openMemory({ ...options, tenant: 'acme' });
   const pool = createMemoryPool(options);
   const pooled = await pool.open('acme');
-  const tools = [betaMemoryTool(memory), memory.tool(), betaMemoryTool(pooled), pooled.tool()];
+  const tools = [betaMemoryTool(memory.handlers), memory.tool(), betaMemoryTool(pooled.handlers), pooled.tool()];
   for (const [i, baseURL] of process.argv.slice(2).entries()) {
     const client = new Anthropic({ apiKey: 'none', baseURL, maxRetries: 0 });
     const messages = [{ role: 'user', content: 'Go on.' }];
@@ -105,6 +105,28 @@ describe.each([
   );
 });
 
+describe('examples/minimal', () => {
+  it(
+    'runs as it is copied, and remembers',
+    async () => {
+      cpSync(join(PACKAGE, 'examples/minimal/main.ts'), join(project, 'minimal.mts'));
+      const write = { command: 'create', path: '/memories/user.md', file_text: 'Ada' };
+      await using server = await startScriptedMessages([[write]]);
+      const env = {
+        ...process.env,
+        ANTHROPIC_API_KEY: 'none',
+        ANTHROPIC_BASE_URL: server.url,
+        ROOT_KEY: Buffer.alloc(32, 1).toString('base64'),
+      };
+      await run(process.execPath, ['minimal.mts'], { cwd: project, env });
+      expect(server.results).toEqual([
+        [expect.objectContaining({ content: 'File created successfully at: /memories/user.md' })],
+      ]);
+    },
+    SLOW,
+  );
+});
+
 describe('the types of the built package', () => {
   const check = `
     async function main(options: MemoryOptions): Promise<MemoryResult> {
@@ -113,7 +135,7 @@ describe('the types of the built package', () => {
       const pool: MemoryPool = createMemoryPool({ store: 'memory:' });
       const memory: Memory = await openMemory(options);
       const client = new Anthropic();
-      const request = { model: 'm', max_tokens: 1, messages: [], tools: [memory.tool(), betaMemoryTool(memory)] };
+      const request = { model: 'm', max_tokens: 1, messages: [], tools: [memory.tool(), betaMemoryTool(memory.handlers)] };
       void client.beta.messages.toolRunner(request);
       const result = await (await pool.open('acme')).execute({});
       if (result.isError) throw result.error satisfies MemoryError;

@@ -6,7 +6,7 @@ import type {
   BetaToolResultBlockParam,
   BetaToolUseBlock,
 } from '@anthropic-ai/sdk/resources/beta';
-import { openMemory } from '../../src/index.ts';
+import { openMemory, optionsFromEnvironment } from '../../src/index.ts';
 import type { MemoryCommand } from './dialogue.ts';
 import { exitWithParent, fail } from './process.ts';
 import { block, type Line, rule, sideBySide } from './screen.ts';
@@ -28,11 +28,11 @@ const SYSTEM =
 /** One conversation in a process of its own; all it shares with the one before is the store. */
 async function converse(name: ConversationName): Promise<ConversationReport> {
   const client = new Anthropic();
-  await using memory = await openMemory();
+  await using memory = await openMemory(optionsFromEnvironment());
   await using view = await openStoreView(process.env);
   // The library's own tool and the SDK's adapter around the same handlers do the same.
-  const tool = name === 'one' ? memory.tool() : betaMemoryTool(memory);
-  const how = name === 'one' ? 'memory.tool()' : 'betaMemoryTool(memory)';
+  const tool = name === 'one' ? memory.tool() : betaMemoryTool(memory.handlers);
+  const how = name === 'one' ? 'memory.tool()' : 'betaMemoryTool(memory.handlers)';
   process.stdout.write(rule(`Conversation ${name}, process ${process.pid}, ${how}`));
   await view.changes();
 

@@ -1,4 +1,4 @@
-import type { Environment } from '../../src/open/setting.ts';
+import type { Environment } from '../../src/open/environment.ts';
 import type { ScriptedClaude } from '../scripted-claude/server.ts';
 import { checkMemory, checkStore } from './checks.ts';
 import { startDemoClaude } from './demo-claude.ts';

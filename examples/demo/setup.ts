@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { readConfig } from '../../src/open/environment.ts';
-import type { Environment } from '../../src/open/setting.ts';
+import { type Environment, optionsFromEnvironment } from '../../src/index.ts';
+import { readSettings } from '../../src/open/options.ts';
 
 /** The environment of both conversations, and what to tell the user about it. */
 export interface Setup {
@@ -30,8 +30,8 @@ export function setUp(given: Environment): Setup {
     SEALED_MEMORY_TENANT: tenant,
     ...(!hasRootKey && { SEALED_MEMORY_ROOT_KEY: randomBytes(32).toString('base64') }),
   };
-  const config = readConfig(env);
-  if (config.store?.kind === 'memory') {
+  const settings = readSettings(optionsFromEnvironment(env));
+  if (settings.store.kind === 'memory') {
     throw new Error(
       'SEALED_MEMORY_STORE is memory:, which ends with its process; the demo needs sqlite:PATH or s3://bucket/prefix for its two.',
     );
@@ -44,6 +44,6 @@ export function setUp(given: Environment): Setup {
     rootKey: hasRootKey
       ? 'yours'
       : 'made for this run, written nowhere: afterwards nobody can open this memory',
-    namesAreEncrypted: config.names !== 'plain',
+    namesAreEncrypted: settings.names !== 'plain',
   };
 }

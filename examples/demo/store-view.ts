@@ -1,8 +1,9 @@
 import { HEADER_BYTES } from '../../src/format/header.ts';
 import { createLayout, type Layout, type ObjectKey } from '../../src/format/object-keys.ts';
-import { readConfig } from '../../src/open/environment.ts';
-import { openBaseStore } from '../../src/open/open-object-store.ts';
-import type { Environment } from '../../src/open/setting.ts';
+import type { Environment } from '../../src/open/environment.ts';
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
+import { readSettings, requireTenant } from '../../src/open/options.ts';
+import { openBaseStore } from '../../src/open/store.ts';
 import type { ETag, ObjectStore } from '../../src/store/port.ts';
 import type { Line } from './screen.ts';
 
@@ -24,12 +25,11 @@ export interface StoreView extends AsyncDisposable {
 
 const SAMPLE_BYTES = 8;
 
-/** Opens the configured store anew. @throws MemoryError `misconfigured`. */
+/** Opens the configured store again. @throws MemoryError `misconfigured`. */
 export async function openStoreView(env: Environment): Promise<StoreView> {
-  const { store: location, tenant, s3 } = readConfig(env);
-  if (!location || !tenant) throw new Error('A store and a tenant are needed to look at.');
-  const layout = createLayout({ prefix: location.kind === 's3' ? location.prefix : '', tenant });
-  const base = await openBaseStore({ location, s3 });
+  const settings = readSettings(optionsFromEnvironment(env));
+  const layout = createLayout({ prefix: settings.prefix, tenant: requireTenant(settings) });
+  const base = await openBaseStore(settings);
   const store = base.forTenant(layout);
   let before: readonly RawObject[] = [];
   return {

@@ -66,7 +66,7 @@ export async function readReceipts(
     credentials: { accessKeyId, secretAccessKey },
   });
   try {
-    const keyring = await parts.keyrings.load();
+    const keyring = await parts.context.keyrings.load();
     if (keyring === undefined) return { states: [], answers: 0 };
     const work: Work = { session: parts.context, keyring, call: {} };
     const { records } = await listRecords(work);

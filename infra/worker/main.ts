@@ -1,5 +1,6 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { STSClient } from '@aws-sdk/client-sts';
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import {
   createExpiry,
   createJsonLog,
@@ -34,7 +35,7 @@ function openWorker(): Worker {
   const sqs = new SQSClient({});
   const { tenantRoleArn, replyQueueUrl, reply, model, maxTokens, queueUrl } = config;
   worker = createWorker({
-    memory: {},
+    memory: optionsFromEnvironment(),
     credentials: credentialsOf(tenantRoleArn),
     client: () => openClient(config.apiKeySecretArn),
     model,
@@ -50,7 +51,7 @@ function openWorker(): Worker {
 function openExpiry(): ScheduledExpiry {
   const { tenantRoleArn, expireDryRun } = readExpiryConfig(process.env);
   expiry ??= createExpiry({
-    memory: {},
+    memory: optionsFromEnvironment(),
     credentials: credentialsOf(tenantRoleArn),
     dryRun: expireDryRun,
     log,

@@ -1,7 +1,6 @@
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
-import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import type { ToolErrorClass } from '../tool/memory-tool.ts';
+import { loadToolError, type ToolErrorClass } from '../tool/memory-tool.ts';
 
 /**
  * What a turn needs of a client: the tool runner of its beta messages. Clients of Anthropic's API, Bedrock and Vertex
@@ -35,7 +34,7 @@ export interface ReplyStream {
  * The class whose instances the client's runner hands to the model as they are. It matches by `instanceof`, and a
  * client may bring its own copy of the SDK, so the copy is asked first.
  */
-export function toolErrorOf(client: MessagesClient): ToolErrorClass {
+export async function toolErrorOf(client: MessagesClient): Promise<ToolErrorClass> {
   const { ToolError: own } = client.beta.messages.constructor as { readonly ToolError?: ToolErrorClass };
-  return own ?? ToolError;
+  return own ?? loadToolError();
 }

@@ -1,6 +1,5 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import { type ProjectFile, projectFile } from './project-files.ts';
 import {
   checklistText,
   completion,
@@ -14,9 +13,9 @@ import {
   startText,
 } from './project-format.ts';
 
-/** Where a project lies, and how to give up. */
+/** Where a project lies, and how to cancel. */
 export interface ProjectOptions {
-  readonly memory: Pick<Memory, 'execute'>;
+  readonly memory: Pick<Memory, 'execute' | 'files'>;
   /** `/memories/project` by default; for several projects in one memory. */
   readonly directory?: string;
   readonly signal?: AbortSignal;
@@ -93,7 +92,7 @@ export async function startSession(options: ProjectOptions): Promise<ProjectStat
 }
 
 /**
- * Appends to the progress log what was done and what is next. Entries of sessions that end at once are all kept.
+ * Appends to the progress log what was done and what is next. Entries of sessions that end at the same time are all kept.
  *
  * @throws MemoryError `invalid_command` for an entry that says nothing; what a command fails with.
  */
@@ -107,7 +106,7 @@ export async function endSession(
     try {
       return await progress.insertAfter(lines.length - (lines.at(-1) === '' ? 1 : 0), entry);
     } catch (error) {
-      // Somebody shortened the log between the two commands.
+      // Another process shortened the log between the two commands.
       const isMoved = hasCode(error, 'line_out_of_range');
       if (!isMoved || attempt === APPENDING_ATTEMPTS) throw error;
     }
@@ -115,8 +114,7 @@ export async function endSession(
 }
 
 /**
- * Marks the current feature complete, with the evidence below it. Whoever wants another one first moves it up in the
- * list.
+ * Marks the current feature complete, with the evidence below it. To complete another one first, move it up in the list.
  *
  * @returns the feature that is next; undefined when all are complete.
  * @throws MemoryError `policy_refused` when it is not the current feature or complete already; `not_found` when the
@@ -142,9 +140,19 @@ export async function completeFeature(
 
 type FileName = 'progress' | 'checklist' | 'start';
 
+/** A text file of the project. Every method throws the `MemoryError` of what failed. */
+interface ProjectFile {
+  /** Its lines, so that a final line break leaves an empty one; undefined when there is no file. */
+  read(): Promise<readonly string[] | undefined>;
+  /** False when the file was there before; it is then left alone. */
+  createIfAbsent(text: string): Promise<boolean>;
+  replace(oldText: string, newText: string): Promise<void>;
+  /** @throws MemoryError `line_out_of_range` when the file has fewer lines by now. */
+  insertAfter(line: number, text: string): Promise<void>;
+}
+
 function filesOf(options: ProjectOptions): Readonly<Record<FileName, ProjectFile>> {
-  const { memory, signal } = options;
-  const open = (name: FileName): ProjectFile => projectFile(memory, { path: pathOf(options, name), signal });
+  const open = (name: FileName): ProjectFile => projectFile(options, pathOf(options, name));
   return { progress: open('progress'), checklist: open('checklist'), start: open('start') };
 }
 
@@ -152,9 +160,36 @@ function pathOf({ directory = DIRECTORY }: ProjectOptions, name: FileName): stri
   return `${directory}/${name === 'checklist' ? 'features' : name}.md`;
 }
 
+/** Written by the same commands that Claude has. */
+function projectFile({ memory, signal }: ProjectOptions, path: string): ProjectFile {
+  const run = async (input: object): Promise<void> => {
+    const result = await memory.execute({ ...input, path }, { signal });
+    if (result.isError) throw result.error;
+  };
+  const read: ProjectFile['read'] = async () => {
+    const content = await memory.files.read(path, { signal });
+    return content && new TextDecoder().decode(content).split('\n');
+  };
+  return {
+    read,
+    async createIfAbsent(file_text) {
+      // A memory that overwrites existing files would not refuse the create.
+      if ((await read()) !== undefined) return false;
+      return run({ command: 'create', file_text }).then(
+        () => true,
+        (error: unknown) => {
+          if (hasCode(error, 'already_exists')) return false;
+          throw error;
+        },
+      );
+    },
+    replace: (old_str, new_str) => run({ command: 'str_replace', old_str, new_str }),
+    insertAfter: (insert_line, insert_text) => run({ command: 'insert', insert_line, insert_text }),
+  };
+}
+
 async function existing(file: ProjectFile): Promise<readonly string[]> {
   const lines = await file.read();
-  if (lines === undefined)
-    throw new MemoryError('not_found', 'a file of the project is missing; bootstrap it first');
-  return lines;
+  if (lines !== undefined) return lines;
+  throw new MemoryError('not_found', 'a file of the project is missing; bootstrap it first');
 }

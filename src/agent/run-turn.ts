@@ -87,7 +87,7 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
   const params = paramsOf(request);
   const tool = createTurnTool({
     ...request,
-    toolError: toolErrorOf(request.client),
+    toolError: await toolErrorOf(request.client),
     props: request.toolProps,
   });
   const finish = (ending: TurnEnding): TurnOutcome => ({

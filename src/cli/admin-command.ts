@@ -1,4 +1,5 @@
 import { MemoryError } from '../errors.ts';
+import { optionsFromEnvironment } from '../open/environment.ts';
 import { openAdmin, type TenantAdmin } from '../open/open-admin.ts';
 import type { ObjectStore } from '../store/port.ts';
 import { createOperatorLogger, type Invocation, type Terminal } from './terminal.ts';
@@ -27,7 +28,8 @@ export async function runOnAdmin(
 ): Promise<number> {
   const { terminal, signal } = invocation;
   const events = createEventLines(terminal, { json });
-  await using admin = await openAdmin({ store, logger: createOperatorLogger(terminal.complain) });
+  const logger = createOperatorLogger(terminal.complain);
+  await using admin = await openAdmin(optionsFromEnvironment(undefined, { store, logger }));
   try {
     return await command({ admin, events, signal });
   } catch (error) {

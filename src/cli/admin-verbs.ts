@@ -1,4 +1,5 @@
 import { MemoryError } from '../errors.ts';
+import { optionsFromEnvironment } from '../open/environment.ts';
 import { openAdmin } from '../open/open-admin.ts';
 import { type AdminRun, runOnAdmin } from './admin-command.ts';
 import {
@@ -149,14 +150,16 @@ function inMs(seconds: number | undefined): number | undefined {
 
 /** Prints the object key of the file at a path. */
 export async function runEncodeName(path: string, { terminal, signal }: Invocation): Promise<number> {
-  await using admin = await openAdmin({ logger: createOperatorLogger(terminal.complain) });
+  const logger = createOperatorLogger(terminal.complain);
+  await using admin = await openAdmin(optionsFromEnvironment(undefined, { logger }));
   await terminal.out(`${await admin.encodeName(path, { signal })}\n`);
   return 0;
 }
 
 /** Prints the path of the file under an object key. @throws MemoryError `not_found` when it is none of the tenant's. */
 export async function runDecodeName(key: string, { terminal, signal }: Invocation): Promise<number> {
-  await using admin = await openAdmin({ logger: createOperatorLogger(terminal.complain) });
+  const logger = createOperatorLogger(terminal.complain);
+  await using admin = await openAdmin(optionsFromEnvironment(undefined, { logger }));
   const path = await admin.decodeName(key, { signal });
   if (path === undefined)
     throw new MemoryError('not_found', 'That is not the object key of a file of this tenant.');

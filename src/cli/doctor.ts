@@ -4,12 +4,10 @@ import { createLayout, type Layout } from '../format/object-keys.ts';
 import { loadSodium } from '../format/sodium.ts';
 import { createKeyringCache } from '../keys/keyring-cache.ts';
 import type { RootKey } from '../keys/root-key.ts';
-import { type Config, readConfig } from '../open/environment.ts';
-import { openRootKeys } from '../open/open-root-keys.ts';
-import type { StoreLocation } from '../open/store-location.ts';
+import { optionsFromEnvironment } from '../open/environment.ts';
+import { readSettings, requireTenant, type Settings } from '../open/options.ts';
+import { type ConfiguredStore, openBaseStore } from '../open/store.ts';
 import type { ObjectStore } from '../store/port.ts';
-import { openS3ObjectStore } from '../store/s3/s3-store.ts';
-import { openSqliteObjectStore } from '../store/sqlite/sqlite-store.ts';
 import { type Finding, probeConditions } from './condition-probe.ts';
 import { operatorLine } from './terminal.ts';
 
@@ -41,25 +39,29 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
 }
 
 async function* examine({ signal }: DoctorOptions): AsyncGenerator<Finding> {
-  const { config, location, layout } = await attempt('configuration', () => requireAll(readConfig()));
+  const { settings, layout } = await attempt('configuration', readAll);
+  const location = settings.store;
   yield { ok: true, what: `configuration: ${storeWords(location)}, tenant and root key are set` };
 
   await loadSodium();
-  const rootKeys = await attempt('root key', () => openRootKeys(config.rootKeys).keys);
+  const rootKeys = settings.rootKeys.keys;
   yield {
     ok: true,
     what: rootKeys.length === 1 ? 'root key: one' : `root keys: ${rootKeys.length}, the first wraps`,
   };
 
-  await using store = await attempt('store', () => openPlainStore(location, config));
+  // Conditional deletes are sent as such, so that the server itself is seen.
+  const s3 = { ...settings.s3, guarded: true };
+  await using base = await attempt('store', () => openBaseStore({ store: location, s3 }));
+  const store = base.plain;
   await attempt('store', () => reach(store, layout, signal));
   yield { ok: true, what: 'store: reachable' };
 
-  const isCustom = location.kind === 's3' && config.s3.endpoint !== undefined;
+  const isCustom = location.kind === 's3' && settings.s3.endpoint !== undefined;
   const probe = probeConditions({
     store,
     scratch: `${layout.probe}-${randomBytes(6).toString('hex')}`,
-    isTrustedGuarded: location.kind === 's3' ? (config.s3.guarded ?? !isCustom) : true,
+    isTrustedGuarded: location.kind === 's3' ? (settings.s3.guarded ?? !isCustom) : true,
     signal,
   });
   const next = (): Promise<IteratorResult<Finding>> => attempt('conditions', () => probe.next());
@@ -67,31 +69,12 @@ async function* examine({ signal }: DoctorOptions): AsyncGenerator<Finding> {
     yield finding.value;
   }
 
-  yield await attempt('keyring', () => openKeyring({ store, layout, rootKeys, config, signal }));
+  yield await attempt('keyring', () => openKeyring({ store, layout, rootKeys, settings, signal }));
 }
 
-function requireAll(config: Config): {
-  readonly config: Config;
-  readonly location: StoreLocation;
-  readonly layout: Layout;
-} {
-  if (config.store === undefined || config.tenant === undefined) {
-    throw new MemoryError('misconfigured', 'SEALED_MEMORY_STORE and SEALED_MEMORY_TENANT must be set.');
-  }
-  const prefix = config.store.kind === 's3' ? config.store.prefix : '';
-  return { config, location: config.store, layout: createLayout({ prefix, tenant: config.tenant }) };
-}
-
-/** Without wrappers, so that the server itself is seen; conditional deletes are sent as such. */
-function openPlainStore(location: StoreLocation, config: Config): ObjectStore {
-  switch (location.kind) {
-    case 'memory':
-      return openSqliteObjectStore({ path: ':memory:' });
-    case 'sqlite':
-      return openSqliteObjectStore({ path: location.path });
-    case 's3':
-      return openS3ObjectStore({ bucket: location.bucket, ...config.s3, guarded: true });
-  }
+function readAll(): { readonly settings: Settings; readonly layout: Layout } {
+  const settings = readSettings(optionsFromEnvironment());
+  return { settings, layout: createLayout({ prefix: settings.prefix, tenant: requireTenant(settings) }) };
 }
 
 async function reach(store: ObjectStore, layout: Layout, signal: AbortSignal | undefined): Promise<void> {
@@ -104,14 +87,14 @@ async function openKeyring(given: {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly rootKeys: readonly RootKey[];
-  readonly config: Config;
+  readonly settings: Settings;
   readonly signal: AbortSignal | undefined;
 }): Promise<Finding> {
-  const { store, layout, rootKeys, config, signal } = given;
-  const nameMode = config.names;
+  const { store, layout, rootKeys, settings, signal } = given;
+  const nameMode = settings.names;
   const keyrings = createKeyringCache({
     ...{ store, layout, rootKeys },
-    ...config.keyring,
+    ...settings.keyring,
     ...(nameMode && { nameMode }),
   });
   try {
@@ -159,7 +142,7 @@ const ADVICE: Partial<Record<MemoryErrorCode, string>> = {
   unsupported_format: 'use the version of sealed-memory that wrote it',
 };
 
-function storeWords(location: StoreLocation): string {
+function storeWords(location: ConfiguredStore): string {
   switch (location.kind) {
     case 'memory':
       return 'a store that ends with the process';
@@ -167,5 +150,7 @@ function storeWords(location: StoreLocation): string {
       return 'an SQLite file';
     case 's3':
       return 'a bucket';
+    case 'opened':
+      return 'an open store';
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { createRootKeyFile } from '../open/root-key-file.ts';
+import { createRootKeyFile } from '../open/root-keys.ts';
 import type { CommonOptions, MigrateArguments, RotateArguments, ShredArguments } from './admin-verbs.ts';
 import type { Action } from './terminal.ts';
 

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
 import type { RestoreFinding, RestoreReport } from '../admin/restore.ts';
 import { MemoryError } from '../errors.ts';
-import { parseStoreLocation } from '../open/store-location.ts';
+import { parseStoreLocation } from '../open/store.ts';
 import { openFolderObjectStore } from '../store/folder.ts';
 import type { ObjectStore } from '../store/port.ts';
 import { openSqliteObjectStore } from '../store/sqlite/sqlite-store.ts';

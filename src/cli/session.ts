@@ -1,3 +1,4 @@
+import { optionsFromEnvironment, readHarness } from '../open/environment.ts';
 import { openTenant } from '../open/open-memory.ts';
 import { execJsonLines } from './exec-jsonl.ts';
 import type { FileCommand, FileCommandTarget } from './file-commands.ts';
@@ -8,7 +9,7 @@ import { createOperatorLogger, exitCodeFor, type Invocation, operatorLine } from
 export async function runFileCommand(command: FileCommand, invocation: Invocation): Promise<number> {
   const { terminal, signal } = invocation;
   await using session = await openSession(invocation);
-  const { memory, tree, config } = session;
+  const { memory, tree, settings } = session;
   const target: FileCommandTarget = {
     execute: (input) => memory.execute(input, { signal, onProgress: terminal.progress }),
     tree: {
@@ -16,8 +17,8 @@ export async function runFileCommand(command: FileCommand, invocation: Invocatio
       create: (path, content) => tree.create(path, content, { signal }),
       overwrite: (path, content) => tree.overwrite(path, content, { signal }),
     },
-    onExists: config.onExists,
-    maxBytes: config.maxFileBytes,
+    onExists: settings.onExists,
+    maxBytes: settings.maxFileBytes,
     terminal,
   };
   const said = await command(target);
@@ -33,13 +34,13 @@ export async function runFileCommand(command: FileCommand, invocation: Invocatio
 export async function runExec(invocation: Invocation): Promise<number> {
   const { terminal, signal } = invocation;
   await using session = await openSession(invocation);
-  const { memory, tree, config } = session;
+  const { memory, tree } = session;
   await execJsonLines({
     input: terminal.stdin,
     write: (line) => terminal.out(line),
     execute: (input, either) => memory.execute(input, { signal: either }),
     signal,
-    harness: config.harness ? createHarness(tree) : undefined,
+    harness: readHarness() ? createHarness(tree) : undefined,
     onThrown: (error) => {
       const line = operatorLine(error);
       if (line !== undefined) terminal.complain(line);
@@ -49,12 +50,13 @@ export async function runExec(invocation: Invocation): Promise<number> {
 }
 
 async function openSession({ terminal }: Invocation) {
-  const { parts, settings, close } = await openTenant({ logger: createOperatorLogger(terminal.complain) });
-  const memory = parts.memory(close);
+  const logger = createOperatorLogger(terminal.complain);
+  const { parts, settings, close } = await openTenant(optionsFromEnvironment(undefined, { logger }));
+  const memory = parts.openMemory(close);
   return {
     memory,
     tree: parts.tree,
-    config: settings.config,
+    settings,
     [Symbol.asyncDispose]: () => memory.close(),
   };
 }

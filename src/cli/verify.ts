@@ -1,5 +1,6 @@
 import type { KeyVersionCount } from '../admin/check-files.ts';
 import { type Finding, isLeft, type RenameFinding, type Verification } from '../admin/verify.ts';
+import { optionsFromEnvironment } from '../open/environment.ts';
 import { openTenant } from '../open/open-memory.ts';
 import { counted } from './admin-command.ts';
 import { createOperatorLogger, EXIT_FAILED, type Invocation } from './terminal.ts';
@@ -12,7 +13,8 @@ interface VerifyRequest {
 /** Verifies the configured memory and says what to do about each finding. Resolves to 0 when none is left. */
 export async function runVerify(request: VerifyRequest, invocation: Invocation): Promise<number> {
   const { terminal, signal } = invocation;
-  const { parts, close } = await openTenant({ logger: createOperatorLogger(terminal.complain) });
+  const logger = createOperatorLogger(terminal.complain);
+  const { parts, close } = await openTenant(optionsFromEnvironment(undefined, { logger }));
   try {
     const verification = await parts.verify({
       repair: request.repair,

@@ -36,6 +36,8 @@ export interface KeyringCache {
   readonly lookFor: KeySearch;
   /** Until when what is sealed from now on may be sent: a quarter of the time to live, 15 s at least. */
   sendBy(): SendBound;
+  /** The next call asks the store again though a load has just failed: what it failed for has changed. */
+  forgetFailure(): void;
   /** Overwrites the keys; what was given out and every later call throws `aborted`. */
   close(): void;
 }
@@ -198,6 +200,9 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
     look,
     lookFor: createKeySearch({ ages, everyMs: Math.min(LOOK_MS, ttlMs), look, load }),
     sendBy: () => ages.boundIn(sendingMs),
+    forgetFailure() {
+      failure = undefined;
+    },
     close() {
       closed = true;
       running?.abandon();

@@ -1,215 +1,160 @@
-import { fromBase64 } from '../format/encoding.ts';
-import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
-import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
-import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
-import { KMS_SCHEME, parseKeyArn } from '../keys/kms-root-key.ts';
-import { readRootKeyFile } from './root-key-file.ts';
-import { readS3Config, type S3Config } from './s3-config.ts';
-import {
-  type Environment,
-  environmentSetting,
-  misconfigured,
-  readByteCount,
-  readChoice,
-  readFlag,
-  readWholeNumber,
-  type Setting,
-} from './setting.ts';
-import { parseStoreLocation, type StoreLocation } from './store-location.ts';
-import { WORKER_VARIABLES } from './worker-config.ts';
+import { misconfigured } from '../errors.ts';
+import { judge, type MemoryOptions, OPTIONS, type OptionRow } from './options.ts';
+import { parseRootKeys, readRootKeyFile } from './root-keys.ts';
 
-/** What an entry point needs, validated and frozen. `rootKeys` is secret: never log a Config. */
-export interface Config {
-  /** Absent only when the caller brings a store of its own. */
-  readonly store: StoreLocation | undefined;
-  /** Absent only in a pool. */
-  readonly tenant: TenantId | undefined;
-  /**
-   * Each canonical base64 of 32 bytes, or `aws-kms:` and a key ARN; the first wraps, all unwrap. Empty only when the
-   * caller brings its own.
-   */
-  readonly rootKeys: readonly string[];
-  readonly profile: 'doc' | 'sdk';
-  readonly onExists: 'error' | 'overwrite';
-  /** Absent: whatever the tenant was created with, `encrypted` for a new one. */
-  readonly names: 'encrypted' | 'plain' | undefined;
-  readonly maxFileBytes: number;
-  readonly keyring: KeyringConfig;
-  /** Files that nobody reads or writes for so many days expire, and every read is recorded. Absent: none expires. */
-  readonly expireAfterDays: number | undefined;
-  readonly s3: S3Config;
-  readonly harness: boolean;
+/** Environment variables, as in `process.env`. An empty value counts as absent. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What an entry point reads of the worker's variables, validated and frozen. */
+export interface WorkerConfig {
+  /** Absent: tenants are reached with the credentials of the process. */
+  readonly tenantRoleArn: string | undefined;
+  readonly queueUrl: string;
+  readonly replyQueueUrl: string | undefined;
+  readonly reply: 'pointer' | 'inline';
+  readonly model: string;
+  readonly maxTokens: number | undefined;
+  /** In Secrets Manager; absent: the SDK's own `ANTHROPIC_API_KEY`. */
+  readonly apiKeySecretArn: string | undefined;
 }
 
-export interface KeyringConfig {
-  /** How long a keyring stays in the cache. Absent: left to the keyring store. */
-  readonly ttlMs?: number;
-  /** A keyring of a lower epoch is refused. Absent: none is pinned. */
-  readonly minimumEpoch?: number;
+/** What the function that expires files needs beyond the memory's options, validated and frozen. */
+export interface ExpiryConfig {
+  readonly tenantRoleArn: string | undefined;
+  readonly expireDryRun: boolean;
 }
 
-/** Values that stand before the environment's, named as in `MemoryOptions` and judged by the same rules. */
-export interface ConfigOverrides {
-  readonly store?: string | undefined;
-  readonly tenant?: string | undefined;
-  readonly rootKey?: string | readonly string[] | undefined;
-  readonly profile?: 'doc' | 'sdk' | undefined;
-  readonly onExists?: 'error' | 'overwrite' | undefined;
-  readonly names?: 'encrypted' | 'plain' | undefined;
-  readonly limits?: { readonly fileBytes?: number | undefined } | undefined;
-  readonly expireAfterDays?: number | undefined;
-  readonly keyring?:
-    | { readonly ttlMs?: number | undefined; readonly minimumEpoch?: number | undefined }
-    | undefined;
-}
-
-/** A required setting that the caller brings itself, as an object or at every `open`. */
-export type SuppliedSetting = 'store' | 'tenant' | 'rootKey';
-
-const DEFAULT_MAX_FILE_BYTES = 1_048_576;
-const MOST_DAYS = 3_650;
-const MAX_EPOCH = 2 ** 32 - 1;
 const PREFIX = 'SEALED_MEMORY_';
+const ROOT_KEY = 'SEALED_MEMORY_ROOT_KEY';
+const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
+const HARNESS = 'SEALED_MEMORY_HARNESS';
+const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
+const WORKER_NAMES = [
+  ...['TENANT_ROLE_ARN', 'QUEUE_URL', 'REPLY_QUEUE_URL', 'REPLY', 'MODEL', 'MAX_TOKENS'],
+  ...['API_KEY_SECRET_ARN', 'EXPIRE_DRY_RUN'],
+] as const;
+type WorkerName = (typeof WORKER_NAMES)[number];
+const MOST_TOKENS = 1_000_000;
+
+/** Of a memory and of the command line; the worker has its own. */
 const VARIABLES: readonly string[] = [
-  ...['STORE', 'TENANT', 'ROOT_KEY', 'ROOT_KEY_FILE', 'PROFILE', 'ON_EXISTS', 'NAMES', 'MAX_FILE_BYTES'],
-  ...['KEYRING_TTL_SECONDS', 'KEYRING_MIN_EPOCH', 'EXPIRE_AFTER_DAYS'],
-  ...['S3_ENDPOINT', 'S3_REGION', 'S3_FORCE_PATH_STYLE', 'S3_GUARDED', 'S3_CHECKSUMS', 'HARNESS'],
-].map((name) => PREFIX + name);
-/** Of the worker, which reads them itself. */
-const KNOWN: ReadonlySet<string> = new Set([...VARIABLES, ...WORKER_VARIABLES]);
+  ...OPTIONS.flatMap(({ variable }) => variable ?? []),
+  ...[ROOT_KEY, ROOT_KEY_FILE, HARNESS],
+];
+const KNOWN: ReadonlySet<string> = new Set([
+  ...VARIABLES,
+  ...WORKER_NAMES.map((name) => WORKER_PREFIX + name),
+]);
 
 /**
- * Reads the environment, and the root key file it names. Store, tenant and root key have no default; the ones in
- * `supplied` are neither required nor read. Throws one `misconfigured` for an unknown `SEALED_MEMORY_` name, a
- * missing setting or a malformed value: it names the setting and what was expected, never the value.
+ * Options as the environment and the root key file that it names give them. `overrides` come first, and what they give
+ * is not read. Nothing is required here: `openMemory` says what is missing.
+ *
+ * @throws MemoryError `misconfigured` for an unknown `SEALED_MEMORY_` name or a malformed value; its sentence names the
+ * variable and what was expected, never the value.
  */
-export function readConfig(
+export function optionsFromEnvironment(
   env: Environment = process.env,
-  overrides: ConfigOverrides = {},
-  supplied: readonly SuppliedSetting[] = [],
-): Config {
-  refuseUnknownNames(env);
-  const setting = (option: string, given: string | number | undefined, name: string): Setting | undefined =>
-    given === undefined ? environmentSetting(env, PREFIX + name) : { label: option, text: String(given) };
-
-  const store = supplied.includes('store')
-    ? undefined
-    : readStore(setting('store', overrides.store, 'STORE'));
-  const tenant = supplied.includes('tenant')
-    ? undefined
-    : readTenant(setting('tenant', overrides.tenant, 'TENANT'));
-  checkPrefix(store, tenant);
-  const fileBytes = setting('limits.fileBytes', overrides.limits?.fileBytes, 'MAX_FILE_BYTES');
-  const days = setting('expireAfterDays', overrides.expireAfterDays, 'EXPIRE_AFTER_DAYS');
-  return Object.freeze({
-    store,
-    tenant,
-    rootKeys: supplied.includes('rootKey') ? Object.freeze([]) : readRootKeys(env, overrides.rootKey),
-    profile: readChoice(setting('profile', overrides.profile, 'PROFILE'), ['doc', 'sdk']) ?? 'doc',
-    onExists:
-      readChoice(setting('onExists', overrides.onExists, 'ON_EXISTS'), ['error', 'overwrite']) ?? 'error',
-    names: readChoice(setting('names', overrides.names, 'NAMES'), ['encrypted', 'plain']),
-    maxFileBytes:
-      fileBytes === undefined ? DEFAULT_MAX_FILE_BYTES : readByteCount(fileBytes, MAX_CONTENT_BYTES),
-    keyring: readKeyringConfig(env, overrides.keyring),
-    expireAfterDays: days && readWholeNumber(days, { least: 1, most: MOST_DAYS }),
-    s3: readS3Config(env),
-    harness: readFlag(environmentSetting(env, 'SEALED_MEMORY_HARNESS')) ?? false,
-  });
-}
-
-function refuseUnknownNames(env: Environment): void {
+  overrides: MemoryOptions = {},
+): MemoryOptions {
   const unknown = Object.keys(env).find((name) => name.startsWith(PREFIX) && !KNOWN.has(name));
   if (unknown !== undefined) {
     throw misconfigured(`${unknown} is not a setting. The settings are ${VARIABLES.join(', ')}.`);
   }
+  readHarness(env);
+  const options: Record<string, unknown> = { ...overrides };
+  for (const row of OPTIONS) {
+    const [name = '', inner] = row.option.split('.');
+    const group: Readonly<Record<string, unknown>> = inner === undefined ? options : Object(options[name]);
+    if (group[inner ?? name] !== undefined) continue;
+    const value = readVariable(env, row);
+    if (value !== undefined) options[name] = inner === undefined ? value : { ...group, [inner]: value };
+  }
+  const rootKey = overrides.rootKey ?? readRootKeys(env);
+  return rootKey === undefined ? options : { ...options, rootKey };
 }
 
-function readStore(setting: Setting | undefined): StoreLocation {
-  if (setting === undefined) {
-    throw misconfigured('SEALED_MEMORY_STORE is not set: memory:, sqlite:PATH or s3://bucket/prefix.');
-  }
-  return Object.freeze(parseStoreLocation(setting.text, setting.label));
+/** Whether `exec --jsonl` answers the lines of programs that test memories. */
+export function readHarness(env: Environment = process.env): boolean {
+  return readFlag(env, HARNESS) ?? false;
 }
 
-function readTenant(setting: Setting | undefined): TenantId {
-  if (setting === undefined) {
-    throw misconfigured('SEALED_MEMORY_TENANT is not set: the id of the tenant whose memory this is.');
-  }
-  try {
-    return parseTenantId(setting.text);
-  } catch (error) {
-    throw misconfigured(
-      `${setting.label} is not a tenant id: 1-63 of a-z, 0-9 and "-", beginning with a letter or digit.`,
-      error,
-    );
-  }
-}
-
-/** Object keys must have room for a memory path; without a tenant the prefix alone is judged. */
-function checkPrefix(store: StoreLocation | undefined, tenant: TenantId | undefined): void {
-  if (store?.kind === 's3') {
-    createLayout({ prefix: store.prefix, tenant: tenant ?? parseTenantId('0') });
-  }
-}
-
-function readKeyringConfig(env: Environment, given: ConfigOverrides['keyring'] = {}): KeyringConfig {
-  const ttl = environmentSetting(env, 'SEALED_MEMORY_KEYRING_TTL_SECONDS');
-  const ttlMs =
-    given.ttlMs === undefined
-      ? ttl && readWholeNumber(ttl, { least: 0, most: LONGEST_TTL_MS / 1_000 }) * 1_000
-      : readWholeNumber(
-          { label: 'keyring.ttlMs', text: String(given.ttlMs) },
-          { least: 0, most: LONGEST_TTL_MS },
-        );
-  const epoch =
-    given.minimumEpoch === undefined
-      ? environmentSetting(env, 'SEALED_MEMORY_KEYRING_MIN_EPOCH')
-      : { label: 'keyring.minimumEpoch', text: String(given.minimumEpoch) };
-  const minimumEpoch = epoch && readWholeNumber(epoch, { least: 1, most: MAX_EPOCH });
+/** @throws MemoryError `misconfigured` that names the variable and what was expected. */
+export function readWorkerConfig(env: Environment): WorkerConfig {
+  const maxTokens = { kind: 'number', least: 1, most: MOST_TOKENS } as const;
+  const reply = { kind: 'choice', of: ['pointer', 'inline'] } as const;
   return Object.freeze({
-    ...(ttlMs !== undefined && { ttlMs }),
-    ...(minimumEpoch !== undefined && { minimumEpoch }),
+    tenantRoleArn: workerText(env, 'TENANT_ROLE_ARN'),
+    queueUrl: requiredText(env, 'QUEUE_URL', 'the queue whose messages arrive'),
+    replyQueueUrl: workerText(env, 'REPLY_QUEUE_URL'),
+    reply: (parse(env, `${WORKER_PREFIX}REPLY`, reply) as WorkerConfig['reply'] | undefined) ?? 'pointer',
+    model: requiredText(env, 'MODEL', 'which Claude answers'),
+    maxTokens: parse(env, `${WORKER_PREFIX}MAX_TOKENS`, maxTokens) as number | undefined,
+    apiKeySecretArn: workerText(env, 'API_KEY_SECRET_ARN'),
   });
 }
 
-function readRootKeys(env: Environment, given: string | readonly string[] | undefined): readonly string[] {
-  if (given !== undefined) {
-    return parseRootKeys(typeof given === 'string' ? [given] : given, 'rootKey');
+/** @throws MemoryError `misconfigured` that names the variable and what was expected. */
+export function readExpiryConfig(env: Environment): ExpiryConfig {
+  return Object.freeze({
+    tenantRoleArn: workerText(env, 'TENANT_ROLE_ARN'),
+    expireDryRun: readFlag(env, `${WORKER_PREFIX}EXPIRE_DRY_RUN`) ?? false,
+  });
+}
+
+function workerText(env: Environment, name: WorkerName): string | undefined {
+  return textOf(env, WORKER_PREFIX + name);
+}
+
+function requiredText(env: Environment, name: WorkerName, what: string): string {
+  const text = workerText(env, name);
+  if (text === undefined) throw misconfigured(`${WORKER_PREFIX}${name} is not set: ${what}.`);
+  return text;
+}
+
+function textOf(env: Environment, name: string): string | undefined {
+  return env[name] || undefined;
+}
+
+function readVariable(env: Environment, { option, variable, shared = [], rule }: OptionRow): unknown {
+  const others = option === 's3.endpoint' && ignoresSharedEndpoints(env) ? [] : shared;
+  const name = [variable, ...others].find((each) => each !== undefined && textOf(env, each) !== undefined);
+  return name && parse(env, name, rule);
+}
+
+function ignoresSharedEndpoints(env: Environment): boolean {
+  return textOf(env, 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS')?.toLowerCase() === 'true';
+}
+
+/** The variable's value as the option takes it; undefined where the variable is absent. */
+function parse(env: Environment, name: string, rule: OptionRow['rule']): unknown {
+  const text = textOf(env, name);
+  if (text === undefined) return undefined;
+  if (rule.kind === 'flag') return readFlag(env, name);
+  if (rule.kind !== 'number') {
+    judge(rule, text, name);
+    return text;
   }
-  const key = environmentSetting(env, 'SEALED_MEMORY_ROOT_KEY');
-  const file = environmentSetting(env, 'SEALED_MEMORY_ROOT_KEY_FILE');
+  const { least, most, scale = 1 } = rule;
+  const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  judge({ kind: 'number', least: Math.ceil(least / scale), most: Math.floor(most / scale) }, value, name);
+  return value * scale;
+}
+
+function readFlag(env: Environment, name: string): boolean | undefined {
+  const text = textOf(env, name);
+  if (text === undefined) return undefined;
+  judge({ kind: 'choice', of: ['1', 'true', '0', 'false'] }, text, name);
+  return text === '1' || text === 'true';
+}
+
+function readRootKeys(env: Environment): readonly string[] | undefined {
+  const [key, file] = [textOf(env, ROOT_KEY), textOf(env, ROOT_KEY_FILE)];
   if (key !== undefined && file !== undefined) {
-    throw misconfigured(
-      'SEALED_MEMORY_ROOT_KEY and SEALED_MEMORY_ROOT_KEY_FILE are both set: unset one of them.',
-    );
+    throw misconfigured(`${ROOT_KEY} and ${ROOT_KEY_FILE} are both set: unset one of them.`);
   }
   if (file !== undefined) {
-    return parseRootKeys(readRootKeyFile(file.text, file.label).split(/[,\n]/), file.label);
+    return parseRootKeys(readRootKeyFile(file, ROOT_KEY_FILE).split(/[,\n]/), ROOT_KEY_FILE);
   }
-  if (key !== undefined) {
-    return parseRootKeys(key.text.split(','), key.label);
-  }
-  throw misconfigured(
-    'No root key: set SEALED_MEMORY_ROOT_KEY or SEALED_MEMORY_ROOT_KEY_FILE; "sealed-memory init" creates a key file.',
-  );
-}
-
-function parseRootKeys(texts: readonly string[], label: string): readonly string[] {
-  if (texts.length === 0) {
-    throw misconfigured(`${label} holds no root key.`);
-  }
-  const keys = texts.map((text, index) => {
-    const key = text.trim();
-    const which = texts.length === 1 ? label : `Key ${index + 1} of ${label}`;
-    if (key.startsWith(KMS_SCHEME)) {
-      parseKeyArn(key.slice(KMS_SCHEME.length), which);
-    } else if (fromBase64(key)?.length !== 32) {
-      throw misconfigured(
-        `${which} is not base64 of 32 bytes (44 characters, the last one "="), nor "${KMS_SCHEME}" and a key ARN.`,
-      );
-    }
-    return key;
-  });
-  return Object.freeze(keys);
+  return key === undefined ? undefined : parseRootKeys(key.split(','), ROOT_KEY);
 }

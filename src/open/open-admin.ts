@@ -62,13 +62,13 @@ const ADMIN_TTL_MS = 60_000;
 /**
  * Opens the administration of one tenant. Nothing is read from the store before the first verb.
  *
- * @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed.
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */
-export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmin> {
+export async function openAdmin(options: MemoryOptions): Promise<TenantAdmin> {
   const keyring = { ...options.keyring, ttlMs: ADMIN_TTL_MS };
   const { parts, settings, close } = await openTenant({ ...options, keyring });
-  const { context, rootKeys, versions, keyrings, guard } = parts;
-  const { store, layout, clock, random, pause } = context;
+  const { context, rootKeys, versions, guard } = parts;
+  const { store, layout, keyrings, clock, random, pause } = context;
   const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
 
   async function loadKeyring({ signal }: RequestOptions): Promise<LoadedKeyring> {
@@ -106,11 +106,11 @@ export async function openAdmin(options: MemoryOptions = {}): Promise<TenantAdmi
     },
     verify: (request) => parts.verify(request),
     expire: async (request = {}) => {
-      const recordsReads = settings.config.expireAfterDays !== undefined;
+      const recordsReads = settings.expireAfterDays !== undefined;
       if (request.afterDays !== undefined && !recordsReads && !request.dryRun) {
         throw new MemoryError(
           'misconfigured',
-          'SEALED_MEMORY_EXPIRE_AFTER_DAYS is not set, so reads are not recorded and nothing may expire.',
+          'SEALED_MEMORY_EXPIRE_AFTER_DAYS is not set, nor the option expireAfterDays, so reads are not recorded and nothing may expire.',
         );
       }
       return parts.expire(request);

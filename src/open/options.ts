@@ -1,14 +1,13 @@
+import { misconfigured } from '../errors.ts';
+import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
+import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { ToolErrorClass } from '../tool/memory-tool.ts';
-import type { AwsCredentials } from './base-store.ts';
-import { type Config, readConfig, type SuppliedSetting } from './environment.ts';
-import { openRootKeys, type RootKeyInput, type RootKeys } from './open-root-keys.ts';
-import type { S3Config } from './s3-config.ts';
+import { openRootKeys, type RootKeyInput, type RootKeys } from './root-keys.ts';
+import { type AwsCredentials, type ConfiguredStore, parseStoreLocation, type S3Options } from './store.ts';
 
-export type { RootKeyInput } from './open-root-keys.ts';
-
-/** What is absent is read from the environment (`.env.example` lists the variables). */
+/** No option is read from the environment: `optionsFromEnvironment()` makes options of it. */
 export interface MemoryOptions {
   /** `memory:`, `sqlite:PATH`, `s3://bucket/prefix`, or a store that the caller opened and closes. */
   readonly store?: string | ObjectStore | undefined;
@@ -22,9 +21,14 @@ export interface MemoryOptions {
   readonly onExists?: 'error' | 'overwrite' | undefined;
   /** How names are stored, fixed when the tenant is created; default `encrypted`. */
   readonly names?: 'encrypted' | 'plain' | undefined;
-  /** How many objects of a directory are renamed or read side by side, 1–256; default 32. At most 32 MiB together. */
+  /** How many objects of a directory are renamed or read at once, 1–256; default 32. At most 32 MiB together. */
   readonly concurrency?: number | undefined;
-  readonly limits?: { readonly fileBytes?: number | undefined } | undefined;
+  readonly limits?:
+    | {
+        /** The largest file, 1–1,073,741,823 bytes; default 1 MiB. */
+        readonly fileBytes?: number | undefined;
+      }
+    | undefined;
   readonly keyring?:
     | {
         /** How long keys stay in the cache, 0–900,000 ms; default 300,000. Revocation takes that long. */
@@ -34,12 +38,13 @@ export interface MemoryOptions {
       }
     | undefined;
   /**
-   * Files that nobody reads or writes for so many days, 1–3,650, expire: every read is recorded, once a day and file by
-   * one small object, and the expiry function deletes. Must be the same in all processes of a tenant. Default: none expires.
+   * Files that are neither read nor written for so many days, 1–3,650, expire: every read is recorded, once a day and
+   * file by one small object, and a scheduled run deletes. Must be the same in all processes of a tenant. Default: none
+   * expires.
    */
   readonly expireAfterDays?: number | undefined;
   /** Endpoint, region and kind of an S3 store. */
-  readonly s3?: S3Config | undefined;
+  readonly s3?: S3Options | undefined;
   /** Of an S3 store and of root keys in KMS; default the SDK's own search. */
   readonly credentials?: AwsCredentials | undefined;
   readonly logger?: Logger | undefined;
@@ -52,38 +57,248 @@ export interface MemoryOptions {
   readonly toolError?: ToolErrorClass | undefined;
 }
 
-/** Options and environment together, validated. */
-export interface Settings {
-  readonly config: Config;
-  readonly rootKeys: RootKeys;
+/** How the value of an option is judged. `check` throws `misconfigured`, naming `label` and never the text. */
+type Rule =
+  | { readonly kind: 'text'; readonly check: (text: string, label: string) => unknown }
+  | { readonly kind: 'choice'; readonly of: readonly string[] }
+  | { readonly kind: 'flag' }
+  /** `scale`: what one of the variable's units is in the option's. */
+  | { readonly kind: 'number'; readonly least: number; readonly most: number; readonly scale?: number };
+
+/** One option: its name in `MemoryOptions`, its environment variable, and how it is judged. */
+export interface OptionRow {
+  readonly option: string;
+  readonly variable?: string;
+  /** Variables of every AWS program, read where `variable` is absent. */
+  readonly shared?: readonly string[];
+  readonly rule: Rule;
+  readonly fallback?: string | number;
 }
 
-/** @throws MemoryError `misconfigured` with one sentence that names the setting. */
-export function readSettings(options: MemoryOptions, supplied: readonly SuppliedSetting[] = []): Settings {
-  const { store, tenant, rootKey, profile, onExists, names, limits, keyring, expireAfterDays } = options;
-  const given = rootKey === undefined ? [] : isList(rootKey) ? rootKey : [rootKey];
-  const bringsKeys = given.length > 0;
-  const config = readConfig(
-    undefined,
-    {
-      store: typeof store === 'string' ? store : undefined,
-      tenant,
-      profile,
-      onExists,
-      names,
-      limits,
-      keyring,
-      expireAfterDays,
-    },
-    [
-      ...supplied,
-      ...(typeof store === 'object' ? (['store'] as const) : []),
-      ...(bringsKeys ? (['rootKey'] as const) : []),
-    ],
+const DEFAULT_FILE_BYTES = 1_048_576;
+const DEFAULT_CONCURRENCY = 32;
+
+/** The options whose values are judged by a rule. Root keys, credentials and callbacks have none. */
+export const OPTIONS: readonly OptionRow[] = [
+  {
+    option: 'store',
+    variable: 'SEALED_MEMORY_STORE',
+    rule: { kind: 'text', check: parseStoreLocation },
+  },
+  { option: 'tenant', variable: 'SEALED_MEMORY_TENANT', rule: { kind: 'text', check: readTenant } },
+  {
+    option: 'profile',
+    variable: 'SEALED_MEMORY_PROFILE',
+    rule: { kind: 'choice', of: ['doc', 'sdk'] },
+    fallback: 'doc',
+  },
+  {
+    option: 'onExists',
+    variable: 'SEALED_MEMORY_ON_EXISTS',
+    rule: { kind: 'choice', of: ['error', 'overwrite'] },
+    fallback: 'error',
+  },
+  {
+    option: 'names',
+    variable: 'SEALED_MEMORY_NAMES',
+    rule: { kind: 'choice', of: ['encrypted', 'plain'] },
+  },
+  {
+    option: 'concurrency',
+    rule: { kind: 'number', least: 1, most: 256 },
+    fallback: DEFAULT_CONCURRENCY,
+  },
+  {
+    option: 'limits.fileBytes',
+    variable: 'SEALED_MEMORY_MAX_FILE_BYTES',
+    rule: { kind: 'number', least: 1, most: MAX_CONTENT_BYTES },
+    fallback: DEFAULT_FILE_BYTES,
+  },
+  {
+    option: 'keyring.ttlMs',
+    variable: 'SEALED_MEMORY_KEYRING_TTL_SECONDS',
+    rule: { kind: 'number', least: 0, most: 900_000, scale: 1_000 },
+  },
+  {
+    option: 'keyring.minimumEpoch',
+    variable: 'SEALED_MEMORY_KEYRING_MIN_EPOCH',
+    rule: { kind: 'number', least: 1, most: 2 ** 32 - 1 },
+  },
+  {
+    option: 'expireAfterDays',
+    variable: 'SEALED_MEMORY_EXPIRE_AFTER_DAYS',
+    rule: { kind: 'number', least: 1, most: 3_650 },
+  },
+  {
+    option: 's3.endpoint',
+    variable: 'SEALED_MEMORY_S3_ENDPOINT',
+    shared: ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'],
+    rule: { kind: 'text', check: checkEndpoint },
+  },
+  {
+    option: 's3.region',
+    variable: 'SEALED_MEMORY_S3_REGION',
+    shared: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
+    rule: { kind: 'text', check: checkRegion },
+  },
+  {
+    option: 's3.forcePathStyle',
+    variable: 'SEALED_MEMORY_S3_FORCE_PATH_STYLE',
+    rule: { kind: 'flag' },
+  },
+  { option: 's3.guarded', variable: 'SEALED_MEMORY_S3_GUARDED', rule: { kind: 'flag' } },
+  {
+    option: 's3.checksums',
+    variable: 'SEALED_MEMORY_S3_CHECKSUMS',
+    rule: { kind: 'choice', of: ['when_supported', 'when_required'] },
+  },
+];
+
+const WITHOUT_RULE = ['rootKey', 'credentials', 'logger', 'onRequest', 'toolError'];
+const NAMES: ReadonlySet<string> = new Set([...OPTIONS.map(({ option }) => option), ...WITHOUT_RULE]);
+const GROUPS: ReadonlySet<string> = new Set(['limits', 'keyring', 's3']);
+
+/** Options that were judged, defaults filled in. `rootKeys` is secret: never log it. */
+export interface Settings
+  extends Pick<MemoryOptions, 'credentials' | 'logger' | 'onRequest' | 'toolError' | 'names'> {
+  readonly store: ConfiguredStore;
+  /** What every object key begins with; empty unless the store is a bucket. */
+  readonly prefix: string;
+  /** Absent only in a pool. */
+  readonly tenant: TenantId | undefined;
+  readonly rootKeys: RootKeys;
+  readonly profile: 'doc' | 'sdk';
+  readonly onExists: 'error' | 'overwrite';
+  readonly concurrency: number;
+  readonly maxFileBytes: number;
+  readonly keyring: { readonly ttlMs?: number; readonly minimumEpoch?: number };
+  readonly expireAfterDays: number | undefined;
+  readonly s3: S3Options;
+}
+
+/**
+ * @throws MemoryError `misconfigured` for an unknown option, a missing store or root key, or a malformed value; its
+ * sentence names the option and what was expected, never the value.
+ */
+export function readSettings(options: MemoryOptions): Settings {
+  refuseUnknown(options);
+  for (const { option, rule } of OPTIONS) {
+    const value = memberOf(options, option);
+    if (value !== undefined && !(option === 'store' && typeof value === 'object')) {
+      judge(rule, value, option);
+    }
+  }
+  const { profile = 'doc', onExists = 'error', concurrency = DEFAULT_CONCURRENCY } = options;
+  const { names, limits, keyring, s3, expireAfterDays } = options;
+  const { credentials, logger, onRequest, toolError } = options;
+  const store = readStore(options.store);
+  const prefix = store.kind === 's3' ? store.prefix : '';
+  const tenant = options.tenant === undefined ? undefined : readTenant(options.tenant, 'tenant');
+  // Object keys must have room for a memory path; without a tenant the prefix alone is judged.
+  createLayout({ prefix, tenant: tenant ?? parseTenantId('0') });
+  return Object.freeze({
+    ...{ store, prefix, tenant, profile, onExists, names, concurrency, expireAfterDays },
+    rootKeys: readRootKeys(options),
+    maxFileBytes: limits?.fileBytes ?? DEFAULT_FILE_BYTES,
+    keyring: given(keyring),
+    s3: given(s3),
+    ...{ credentials, logger, onRequest, toolError },
+  });
+}
+
+/** @throws MemoryError `misconfigured` when the value does not keep the rule. */
+export function judge(rule: Rule, value: unknown, label: string): void {
+  switch (rule.kind) {
+    case 'text':
+      if (typeof value !== 'string') throw misconfigured(`${label} must be a text.`);
+      rule.check(value, label);
+      return;
+    case 'choice':
+      if (rule.of.some((each) => each === value)) return;
+      throw misconfigured(`${label} must be ${rule.of.join(' or ')}.`);
+    case 'flag':
+      if (typeof value === 'boolean') return;
+      throw misconfigured(`${label} must be true or false.`);
+    case 'number': {
+      const { least, most } = rule;
+      if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return;
+      throw misconfigured(`${label} must be a whole number from ${least} to ${most}.`);
+    }
+  }
+}
+
+function refuseUnknown(options: MemoryOptions): void {
+  const names = Object.entries(options).flatMap(([name, value]) =>
+    GROUPS.has(name) ? Object.keys(value ?? {}).map((inner) => `${name}.${inner}`) : [name],
   );
-  return { config, rootKeys: openRootKeys(bringsKeys ? given : config.rootKeys, options.credentials) };
+  const unknown = names.find((name) => !NAMES.has(name));
+  if (unknown !== undefined) throw misconfigured(`${unknown} is not an option.`);
+}
+
+/** What was given of a group, without the members that are undefined. */
+function given<T extends object>(
+  group: T | undefined,
+): { readonly [K in keyof T]: Exclude<T[K], undefined> } {
+  const members = Object.entries(group ?? {}).filter(([, value]) => value !== undefined);
+  return Object.freeze(Object.fromEntries(members)) as { readonly [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+/** The value under a dotted name. */
+function memberOf(options: MemoryOptions, option: string): unknown {
+  return option.split('.').reduce((value: unknown, name) => Object(value)[name], options);
+}
+
+function readStore(given: MemoryOptions['store']): Settings['store'] {
+  if (given === undefined) {
+    throw misconfigured(
+      'store (SEALED_MEMORY_STORE) is not set: memory:, sqlite:PATH or s3://bucket/prefix.',
+    );
+  }
+  return Object.freeze(
+    typeof given === 'string' ? parseStoreLocation(given, 'store') : { kind: 'opened', store: given },
+  );
+}
+
+function readTenant(text: string, label: string): TenantId {
+  try {
+    return parseTenantId(text);
+  } catch (error) {
+    throw misconfigured(
+      `${label} is not a tenant id: 1-63 of a-z, 0-9 and "-", beginning with a letter or digit.`,
+      error,
+    );
+  }
+}
+
+/** @throws MemoryError `misconfigured` when the settings name none. */
+export function requireTenant({ tenant }: Settings): TenantId {
+  if (tenant !== undefined) return tenant;
+  throw misconfigured('tenant (SEALED_MEMORY_TENANT) is not set: the id of the tenant whose memory this is.');
+}
+
+function readRootKeys({ rootKey, credentials }: MemoryOptions): RootKeys {
+  if (rootKey === undefined) {
+    throw misconfigured(
+      'No root key: set rootKey, SEALED_MEMORY_ROOT_KEY or SEALED_MEMORY_ROOT_KEY_FILE; "sealed-memory init" creates a key file.',
+    );
+  }
+  return openRootKeys(isList(rootKey) ? rootKey : [rootKey], credentials);
 }
 
 function isList(input: RootKeyInput | readonly RootKeyInput[]): input is readonly RootKeyInput[] {
   return Array.isArray(input);
+}
+
+function checkEndpoint(text: string, label: string): void {
+  const url = URL.parse(text);
+  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
+  if (!isHttp || `${url.username}${url.password}${url.search}${url.hash}` !== '') {
+    throw misconfigured(`${label} must be an http or https URL without credentials, query and fragment.`);
+  }
+}
+
+function checkRegion(text: string, label: string): void {
+  if (!/^[A-Za-z0-9-]{1,63}$/.test(text)) {
+    throw misconfigured(`${label} is not the name of a region, such as eu-central-1.`);
+  }
 }

@@ -1,18 +1,25 @@
-import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
-import { checkWholeNumber, MemoryError } from '../errors.ts';
+import { MemoryError } from '../errors.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { createRollbackGuards, type RollbackGuard } from '../keys/rollback-guard.ts';
+import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import type { Session } from '../tree/session.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
-import type { AwsCredentials, BaseStore } from './base-store.ts';
-import { listTenants } from './list-tenants.ts';
-import { openStoreOf, type TenantParts, wireTenant } from './open-memory.ts';
-import { type MemoryOptions, readSettings } from './options.ts';
+import { type CredentialSource, createCredentialSource } from './credential-source.ts';
+import { type OpenTenant, wireTenant } from './open-memory.ts';
+import { judge, type MemoryOptions, readSettings } from './options.ts';
+import { type AwsCredentials, type BaseStore, listTenants, openBaseStore } from './store.ts';
 
 export interface PoolOpenOptions {
-  /** Credentials that reach this tenant's objects, and the root key in KMS for this tenant, and nobody else's. */
+  /**
+   * Credentials that reach this tenant's objects, and the root key in KMS for this tenant, and no other's. The newest
+   * that were given under a key are used from then on, whichever object they are; the keyring stays warm.
+   */
   readonly credentials?: AwsCredentials | undefined;
+  /**
+   * What the credentials may do, in the caller's words. A tenant is warm once for each key, so give credentials of
+   * other permissions another one. One key for all unless given.
+   */
+  readonly credentialsKey?: string | undefined;
   /**
    * The least epoch this tenant's keyring must have, from 1; of two calls the higher one counts. Unless given, the
    * pool's own.
@@ -22,9 +29,9 @@ export interface PoolOpenOptions {
 
 export interface PoolOptions extends Omit<MemoryOptions, 'tenant'> {
   /**
-   * How many tenants stay warm, 1–100,000; default 1,000. Of more, those are cooled down that nobody has open, the
-   * least recently used one first: their keys are wiped, and opened again they are as in a new process. What stays is
-   * which keyring was seen last and which epoch was pinned, of the 100,000 tenants that were opened last.
+   * How many tenants stay warm, 1–100,000; default 1,000. Above this limit idle tenants are evicted, least recently
+   * used first: their keys are wiped, and the next `open` loads them again. Which keyring and which versions were seen
+   * last, and which epoch was pinned, is kept of the 100,000 tenants that were opened last.
    */
   readonly maxTenants?: number | undefined;
 }
@@ -33,38 +40,40 @@ export interface PoolOptions extends Omit<MemoryOptions, 'tenant'> {
 export interface MemoryPool extends AsyncDisposable {
   /**
    * The tenant's memory; opened again it is the same keyring and the same order of commands. Closing it leaves the
-   * tenant warm. @throws MemoryError `misconfigured` for a tenant id that is none.
+   * tenant warm. @throws MemoryError `misconfigured` for a malformed tenant id.
    */
   open(tenant: string, options?: PoolOpenOptions): Promise<Memory>;
   /** Closes every memory of the pool and what they share. */
   close(): Promise<void>;
 }
 
-/** One tenant's memory, and what entry points need besides the six commands. */
-export interface OpenTenant {
+/** A tenant of the pool, and a memory of it that its user closes. */
+export interface PooledTenant extends OpenTenant {
   readonly memory: Memory;
-  /** What the verbs stand on. */
-  readonly context: Session;
-  /** Deletes what expired, past the order of commands. */
-  expire(options?: ExpiryOptions): Promise<TenantExpiry>;
 }
 
 /** A pool as entry points use it. */
 export interface TenantPool extends AsyncDisposable {
-  open(tenant: string, options?: PoolOpenOptions): Promise<OpenTenant>;
-  /** Who has a keyring, as far as the credentials of the process can list them. One LIST per 1,000. */
+  open(tenant: string, options?: PoolOpenOptions): Promise<PooledTenant>;
+  /** The tenants that have a keyring, as far as the credentials of the process can list them. One LIST per 1,000. */
   tenants(): Promise<readonly TenantId[]>;
   close(): Promise<void>;
 }
 
 interface WarmTenant {
   readonly tenant: TenantId;
-  readonly credentials: AwsCredentials | undefined;
-  readonly minimumEpoch: number | undefined;
-  /** Both outlive credentials: what was seen with the old ones is known with the new ones. */
-  readonly history: VersionHistory;
   readonly guard: RollbackGuard;
-  readonly parts: Promise<TenantParts>;
+  readonly history: VersionHistory;
+  readonly order: CommandOrder;
+  minimumEpoch: number | undefined;
+  /** By credentials key, the least recently used one first. */
+  readonly keyed: Map<string | undefined, KeyedTenant>;
+}
+
+/** What is warm of a tenant under one credentials key. */
+interface KeyedTenant {
+  readonly source: CredentialSource | undefined;
+  readonly parts: Promise<OpenTenant>;
   readonly memories: Set<Memory>;
   /** Calls of `open` that still wait for the parts. */
   opening: number;
@@ -72,9 +81,11 @@ interface WarmTenant {
 
 const DEFAULT_TENANTS = 1_000;
 const MOST_TENANTS = 100_000;
+/** Credentials keys of one tenant that stay warm. */
+const MOST_KEYS = 16;
 
-/** @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed. */
-export function createMemoryPool(options: PoolOptions = {}): MemoryPool {
+/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+export function createMemoryPool(options: PoolOptions): MemoryPool {
   const pool = createTenantPool(options);
   return {
     open: async (tenant, request) => (await pool.open(tenant, request)).memory,
@@ -83,86 +94,106 @@ export function createMemoryPool(options: PoolOptions = {}): MemoryPool {
   };
 }
 
-/** @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed. */
-export function createTenantPool(options: PoolOptions = {}): TenantPool {
-  const settings = readSettings(options, ['tenant']);
-  const maxTenants = readMaxTenants(options.maxTenants);
+/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: PoolOptions): TenantPool {
+  const settings = readSettings(options);
+  judge({ kind: 'number', least: 1, most: MOST_TENANTS }, maxTenants, 'maxTenants');
   /** The least recently used one first. */
   const warm = new Map<TenantId, WarmTenant>();
-  const replaced = new Set<WarmTenant>();
+  /** In use though their epoch is superseded; wiped with their last memory. */
+  const superseded = new Set<KeyedTenant>();
   const guardOf = createRollbackGuards(MOST_TENANTS);
+  const histories = new WeakMap<RollbackGuard, VersionHistory>();
   let base: Promise<BaseStore> | undefined;
   let closing: Promise<void> | undefined;
 
   const openBase = (): Promise<BaseStore> => {
-    base ??= openStoreOf(options, settings).catch((error: unknown) => {
+    base ??= openBaseStore(settings).catch((error: unknown) => {
       base = undefined;
       throw error;
     });
     return base;
   };
 
-  const wire = async (entry: Omit<WarmTenant, 'parts' | 'memories' | 'opening'>): Promise<TenantParts> => {
-    const { credentials } = entry;
-    const shared = await openBase();
-    const reached = credentials === undefined ? shared : shared.withCredentials(credentials);
-    return wireTenant({ ...entry, options, settings, base: reached });
-  };
-
-  const warmUp = (tenant: TenantId, { credentials, minimumEpoch: asked }: PoolOpenOptions): WarmTenant => {
+  const warmUp = (tenant: TenantId): WarmTenant => {
     const known = warm.get(tenant);
     const guard = guardOf(tenant, known?.guard);
-    const isPinned = asked === undefined || asked <= guard.minimumEpoch;
-    if (known !== undefined && known.credentials === credentials && isPinned) {
-      touch(known);
-      return known;
-    }
-    const wired = {
+    const history = histories.get(guard) ?? createVersionHistory();
+    histories.set(guard, history);
+    const keyed = new Map();
+    const found = known ?? {
       tenant,
-      credentials,
-      minimumEpoch: asked ?? known?.minimumEpoch,
-      history: known?.history ?? createVersionHistory(),
       guard,
+      history,
+      order: createCommandOrder(),
+      minimumEpoch: undefined,
+      keyed,
     };
-    const entry: WarmTenant = { ...wired, parts: wire(wired), memories: new Set(), opening: 0 };
-    entry.parts.catch(() => {
-      if (warm.get(tenant) === entry) warm.delete(tenant);
-    });
     warm.delete(tenant);
-    warm.set(tenant, entry);
-    if (known !== undefined) void replace(known);
+    warm.set(tenant, found);
+    return found;
+  };
+
+  const wire = async (found: WarmTenant, source: CredentialSource | undefined): Promise<OpenTenant> => {
+    const shared = await openBase();
+    const credentials = source?.provider;
+    const reached = credentials === undefined ? shared : shared.withCredentials(credentials);
+    return wireTenant({ ...found, settings, base: reached, credentials });
+  };
+
+  const openKeyed = (found: WarmTenant, request: PoolOpenOptions): KeyedTenant => {
+    const { credentials, credentialsKey = '' } = request;
+    const key = credentials === undefined ? undefined : credentialsKey;
+    const known = found.keyed.get(key);
+    const entry = known ?? newKeyed(found, key, credentials);
+    found.keyed.delete(key);
+    found.keyed.set(key, entry);
+    if (known?.source?.replace(credentials)) void forgetFailure(known);
     return entry;
   };
 
-  const touch = (entry: WarmTenant): void => {
-    if (warm.get(entry.tenant) !== entry) return;
-    warm.delete(entry.tenant);
-    warm.set(entry.tenant, entry);
+  const newKeyed = (
+    found: WarmTenant,
+    key: string | undefined,
+    credentials: AwsCredentials | undefined,
+  ): KeyedTenant => {
+    const source = credentials && createCredentialSource(credentials);
+    const parts = wire(found, source);
+    const entry: KeyedTenant = { source, parts, memories: new Set(), opening: 0 };
+    parts.catch(() => {
+      if (found.keyed.get(key) === entry) found.keyed.delete(key);
+    });
+    return entry;
   };
 
-  /** Keeps within `maxTenants` as far as tenants are idle. */
-  const coolSurplus = async (): Promise<void> => {
-    const surplus = [...warm.values()].filter(isIdle).slice(0, Math.max(0, warm.size - maxTenants));
-    for (const { tenant } of surplus) warm.delete(tenant);
-    await Promise.all(surplus.map(coolDown));
+  /** A higher epoch than was asked for before: keyrings in the cache may be below it. */
+  const pin = (found: WarmTenant, epoch = 1): void => {
+    if (epoch <= found.guard.minimumEpoch) return;
+    found.minimumEpoch = epoch;
+    for (const entry of found.keyed.values()) superseded.add(entry);
+    found.keyed.clear();
   };
 
-  /** New credentials take over at once; what the old ones opened ends with its last memory. */
-  const replace = async (entry: WarmTenant): Promise<void> => {
-    replaced.add(entry);
-    if (isIdle(entry)) await coolDown(entry);
+  /** Wipes what is superseded, and what is beyond the limits, as far as it is idle. */
+  const evictSurplus = async ({ keyed }: WarmTenant): Promise<void> => {
+    const evicted = [...superseded].filter(isIdle);
+    evicted.push(...surplusOf(keyed, MOST_KEYS, isIdle));
+    for (const tenant of surplusOf(warm, maxTenants, (each) => [...each.keyed.values()].every(isIdle))) {
+      evicted.push(...tenant.keyed.values());
+    }
+    await Promise.all(evicted.map(wipe));
   };
 
-  const coolDown = async (entry: WarmTenant): Promise<void> => {
-    replaced.delete(entry);
+  const wipe = async (entry: KeyedTenant): Promise<void> => {
+    superseded.delete(entry);
     const [parts] = await Promise.allSettled([entry.parts]);
-    if (parts.status === 'fulfilled') parts.value.keyrings.close();
+    if (parts.status === 'fulfilled') parts.value.context.keyrings.close();
   };
 
   const closeAll = async (): Promise<void> => {
-    const entries = [...warm.values(), ...replaced];
+    const entries = [...[...warm.values()].flatMap(({ keyed }) => [...keyed.values()]), ...superseded];
     await Promise.all(entries.flatMap(({ memories }) => [...memories].map((memory) => memory.close())));
-    await Promise.all(entries.map(coolDown));
+    await Promise.all(entries.map(wipe));
     const [opened] = await Promise.allSettled([base]);
     if (opened.status === 'fulfilled') await opened.value?.[Symbol.asyncDispose]();
   };
@@ -177,22 +208,27 @@ export function createTenantPool(options: PoolOptions = {}): TenantPool {
   };
 
   return {
-    async open(tenant, options = {}) {
+    async open(id, request = {}) {
       refuseWhenClosed();
-      const entry = warmUp(parseTenantId(tenant), options);
+      const tenant = parseTenantId(id);
+      const found = warmUp(tenant);
+      pin(found, request.minimumEpoch);
+      const entry = openKeyed(found, request);
       entry.opening++;
       try {
-        await coolSurplus();
+        await evictSurplus(found);
         const parts = await entry.parts;
         refuseWhenClosed();
-        const memory = parts.memory(async () => {
+        const memory = parts.openMemory(async () => {
           entry.memories.delete(memory);
-          touch(entry);
-          if (replaced.has(entry) && isIdle(entry)) await coolDown(entry);
-          await coolSurplus();
+          if (warm.get(tenant) === found) {
+            warm.delete(tenant);
+            warm.set(tenant, found);
+          }
+          await evictSurplus(found);
         });
         entry.memories.add(memory);
-        return { memory, context: parts.context, expire: parts.expire };
+        return { ...parts, memory };
       } finally {
         entry.opening--;
       }
@@ -200,18 +236,31 @@ export function createTenantPool(options: PoolOptions = {}): TenantPool {
     async tenants() {
       refuseWhenClosed();
       const { plain } = await openBase();
-      return listTenants(plain, settings.config.store);
+      return listTenants(plain, settings.prefix);
     },
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-function readMaxTenants(given = DEFAULT_TENANTS): number {
-  checkWholeNumber('maxTenants', given, { least: 1, most: MOST_TENANTS });
-  return given;
+/** Removes idle entries from the map, the first ones first, until it is within the limit or none is idle. */
+function surplusOf<K, V>(entries: Map<K, V>, most: number, isFree: (value: V) => boolean): V[] {
+  const removed: V[] = [];
+  for (const [key, value] of entries) {
+    if (entries.size <= most) break;
+    if (!isFree(value)) continue;
+    entries.delete(key);
+    removed.push(value);
+  }
+  return removed;
 }
 
-function isIdle({ memories, opening }: WarmTenant): boolean {
+/** A failed load of the keyring is not remembered once its credentials have been replaced. */
+async function forgetFailure({ parts }: KeyedTenant): Promise<void> {
+  const [opened] = await Promise.allSettled([parts]);
+  if (opened.status === 'fulfilled') opened.value.context.keyrings.forgetFailure();
+}
+
+function isIdle({ memories, opening }: KeyedTenant): boolean {
   return memories.size === 0 && opening === 0;
 }

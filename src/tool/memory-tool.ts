@@ -1,9 +1,9 @@
 import type { MemoryToolHandlers } from '@anthropic-ai/sdk/helpers/beta/memory';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
-import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818, BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
 import { isForTheOperator, MemoryError } from '../errors.ts';
 import { COMMAND_NAMES, parseCommand } from '../language/command.ts';
+import { parseMemoryPath } from '../language/path.ts';
 import { failureSentence, type Profile } from '../language/sentences.ts';
 import type { Logger } from '../logger.ts';
 import type { Call } from '../tree/session.ts';
@@ -16,23 +16,33 @@ export type MemoryResult =
   /** `content` is what the model may read; `error` is the operator's. */
   | { readonly isError: true; readonly content: string; readonly error: MemoryError };
 
-/** How a caller gives up, and hears how far a command on many files has come. */
+/** How a caller cancels, and hears how far a command on many files has come. */
 export type ExecuteOptions = Call;
 
 /** Properties of the tool's definition that a caller may add, such as `cache_control`. */
 export type MemoryToolProps = Omit<BetaMemoryTool20250818, 'type' | 'name'>;
 
 /**
- * One tenant's memory. Its six handlers make it an argument for the SDK's `betaMemoryTool(memory)`. Commands on
- * overlapping paths take effect in the order they were called, unrelated ones run side by side.
+ * One tenant's memory. Commands on overlapping paths take effect in the order they were called, unrelated ones run at
+ * the same time.
  */
-export interface Memory extends MemoryToolHandlers, AsyncDisposable {
-  /** The tool for the SDK's runner. Unlike `betaMemoryTool(memory)` it forwards the runner's AbortSignal. */
+export interface Memory extends AsyncDisposable {
+  /** The tool for the SDK's runner. Unlike `betaMemoryTool(memory.handlers)` it forwards the runner's AbortSignal. */
   tool(props?: MemoryToolProps): BetaRunnableTool<BetaMemoryTool20250818Command>;
+  /** The six commands, for the SDK's `betaMemoryTool(memory.handlers)`; nothing else can be called by their names. */
+  readonly handlers: MemoryToolHandlers;
   /** For every other host: takes the model's input as it came and never rejects for what the model may read. */
   execute(input: unknown, options?: ExecuteOptions): Promise<MemoryResult>;
+  /** Files as an application reads them; in one order with the commands. */
+  readonly files: MemoryFiles;
   /** Waits for the commands under way, wipes the keys and closes what was opened. Later commands are refused. */
   close(): Promise<void>;
+}
+
+/** Unlike `execute` these reject, with `MemoryError`. */
+export interface MemoryFiles {
+  /** The bytes of the file at a path such as `/memories/notes.md`; undefined when there is none. */
+  read(path: string, options?: ExecuteOptions): Promise<Uint8Array | undefined>;
 }
 
 /** The class whose instances the host's tool runner passes to the model verbatim. */
@@ -50,17 +60,17 @@ export interface MemoryToolOptions {
   readonly onClose: () => Promise<void>;
 }
 
-/**
- * Makes the memory. It has no prototype, so that a command named `toString` or `constructor` finds nothing, and its
- * members that are no commands refuse to be called as such: `betaMemoryTool` looks the model's command up unchecked.
- */
 export function createMemory(options: MemoryToolOptions): Memory {
-  const { tree, order, profile, onExists, logger, toolError: Failure = ToolError } = options;
+  const { tree, order, profile, onExists, logger, toolError } = options;
   let closing: Promise<void> | undefined;
+
+  const refuseWhenClosed = (): void => {
+    if (closing !== undefined) throw new MemoryError('aborted', 'the memory is closed');
+  };
 
   const run = async (input: unknown, verbs: ExecuteOptions): Promise<MemoryContent> => {
     const command = parseCommand(input);
-    if (closing !== undefined) throw new MemoryError('aborted', 'the memory is closed');
+    refuseWhenClosed();
     const context = { tree, profile, onExists, options: verbs };
     return order.run(claimsOf(command), () => runCommand(context, command), verbs.signal);
   };
@@ -78,68 +88,70 @@ export function createMemory(options: MemoryToolOptions): Memory {
   /** For tool runners: a failure is thrown as the class that they hand to the model word for word. */
   const serve = async (input: unknown, signal?: AbortSignal | null): Promise<MemoryContent> => {
     const result = await execute(input, { signal: signal ?? undefined });
-    if (result.isError) throw new Failure(result.content);
-    return result.content;
+    if (!result.isError) return result.content;
+    const Failure = toolError ?? (await loadToolError());
+    throw new Failure(result.content);
   };
 
-  const handlers = Object.fromEntries(
-    COMMAND_NAMES.map((name) => [
-      name,
-      (input: unknown) => serve(commandOf(input) === name ? input : { command: commandOf(input) ?? null }),
-    ]),
-  ) as unknown as MemoryToolHandlers;
-
-  const members: Omit<Memory, keyof MemoryToolHandlers> = {
-    tool(props) {
-      if (commandOf(props) !== undefined) throw refusal(props);
-      return {
-        ...props,
-        type: 'memory_20250818',
-        name: 'memory',
-        parse: (input) => input as BetaMemoryTool20250818Command,
-        run: (input, context) => serve(input, context?.signal),
-      };
-    },
-    execute: refusingWhenBound(execute, serve),
-    async close(...called: readonly unknown[]) {
-      if (called.length > 0) throw refusal(called[0]);
-      closing ??= order.idle().then(options.onClose);
-      return closing;
-    },
-    async [Symbol.asyncDispose]() {
-      return members.close();
-    },
+  const close = (): Promise<void> => {
+    closing ??= order.idle().then(options.onClose);
+    return closing;
   };
 
-  const refusal = (input: unknown): Error => {
-    const error = new MemoryError('invalid_command', 'a member of the memory was called as a command', {
-      details: { field: 'command' },
-    });
-    return new Failure(failureSentence({ error, input, profile }));
-  };
-
-  return Object.freeze(Object.assign(Object.create(null) as object, handlers, members));
+  return Object.freeze<Memory>({
+    tool: (props) => ({
+      ...props,
+      type: 'memory_20250818',
+      name: 'memory',
+      parse: (input) => input as BetaMemoryTool20250818Command,
+      run: (input, context) => serve(input, context?.signal),
+    }),
+    handlers: handlersOf(serve),
+    execute,
+    files: Object.freeze<MemoryFiles>({
+      async read(path, verbs = {}) {
+        const at = parseMemoryPath(path);
+        refuseWhenClosed();
+        return order.run([{ path: at, mode: 'read' }], () => tree.read(at, verbs), verbs.signal);
+      },
+    }),
+    close,
+    [Symbol.asyncDispose]: close,
+  });
 }
 
 /**
- * `execute` called as a command cannot be told from a host that passes on a model's `{ command: 'execute' }`, except
- * that `betaMemoryTool` binds what it calls: so bound, that one command is refused as tool runners expect it, also as
- * a list, which finds the member of the name it is made of.
+ * `betaMemoryTool` looks the model's command up unchecked, and `["view"]` finds `view`: so there is no prototype to find
+ * `toString` on, and each handler checks the name of its command itself.
  */
-function refusingWhenBound(
-  execute: Memory['execute'],
-  serve: (input: unknown) => Promise<MemoryContent>,
-): Memory['execute'] {
-  const bound = (input: unknown, options?: ExecuteOptions): Promise<MemoryResult> =>
-    [commandOf(input)].flat(Number.POSITIVE_INFINITY).includes('execute')
-      ? (serve(input) as Promise<never>)
-      : execute(input, options);
-  return Object.defineProperty(execute, 'bind', { value: () => bound });
+function handlersOf(serve: (input: unknown) => Promise<MemoryContent>): MemoryToolHandlers {
+  const handlers = COMMAND_NAMES.map((name) => [
+    name,
+    (input: unknown) => serve(commandOf(input) === name ? input : { command: commandOf(input) ?? null }),
+  ]);
+  return Object.freeze(Object.assign(Object.create(null), Object.fromEntries(handlers)));
 }
 
 function commandOf(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || !Object.hasOwn(input, 'command')) return undefined;
   return (input as { readonly command: unknown }).command;
+}
+
+/** What the SDK's class is by name and shape, for hosts that do without the SDK. */
+class OwnToolError extends Error {
+  override readonly name = 'ToolError';
+  readonly content: string;
+
+  constructor(content: string) {
+    super(content);
+    this.content = content;
+  }
+}
+
+/** The class of the SDK that this package resolves, loaded at the first failure; one of our own where there is none. */
+export async function loadToolError(): Promise<ToolErrorClass> {
+  const sdk = await import('@anthropic-ai/sdk/lib/tools/ToolError').catch(() => undefined);
+  return sdk?.ToolError ?? OwnToolError;
 }
 
 function unexpected(cause: unknown): MemoryError {

@@ -10,8 +10,8 @@ export interface Answers extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed. */
-export async function openAnswers(options: MemoryOptions = {}): Promise<Answers> {
+/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+export async function openAnswers(options: MemoryOptions): Promise<Answers> {
   const { parts, close } = await openTenant(options);
   const receipts = createReceipts(parts.context);
   return {

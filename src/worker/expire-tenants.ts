@@ -33,7 +33,7 @@ const RESERVE_MS = 30_000;
  * The scheduled function: deletes, tenant by tenant, what expired. One tenant's failure does not keep the others from
  * their turn.
  *
- * @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed.
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */
 export function createExpiry(options: ScheduledExpiryOptions): ScheduledExpiry {
   return async (_event, context) => {

@@ -1,4 +1,4 @@
-export { readExpiryConfig, readWorkerConfig } from '../open/worker-config.ts';
+export { readExpiryConfig, readWorkerConfig } from '../open/environment.ts';
 export { type Answers, openAnswers } from './answers.ts';
 export { createExpiry, type ExpirySummary, type ScheduledExpiry } from './expire-tenants.ts';
 export { createJsonLog, type JsonLog } from './json-log.ts';

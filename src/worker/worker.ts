@@ -47,7 +47,7 @@ const LEASE_MARGIN_MS = 30_000;
 /** Counts what is sent to the store while a turn runs; what turns share is counted for the one that began it. */
 const requestsOfTurn = new AsyncLocalStorage<{ count: number }>();
 
-/** @throws MemoryError `misconfigured` when an option or a variable is missing, unknown or malformed. */
+/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
 export function createWorker(options: WorkerOptions): Worker {
   const { queue, log } = options;
   const onRequest: MemoryOptions['onRequest'] = (request) => {

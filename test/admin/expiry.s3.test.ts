@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vite
 import type { TenantExpiry } from '../../src/admin/expire.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import { createMemoryPool, createTenantPool, type OpenTenant } from '../../src/open/pool.ts';
+import { createMemoryPool, createTenantPool, type PooledTenant } from '../../src/open/pool.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
@@ -62,7 +62,7 @@ describeOnS3('expiry', ['minio'], (server) => {
   }
 
   /** Acts on the tenant when so much time has passed on the server. */
-  async function later<T>(ms: number, act: (tenant: OpenTenant) => Promise<T>): Promise<T> {
+  async function later<T>(ms: number, act: (tenant: PooledTenant) => Promise<T>): Promise<T> {
     const store = guardDeletes(laterStore(plain, ms));
     await using pool = createTenantPool({ store, rootKey, expireAfterDays: 30 });
     return await act(await pool.open(tenant));

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
-import { openBaseStore } from '../../src/open/open-object-store.ts';
+import { openBaseStore } from '../../src/open/store.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { describeMigration } from '../contracts/migration-load.ts';
 import { describeStaleKey } from '../contracts/stale-key.ts';
@@ -17,7 +17,7 @@ describeOnS3('a bucket', ['minio', 'versitygw'], (server) => {
     const { endpoint, region, credentials } = bucket.storeOptions;
     const location = { kind: 's3', bucket: bucket.bucket, prefix: '' } as const;
     const base = await openBaseStore({
-      location,
+      store: location,
       s3: { endpoint, region, forcePathStyle: true },
       credentials,
     });

@@ -146,7 +146,9 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
         await aws().s3(server(), 'sync', `s3://${bucket.bucket}/${prefix}`, to);
         const { parts, close } = await openTenant(optionsOf(second, other));
         const { files } = await parts.tree.list(at('/memories'));
-        const listed = parts.store.list({ prefix: parts.layout.data })[Symbol.asyncIterator]();
+        const listed = parts.context.store
+          .list({ prefix: parts.context.layout.data })
+          [Symbol.asyncIterator]();
         const [object] = (await listed.next()).value?.objects ?? [];
         await close();
         const Body = new Uint8Array(object?.size ?? 0);

@@ -60,10 +60,13 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     for (const [path, text] of Object.entries(FILES)) {
       await parts.tree.create(at(`/memories/${path}`), bytes(text));
     }
-    const loaded = await parts.keyrings.load();
+    const loaded = await parts.context.keyrings.load();
     if (loaded === undefined) throw new Error('there is no keyring');
     keys = Object.fromEntries(
-      Object.keys(FILES).map((path) => [path, fileKey(parts.layout, loaded.names, at(`/memories/${path}`))]),
+      Object.keys(FILES).map((path) => [
+        path,
+        fileKey(parts.context.layout, loaded.names, at(`/memories/${path}`)),
+      ]),
     );
     await copyToFolder(store, backup);
     await close();
@@ -168,9 +171,9 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     await using store = openSqliteObjectStore({ path: ':memory:' });
     const { parts, close } = await openTenant({ store, tenant: 'acme', rootKey: ROOT_KEY, names });
     await parts.tree.create(at('/memories/x/y'), bytes('below'));
-    const work = await parts.keyrings.load();
+    const work = await parts.context.keyrings.load();
     if (work === undefined) throw new Error('there is no keyring');
-    const key = fileKey(parts.layout, work.names, at('/memories/x'));
+    const key = fileKey(parts.context.layout, work.names, at('/memories/x'));
     await store.put(key, new Uint8Array(200), { mode: 'create' });
     expect(await restore({ store })).toMatchObject({
       files: 1,

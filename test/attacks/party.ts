@@ -6,7 +6,7 @@ import { type Keyring, openKeyring, rotateKeyring, sealKeyring } from '../../src
 import { createKeyringCache, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import { openBaseStore } from '../../src/open/open-object-store.ts';
+import { openBaseStore } from '../../src/open/store.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { watchRequests } from '../../src/store/s3/client.ts';
@@ -66,7 +66,7 @@ export async function openParty(
   // A server that hangs up after a refusal would turn the next attempts into failures of the network.
   watchRequests(client, { onRequest: undefined, acceptsHost: () => true });
   const base = await openBaseStore({
-    location: { kind: 's3', bucket: bucket.bucket, prefix: '' },
+    store: { kind: 's3', bucket: bucket.bucket, prefix: '' },
     s3,
     credentials,
   });

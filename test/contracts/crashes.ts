@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseMemoryPath } from '../../src/language/path.ts';
-import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
+import { type OpenTenant, openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import {
   type Boundary,
@@ -267,7 +267,7 @@ async function treeOf(site: CrashSite): Promise<Tree> {
   });
 }
 
-async function inMemory<T>(site: CrashSite, work: (parts: TenantParts) => Promise<T>): Promise<T> {
+async function inMemory<T>(site: CrashSite, work: (parts: OpenTenant) => Promise<T>): Promise<T> {
   const { parts, close } = await openTenant(site.options);
   try {
     return await work(parts);

@@ -67,7 +67,7 @@ export function describeMigration(title: string, start: () => Promise<ObjectStor
       await rotate(editor, context);
       const newcomer = await openOn(store);
 
-      const memories = [...workers, newcomer].map(({ parts }) => parts.memory(async () => {}));
+      const memories = [...workers, newcomer].map(({ parts }) => parts.openMemory(async () => {}));
       let ended = false;
       const editing = runEdits({ memories, paths: EDITED, edits: EDITS }).finally(() => {
         ended = true;

@@ -5,7 +5,7 @@ import type { NameMode } from '../../src/format/names.ts';
 import { open } from '../../src/format/object.ts';
 import { type LogicalName, logicalName, OBJECT_CLASSES } from '../../src/format/object-keys.ts';
 import { forget } from '../../src/keys/keyring.ts';
-import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
+import { type OpenTenant, openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
 import { listRecords } from '../../src/tree/list-directory.ts';
 import type { Work } from '../../src/tree/session.ts';
@@ -102,12 +102,12 @@ function topOf(name: string): string {
 async function openTenantOn(
   store: ObjectStore,
   names: NameMode,
-): Promise<{ readonly parts: TenantParts; close(): Promise<void> }> {
+): Promise<{ readonly parts: OpenTenant; close(): Promise<void> }> {
   return openTenant({ store, tenant: TENANT, rootKey: TEST_ROOT_KEY, names });
 }
 
 /** Writes the files, one of them by way of a directory rename, and a record of every class. */
-async function fill(parts: TenantParts): Promise<void> {
+async function fill(parts: OpenTenant): Promise<void> {
   const { tree } = parts;
   for (const [path, text] of Object.entries(FILES)) {
     await tree.create(at(path.replace('/er/', '/was/')), bytes(text));
@@ -116,7 +116,7 @@ async function fill(parts: TenantParts): Promise<void> {
   await putEveryClass(await workOn(parts), bytes('a record'));
 }
 
-async function workOn({ context }: TenantParts): Promise<Work> {
+async function workOn({ context }: OpenTenant): Promise<Work> {
   const keyring = await context.keyrings.load();
   if (keyring === undefined) throw new Error('there is no keyring');
   return { session: context, keyring, call: { signal: undefined } };
@@ -146,7 +146,7 @@ async function steal(work: Work): Promise<StaleKey> {
   return stale;
 }
 
-async function expectAllRead(parts: TenantParts): Promise<void> {
+async function expectAllRead(parts: OpenTenant): Promise<void> {
   const { files } = await parts.tree.list(at('/memories'));
   expect(files.map(({ path }) => path as string).sort()).toEqual(Object.keys(FILES).sort());
   for (const [path, text] of Object.entries(FILES)) {

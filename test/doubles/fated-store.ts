@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { type BaseStore, shared } from '../../src/open/base-store.ts';
 import type { Settings } from '../../src/open/options.ts';
+import { type BaseStore, shared } from '../../src/open/store.ts';
 import { checkConditions } from '../../src/store/conditions.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore, ObjectVersions } from '../../src/store/port.ts';
@@ -25,7 +25,7 @@ export interface FatedStoreOptions {
 }
 
 export function openFatedStore({ settings, fate, around }: FatedStoreOptions): FatedStore {
-  const { store: location, s3, tenant } = settings.config;
+  const { store: location, s3, tenant } = settings;
   const [action, at, side] = fate;
   const requests: string[] = [];
 
@@ -52,8 +52,8 @@ export function openFatedStore({ settings, fate, around }: FatedStoreOptions): F
   /** The end of a listing is asked for without a request. */
   const isRequest = (call: StoreCall): boolean => call.verb !== 'list' || call.page === 1;
   const openPlain = (): ObjectStore => {
-    if (location?.kind === 's3') return openS3ObjectStore({ ...s3, bucket: location.bucket });
-    if (location?.kind === 'sqlite') return openSqliteObjectStore({ path: location.path });
+    if (location.kind === 's3') return openS3ObjectStore({ ...s3, bucket: location.bucket });
+    if (location.kind === 'sqlite') return openSqliteObjectStore({ path: location.path });
     throw new Error('a store that outlives the process is needed');
   };
 
@@ -61,7 +61,7 @@ export function openFatedStore({ settings, fate, around }: FatedStoreOptions): F
   const plain = interceptStore(opened, (call, proceed) =>
     isRequest(call) ? counted(`${call.verb} ${placeOf(call)}`, proceed) : proceed(),
   );
-  if (location?.kind !== 's3') return { base: shared(plain), requests };
+  if (location.kind !== 's3') return { base: shared(plain), requests };
   const base: BaseStore = {
     ...shared(plain),
     // What a server needs that does not honour conditions on deletes; SQLite does.

@@ -7,7 +7,7 @@ import {
 import { afterAll } from 'vitest';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import { openBaseStore } from '../../src/open/open-object-store.ts';
+import { openBaseStore } from '../../src/open/store.ts';
 import { describeSealedStore, type RawStore, type SealedSite } from '../contracts/sealed-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
 
@@ -24,7 +24,7 @@ describeOnS3('a bucket', ['minio'], (server) => {
     const s3 = { endpoint, region, forcePathStyle: true };
     const location = { kind: 's3', bucket: bucket.bucket, prefix: '' } as const;
     // One pool of connections serves all memories of the suite; everything above it is new for each.
-    const base = await openBaseStore({ location, s3, credentials });
+    const base = await openBaseStore({ store: location, s3, credentials });
     const raw = rawStore(bucket);
     return {
       raw,

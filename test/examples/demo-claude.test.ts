@@ -100,7 +100,7 @@ describe('The Claude of the demo', () => {
         model: 'a-model',
         max_tokens: 10,
         stream,
-        tools: [betaMemoryTool(memory)],
+        tools: [betaMemoryTool(memory.handlers)],
         messages: [{ role: 'user', content: USER_LINES.one[0] ?? '' }],
       });
       expect(reply.content).toEqual([

@@ -78,11 +78,11 @@ async function noteDataKeys(
   parts: Awaited<ReturnType<typeof openTenant>>['parts'],
   base: ObjectStore,
 ): Promise<void> {
-  const loaded = await parts.keyrings.load();
+  const loaded = await parts.context.keyrings.load();
   if (loaded === undefined) throw new Error('there is no keyring');
   const { keys, names } = loaded;
   for (const { path } of (await parts.tree.list(MEMORY_ROOT)).files) {
-    const stored = await base.get(fileKey(parts.layout, names, path));
+    const stored = await base.get(fileKey(parts.context.layout, names, path));
     if (typeof stored !== 'object') throw new Error(`${path} is gone`);
     const { wrapKey } = keys.active;
     const { keyringId, tenant } = keys;

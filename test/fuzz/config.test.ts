@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect } from 'vitest';
-import { readConfig } from '../../src/open/environment.ts';
-import type { Environment } from '../../src/open/setting.ts';
-import { parseStoreLocation } from '../../src/open/store-location.ts';
+import { type Environment, optionsFromEnvironment } from '../../src/open/environment.ts';
+import { readSettings, requireTenant } from '../../src/open/options.ts';
+import { parseStoreLocation } from '../../src/open/store.ts';
 import { fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutatedTexts } from '../support/mutation.ts';
 
@@ -90,6 +90,12 @@ const others = fc.dictionary(
 const environments = fc
   .tuple(fc.oneof(...settings), fc.oneof(...settings), fc.option(others, { nil: {} }))
   .map((parts): Environment => Object.assign({}, COMPLETE, ...parts));
+
+function readConfig(env: Environment) {
+  const options = optionsFromEnvironment(env);
+  const settings = readSettings(options);
+  return { ...settings, rootKeys: options.rootKey as readonly string[], tenant: requireTenant(settings) };
+}
 
 /** Padded canonical base64 of 32 bytes, or a key in KMS. */
 function isRootKey(key: string): boolean {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/open/environment.ts';
-import { readExpiryConfig, readWorkerConfig } from '../../src/open/worker-config.ts';
+import { optionsFromEnvironment, readExpiryConfig, readWorkerConfig } from '../../src/open/environment.ts';
 import { onlyResource, type Template } from '../support/iam/template.ts';
 import { synthesize } from '../support/synthesized.ts';
 
@@ -130,9 +129,9 @@ describe('the functions', () => {
 
   it('are configured as the worker and the expiry function read it', () => {
     const worker = environmentOf('Worker');
-    expect(readConfig(worker, {}, ['tenant'])).toMatchObject({
-      store: { kind: 's3', prefix: 'memories' },
-      rootKeys: ['aws-kms:arn:aws:kms:eu-central-1:111122223333:key/11111111-2222-3333-4444-555555555555'],
+    expect(optionsFromEnvironment(worker)).toMatchObject({
+      store: expect.stringMatching(/^s3:\/\/.+\/memories$/),
+      rootKey: ['aws-kms:arn:aws:kms:eu-central-1:111122223333:key/11111111-2222-3333-4444-555555555555'],
     });
     expect(readWorkerConfig(worker)).toMatchObject({
       tenantRoleArn: expect.stringMatching(/role\/MemoryTenantRole/),
@@ -143,10 +142,12 @@ describe('the functions', () => {
       maxTokens: 4_096,
     });
     const expiry = environmentOf('Expiry');
-    expect(readConfig(expiry, {}, ['tenant'])).toMatchObject({ store: { kind: 's3', prefix: 'memories' } });
+    expect(optionsFromEnvironment(expiry)).toMatchObject({
+      store: expect.stringMatching(/^s3:\/\/.+\/memories$/),
+    });
     expect(readExpiryConfig(expiry)).toMatchObject({ expireDryRun: true });
     for (const env of [worker, expiry]) {
-      expect(readConfig(env, {}, ['tenant'])).toMatchObject({ expireAfterDays: 90 });
+      expect(optionsFromEnvironment(env)).toMatchObject({ expireAfterDays: 90 });
     }
     expect(Object.keys(expiry).filter((name) => /API_KEY|QUEUE/.test(name))).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runDoctor } from '../../src/cli/doctor.ts';
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';
@@ -83,10 +84,10 @@ describe('A memory under a KMS key', () => {
     vi.stubEnv('SEALED_MEMORY_TENANT', 'acme');
     vi.stubEnv('SEALED_MEMORY_ROOT_KEY', kmsKey());
     {
-      await using memory = await openMemory();
+      await using memory = await openMemory(optionsFromEnvironment());
       expect(await create(memory)).toMatchObject({ isError: false });
     }
-    await using again = await openMemory();
+    await using again = await openMemory(optionsFromEnvironment());
     expect(await again.execute({ command: 'view', path })).toMatchObject({ content: shown });
     const lines: string[] = [];
     expect(await runDoctor({ print: async (line) => void lines.push(line) })).toBe(true);

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 import { MemoryError } from '../../src/errors.ts';
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';
 import type { Result } from '../simulation/history.ts';
@@ -8,7 +9,7 @@ import type { PlayerAnswer, PlayerRequest } from './player-lines.ts';
 // node player-process.ts: carries out the commands and the operator's verbs that come as JSON lines, side by side, on
 // tenants of the store of the environment, and answers each with a line that says when it began and ended.
 
-const pool = createMemoryPool();
+const pool = createMemoryPool(optionsFromEnvironment());
 
 async function execute(tenant: string, command: unknown): Promise<Result> {
   const memory = await pool.open(tenant);
@@ -21,7 +22,7 @@ async function execute(tenant: string, command: unknown): Promise<Result> {
 
 /** A new key, and every object brought under it. Whatever fails is the operator's affair: it is told and run again. */
 async function operate(tenant: string): Promise<Result> {
-  await using admin = await openAdmin({ tenant });
+  await using admin = await openAdmin(optionsFromEnvironment(undefined, { tenant }));
   try {
     await admin.rotate({ force: true });
     const { rebound } = await admin.migrate();

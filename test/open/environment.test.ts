@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { readConfig } from '../../src/open/environment.ts';
-import type { Environment } from '../../src/open/setting.ts';
+import { type Environment, optionsFromEnvironment, readHarness } from '../../src/open/environment.ts';
+import { type MemoryOptions, readSettings, requireTenant, type Settings } from '../../src/open/options.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 const OTHER_KEY = Buffer.alloc(32, 8).toString('base64');
@@ -14,6 +14,13 @@ const COMPLETE: Environment = {
   SEALED_MEMORY_TENANT: 'acme',
   SEALED_MEMORY_ROOT_KEY: KEY,
 };
+
+/** As an entry point for one tenant reads its configuration. */
+function readConfig(env: Environment, overrides: MemoryOptions = {}): Settings {
+  const settings = readSettings(optionsFromEnvironment(env, overrides));
+  requireTenant(settings);
+  return settings;
+}
 
 /** The one sentence with which the configuration is refused. */
 function refusal(env: Environment): string {
@@ -32,7 +39,7 @@ function having(env: Environment): Environment {
   return { ...COMPLETE, ...env };
 }
 
-describe('readConfig', () => {
+describe('optionsFromEnvironment', () => {
   it('reads after how many days files expire, by option or variable', () => {
     expect(readConfig({ ...COMPLETE, SEALED_MEMORY_EXPIRE_AFTER_DAYS: '90' }).expireAfterDays).toBe(90);
     expect(readConfig(COMPLETE, { expireAfterDays: 1 }).expireAfterDays).toBe(1);
@@ -42,53 +49,56 @@ describe('readConfig', () => {
   });
 
   it('knows the settings of the worker, which it does not read', () => {
-    const config = readConfig({ ...COMPLETE, SEALED_MEMORY_WORKER_MODEL: 'any' });
-    expect(config).toEqual(readConfig(COMPLETE));
+    const options = optionsFromEnvironment({ ...COMPLETE, SEALED_MEMORY_WORKER_MODEL: 'any' });
+    expect(options).toEqual(optionsFromEnvironment(COMPLETE));
   });
 
   it('needs a store, a tenant and a root key only', () => {
     expect(readConfig(COMPLETE)).toEqual({
       store: { kind: 'memory' },
+      prefix: '',
       tenant: 'acme',
-      rootKeys: [KEY],
+      rootKeys: expect.objectContaining({ keys: [expect.anything()] }),
       profile: 'doc',
       onExists: 'error',
       names: undefined,
+      concurrency: 32,
       maxFileBytes: 1_048_576,
       keyring: {},
       expireAfterDays: undefined,
       s3: {},
-      harness: false,
     });
+    expect(optionsFromEnvironment(COMPLETE)).toEqual({ store: 'memory:', tenant: 'acme', rootKey: [KEY] });
+    expect(readHarness(COMPLETE)).toBe(false);
   });
 
   it('freezes what it returns, all the way down', () => {
     const config = readConfig(having({ SEALED_MEMORY_STORE: 's3://bucket/prefix' }));
-    for (const part of [config, config.store, config.rootKeys, config.s3]) {
+    for (const part of [config, config.store, config.keyring, config.s3]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
   });
 
   it('reads every other setting', () => {
-    const config = readConfig(
-      having({
-        SEALED_MEMORY_STORE: 's3://my-bucket/a/b',
-        SEALED_MEMORY_ROOT_KEY: `${KEY}, ${OTHER_KEY}`,
-        SEALED_MEMORY_PROFILE: 'sdk',
-        SEALED_MEMORY_ON_EXISTS: 'overwrite',
-        SEALED_MEMORY_NAMES: 'plain',
-        SEALED_MEMORY_MAX_FILE_BYTES: '2048',
-        SEALED_MEMORY_S3_ENDPOINT: 'http://127.0.0.1:9000',
-        SEALED_MEMORY_S3_REGION: 'eu-central-1',
-        SEALED_MEMORY_S3_FORCE_PATH_STYLE: '0',
-        SEALED_MEMORY_S3_GUARDED: 'true',
-        SEALED_MEMORY_S3_CHECKSUMS: 'when_required',
-        SEALED_MEMORY_HARNESS: '1',
-      }),
-    );
-    expect(config).toMatchObject({
+    const env = having({
+      SEALED_MEMORY_STORE: 's3://my-bucket/a/b',
+      SEALED_MEMORY_ROOT_KEY: `${KEY}, ${OTHER_KEY}`,
+      SEALED_MEMORY_PROFILE: 'sdk',
+      SEALED_MEMORY_ON_EXISTS: 'overwrite',
+      SEALED_MEMORY_NAMES: 'plain',
+      SEALED_MEMORY_MAX_FILE_BYTES: '2048',
+      SEALED_MEMORY_S3_ENDPOINT: 'http://127.0.0.1:9000',
+      SEALED_MEMORY_S3_REGION: 'eu-central-1',
+      SEALED_MEMORY_S3_FORCE_PATH_STYLE: '0',
+      SEALED_MEMORY_S3_GUARDED: 'true',
+      SEALED_MEMORY_S3_CHECKSUMS: 'when_required',
+      SEALED_MEMORY_HARNESS: '1',
+    });
+    expect(optionsFromEnvironment(env).rootKey).toEqual([KEY, OTHER_KEY]);
+    expect(readHarness(env)).toBe(true);
+    expect(readConfig(env)).toMatchObject({
       store: { kind: 's3', bucket: 'my-bucket', prefix: 'a/b' },
-      rootKeys: [KEY, OTHER_KEY],
+      prefix: 'a/b',
       profile: 'sdk',
       onExists: 'overwrite',
       names: 'plain',
@@ -100,7 +110,6 @@ describe('readConfig', () => {
         guarded: true,
         checksums: 'when_required',
       },
-      harness: true,
     });
   });
 
@@ -164,7 +173,6 @@ describe('readConfig', () => {
     expect(config).toMatchObject({
       store: { kind: 'sqlite', path: 'x.sqlite' },
       tenant: 'other',
-      rootKeys: [OTHER_KEY],
       profile: 'doc',
       onExists: 'overwrite',
       maxFileBytes: 10,
@@ -174,8 +182,13 @@ describe('readConfig', () => {
   });
 
   it('neither requires nor reads what the caller supplies', () => {
-    const config = readConfig({ SEALED_MEMORY_ROOT_KEY: 'nonsense' }, {}, ['store', 'tenant', 'rootKey']);
-    expect(config).toMatchObject({ store: undefined, tenant: undefined, rootKeys: [] });
+    const given = { store: 'memory:', tenant: 'other', rootKey: new Uint8Array(32) };
+    const nonsense = {
+      SEALED_MEMORY_STORE: 'nonsense',
+      SEALED_MEMORY_TENANT: 'No',
+      SEALED_MEMORY_ROOT_KEY: 'nonsense',
+    };
+    expect(optionsFromEnvironment(nonsense, given)).toEqual(given);
   });
 });
 
@@ -214,7 +227,8 @@ describe('the store setting', () => {
 
   it('judges the prefix of a pool, whose tenants come later', () => {
     const env = { ...COMPLETE, SEALED_MEMORY_STORE: 's3://bucket/a//b' };
-    expect(() => readConfig(env, {}, ['tenant'])).toThrow(MemoryError);
+    const { tenant: _, ...options } = optionsFromEnvironment(env);
+    expect(() => readSettings(options)).toThrow(MemoryError);
   });
 });
 
@@ -281,7 +295,7 @@ describe('the root key settings', () => {
     ['several lines', `${KEY}\n${OTHER_KEY}\n`, [KEY, OTHER_KEY]],
     ['commas', `${KEY},${OTHER_KEY}`, [KEY, OTHER_KEY]],
   ])('read a file with %s', (_, text, keys) => {
-    expect(readConfig(fromFile(keyFile(text))).rootKeys).toEqual(keys);
+    expect(optionsFromEnvironment(fromFile(keyFile(text))).rootKey).toEqual(keys);
   });
 
   it.each([0o640, 0o604, 0o660, 0o644, 0o610])('refuse a file of mode %o and say what to do', (mode) => {
@@ -332,8 +346,8 @@ describe('the root key settings', () => {
     ['before another key', `${KMS_KEY},${KEY}`, [KMS_KEY, KEY]],
     ['behind another key', `${KEY}, ${KMS_KEY}`, [KEY, KMS_KEY]],
   ])('take a KMS key %s, from the variable and from a file', (_, text, keys) => {
-    expect(readConfig(having({ SEALED_MEMORY_ROOT_KEY: text })).rootKeys).toEqual(keys);
-    expect(readConfig(fromFile(keyFile(text))).rootKeys).toEqual(keys);
+    expect(optionsFromEnvironment(having({ SEALED_MEMORY_ROOT_KEY: text })).rootKey).toEqual(keys);
+    expect(optionsFromEnvironment(fromFile(keyFile(text))).rootKey).toEqual(keys);
   });
 
   it.each([

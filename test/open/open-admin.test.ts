@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openAdmin, type TenantAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
@@ -264,12 +265,11 @@ describe('the keyring options', () => {
 
   it('are read from the environment too', async () => {
     await stock();
-    vi.stubEnv('SEALED_MEMORY_KEYRING_MIN_EPOCH', '2');
-    expect(await read('/memories/a')).toBe('integrity');
-    expect(await read('/memories/a', { keyring: { minimumEpoch: 1 } })).toContain('text of a');
-    vi.stubEnv('SEALED_MEMORY_KEYRING_MIN_EPOCH', '');
-    vi.stubEnv('SEALED_MEMORY_KEYRING_TTL_SECONDS', '901');
-    await expect(openMemory(options())).rejects.toEqual(
+    const env = { SEALED_MEMORY_KEYRING_MIN_EPOCH: '2' };
+    expect(await read('/memories/a', optionsFromEnvironment(env))).toBe('integrity');
+    const overrides = { keyring: { minimumEpoch: 1 } };
+    expect(await read('/memories/a', optionsFromEnvironment(env, overrides))).toContain('text of a');
+    expect(() => optionsFromEnvironment({ SEALED_MEMORY_KEYRING_TTL_SECONDS: '901' })).toThrow(
       expect.objectContaining({
         message: 'SEALED_MEMORY_KEYRING_TTL_SECONDS must be a whole number from 0 to 900.',
       }),

@@ -237,37 +237,82 @@ describe('a pool with room for few tenants', () => {
 describe('new credentials of a tenant', () => {
   const credentials = (name: string) => async () => ({ accessKeyId: name, secretAccessKey: name });
 
-  it('replace the old ones, whose memories go on until they are closed', async () => {
-    const first = credentials('first');
-    const old = await pool.open('a', { credentials: first });
-    await create(old, 'x');
-    const fresh = await pool.open('a', { credentials: credentials('second') });
+  it('leave it warm, whichever object they are', async () => {
+    await create(await pool.open('a', { credentials: credentials('first') }), 'x');
     calls.length = 0;
-    expect(await textOf(fresh)).toBe(shown('x'));
-    expect(keyringReads()).toBe(1);
-    expect(await textOf(old)).toBe(shown('x'));
-    await old.close();
-    expect(await textOf(fresh)).toBe(shown('x'));
+    for (let i = 0; i < 3; i++) {
+      const memory = await pool.open('a', { credentials: credentials('fresh') });
+      expect(await textOf(memory)).toBe(shown('x'));
+      await memory.close();
+    }
+    expect(keyringReads()).toBe(0);
   });
 
-  it('wipe the old keys with the last memory that uses them', async () => {
+  it('with a higher epoch wipe the keys from before with the last memory that uses them', async () => {
     await using own = createTenantPool({ store, rootKey });
     const old = await own.open('a', { credentials: credentials('first') });
     await create(old.memory, 'x');
     const wrapKey = (await old.context.keyrings.load())?.keys.active.wrapKey ?? new Uint8Array();
-    const fresh = await own.open('a', { credentials: credentials('second') });
+    const fresh = await own.open('a', { credentials: credentials('second'), minimumEpoch: 2 });
     expect(wrapKey.some((byte) => byte !== 0)).toBe(true);
     await old.memory.close();
     expect(wrapKey).toEqual(new Uint8Array(32));
-    expect(await textOf(fresh.memory)).toBe(shown('x'));
+    expect(await fresh.memory.execute({ command: 'view', path })).toMatchObject({
+      error: { code: 'integrity' },
+    });
   });
 
-  it('are the same where the same object is given again', async () => {
-    const same = credentials('same');
-    await create(await pool.open('a', { credentials: same }), 'x');
+  it('under another key make a keyring of their own, and leave the other warm', async () => {
+    const reader = { credentials: credentials('reader'), credentialsKey: 'reader' };
+    const old = await pool.open('a', { credentials: credentials('writer'), credentialsKey: 'writer' });
+    await create(old, 'x');
     calls.length = 0;
-    expect(await textOf(await pool.open('a', { credentials: same }))).toBe(shown('x'));
+    const fresh = await pool.open('a', reader);
+    expect(await textOf(fresh)).toBe(shown('x'));
+    expect(keyringReads()).toBe(1);
+    await fresh.close();
+    expect(await textOf(old)).toBe(shown('x'));
+    expect(await textOf(await pool.open('a', reader))).toBe(shown('x'));
+    expect(keyringReads()).toBe(1);
+  });
+
+  it('share one order of commands with those of another key', async () => {
+    const [one, two] = await Promise.all(
+      ['1', '2'].map((key) => pool.open('a', { credentials: credentials(key), credentialsKey: key })),
+    );
+    if (one === undefined || two === undefined) throw new Error('nothing was opened');
+    const results = await Promise.all([
+      create(one, 'first\n'),
+      two.execute({ command: 'insert', path, insert_line: 1, insert_text: 'second' }),
+      one.execute({ command: 'rename', old_path: path, new_path: '/memories/g' }),
+    ]);
+    expect(results.map(({ isError }) => isError)).toEqual([false, false, false]);
+  });
+
+  it('are not those of a call without any', async () => {
+    await create(await pool.open('a', { credentials: credentials('tenant') }), 'x');
+    calls.length = 0;
+    expect(await textOf(await pool.open('a'))).toBe(shown('x'));
+    expect(keyringReads()).toBe(1);
+  });
+
+  it('stay warm under sixteen keys, the least recently used one is wiped first', async () => {
+    const openWith = (key: number) =>
+      pool.open('a', { credentials: credentials('x'), credentialsKey: String(key) });
+    await create(await openWith(0), 'x');
+    const use = async (key: number): Promise<void> => {
+      const memory = await openWith(key);
+      expect(await textOf(memory)).toBe(shown('x'));
+      await memory.close();
+    };
+    // The first one is in use and stays.
+    for (let key = 1; key <= 16; key++) await use(key);
+    calls.length = 0;
+    for (let key = 2; key <= 16; key++) await use(key);
+    await use(0);
     expect(keyringReads()).toBe(0);
+    await use(1);
+    expect(keyringReads()).toBe(1);
   });
 
   it('change nothing for another tenant', async () => {
@@ -319,8 +364,8 @@ describe('a keyring that is put back', () => {
 
   it('is refused under new credentials, too, and seals nothing', async () => {
     await using fresh = createMemoryPool({ store, rootKey });
-    await rolledBack(fresh, { credentials: credentials('first') });
-    const memory = await fresh.open('a', { credentials: credentials('second') });
+    await rolledBack(fresh, { credentials: credentials('first'), credentialsKey: 'first' });
+    const memory = await fresh.open('a', { credentials: credentials('second'), credentialsKey: 'second' });
     expect(await create(memory, 'y', '/memories/new')).toMatchObject(refused);
     expect(await memory.execute({ command: 'view', path })).toMatchObject(refused);
     expect(await dataObjects('a')).toHaveLength(1);

@@ -175,7 +175,7 @@ describe.skipIf(missing !== undefined && !inCi)(
         );
 
         const { parts, close } = await site.open();
-        const keyring = await parts.keyrings.load();
+        const keyring = await parts.context.keyrings.load();
         expect(keyring?.names.mode).toBe(names);
         const { files } = await parts.tree.list(parseMemoryPath('/memories'));
         expect(files.map(({ path }) => String(path)).sort()).toEqual([...FILES.keys()].sort());

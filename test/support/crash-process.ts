@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { wireTenant } from '../../src/open/open-memory.ts';
-import { readSettings } from '../../src/open/options.ts';
+import { readSettings, requireTenant } from '../../src/open/options.ts';
 import { openFatedStore } from '../doubles/fated-store.ts';
 
 // node crash-process.ts COMMAND [ACTION REQUEST SIDE]: executes one command of the memory tool, given as JSON, in a
@@ -8,12 +9,11 @@ import { openFatedStore } from '../doubles/fated-store.ts';
 // Prints a line `stopped` before it stops, and at the end, as JSON, its requests and the command's result.
 
 const [command = '', ...fate] = process.argv.slice(2);
-const settings = readSettings({});
-const { tenant } = settings.config;
-if (tenant === undefined) throw new Error('SEALED_MEMORY_TENANT is not set');
+const settings = readSettings(optionsFromEnvironment());
+const tenant = requireTenant(settings);
 const { base, requests } = openFatedStore({ settings, fate });
-const parts = await wireTenant({ options: {}, settings, base, tenant });
-const result = await parts.memory(async () => {}).execute(JSON.parse(command));
+const parts = await wireTenant({ settings, base, tenant });
+const result = await parts.openMemory(async () => {}).execute(JSON.parse(command));
 const code = result.isError ? result.error.code : undefined;
 writeSync(1, `${JSON.stringify({ requests, content: result.content, code })}\n`);
 process.exit(0);

@@ -1,3 +1,4 @@
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 
 // node insert-lines.ts PATH FIRST LAST: inserts `line FIRST` to `line LAST` into the file, all at once, by a memory
@@ -5,7 +6,7 @@ import { openMemory } from '../../src/open/open-memory.ts';
 
 const [path, first, last] = process.argv.slice(2);
 const numbers = Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i);
-const memory = await openMemory();
+const memory = await openMemory(optionsFromEnvironment());
 const results = await Promise.all(
   numbers.map((number) =>
     memory.execute({ command: 'insert', path, insert_line: 0, insert_text: `line ${number}` }),

@@ -6,8 +6,9 @@ import { rotateKey } from '../../src/admin/rotate.ts';
 import { shredTenant } from '../../src/admin/shred.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { wireTenant } from '../../src/open/open-memory.ts';
-import { readSettings } from '../../src/open/options.ts';
+import { readSettings, requireTenant } from '../../src/open/options.ts';
 import type { DatedMeta } from '../../src/store/port.ts';
 import { LEASE_MS } from '../../src/tree/rename/lease.ts';
 import { openFatedStore } from '../doubles/fated-store.ts';
@@ -19,11 +20,10 @@ import type { LifecycleTask } from './lifecycle-task.ts';
 
 const [text = '', ...fate] = process.argv.slice(2);
 const task: LifecycleTask = JSON.parse(text);
-const settings = readSettings({});
-const { tenant } = settings.config;
-if (tenant === undefined) throw new Error('SEALED_MEMORY_TENANT is not set');
+const settings = readSettings(optionsFromEnvironment());
+const tenant = requireTenant(settings);
 const { base, requests } = openFatedStore({ settings, fate, around: agedBy(task) });
-const { context, rootKeys, versions, verify } = await wireTenant({ options: {}, settings, base, tenant });
+const { context, rootKeys, versions, verify } = await wireTenant({ settings, base, tenant });
 const { store, layout, clock, random, pause } = context;
 const editor = createKeyringEditor({ store, layout, rootKeys, clock, random });
 

@@ -167,7 +167,8 @@ export const VERBS: readonly LifecycleVerb[] = [
           const refused = parts.tree.read(at(path));
           await expect(refused, where).rejects.toMatchObject({ code: 'key_unavailable' });
         }
-        const { layout, versions } = parts;
+        const { versions } = parts;
+        const { layout } = parts.context;
         for await (const page of versions?.list(layout.keyring) ?? []) {
           expect(
             page.map(({ isCurrent }) => isCurrent),

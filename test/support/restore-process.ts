@@ -1,4 +1,5 @@
 import { restoreTree } from '../../src/admin/restore.ts';
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import { openFolderObjectStore } from '../../src/store/folder.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
@@ -14,5 +15,5 @@ const store = interceptStore(openFolderObjectStore({ path: from }), async (call,
   return answer;
 });
 // One after the other: what is read before the end has been written.
-const { parts } = await openTenant({ store, concurrency: 1 });
+const { parts } = await openTenant(optionsFromEnvironment(undefined, { store, concurrency: 1 }));
 await restoreTree(parts.context, { to });

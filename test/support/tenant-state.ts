@@ -4,7 +4,7 @@ import { toBase64url } from '../../src/format/encoding.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { open } from '../../src/format/object.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
-import { openTenant, type TenantParts } from '../../src/open/open-memory.ts';
+import { type OpenTenant, openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import { listRecords } from '../../src/tree/list-directory.ts';
 import type { Work } from '../../src/tree/session.ts';
@@ -35,7 +35,7 @@ export interface TenantState {
 /** Opens the tenant for this alone. */
 export async function withTenant<T>(
   options: MemoryOptions,
-  work: (parts: TenantParts) => Promise<T>,
+  work: (parts: OpenTenant) => Promise<T>,
 ): Promise<T> {
   const { parts, close } = await openTenant(options);
   try {
@@ -68,13 +68,13 @@ export async function stateOf(options: MemoryOptions): Promise<TenantState> {
   });
 }
 
-export async function keyStatusOf({ context, rootKeys }: TenantParts): Promise<KeyStatus> {
+export async function keyStatusOf({ context, rootKeys }: OpenTenant): Promise<KeyStatus> {
   const { store, layout, clock, random } = context;
   const editor = createKeyringEditor({ store, layout, rootKeys, clock, random });
   return readKeyStatus({ rootKeys, editor });
 }
 
-export async function workOn({ context }: TenantParts): Promise<Work> {
+export async function workOn({ context }: OpenTenant): Promise<Work> {
   const keyring = await context.keyrings.load();
   if (keyring === undefined) throw new Error('there is no keyring');
   return { session: context, keyring, call: { signal: undefined } };

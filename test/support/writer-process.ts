@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { deedOf } from './deeds.ts';
 
@@ -14,7 +15,7 @@ process.stdin.on('end', () => {
 });
 process.stdin.resume();
 
-const memory = await openMemory({ keyring: { ttlMs: Number(ttl) } });
+const memory = await openMemory(optionsFromEnvironment(undefined, { keyring: { ttlMs: Number(ttl) } }));
 for (let number = 0; !stopping; number++) {
   writeSync(1, 'begun\n');
   const result = await memory.execute(deedOf(name, number).command);

@@ -65,7 +65,7 @@ async function expectUsable(memory: Memory): Promise<void> {
 }
 
 describe.each([
-  ['betaMemoryTool(memory)', (memory: Memory) => betaMemoryTool(memory)],
+  ['betaMemoryTool(memory.handlers)', (memory: Memory) => betaMemoryTool(memory.handlers)],
   ['memory.tool()', (memory: Memory) => memory.tool()],
 ])('a command that is none, through %s', (_, toolOf) => {
   it.each(NO_COMMANDS)('is refused: %s', async (_name, command) => {
@@ -82,16 +82,6 @@ describe.each([
     await expectUsable(memory);
   });
 
-  it.each(['close', 'execute', 'tool'])('is refused in words the model can act on: %s', async (command) => {
-    const memory = await open();
-    const error = await thrownBy(() => toolOf(memory).run(as({ command })));
-    expect(error).toBeInstanceOf(ToolError);
-    expect(error).toMatchObject({
-      content:
-        'Error: Field `command` must be one of these strings: view, create, str_replace, insert, delete, rename',
-    });
-  });
-
   it('runs one whose name is that of a command, and returns what the model reads', async () => {
     const tool = toolOf(await open());
     const path = '/memories/f';
@@ -104,16 +94,47 @@ describe.each([
   });
 });
 
+describe('a command that is none', () => {
+  const names = ['close', 'execute', 'tool', 'files', 'toString', '__proto__'];
+
+  it.each(names)('is refused by memory.tool() in words the model can act on: %s', async (command) => {
+    const memory = await open();
+    const error = await thrownBy(() => memory.tool().run(as({ command })));
+    expect(error).toBeInstanceOf(ToolError);
+    expect(error).toMatchObject({
+      content:
+        'Error: Field `command` must be one of these strings: view, create, str_replace, insert, delete, rename',
+    });
+  });
+
+  it.each(names)('finds nothing to call among the handlers: %s', async (command) => {
+    const tool = betaMemoryTool((await open()).handlers);
+    expect(await thrownBy(() => tool.run(as({ command })))).toMatchObject({
+      message: `${command} not implemented`,
+    });
+  });
+
+  it('is refused by a host that passes it on to execute', async () => {
+    const memory = await open();
+    for (const { execute } of [memory, { execute: memory.execute.bind(undefined) }]) {
+      expect(await execute({ command: 'execute' })).toMatchObject({ error: { code: 'invalid_command' } });
+    }
+  });
+});
+
 describe('the handlers of a memory', () => {
   it('serve one command each and check its name themselves', async () => {
     const memory = await open();
     const error = await thrownBy(() =>
-      memory.view({ command: 'delete', path: '/memories/f' } as unknown as { command: 'view'; path: string }),
+      memory.handlers.view({ command: 'delete', path: '/memories/f' } as unknown as {
+        command: 'view';
+        path: string;
+      }),
     );
     expect(error).toBeInstanceOf(ToolError);
-    await memory.create({ command: 'create', path: '/memories/kept', file_text: 'text' });
+    await memory.handlers.create({ command: 'create', path: '/memories/kept', file_text: 'text' });
     await thrownBy(() =>
-      memory.view({ command: 'delete', path: '/memories/kept' } as unknown as {
+      memory.handlers.view({ command: 'delete', path: '/memories/kept' } as unknown as {
         command: 'view';
         path: string;
       }),
@@ -123,7 +144,16 @@ describe('the handlers of a memory', () => {
 
   it('lie on an object without a prototype that cannot be changed', async () => {
     const memory = await open();
-    expect(Object.getPrototypeOf(memory)).toBeNull();
+    expect(Object.getPrototypeOf(memory.handlers)).toBeNull();
+    expect(Object.keys(memory.handlers).toSorted()).toEqual([
+      'create',
+      'delete',
+      'insert',
+      'rename',
+      'str_replace',
+      'view',
+    ]);
+    expect(Object.isFrozen(memory.handlers)).toBe(true);
     expect(Object.isFrozen(memory)).toBe(true);
   });
 });
@@ -177,6 +207,39 @@ describe('Memory.execute', () => {
     expect(await (await open({ profile: 'sdk' })).execute(input)).toMatchObject({
       content: `Error: ${sentence}`,
     });
+  });
+});
+
+describe('Memory.files', () => {
+  const path = '/memories/f';
+
+  it('reads the bytes of a file, and nothing where there is none', async () => {
+    const memory = await open();
+    const text = `${'long '.repeat(9_000)}\n\ttab\r\n`;
+    await memory.execute({ command: 'create', path, file_text: text });
+    expect(new TextDecoder().decode(await memory.files.read(path))).toBe(text);
+    expect(await memory.files.read('/memories/none')).toBeUndefined();
+    expect(await memory.files.read('/memories')).toBeUndefined();
+  });
+
+  it('reads behind the commands that were called before, and before those that come later', async () => {
+    const memory = await open();
+    const [, first, , second] = await Promise.all([
+      memory.execute({ command: 'create', path, file_text: 'one' }),
+      memory.files.read(path),
+      memory.execute({ command: 'str_replace', path, old_str: 'one', new_str: 'two' }),
+      memory.files.read(path),
+    ]);
+    expect([first, second].map((bytes) => new TextDecoder().decode(bytes))).toEqual(['one', 'two']);
+  });
+
+  it('rejects a path outside the memory, an aborted call and a closed memory', async () => {
+    const memory = await open();
+    await expect(memory.files.read('/etc/passwd')).rejects.toMatchObject({ code: 'invalid_path' });
+    const signal = AbortSignal.abort();
+    await expect(memory.files.read(path, { signal })).rejects.toMatchObject({ code: 'aborted' });
+    await memory.close();
+    await expect(memory.files.read(path)).rejects.toMatchObject({ code: 'aborted' });
   });
 });
 

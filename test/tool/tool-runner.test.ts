@@ -10,9 +10,18 @@ import type { Memory } from '../../src/tool/memory-tool.ts';
 import { type Around, interceptStore } from '../doubles/intercepted-store.ts';
 import { startScriptedMessages, type ToolResult } from '../doubles/scripted-messages.ts';
 
+/** With what the model reads of a command that is none. */
 const KINDS = [
-  ['betaMemoryTool(memory)', (memory: Memory) => betaMemoryTool(memory)],
-  ['memory.tool()', (memory: Memory) => memory.tool()],
+  [
+    'betaMemoryTool(memory.handlers)',
+    (memory: Memory) => betaMemoryTool(memory.handlers),
+    'Error: close not implemented',
+  ],
+  [
+    'memory.tool()',
+    (memory: Memory) => memory.tool(),
+    'Error: Field `command` must be one of these strings: view, create, str_replace, insert, delete, rename',
+  ],
 ] as const;
 
 let store: ObjectStore;
@@ -56,7 +65,7 @@ async function converse(
 
 const create = (path: string, file_text = 'x') => ({ command: 'create', path, file_text });
 
-describe.each(KINDS)('the SDK tool runner with %s', (_, toolOf) => {
+describe.each(KINDS)('the SDK tool runner with %s', (_, toolOf, noCommand) => {
   it('hands every failure to the model word for word and marked as one', async () => {
     const [results] = await converse(toolOf, [
       [
@@ -68,13 +77,11 @@ describe.each(KINDS)('the SDK tool runner with %s', (_, toolOf) => {
         {},
       ],
     ]);
-    const commands =
-      'Error: Field `command` must be one of these strings: view, create, str_replace, insert, delete, rename';
     expect(results?.slice(0, 4).map(({ content, is_error }) => ({ content, is_error }))).toEqual([
       { content: 'The path /memories/none does not exist. Please provide a valid path.', is_error: true },
       { content: 'Error: The path /memories/none does not exist', is_error: true },
       { content: 'Error: Path must start with /memories, got: /etc/passwd', is_error: true },
-      { content: commands, is_error: true },
+      { content: noCommand, is_error: true },
     ]);
     expect(results?.slice(4)).toEqual([
       expect.objectContaining({ is_error: true }),

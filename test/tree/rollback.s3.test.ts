@@ -2,7 +2,7 @@ import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-s
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import { openBaseStore } from '../../src/open/open-object-store.ts';
+import { openBaseStore } from '../../src/open/store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
 
@@ -17,7 +17,7 @@ describeOnS3('an older version that somebody puts back into the bucket', ['minio
     bucket = await createTestBucket(server());
     const { endpoint, region, credentials } = bucket.storeOptions;
     base = await openBaseStore({
-      location: { kind: 's3', bucket: bucket.bucket, prefix: '' },
+      store: { kind: 's3', bucket: bucket.bucket, prefix: '' },
       s3: { endpoint, region, forcePathStyle: true },
       credentials,
     });

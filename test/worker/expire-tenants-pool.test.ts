@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import type { TenantId } from '../../src/format/object-keys.ts';
-import type { OpenTenant, PoolOptions, TenantPool } from '../../src/open/pool.ts';
+import type { PooledTenant, PoolOptions, TenantPool } from '../../src/open/pool.ts';
 import { createExpiry } from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 
@@ -22,7 +22,7 @@ vi.mock('../../src/open/pool.ts', () => ({
       tenants: () => tenants(),
       async open() {
         const memory = { close: async () => void events.push('a memory is closed') };
-        return { memory, expire: async () => REPORT } as unknown as OpenTenant;
+        return { memory, expire: async () => REPORT } as unknown as PooledTenant;
       },
       close,
       [Symbol.asyncDispose]: close,

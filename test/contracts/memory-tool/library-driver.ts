@@ -19,7 +19,7 @@ export function libraryDriver(settings: () => StoreSettings): OpenDriver {
       tenant,
       limits: { fileBytes: maxFileBytes },
     });
-    const memory = parts.memory(close);
+    const memory = parts.openMemory(close);
     const harness = createHarness(parts.tree);
     const run = async (input: unknown): Promise<Outcome> => outcomeOf(await memory.execute(input));
     return {

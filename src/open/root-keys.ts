@@ -1,0 +1,137 @@
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { misconfigured } from '../errors.ts';
+import { fromBase64 } from '../format/encoding.ts';
+import { envRootKey } from '../keys/env-root-key.ts';
+import {
+  KMS_SCHEME,
+  type KmsConnections,
+  kmsRootKey,
+  openKmsConnections,
+  parseKeyArn,
+} from '../keys/kms-root-key.ts';
+import type { RootKey } from '../keys/root-key.ts';
+import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
+import type { AwsCredentials } from './store.ts';
+
+/** Padded base64 of 32 bytes, `aws-kms:` and a key ARN, the 32 bytes, or another root key of the caller's. */
+export type RootKeyInput = string | Uint8Array | RootKey;
+
+/** Configured root keys: the first wraps, all unwrap. */
+export interface RootKeys {
+  /** With the credentials given at the start. */
+  readonly keys: readonly RootKey[];
+  /** The same root keys; those in KMS are reached with other credentials, over the same connections. */
+  withCredentials(credentials: AwsCredentials): readonly RootKey[];
+}
+
+const MAX_FILE_BYTES = 16_384;
+const OTHERS = 0o077;
+
+/**
+ * Nothing is sent before a key is used, and the SDK of KMS is not loaded before.
+ *
+ * @throws MemoryError `misconfigured` when there is none or one is malformed.
+ */
+export function openRootKeys(
+  inputs: readonly RootKeyInput[],
+  credentials?: AwsCredentials | undefined,
+): RootKeys {
+  if (inputs.length === 0) throw misconfigured('rootKey is empty: give at least one root key.');
+  let connections: KmsConnections | undefined;
+
+  function open(input: RootKeyInput): (credentials: AwsCredentials | undefined) => RootKey {
+    if (typeof input === 'string' && input.startsWith(KMS_SCHEME)) {
+      const keyArn = parseKeyArn(input.slice(KMS_SCHEME.length), 'rootKey');
+      connections ??= openKmsConnections();
+      const shared = { keyArn, connections };
+      return (reached) => kmsRootKey({ ...shared, credentials: reached });
+    }
+    const rootKey = typeof input === 'string' || input instanceof Uint8Array ? envRootKey(input) : input;
+    return () => rootKey;
+  }
+
+  const opened = inputs.map(open);
+  return {
+    keys: opened.map((openWith) => openWith(credentials)),
+    withCredentials: (others) => opened.map((openWith) => openWith(others)),
+  };
+}
+
+/**
+ * The texts of root keys, without white space around them.
+ *
+ * @throws MemoryError `misconfigured` when there is none or one is malformed; it names `label`, never the text.
+ */
+export function parseRootKeys(texts: readonly string[], label: string): readonly string[] {
+  const keys = texts.map((text, index) => {
+    const key = text.trim();
+    const which = texts.length === 1 ? label : `Key ${index + 1} of ${label}`;
+    if (key.startsWith(KMS_SCHEME)) parseKeyArn(key.slice(KMS_SCHEME.length), which);
+    else if (fromBase64(key)?.length !== 32) {
+      throw misconfigured(
+        `${which} is not base64 of 32 bytes (44 characters, the last one "="), nor "${KMS_SCHEME}" and a key ARN.`,
+      );
+    }
+    return key;
+  });
+  return Object.freeze(keys);
+}
+
+/**
+ * The text of a root key file, without white space around it.
+ *
+ * @throws MemoryError `misconfigured` when the file cannot be read, is no regular file, or is open to other users than
+ * its owner. No message holds the path or the content.
+ */
+export function readRootKeyFile(path: string, label: string): string {
+  const file = openForReading(path, label);
+  try {
+    const { mode, size } = fstatSync(file);
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG) {
+      throw misconfigured(`${label} must name a regular file.`);
+    }
+    if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
+      throw misconfigured(`The file named by ${label} may be read by other users: run "chmod 600" on it.`);
+    }
+    if (size > MAX_FILE_BYTES) {
+      throw misconfigured(`The file named by ${label} is too large to be a root key file.`);
+    }
+    return readFileSync(file, 'utf8').trim();
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Writes the text to a new file that only its owner may read (mode 0600), in a folder that is made when missing.
+ *
+ * @throws MemoryError `misconfigured` when anything, a dangling link too, lies at the path; that is left as it is.
+ */
+export function createRootKeyFile(path: string, text: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, text, { flag: 'wx', mode: 0o600, flush: true });
+  } catch (error) {
+    const code = fileCodeOf(error) ?? 'unknown error';
+    throw code === 'EEXIST'
+      ? misconfigured(
+          'The key file exists already and is never overwritten: losing a root key loses every memory under it.',
+        )
+      : misconfigured(`The key file cannot be created (${code}).`, redactedFileCause(error));
+  }
+}
+
+function openForReading(path: string, label: string): number {
+  try {
+    // Non-blocking: a named pipe is refused by the caller instead of being waited for.
+    return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch (error) {
+    const code = fileCodeOf(error) ?? 'unknown error';
+    const reason =
+      code === 'ENOENT'
+        ? 'does not exist: create one with "sealed-memory init"'
+        : `cannot be opened (${code})`;
+    throw misconfigured(`The file named by ${label} ${reason}.`, redactedFileCause(error));
+  }
+}

@@ -1,0 +1,195 @@
+import { misconfigured } from '../errors.ts';
+import { keyringPrefix, type Layout, parseTenantId, type TenantId } from '../format/object-keys.ts';
+import { checkConditions } from '../store/conditions.ts';
+import { guardDeletes } from '../store/guarded-delete.ts';
+import { osRandom } from '../store/os-random.ts';
+import type { ObjectStore, ObjectVersions, RequestOptions } from '../store/port.ts';
+import type { S3StoreOptions } from '../store/s3/s3-store.ts';
+import { openSqliteObjectStore } from '../store/sqlite/sqlite-store.ts';
+import { buryOldTombstones } from '../store/tombstones.ts';
+import { pause } from '../time.ts';
+
+/** Where sealed objects lie: this process, an SQLite file, or a bucket (`prefix` without slashes at its ends). */
+export type StoreLocation =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string };
+
+/** A location, or a store that the caller opened and closes. */
+export type ConfiguredStore = StoreLocation | { readonly kind: 'opened'; readonly store: ObjectStore };
+
+export interface S3Options {
+  /** URL of an S3-compatible server; absent: AWS's own endpoint of the region. */
+  readonly endpoint?: string | undefined;
+  /** Absent: left to the SDK's own search (environment, profile files, instance metadata). */
+  readonly region?: string | undefined;
+  /** The bucket stands in the path; default true with a custom endpoint. */
+  readonly forcePathStyle?: boolean | undefined;
+  /** Whether the server honours conditional deletes atomically; default true without a custom endpoint. */
+  readonly guarded?: boolean | undefined;
+  /** `when_required` for servers that choke on the SDK's checksums; default `when_supported`. */
+  readonly checksums?: 'when_supported' | 'when_required' | undefined;
+}
+
+/** Static credentials, or a provider of the AWS SDK. */
+export type AwsCredentials = NonNullable<S3StoreOptions['credentials']>;
+
+/** A store as it is opened once, for any number of tenants. */
+export interface BaseStore extends AsyncDisposable {
+  /** The store without anything before it. */
+  readonly plain: ObjectStore;
+  /** The store as one tenant's tree may use it: with guarded deletes, and with conditions that are proved. */
+  forTenant(layout: Layout): ObjectStore;
+  /** The same place reached with other credentials, over the same connections; closing either closes both. */
+  withCredentials(credentials: AwsCredentials): BaseStore;
+  /** Removes what deletes left below `prefix` when their process died, and returns how much it was. */
+  buryTombstones(prefix: string, request?: RequestOptions): Promise<number>;
+  /** The versions that a bucket keeps; undefined for a store that keeps none, or is the caller's own. */
+  readonly versions: ObjectVersions | undefined;
+}
+
+/** Deletes end within seconds; what is older than an hour has no process any more. */
+const TOMBSTONE_AGE_MS = 3_600_000;
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+
+/**
+ * Opens the configured store and puts before it what its kind lacks: guarded deletes where the server does not honour a
+ * condition on them, and on a custom endpoint the proof that it honours conditional writes. The AWS SDK is loaded for
+ * an S3 store only. A store that the caller opened stays open.
+ */
+export async function openBaseStore(configured: {
+  readonly store: ConfiguredStore;
+  readonly s3: S3Options;
+  readonly credentials?: AwsCredentials | undefined;
+  readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
+}): Promise<BaseStore> {
+  const { store, s3, credentials, onRequest } = configured;
+  switch (store.kind) {
+    case 'opened':
+      return { ...shared(store.store), [Symbol.asyncDispose]: async () => {} };
+    case 'memory':
+      return shared(openSqliteObjectStore({ path: ':memory:' }));
+    case 'sqlite':
+      return shared(openSqliteObjectStore({ path: store.path }));
+    case 's3': {
+      const sdk = await loadS3();
+      const connections = sdk.openS3Connections();
+      const options = { ...s3, bucket: store.bucket, credentials, onRequest, connections };
+      return s3BaseStore(sdk, options, async () => connections.destroy());
+    }
+  }
+}
+
+type S3Modules = Awaited<ReturnType<typeof loadS3>>;
+
+async function loadS3() {
+  const modules = [
+    import('../store/s3/client.ts'),
+    import('../store/s3/s3-store.ts'),
+    import('../store/s3/versions.ts'),
+  ] as const;
+  const [{ openS3Connections }, { openS3ObjectStore }, { openS3Versions }] = await Promise.all(modules);
+  return { openS3Connections, openS3ObjectStore, openS3Versions };
+}
+
+/** A bucket with what its server lacks. */
+function s3BaseStore(sdk: S3Modules, options: S3StoreOptions, dispose: () => Promise<void>): BaseStore {
+  const plain = sdk.openS3ObjectStore(options);
+  const custom = options.endpoint !== undefined;
+  const guarded = options.guarded ?? !custom;
+  return {
+    plain,
+    forTenant(layout) {
+      const proved = custom ? checkConditions(plain, layout.probe) : plain;
+      return guarded ? proved : guardDeletes(proved);
+    },
+    withCredentials: (credentials) => s3BaseStore(sdk, { ...options, credentials }, dispose),
+    async buryTombstones(prefix, { signal } = {}) {
+      if (guarded) return 0;
+      return buryOldTombstones({
+        store: plain,
+        prefix,
+        olderThanMs: TOMBSTONE_AGE_MS,
+        random: osRandom,
+        time: { clock: () => performance.now(), wallClock: Date.now, pause },
+        signal,
+      });
+    },
+    versions: sdk.openS3Versions(options),
+    [Symbol.asyncDispose]: dispose,
+  };
+}
+
+/** A store that needs nothing before it and knows no credentials. */
+export function shared(store: ObjectStore): BaseStore {
+  const base: BaseStore = {
+    plain: store,
+    forTenant: () => store,
+    buryTombstones: async () => 0,
+    withCredentials: () => base,
+    versions: undefined,
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+  return base;
+}
+
+/** The tenants that have a keyring in a store, which is what makes a tenant. One LIST per 1,000. */
+export async function listTenants(store: ObjectStore, storePrefix: string): Promise<readonly TenantId[]> {
+  const prefix = keyringPrefix(storePrefix);
+  const tenants: TenantId[] = [];
+  for await (const { objects } of store.list({ prefix })) {
+    tenants.push(...objects.flatMap(({ key }) => asTenantId(key.slice(prefix.length))));
+  }
+  return tenants;
+}
+
+/** Empty for a name that is no tenant's: another program put that object there. */
+function asTenantId(text: string): readonly TenantId[] {
+  try {
+    return [parseTenantId(text)];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Parses `memory:`, `sqlite:PATH` or `s3://bucket[/prefix]`; one slash at the end of a prefix is dropped.
+ *
+ * @throws MemoryError `misconfigured`, naming `label` and what was expected, never the text.
+ */
+export function parseStoreLocation(text: string, label: string): StoreLocation {
+  if (text === 'memory:') return { kind: 'memory' };
+  if (text.startsWith('sqlite:')) {
+    return { kind: 'sqlite', path: parseDatabasePath(text.slice('sqlite:'.length), label) };
+  }
+  if (text.startsWith('s3://')) return parseBucketUrl(text.slice('s3://'.length), label);
+  throw misconfigured(`${label} must be memory:, sqlite:PATH or s3://bucket/prefix.`);
+}
+
+function parseDatabasePath(path: string, label: string): string {
+  // SQLite would read these as its own in-memory database or as a URI with options.
+  if (path === '' || path.startsWith(':') || path.startsWith('file:') || path.includes('\0')) {
+    throw misconfigured(
+      `${label} needs the path of a file after "sqlite:"; for a store that lives in this process write memory:.`,
+    );
+  }
+  if (path.startsWith('//')) {
+    throw misconfigured(`${label} takes a path after "sqlite:", without "//".`);
+  }
+  return path;
+}
+
+function parseBucketUrl(text: string, label: string): StoreLocation {
+  const slash = text.indexOf('/');
+  const bucket = slash === -1 ? text : text.slice(0, slash);
+  const prefix = slash === -1 ? '' : text.slice(slash + 1).replace(/\/$/, '');
+  if (!BUCKET.test(bucket) || bucket.includes('..')) {
+    throw misconfigured(`${label} must name a bucket after "s3://": 3-63 of a-z, 0-9, "." and "-".`);
+  }
+  if (/[?#\\]/.test(prefix) || prefix.split('/').some((part) => part === '.' || part === '..')) {
+    throw misconfigured(
+      `${label} has a prefix with "?", "#", "\\", "." or "..", which no prefix may hold; S3 options have variables of their own.`,
+    );
+  }
+  return { kind: 's3', bucket, prefix };
+}
