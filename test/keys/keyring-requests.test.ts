@@ -427,6 +427,12 @@ describe('a record of the keyring', () => {
     expect(await editing().read()).toMatchObject({ writtenAt: START, ageMs: 90_000 });
   });
 
+  it("says of a key when it was made, by this machine's clock", async () => {
+    time.server = START + 90_500;
+    await created();
+    expect((await editing().read())?.keyring.tenantKeys).toMatchObject([{ version: 1, created: START }]);
+  });
+
   it('is not of a negative age where the server was set back', async () => {
     await created();
     time.server = START - 5_000;

@@ -206,20 +206,21 @@ describe('no key is left', () => {
   it('of one whose cache was closed at any moment after its root key had answered', async () => {
     await create();
     for (let ticks = 0; ticks < 40; ticks++) {
+      let closing: Promise<void> | undefined;
       const keyrings = cache({
         rootKeys: [
           {
             ...rootKey,
             async unwrap(...input) {
               const key = await rootKey.unwrap(...input);
-              void closeAfter(ticks, keyrings);
+              closing = closeAfter(ticks, keyrings);
               return key;
             },
           },
         ],
       });
       await keyrings.load().catch(() => undefined);
-      keyrings.close();
+      await closing;
     }
   });
 

@@ -213,6 +213,11 @@ describe('one guard for all that reads a keyring', () => {
     expect((await cache().load())?.epoch).toBe(3);
   });
 
+  it('raises no alarm for a keyring that was rotated before the answer to its creation came', async () => {
+    await base.delete([{ key: layout.keyring }]);
+    expect((await cache(guard, slow('put')).load({ create: true }))?.epoch).toBe(2);
+  });
+
   it('raises no alarm for a tenant whose keyring was made while a cache saw none', async () => {
     await base.delete([{ key: layout.keyring }]);
     let met = false;
