@@ -161,7 +161,7 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     const failed = await run('keys', 'rotate');
     expect(failed.code).toBe(1);
     expect(eventsOf(failed)).toEqual([{ event: 'failed', code: 'key_unavailable' }]);
-    expect(failed.stderr).toBe('sealed-memory: key_unavailable: the tenant has no keyring\n');
+    expect(failed.stderr).toBe('sealed-memory: key_unavailable: The tenant has no keyring.\n');
   });
 
   it('refuses what is no number', async () => {
