@@ -66,11 +66,22 @@ describe('eachConcurrently', () => {
     expect(ended).toEqual([1, 3]);
   });
 
+  it('throws the first of several failures', async () => {
+    const failing = async (item: number): Promise<void> => {
+      if (item === 1) await aWhile();
+      throw new Error(`failure ${item}`);
+    };
+    const bounds = { concurrency: 3, concurrentBytes: 1 };
+    await expect(eachConcurrently(bounds, [1, 2, 3], failing)).rejects.toThrow('failure 2');
+  });
+
   it('lets everything else run between items whose work never waits', async () => {
     const bounds = { concurrency: 32, concurrentBytes: 1e9 };
     const atOnce = async (): Promise<void> => {};
     const small = Array.from({ length: 6_400 }, () => 0);
-    expect(await roundsDuring(() => eachConcurrently(bounds, small, atOnce))).toBeGreaterThanOrEqual(99);
+    const rounds = await roundsDuring(() => eachConcurrently(bounds, small, atOnce));
+    expect(rounds).toBeGreaterThanOrEqual(99);
+    expect(rounds).toBeLessThan(300);
     const large = Array.from({ length: 20 }, () => 2 ** 20);
     expect(await roundsDuring(() => eachConcurrently(bounds, large, atOnce, itself))).toBeGreaterThanOrEqual(
       19,
