@@ -1,7 +1,6 @@
 export type { KeyStatus, KeyVersion } from './admin/key-status.ts';
-export type { MigrationProblem } from './admin/migrate-pass.ts';
-export type { KeyVersionUse, MigrationProgress, MigrationReport } from './admin/migrate-report.ts';
-export type { RestoreFinding, RestoreReport, RestoreRequest } from './admin/restore.ts';
+export type { KeyVersionUse, MigrationProgress, MigrationReport } from './admin/migrate.ts';
+export type { RestoreReport, RestoreRequest } from './admin/restore.ts';
 export type { RewrapOptions, Rewrapping } from './admin/rewrap-root.ts';
 export type { RotateOptions, Rotation } from './admin/rotate.ts';
 export type { ShredOptions, ShredProgress, ShredReport } from './admin/shred.ts';
@@ -17,4 +16,5 @@ export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptio
 export type { RootKeyInput } from './open/root-keys.ts';
 export type { ObjectStore } from './store/port.ts';
 export type { ExecuteOptions, Memory, MemoryResult } from './tool/memory-tool.ts';
+export type { Finding } from './tree/findings.ts';
 export type { Call } from './tree/session.ts';

@@ -100,7 +100,7 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|access-records|concurrency|confirmed-put|list-directory|list-objects|read-file|sealed-record|version-history)\.ts$/,
+      /^tree\/(session|tree|access-records|concurrency|confirmed-put|findings|list-directory|read-file|scan|sealed-record|version-history)\.ts$/,
   },
   { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|undo)\.ts$/, importers: /^tree\/rename\// },
   {

@@ -2,7 +2,7 @@ import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { parseClassKey } from '../../src/format/object-keys.ts';
 import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
-import { listRecords } from '../../src/tree/list-directory.ts';
+import { listRecords } from '../../src/tree/scan.ts';
 import { decodeFields, readRecord } from '../../src/tree/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
 import type { Cloud } from './cloud.ts';

@@ -1,33 +1,30 @@
 import { MemoryError } from '../errors.ts';
-import { logicalName } from '../format/object-keys.ts';
+import { logicalName, type ObjectKey } from '../format/object-keys.ts';
 import { ID_BYTES } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
-import type { DatedMeta } from '../store/port.ts';
+import type { DatedMeta, ETag } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { confirmedPut, deleteObjects } from '../tree/confirmed-put.ts';
+import type { DuplicateFinding, DuplicateState } from '../tree/findings.ts';
 import { bindVersion, readFile } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
-import type { Place } from './check-files.ts';
 
 /** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
 const SETTLED_MS = 60_000;
 
-/**
- * `left`: a rename was cut off, and the older place may go. `removed`: it is gone. `not_removed`: something changed
- * meanwhile or failed, and both places were kept. `undecided`: neither place is older. `in_progress`: a rename may be
- * under way.
- */
-export type TwinState = 'left' | 'removed' | 'not_removed' | 'undecided' | 'in_progress';
-
-/** One file at two places. A directory rename's own copies are no twins while its register knows of it. */
-export interface TwinFinding {
-  readonly kind: 'twins';
-  readonly state: TwinState;
-  readonly older: MemoryPath;
-  readonly newer: MemoryPath;
+/** A file as it was read, at one of the places where its content lies. */
+export interface Place {
+  readonly path: MemoryPath;
+  readonly key: ObjectKey;
+  readonly etag: ETag;
+  /** The server's clock, as precise as the server tells it; milliseconds since the epoch. */
+  readonly lastModified: number;
+  /** Bytes as stored. */
+  readonly size: number;
+  readonly origin: Uint8Array;
 }
 
-export interface TwinRequest {
+export interface DuplicateRequest {
   /** Places that held one content when they were read, oldest first. */
   readonly groups: readonly (readonly Place[])[];
   /** A directory is being renamed, or it cannot be told whether one is. */
@@ -35,29 +32,32 @@ export interface TwinRequest {
   readonly repair: boolean;
 }
 
-/** Looks at the places once more and tells, or with `repair` removes, the older ones. Sorted by path. */
-export async function settleTwins(work: Work, request: TwinRequest): Promise<readonly TwinFinding[]> {
-  const findings: TwinFinding[] = [];
+/** Looks at the places once more and tells, or with `repair` removes, the older ones. */
+export async function settleDuplicates(
+  work: Work,
+  request: DuplicateRequest,
+): Promise<readonly DuplicateFinding[]> {
+  const findings: DuplicateFinding[] = [];
   const settleOne = async (group: readonly Place[]): Promise<void> => {
     findings.push(...(await settleGroup(work, request, group)));
   };
   // Of each group one file is read at most.
   await eachConcurrently(work.session, request.groups, settleOne, (group) => group.at(-1)?.size ?? 0);
-  return findings.sort((a, b) => (a.older < b.older ? -1 : 1));
+  return findings;
 }
 
 async function settleGroup(
   work: Work,
-  { isRenaming, repair }: TwinRequest,
+  { isRenaming, repair }: DuplicateRequest,
   group: readonly Place[],
-): Promise<readonly TwinFinding[]> {
+): Promise<readonly DuplicateFinding[]> {
   const seen = await Promise.all(group.map((place) => lookAgain(work, place)));
   const there = group.filter((_, index) => seen[index] !== undefined);
   const newest = there.at(-1);
   const others = there.slice(0, -1);
   if (newest === undefined || others.length === 0) return [];
-  const told = (places: readonly Place[], state: TwinState): readonly TwinFinding[] =>
-    places.map(({ path }) => ({ kind: 'twins', state, older: path, newer: newest.path }));
+  const told = (places: readonly Place[], state: DuplicateState): readonly DuplicateFinding[] =>
+    places.map(({ path }) => ({ kind: 'duplicate', state, older: path, newer: newest.path }));
 
   if (isRenaming || seen.some((meta) => meta !== undefined && age(meta) < SETTLED_MS)) {
     return told(others, 'in_progress');

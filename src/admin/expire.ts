@@ -9,15 +9,18 @@ import { deleteObjects } from '../tree/confirmed-put.ts';
 import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
 import { readRegister } from '../tree/rename/register.ts';
 import type { Call, Session, Work } from '../tree/session.ts';
-import { type ExpiryMark, MOST_MARKS, readMarks, writeMarks } from './expiry-marks.ts';
-import { type MigratedVersions, readMigratedVersions, type WrittenVersion } from './migrated-versions.ts';
 import {
   DAY_MS,
+  type ExpiryMark,
   listReadsAndTurns,
+  MOST_MARKS,
   outdatedAccess,
   outdatedTurns,
   type ReadsAndTurns,
-} from './old-records.ts';
+  readMarks,
+  writeMarks,
+} from './expiry-records.ts';
+import { type MigratedVersions, readMigratedVersions, type WrittenVersion } from './migrated-versions.ts';
 
 export interface ExpiryOptions extends Call {
   /** Files that nobody read or wrote for so many days go; 1–3,650. Absent: no file goes. */

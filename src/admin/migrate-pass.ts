@@ -1,40 +1,42 @@
-import { MemoryError } from '../errors.ts';
-import type { LogicalName, ObjectKey } from '../format/object-keys.ts';
+import { hasCode } from '../errors.ts';
+import { toBase64url } from '../format/encoding.ts';
+import { readHeader } from '../format/header.ts';
+import { seal } from '../format/object.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import type { LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { ETag } from '../store/port.ts';
-import { throwIfAborted } from '../time.ts';
-import { eachConcurrently } from '../tree/concurrency.ts';
-import { type ListedRecord, listRecords } from '../tree/list-directory.ts';
+import { confirmedPut } from '../tree/confirmed-put.ts';
+import { countFindings, type Finding, findingOf, sortFindings } from '../tree/findings.ts';
+import { bindVersion, type SealedVersion } from '../tree/read-file.ts';
+import { isRegister } from '../tree/rename/register.ts';
+import { eachRecord, type Inspection, inspectRecord, type ListedRecord, listRecords } from '../tree/scan.ts';
 import type { Progress, Session, Work } from '../tree/session.ts';
-import { type MigratedObject, type MigrationWork, migrateObject } from './migrate-object.ts';
-import { createMigrationNotes, NO_NOTES, saysThatFilesExpire } from './migrated-versions.ts';
-import { watchRenames } from './rename-watch.ts';
-
-/** What a migration leaves as it is, because it cannot be opened. */
-export type MigrationProblem =
-  /** Not what was sealed under its name. `keyVersion`: of the tenant key that it names, which cannot be retired. */
-  | { readonly kind: 'damaged'; readonly name: LogicalName; readonly keyVersion: number | undefined }
-  /** It names a key that the keyring does not hold. */
-  | { readonly kind: 'unknown_key'; readonly name: LogicalName }
-  /** Larger than the file limit, so its key is not known: no key can be retired. */
-  | { readonly kind: 'too_large'; readonly name: LogicalName }
-  /** Objects whose names no writer of this tenant made, among the files and beside them. */
-  | { readonly kind: 'foreign' | 'orphan'; readonly objects: number };
+import {
+  createMigrationNotes,
+  NO_NOTES,
+  saysThatFilesExpire,
+  type WrittenVersion,
+} from './migrated-versions.ts';
+import { type RenameWatch, watchRenames } from './rename-watch.ts';
 
 /** One look at every object. */
 export interface MigrationPass {
   readonly objects: number;
   readonly rebound: number;
-  /** Somebody else wrote them meanwhile. */
+  /** Other writers wrote them meanwhile. */
   readonly newer: number;
   readonly busy: number;
   /** Content ids of those that were written a moment ago, and are left to a later pass. */
   readonly young: readonly string[];
-  /** By the version of the key that the objects were found under. */
-  readonly found: ReadonlyMap<number, number>;
-  /** The same, as the pass left them. */
+  /** The versions of the keys that the pass found objects under. */
+  readonly found: ReadonlySet<number>;
+  /** How many objects the pass left under which version. */
   readonly left: ReadonlyMap<number, number>;
-  readonly problems: readonly MigrationProblem[];
+  /** The versions of the keys that damaged objects name. */
+  readonly damaged: ReadonlySet<number>;
+  /** Objects that were too large to be read, so that their keys are not known. */
+  readonly unread: number;
+  readonly problems: readonly Finding[];
 }
 
 /** Versions of objects that are known to be under the active key, so that they are not read again in the same run. */
@@ -52,83 +54,180 @@ export interface PassRequest extends Omit<MigrationWork, 'renames'> {
 export async function migrateOnce(request: PassRequest): Promise<MigrationPass> {
   const { context, signal, settled, onProgress } = request;
   const { active } = request.keyring.keys;
-  const work: Work = { session: context, keyring: request.keyring, call: { signal } };
-  const { records, foreign, orphans } = await listRecords(work);
+  const work: Work = { session: context, keyring: request.keyring, call: { signal, onProgress } };
+  const { records, ...counted } = await listRecords(work);
   // Looks later than the listing: a rename that is under way is known by then if a copy of it was listed.
   const task = { ...request, renames: watchRenames({ deadToo: request.reencrypt }) };
   const notes = records.some(({ name }) => saysThatFilesExpire(name))
     ? createMigrationNotes(work, new Set(records.map(({ object }) => object.etag)))
     : NO_NOTES;
-  const [found, left] = [new Map<number, number>(), new Map<number, number>()];
-  const counts = { rebound: 0, newer: 0, busy: 0 };
+  const [found, damaged, left] = [new Set<number>(), new Set<number>(), new Map<number, number>()];
+  const counts = { rebound: 0, newer: 0, busy: 0, too_large: 0 };
   const young: string[] = [];
-  const problems: MigrationProblem[] = [];
-  let done = 0;
+  const problems: Finding[] = [];
 
   const note = (record: ListedRecord, migrated: MigratedObject): void => {
-    const problem = problemOf(record.name, migrated);
-    if (problem !== undefined) problems.push(problem);
-    const keyVersion = 'keyVersion' in migrated ? migrated.keyVersion : undefined;
-    if (keyVersion !== undefined) {
-      count(found, keyVersion);
-      count(left, migrated.state === 'rebound' ? active.version : keyVersion);
-    }
-    if (migrated.state === 'rebound' || migrated.state === 'newer' || migrated.state === 'busy')
-      counts[migrated.state]++;
-    if (migrated.state === 'young') young.push(migrated.contentId);
+    const { state } = migrated;
+    if (state in counts) counts[state as keyof typeof counts]++;
+    if (state === 'young') young.push(migrated.contentId);
     if ('etag' in migrated) settled.set(record.object.key, migrated.etag);
-    else settled.delete(record.object.key);
+    const finding = isUnopened(migrated) ? findingOf(record, migrated) : undefined;
+    if (finding !== undefined) problems.push(finding);
+    const keyVersion = 'keyVersion' in migrated ? migrated.keyVersion : undefined;
+    if (keyVersion === undefined) return;
+    found.add(keyVersion);
+    if (state === 'damaged') damaged.add(keyVersion);
+    count(left, state === 'rebound' ? active.version : keyVersion);
   };
 
   const migrateOne = async (record: ListedRecord): Promise<void> => {
-    throwIfAborted(signal);
     const { key, etag } = record.object;
-    if (settled.get(key) === etag) {
-      count(found, active.version);
-      count(left, active.version);
-    } else {
-      const keyring = await freshKeyring(context, signal);
-      const migrated = await migrateObject({ ...work, keyring }, record, task);
-      if (migrated !== undefined) note(record, migrated);
-      if (migrated?.state === 'rebound') await notes.note(migrated.etag, migrated.replaced);
-    }
-    onProgress({ done: ++done, total: records.length });
+    if (settled.get(key) === etag) return count(left, active.version);
+    // From the cache within its time to live: a machine that slept must not go on with a keyring that is too old.
+    await context.keyrings.load({ signal });
+    const migrated = await migrateObject(work, record, task);
+    if (migrated === undefined) return;
+    note(record, migrated);
+    if (migrated.state === 'rebound') await notes.note(migrated.etag, migrated.replaced);
   };
   try {
-    await eachConcurrently(work.session, records, migrateOne, ({ object }) => object.size);
+    await eachRecord(work, records, migrateOne);
   } finally {
     await notes.finish();
   }
-  problems.sort(byKindAndName);
-  if (foreign > 0) problems.push({ kind: 'foreign', objects: foreign });
-  if (orphans > 0) problems.push({ kind: 'orphan', objects: orphans });
-  return { objects: records.length, ...counts, young, found, left, problems };
-}
-
-/** From the cache within its time to live: a long pass must not go on with keys that are not the newest any more. */
-async function freshKeyring(context: Session, signal: AbortSignal | undefined): Promise<LoadedKeyring> {
-  const keyring = await context.keyrings.load({ signal });
-  if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring is gone');
-  return keyring;
-}
-
-function problemOf(name: LogicalName, migrated: MigratedObject): MigrationProblem | undefined {
-  switch (migrated.state) {
-    case 'damaged':
-      return { kind: 'damaged', name, keyVersion: migrated.keyVersion };
-    case 'unknown_key':
-    case 'too_large':
-      return { kind: migrated.state, name };
-    default:
-      return undefined;
-  }
+  const { too_large: unread, ...written } = counts;
+  problems.push(...countFindings(counted));
+  return {
+    objects: records.length,
+    ...written,
+    young,
+    found,
+    left,
+    damaged,
+    unread,
+    problems: sortFindings(problems),
+  };
 }
 
 function count(counts: Map<number, number>, keyVersion: number): void {
   counts.set(keyVersion, (counts.get(keyVersion) ?? 0) + 1);
 }
 
-function byKindAndName(a: MigrationProblem, b: MigrationProblem): number {
-  const [left, right] = [a, b].map((problem) => [problem.kind, 'name' in problem ? problem.name : ''].join());
-  return (left ?? '') < (right ?? '') ? -1 : 1;
+/**
+ * What became of one object; the key version is the one that it was found under. `settled`: it was under the active
+ * key. `rebound`: it is now. `newer`: somebody else has written it meanwhile. `busy`: left alone, because whoever
+ * works with it would take the change for somebody else's. `young`: left alone for a while, because its writer may
+ * still take it back, by its ETag.
+ */
+export type MigratedObject =
+  | { readonly state: 'settled'; readonly keyVersion: number; readonly etag: ETag }
+  | {
+      readonly state: 'rebound';
+      readonly keyVersion: number;
+      readonly etag: ETag;
+      /** The version that it took the place of. */
+      readonly replaced: WrittenVersion;
+    }
+  | { readonly state: 'newer' | 'busy'; readonly keyVersion: number }
+  | { readonly state: 'young'; readonly keyVersion: number; readonly contentId: string }
+  | Exclude<Inspection, { readonly state: 'whole' }>;
+
+export interface MigrationWork {
+  /** Seal anew with a fresh data key, also what was only re-bound since the active key was made. */
+  readonly reencrypt: boolean;
+  readonly renames: RenameWatch;
+  /** The content ids that this run has sealed. */
+  readonly sealed: Set<string>;
+}
+
+/** A turn's worker may still hold a younger receipt by its ETag; milliseconds by the server's clock. */
+const RECEIPT_IN_USE_MS = 960_000;
+/** A create may be taken back after its checks; milliseconds by the server's clock, which may tell whole seconds. */
+const YOUNG_MS = 60_000;
+/** Clocks of writers that may sign requests to S3 at all differ by no more than this from the server's. */
+const CLOCK_SKEW_MS = 900_000;
+
+/**
+ * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, content, mtime, previous, writer and origin stay.
+ * Undefined: nothing is there any more.
+ */
+export async function migrateObject(
+  work: Work,
+  record: ListedRecord,
+  task: MigrationWork,
+): Promise<MigratedObject | undefined> {
+  const inspection = await inspectRecord(work, record);
+  if (inspection?.state !== 'whole') return inspection;
+  const { version, keyVersion } = inspection;
+  if (!needsWrite(version, keyVersion, task)) {
+    return { state: 'settled', keyVersion, etag: version.stored.etag };
+  }
+  if (isYoung(version)) {
+    return { state: 'young', keyVersion, contentId: toBase64url(version.contentId) };
+  }
+  if (await isInUse(work, { record, version, renames: task.renames })) return { state: 'busy', keyVersion };
+  const etag = await write(work, record, { version, task });
+  return etag === undefined
+    ? { state: 'newer', keyVersion }
+    : { state: 'rebound', keyVersion, etag, replaced: version.stored };
+}
+
+function needsWrite(
+  { keys, mtime, contentId }: SealedVersion,
+  keyVersion: number,
+  task: MigrationWork,
+): boolean {
+  const { active } = keys;
+  if (keyVersion !== active.version) return true;
+  const mayBeOlder = mtime < active.created + CLOCK_SKEW_MS;
+  return task.reencrypt && mayBeOlder && !task.sealed.has(toBase64url(contentId));
+}
+
+function isYoung({ stored: { servedAt, lastModified } }: SealedVersion): boolean {
+  return servedAt - lastModified <= YOUNG_MS;
+}
+
+async function isInUse(
+  work: Work,
+  given: { readonly record: ListedRecord; readonly version: SealedVersion; readonly renames: RenameWatch },
+): Promise<boolean> {
+  const { record, version, renames } = given;
+  const { servedAt, lastModified } = version.stored;
+  if (record.cls === 'receipts') return servedAt - lastModified < RECEIPT_IN_USE_MS;
+  if (record.cls === 'data') return renames.touches(work, record.path);
+  return isRegister(record.name) && (await renames.isUnderWay(work));
+}
+
+/** Undefined: the object has changed since, or it cannot be told; the next pass looks again. */
+async function write(
+  work: Work,
+  { name, object: { key } }: ListedRecord,
+  { version, task }: { readonly version: SealedVersion; readonly task: MigrationWork },
+): Promise<ETag | undefined> {
+  const { keys, content, mtime, bound, previous, writer, origin, stored } = version;
+  const { random } = work.session;
+  const clock = work.session.clock();
+  const sealed = (): Uint8Array => {
+    const object = task.reencrypt
+      ? seal({ keys, name, content, mtime, clock, after: bound, previous, writer, origin, random })
+      : bindVersion(work, version, { from: name, to: name });
+    const header = readHeader(object);
+    if (header !== undefined) task.sealed.add(toBase64url(header.contentId));
+    return object;
+  };
+  try {
+    const outcome = await confirmedPut(work, { key, seal: sealed, mode: { ifMatch: stored.etag } });
+    return 'etag' in outcome ? outcome.etag : undefined;
+  } catch (error) {
+    if (hasCode(error, 'outcome_unknown') && !work.call.signal?.aborted) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+type Unopened = Exclude<Inspection, { readonly state: 'whole' }>;
+
+function isUnopened(migrated: MigratedObject): migrated is Unopened {
+  return migrated.state === 'damaged' || migrated.state === 'unknown_key' || migrated.state === 'too_large';
 }

@@ -1,16 +1,14 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { MAX_KEYRING_BYTES } from '../format/keyring-bytes.ts';
 import type { OpenedObject } from '../format/object.ts';
-import { logicalName, parseFileKey } from '../format/object-keys.ts';
 import { sealedSize, TOMBSTONE_BYTES } from '../format/sizes.ts';
 import { isTombstone } from '../format/tombstone.ts';
-import { ancestorsOf, type MemoryPath, segmentsOf } from '../language/path.ts';
-import type { ListedObject } from '../store/port.ts';
+import { ancestorsOf, segmentsOf } from '../language/path.ts';
 import { readOnly } from '../store/read-only.ts';
 import { throwIfAborted } from '../time.ts';
-import { eachConcurrently } from '../tree/concurrency.ts';
-import { pagesBelow } from '../tree/list-objects.ts';
+import { countFindings, type Finding, sortFindings } from '../tree/findings.ts';
 import { readSealed } from '../tree/read-file.ts';
+import { eachRecord, type FileRecord, listFileRecords } from '../tree/scan.ts';
 import type { Call, Session, Work } from '../tree/session.ts';
 import { beginFolder, type NewFolder } from './new-folder.ts';
 
@@ -19,29 +17,12 @@ export interface RestoreRequest extends Call {
   readonly to: string;
 }
 
-/** A file that is not in the restored tree, and why. */
-export type RestoreFinding =
-  /** Its object is not what was sealed for this path. */
-  | { readonly kind: 'damaged'; readonly path: MemoryPath }
-  /** Larger than the work's file limit, and so not read. */
-  | { readonly kind: 'too_large'; readonly path: MemoryPath }
-  /** The store refuses to hand out its object. */
-  | { readonly kind: 'unreadable'; readonly path: MemoryPath }
-  /** It was listed, and gone when it was to be read. */
-  | { readonly kind: 'vanished'; readonly path: MemoryPath }
-  /** Its path is a directory, too; what lies in that is restored. */
-  | { readonly kind: 'clash'; readonly path: MemoryPath }
-  /** The file system of the target refuses its name, by `code`. */
-  | { readonly kind: 'unwritable'; readonly path: MemoryPath; readonly code: string }
-  /** Objects among the files whose names no writer of this tenant made. */
-  | { readonly kind: 'foreign'; readonly objects: number };
-
 export interface RestoreReport {
   /** Files that were restored, and their content in bytes. */
   readonly files: number;
   readonly bytes: number;
-  /** Ordered by kind and path. */
-  readonly findings: readonly RestoreFinding[];
+  /** Why a file is not in the restored tree, and what else was come upon. */
+  readonly findings: readonly Finding[];
 }
 
 /**
@@ -94,11 +75,11 @@ function noKeyring(): MemoryError {
 }
 
 async function fill(folder: NewFolder, work: Work): Promise<RestoreReport> {
-  const { listed, foreign } = await listFiles(work);
-  const directories = new Set(listed.flatMap(({ path }) => ancestorsOf(path)));
-  const findings: RestoreFinding[] = [];
-  let [files, bytes, done] = [0, 0, 0];
-  const restoreOne = async (file: ListedFile): Promise<void> => {
+  const { records, ...counted } = await listFileRecords(work);
+  const directories = new Set(records.flatMap(({ path }) => ancestorsOf(path)));
+  const findings: Finding[] = [];
+  let [files, bytes] = [0, 0];
+  await eachRecord(work, records, async (file) => {
     const { path } = file;
     const opened = directories.has(path) ? 'clash' : await openOrFault(work, file);
     if (typeof opened === 'string') findings.push({ kind: opened, path });
@@ -111,40 +92,15 @@ async function fill(folder: NewFolder, work: Work): Promise<RestoreReport> {
         bytes += content.length;
       } else findings.push({ kind: 'unwritable', path, code: refusal.refused });
     }
-    work.call.onProgress?.({ done: ++done, total: listed.length });
-  };
-  await eachConcurrently(work.session, listed, restoreOne, ({ object }) => object.size);
-  findings.sort(byKindAndPath);
-  if (foreign > 0) findings.push({ kind: 'foreign', objects: foreign });
-  return { files, bytes, findings };
-}
-
-interface ListedFile {
-  readonly path: MemoryPath;
-  readonly object: ListedObject;
-}
-
-/** Nothing is passed over because of its size: what was cut short is still a file. */
-async function listFiles(
-  work: Work,
-): Promise<{ readonly listed: readonly ListedFile[]; readonly foreign: number }> {
-  const prefix = work.session.layout.data;
-  const listed: ListedFile[] = [];
-  let foreign = 0;
-  for await (const { objects } of pagesBelow(work, { prefix })) {
-    for (const object of objects) {
-      const path = parseFileKey(work.session.layout, work.keyring.names, object.key);
-      if (path === undefined) foreign++;
-      else listed.push({ path, object });
-    }
-  }
-  return { listed, foreign };
+  });
+  findings.push(...countFindings(counted));
+  return { files, bytes, findings: sortFindings(findings) };
 }
 
 /** Undefined: a deletion was under way there, and its mark was copied along. */
 async function openOrFault(
   work: Work,
-  { path, object: { key, size } }: ListedFile,
+  { name, object: { key, size } }: FileRecord,
 ): Promise<OpenedObject | 'damaged' | 'too_large' | 'unreadable' | 'vanished' | undefined> {
   try {
     if (size === TOMBSTONE_BYTES) {
@@ -155,7 +111,7 @@ async function openOrFault(
       if (typeof stored === 'object' && isTombstone(stored.body)) return undefined;
     }
     const maxBytes = sealedSize(work.session.maxFileBytes);
-    return (await readSealed(work, { key, name: logicalName(path), maxBytes })) ?? 'vanished';
+    return (await readSealed(work, { key, name, maxBytes })) ?? 'vanished';
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
     if (error.code === 'integrity') return 'damaged';
@@ -163,9 +119,4 @@ async function openOrFault(
     if (error.code === 'access_denied') return 'unreadable';
     throw error;
   }
-}
-
-function byKindAndPath(a: RestoreFinding, b: RestoreFinding): number {
-  const [left, right] = [a, b].map((finding) => [finding.kind, 'path' in finding ? finding.path : ''].join());
-  return (left ?? '') < (right ?? '') ? -1 : 1;
 }

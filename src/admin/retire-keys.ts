@@ -36,12 +36,12 @@ export interface Retirement {
 }
 
 /** What a pass says about the old keys of the keyring that it began with. */
-export function judgeOldKeys({ old }: KeyringFacts, { found, problems }: MigrationPass): Retirement {
-  if (problems.some(({ kind }) => kind === 'too_large')) return { free: [], blocked: old };
-  const blocked = old.filter((version) =>
-    problems.some((problem) => problem.kind === 'damaged' && problem.keyVersion === version),
-  );
-  return { free: old.filter((version) => !found.has(version)), blocked };
+export function judgeOldKeys({ old }: KeyringFacts, { found, damaged, unread }: MigrationPass): Retirement {
+  if (unread > 0) return { free: [], blocked: old };
+  return {
+    free: old.filter((version) => !found.has(version)),
+    blocked: old.filter((version) => damaged.has(version)),
+  };
 }
 
 /**
@@ -60,7 +60,7 @@ export async function retireKeys(
   );
   forget(record.keyring);
   const { tenantKeys } = record.keyring;
-  // It may have declined on meeting its own write, whose answer was lost, or somebody else's of the same kind.
+  // It may have declined on meeting its own write, whose answer was lost, or one of the same kind by another process.
   if (tenantKeys.some(({ version }) => versions.includes(version))) return undefined;
   return { writtenAt: record.writtenAt };
 }

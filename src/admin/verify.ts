@@ -1,41 +1,34 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
-import { hasBytesAt } from '../format/encoding.ts';
-import type { MemoryPath } from '../language/path.ts';
+import { hasBytesAt, toBase64url } from '../format/encoding.ts';
+import { ancestorsOf, type MemoryPath } from '../language/path.ts';
+import type { ListedObject } from '../store/port.ts';
+import {
+  countFindings,
+  type Finding,
+  findingOf,
+  type RenameFinding,
+  sortFindings,
+} from '../tree/findings.ts';
+import type { SealedVersion } from '../tree/read-file.ts';
 import { LEASE_MS } from '../tree/rename/lease.ts';
-import { type RenameEntry, type RenamePhase, readRegister } from '../tree/rename/register.ts';
+import { isRegister, type RenameEntry, readRegister } from '../tree/rename/register.ts';
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
+import { eachRecord, inspectRecord, listRecords } from '../tree/scan.ts';
 import type { Call, Session, Work } from '../tree/session.ts';
-import { checkFiles, type FileFinding, type KeyVersionCount, type Place } from './check-files.ts';
-import { settleTwins, type TwinFinding } from './duplicates.ts';
+import { type Place, settleDuplicates } from './duplicates.ts';
 
 export interface VerifyOptions extends Call {
-  /** Remove the older place of twins and finish a directory rename whose process is gone; nothing else is changed. */
+  /** Remove the older place of duplicates and finish a directory rename whose process is gone; nothing else is changed. */
   readonly repair?: boolean | undefined;
 }
 
-/**
- * `under_way`: a directory is being renamed. `expired`: its process is gone; the next command finishes it.
- * `finished`: it was finished here. `unfinished`: that was tried and failed, by `code`.
- */
-export interface RenameFinding {
-  readonly kind: 'rename';
-  readonly state: 'under_way' | 'expired' | 'finished' | 'unfinished';
-  readonly phase: RenamePhase;
-  readonly from: MemoryPath;
-  readonly to: MemoryPath;
-  /** Since the register was written last, by the server's clock. */
-  readonly ageMs: number;
-  /** Files that lie at both places because of it. */
-  readonly files: number;
-  readonly code?: MemoryErrorCode;
+/** How many objects name a tenant key. */
+export interface KeyVersionCount {
+  readonly version: number;
+  readonly objects: number;
+  /** New objects are sealed with it. */
+  readonly active: boolean;
 }
-
-export type Finding =
-  | FileFinding
-  | TwinFinding
-  | RenameFinding
-  /** The register of renames cannot be opened. */
-  | { readonly kind: 'register'; readonly code: MemoryErrorCode };
 
 export interface Verification {
   /** Files that were read and are whole, and their content in bytes. */
@@ -47,8 +40,8 @@ export interface Verification {
 }
 
 /**
- * Reads and opens every object of the tenant: its files, the register of its renames, and what lies beside them. What is wrong is a value; a tenant that
- * was never written to has nothing wrong. Without `repair` nothing is written.
+ * Reads and opens every object of the tenant: its files, the register of its renames, and what lies beside them. What
+ * is wrong is a value; a tenant that was never written to has nothing wrong. Without `repair` nothing is written.
  *
  * @throws MemoryError what the store and the keyring throw.
  */
@@ -61,22 +54,13 @@ export async function verifyTree(
   const work: Work = { session: context, keyring, call: { signal, onProgress } };
 
   const recovered = repair ? await recoverRename(work) : undefined;
-  const { files, bytes, findings, groups, keyVersions } = await checkFiles(work);
-  // Only now: a rename that began later has left no copies that are old enough to be taken for twins.
+  const { files, bytes, findings, groups, keyVersions } = await readAll(work);
+  // Only now: a rename that began later has left no copies that are old enough to be taken for duplicates.
   const register = await lookAtRegister(work);
   const { own, others } = splitByOrigin(groups, register.entry);
   const renames = renameFindings(register, recovered, own.length);
-  // A look at many files takes long, and nothing is sealed with keys that are not the newest any more.
-  const later = repair ? await context.keyrings.load({ signal }) : undefined;
-  const settling = { ...work, keyring: later ?? keyring };
-  const twins = await settleTwins(settling, { groups: others, isRenaming: isAlive(register), repair });
-  return { files, bytes, findings: [...renames, ...twins, ...findings], keyVersions };
-}
-
-/** Whether something is still to be done about it, be it to look again. */
-export function isLeft(finding: Finding): boolean {
-  if (finding.kind === 'twins') return finding.state !== 'removed';
-  return finding.kind !== 'rename' || finding.state !== 'finished';
+  const duplicates = await settleDuplicates(work, { groups: others, isRenaming: isAlive(register), repair });
+  return { files, bytes, findings: sortFindings([...renames, ...duplicates, ...findings]), keyVersions };
 }
 
 interface Register {
@@ -107,10 +91,10 @@ interface Recovered {
   readonly failure: MemoryErrorCode | undefined;
 }
 
-/** Finishes a rename whose lease has run out. Undefined: there was none, or somebody else does it. */
+/** Finishes a rename whose lease has run out. Undefined: there was none, or another process finishes it. */
 async function recoverRename(work: Work): Promise<Recovered | undefined> {
   const { entry, ageMs } = await lookAtRegister(work);
-  if (entry === undefined || ageMs <= LEASE_MS) return undefined;
+  if (entry === undefined) return undefined;
   try {
     const isOurs = (await createRenameRegister().recover(work)) === 'finished';
     return isOurs ? { entry, ageMs, failure: undefined } : undefined;
@@ -162,4 +146,57 @@ function splitByOrigin(
   const isOwn = (group: readonly Place[]): boolean =>
     entry !== undefined && group.some(({ origin }) => hasBytesAt(origin, 0, entry.id));
   return { own: groups.filter(isOwn), others: groups.filter((group) => !isOwn(group)) };
+}
+
+interface Everything extends Verification {
+  /** Places that hold one content between them, two or more each, the longest unchanged one first. */
+  readonly groups: readonly (readonly Place[])[];
+}
+
+/** Objects that vanish meanwhile are not counted. What is wrong with the register of renames is told by itself. */
+async function readAll(work: Work): Promise<Everything> {
+  const { records, ...counted } = await listRecords(work);
+  const active = work.keyring.keys.active.version;
+  const findings: Finding[] = [];
+  const places = new Map<string, Place[]>();
+  const counts = new Map([[active, 0]]);
+  let [files, bytes] = [0, 0];
+  await eachRecord(work, records, async (record) => {
+    const inspection = await inspectRecord(work, record);
+    if (inspection === undefined) return;
+    const finding = isRegister(record.name) ? undefined : findingOf(record, inspection);
+    if (finding !== undefined) findings.push(finding);
+    const keyVersion = 'keyVersion' in inspection ? inspection.keyVersion : undefined;
+    if (keyVersion !== undefined) counts.set(keyVersion, (counts.get(keyVersion) ?? 0) + 1);
+    if (inspection.state !== 'whole' || record.cls !== 'data') return;
+    const { version } = inspection;
+    files++;
+    bytes += version.content.length;
+    const id = toBase64url(version.contentId);
+    places.set(id, [...(places.get(id) ?? []), placeOf(record.path, record.object, version)]);
+  });
+  const paths = records.flatMap((record) => (record.cls === 'data' ? [record.path] : []));
+  const keyVersions = [...counts]
+    .map(([version, objects]) => ({ version, objects, active: version === active }))
+    .sort((a, b) => a.version - b.version);
+  return {
+    ...{ files, bytes, keyVersions },
+    findings: [...findings, ...findClashes(paths), ...countFindings(counted)],
+    groups: [...places.values()].filter((group) => group.length > 1).map(oldestFirst),
+  };
+}
+
+/** Listings often tell the time more precisely than the answer to a GET, which knows whole seconds. */
+function placeOf(path: MemoryPath, listed: ListedObject, { stored, origin }: SealedVersion): Place {
+  const { etag, lastModified } = listed.etag === stored.etag ? listed : stored;
+  return { path, key: listed.key, etag, lastModified, size: stored.size, origin };
+}
+
+function findClashes(paths: readonly MemoryPath[]): readonly Finding[] {
+  const directories = new Set(paths.flatMap(ancestorsOf));
+  return paths.filter((path) => directories.has(path)).map((path) => ({ kind: 'clash', path }));
+}
+
+function oldestFirst(group: readonly Place[]): readonly Place[] {
+  return group.toSorted((a, b) => a.lastModified - b.lastModified || (a.path < b.path ? -1 : 1));
 }

@@ -1,11 +1,11 @@
 import type { TenantExpiry } from '../admin/expire.ts';
 import type { KeyStatus } from '../admin/key-status.ts';
-import type { MigrationProblem } from '../admin/migrate-pass.ts';
-import type { MigrationProgress, MigrationReport } from '../admin/migrate-report.ts';
+import type { MigrationProgress, MigrationReport } from '../admin/migrate.ts';
 import type { Rewrapping } from '../admin/rewrap-root.ts';
 import type { Rotation } from '../admin/rotate.ts';
 import type { ShredProgress, ShredReport } from '../admin/shred.ts';
 import { counted } from './admin-command.ts';
+import { findingLine } from './finding-lines.ts';
 
 const MIGRATE_AGAIN = 'run "sealed-memory keys migrate" again';
 
@@ -64,7 +64,7 @@ export function migrationLines(report: MigrationReport): readonly string[] {
     return `${active ? 'ok   ' : 'old  '} key ${version}: ${counted(count, 'object')}${active ? ', active' : ''}`;
   });
   return [
-    ...problems.map(problemLine),
+    ...problems.map((problem) => findingLine(problem)),
     ...held,
     ...(retired.length > 0
       ? [`ok    retired: ${retired.map((version) => `key ${version}`).join(', ')}`]
@@ -85,20 +85,6 @@ export function migrationLines(report: MigrationReport): readonly string[] {
         ]),
     `${problems.length === 0 ? 'ok    ' : 'FAIL  '}${counted(objects, 'object')} looked at, ${rebound} brought under the active key, in ${counted(passes, 'pass', 'passes')}`,
   ];
-}
-
-function problemLine(problem: MigrationProblem): string {
-  switch (problem.kind) {
-    case 'damaged':
-      return `FAIL  ${problem.name} is damaged — restore its object from a backup, or delete it`;
-    case 'unknown_key':
-      return `FAIL  ${problem.name} names a key that the keyring does not hold — restore the object, or the keyring of its time`;
-    case 'too_large':
-      return `FAIL  ${problem.name} is larger than the file limit and was not read — raise SEALED_MEMORY_MAX_FILE_BYTES`;
-    case 'foreign':
-    case 'orphan':
-      return `FAIL  ${counted(problem.objects, 'object')} made by no writer of this tenant — find out who else may write below the tenant's prefix`;
-  }
 }
 
 /** What a command is at, and in which stage that is. */

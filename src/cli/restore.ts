@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
-import type { RestoreFinding, RestoreReport } from '../admin/restore.ts';
+import type { RestoreReport } from '../admin/restore.ts';
 import { MemoryError } from '../errors.ts';
 import { parseStoreLocation } from '../open/store.ts';
 import { openFolderObjectStore } from '../store/folder.ts';
@@ -8,6 +8,7 @@ import type { ObjectStore } from '../store/port.ts';
 import { openSqliteObjectStore } from '../store/sqlite/sqlite-store.ts';
 import type { Progress } from '../tree/session.ts';
 import { type AdminRun, counted, runOnAdmin } from './admin-command.ts';
+import { findingLine } from './finding-lines.ts';
 import { EXIT_FAILED, type Invocation } from './terminal.ts';
 
 interface RestoreCommand {
@@ -80,24 +81,8 @@ export function linesOf(report: RestoreReport, to: string): readonly string[] {
   const { files, bytes, findings } = report;
   const verdict = findings.length === 0 ? 'all well' : `${counted(findings.length, 'finding')}`;
   const summary = `restored ${counted(files, 'file')}, ${counted(bytes, 'byte')}, to ${to}: ${verdict}`;
-  return [...findings.map(lineOf), `${findings.length === 0 ? 'ok    ' : 'FAIL  '}${summary}`];
-}
-
-function lineOf(finding: RestoreFinding): string {
-  switch (finding.kind) {
-    case 'damaged':
-      return `FAIL  ${finding.path} is damaged and was not restored — try an older backup`;
-    case 'too_large':
-      return `FAIL  ${finding.path} is larger than the file limit and was not restored — raise SEALED_MEMORY_MAX_FILE_BYTES`;
-    case 'unreadable':
-      return `FAIL  ${finding.path} cannot be read from the source and was not restored — check its permissions; links and special files are never followed`;
-    case 'vanished':
-      return `FAIL  ${finding.path} went away while the source was read — run restore again into another folder`;
-    case 'clash':
-      return `FAIL  ${finding.path} is a file and a directory; the file was not restored — rename it in a store made of this source`;
-    case 'unwritable':
-      return `FAIL  ${finding.path} has a name that the target's file system refuses (${finding.code}) — restore to another file system`;
-    case 'foreign':
-      return `FAIL  ${counted(finding.objects, 'object')} among the files, made by no writer of this tenant, not restored`;
-  }
+  return [
+    ...findings.map((finding) => findingLine(finding, 'restore')),
+    `${findings.length === 0 ? 'ok    ' : 'FAIL  '}${summary}`,
+  ];
 }

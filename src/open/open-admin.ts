@@ -1,7 +1,6 @@
 import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
 import { type KeyStatus, readKeyStatus } from '../admin/key-status.ts';
-import { type MigrateOptions, migrateObjects } from '../admin/migrate.ts';
-import type { MigrationReport } from '../admin/migrate-report.ts';
+import { type MigrateOptions, type MigrationReport, migrateObjects } from '../admin/migrate.ts';
 import { type RestoreReport, type RestoreRequest, restoreTree } from '../admin/restore.ts';
 import { type RewrapOptions, type Rewrapping, rewrapRoot } from '../admin/rewrap-root.ts';
 import { type RotateOptions, type Rotation, rotateKey } from '../admin/rotate.ts';

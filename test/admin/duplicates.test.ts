@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Place } from '../../src/admin/check-files.ts';
-import { settleTwins } from '../../src/admin/duplicates.ts';
+import { type Place, settleDuplicates } from '../../src/admin/duplicates.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { ETag } from '../../src/store/port.ts';
+import { sortFindings } from '../../src/tree/findings.ts';
 import { encodeFields } from '../../src/tree/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { putRecord } from '../support/key-operator.ts';
@@ -44,14 +44,14 @@ describe('places of one content', () => {
       [c, d],
       [a, b],
     ];
-    const findings = await settleTwins(work, { ...still, groups });
-    expect(findings.map(({ older }) => older)).toEqual(['/memories/a', '/memories/c']);
+    const findings = await settleDuplicates(work, { ...still, groups });
+    expect(sortFindings(findings)).toMatchObject([{ older: '/memories/a' }, { older: '/memories/c' }]);
   });
 
   it('are none where one has changed since it was read', async () => {
     const { work, a, b } = await places();
     const changed = { ...b, etag: '"another"' as ETag };
-    expect(await settleTwins(work, { ...still, groups: [[a, changed]] })).toEqual([]);
+    expect(await settleDuplicates(work, { ...still, groups: [[a, changed]] })).toEqual([]);
   });
 
   it('stay where the newest changes while the repair is at work', async () => {
@@ -66,7 +66,7 @@ describe('places of one content', () => {
       }
       return answer;
     });
-    const findings = await settleTwins(work, { ...still, repair: true, groups: [[a, b]] });
+    const findings = await settleDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
     expect(findings).toMatchObject([{ state: 'not_removed' }]);
     expect([await client.text('/memories/a'), await client.text('/memories/b')]).toEqual(['text', 'text!']);
   });
@@ -81,7 +81,7 @@ describe('places of one content', () => {
       client.intercept((call, proceed) =>
         call.verb === 'delete' ? Promise.resolve([{ key: a.key, ...answer }] as never) : proceed(),
       );
-      const findings = await settleTwins(work, { ...still, repair: true, groups: [[a, b]] });
+      const findings = await settleDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
       expect(findings).toMatchObject([{ state }]);
     }
   });
@@ -91,7 +91,7 @@ describe('places of one content', () => {
     client.intercept((call, proceed) =>
       call.verb === 'delete' ? Promise.reject(new MemoryError('aborted', 'given up')) : proceed(),
     );
-    const repairing = settleTwins(work, { ...still, repair: true, groups: [[a, b]] });
+    const repairing = settleDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
     await expect(repairing).rejects.toMatchObject({ code: 'aborted' });
   });
 });

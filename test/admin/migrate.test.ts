@@ -579,7 +579,7 @@ describeOnBothKinds('what a migration cannot open', (newSite) => {
     const damaged = await overwrite(scene, '/memories/a', flip(200));
     for (const wait of [false, true]) {
       expect(await scene.operator.migrate({ wait })).toMatchObject({
-        problems: [{ kind: 'damaged', name: '/memories/a', keyVersion: 1 }],
+        problems: [{ kind: 'damaged', path: '/memories/a' }],
         retired: [],
         blocked: [1],
         versions: [{ version: 1, objects: 1 }, { version: 2 }],
@@ -597,7 +597,7 @@ describeOnBothKinds('what a migration cannot open', (newSite) => {
     const stranger = await overwrite(scene, '/memories/b/c', flip(60));
     expect(await scene.operator.migrate()).toMatchObject({
       problems: [
-        { kind: 'damaged', name: '/memories/a', keyVersion: undefined },
+        { kind: 'damaged', path: '/memories/a' },
         { kind: 'unknown_key', name: '/memories/b/c' },
       ],
       retired: [1],
@@ -612,7 +612,7 @@ describeOnBothKinds('what a migration cannot open', (newSite) => {
     const small = await scene.site.client({ maxFileBytes: 60_000 });
     const operator = await createOperator(scene.site, small);
     expect(await operator.migrate({ wait: true })).toMatchObject({
-      problems: [{ kind: 'too_large', name: '/memories/big' }],
+      problems: [{ kind: 'too_large', path: '/memories/big' }],
       retired: [],
       blocked: [1],
       rebound: OBJECTS - 1,

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_MARKS, readMarks, writeMarks } from '../../src/admin/expiry-marks.ts';
+import {
+  listReadsAndTurns,
+  MOST_MARKS,
+  outdatedAccess,
+  outdatedTurns,
+  readMarks,
+  writeMarks,
+} from '../../src/admin/expiry-records.ts';
 import type { MigratedVersions } from '../../src/admin/migrated-versions.ts';
-import { listReadsAndTurns, outdatedAccess, outdatedTurns } from '../../src/admin/old-records.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { ETag, ListedObject } from '../../src/store/port.ts';
 import { accessRecordId, createAccessRecords, parseAccessRecordId } from '../../src/tree/access-records.ts';

@@ -84,7 +84,7 @@ describe('a verification', () => {
       return { ...answer, lastModified: Math.floor(site.time.clock() / 1_000) * 1_000 - 100_000 } as never;
     });
     expect((await verifyTree((await client.open()).session)).findings).toEqual([
-      { kind: 'twins', state: 'left', older: FROM, newer: TO },
+      { kind: 'duplicate', state: 'left', older: FROM, newer: TO },
     ]);
   });
 
@@ -102,7 +102,7 @@ describe('a verification', () => {
       }),
     );
     expect((await verifyTree(work.session)).findings).toMatchObject([
-      { kind: 'twins', state: 'in_progress' },
+      { kind: 'duplicate', state: 'in_progress' },
     ]);
   });
 
@@ -112,7 +112,7 @@ describe('a verification', () => {
     const { findings } = await verifyTree((await (await site.client()).open()).session);
     expect(findings).toEqual(
       ['a', 'b', 'c', 'd', 'e'].map((name) => ({
-        ...{ kind: 'twins', state: 'undecided' },
+        ...{ kind: 'duplicate', state: 'undecided' },
         ...{ older: `/memories/${name}`, newer: '/memories/f' },
       })),
     );
@@ -201,6 +201,6 @@ describe('a verification', () => {
     await standingRename(site);
     await site.time.pause(ms - (await registerAge(site)));
     const { findings } = await verifyTree((await (await site.client()).open()).session);
-    expect(findings.filter(({ kind }) => kind === 'twins')).toMatchObject([{ state, older: FROM }]);
+    expect(findings.filter(({ kind }) => kind === 'duplicate')).toMatchObject([{ state, older: FROM }]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isLeft, type Verification, type VerifyOptions, verifyTree } from '../../src/admin/verify.ts';
+import { type Verification, type VerifyOptions, verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import {
   createLayout,
@@ -11,6 +11,7 @@ import {
 import { sealedSize } from '../../src/format/sizes.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
+import { isLeft } from '../../src/tree/findings.ts';
 import { readRegister } from '../../src/tree/rename/register.ts';
 import { atFirst, countCalls, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { createOperator, putEveryClass, putRecord } from '../support/key-operator.ts';
@@ -73,7 +74,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     return { site, operator };
   }
 
-  const twins = (state: string) => ({ kind: 'twins', state, older: FROM, newer: TO });
+  const twins = (state: string) => ({ kind: 'duplicate', state, older: FROM, newer: TO });
 
   it('finds nothing in a whole tree, by one GET for each file', async () => {
     const client = await (await newSite()).client();
@@ -271,7 +272,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     await site.time.pause(2 * MINUTE);
     const { findings } = await verify(operator, { repair: true });
     expect(findings).toEqual(
-      [FROM, TO].map((older) => ({ kind: 'twins', state: 'removed', older, newer: '/memories/last' })),
+      [FROM, TO].map((older) => ({ kind: 'duplicate', state: 'removed', older, newer: '/memories/last' })),
     );
     expect(await operator.paths()).toEqual(['/memories/beside', '/memories/last']);
   });
@@ -512,12 +513,12 @@ describeOnBothKinds('verifying a tree in which a directory was being renamed', (
     const { findings } = await verify(operator, { repair: true });
     expect(findings).toMatchObject([
       { kind: 'rename', state: 'under_way' },
-      { kind: 'twins', state: 'in_progress', older: '/memories/one', newer: '/memories/two' },
+      { kind: 'duplicate', state: 'in_progress', older: '/memories/one', newer: '/memories/two' },
     ]);
     resume.resolve();
     await recovering;
     expect((await verify(operator, { repair: true })).findings).toMatchObject([
-      { kind: 'twins', state: 'removed' },
+      { kind: 'duplicate', state: 'removed' },
     ]);
     expect(await operator.paths()).toEqual(['/memories/two', ...below(TO)]);
   });

@@ -142,7 +142,7 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     }
     expect(await done(runMigrate, {})).toMatchObject({
       exit: 1,
-      problems: [{ kind: 'damaged', name: '/memories/a', keyVersion: 1 }],
+      problems: [{ kind: 'damaged', path: '/memories/a' }],
       blocked: [1],
     });
   });

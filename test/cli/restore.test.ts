@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RestoreFinding } from '../../src/admin/restore.ts';
 import { linesOf } from '../../src/cli/restore.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Finding } from '../../src/tree/findings.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../support/cli.ts';
 import { copyToFolder, digestOf, textsIn } from '../support/object-folder.ts';
 import { at } from '../support/test-tree.ts';
@@ -178,10 +178,10 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
 
 describe('linesOf', () => {
   const path = at('/memories/a');
-  const said = (findings: readonly RestoreFinding[]): readonly string[] =>
+  const said = (findings: readonly Finding[]): readonly string[] =>
     linesOf({ files: 1, bytes: 2, findings }, 'out');
 
-  it.each<readonly [RestoreFinding, RegExp]>([
+  it.each<readonly [Finding, RegExp]>([
     [{ kind: 'damaged', path }, /^FAIL {2}\/memories\/a is damaged .* — try an older backup$/],
     [{ kind: 'too_large', path }, /^FAIL {2}\/memories\/a .* — raise SEALED_MEMORY_MAX_FILE_BYTES$/],
     [{ kind: 'unreadable', path }, /^FAIL {2}\/memories\/a cannot be read .* — check its permissions/],

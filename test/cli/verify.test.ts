@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Finding, RenameFinding } from '../../src/admin/verify.ts';
 import { linesOf } from '../../src/cli/verify.ts';
 import { classLogicalName } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Finding, RenameFinding } from '../../src/tree/findings.ts';
 import { interceptStore, noAnswer } from '../doubles/intercepted-store.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli } from '../support/cli.ts';
 import { at } from '../support/test-tree.ts';
@@ -138,7 +138,7 @@ describe('sealed-memory verify', { timeout: 60_000 }, () => {
     age(120_000);
     const found = await verify('--json');
     expect([found.code, found.stderr, found.stdout.split('\n').length]).toEqual([1, '', 2]);
-    const twins = { kind: 'twins', older: FROM, newer: TO };
+    const twins = { kind: 'duplicate', older: FROM, newer: TO };
     expect(JSON.parse(found.stdout)).toEqual({
       files: 2,
       bytes: 16,
@@ -219,7 +219,7 @@ describe('linesOf', () => {
     ...(['undecided', 'not_removed', 'in_progress', 'left'] as const).map(
       (state) =>
         [
-          { kind: 'twins', state, older: at('/memories/a'), newer: at('/memories/b') },
+          { kind: 'duplicate', state, older: at('/memories/a'), newer: at('/memories/b') },
           /^(FAIL|wait) {1,2} \/memories\/a and \/memories\/b are the same file.* — /,
         ] as const,
     ),

@@ -7,7 +7,7 @@ import { type LogicalName, logicalName, OBJECT_CLASSES } from '../../src/format/
 import { forget } from '../../src/keys/keyring.ts';
 import { type OpenTenant, openTenant } from '../../src/open/open-memory.ts';
 import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
-import { listRecords } from '../../src/tree/list-directory.ts';
+import { listRecords } from '../../src/tree/scan.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { interceptStore, type StoreCall } from '../doubles/intercepted-store.ts';
 import { editorOf, putEveryClass, rotate } from '../support/key-operator.ts';

@@ -1,12 +1,12 @@
 import { type KeyStatus, readKeyStatus } from '../../src/admin/key-status.ts';
-import type { Finding } from '../../src/admin/verify.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { open } from '../../src/format/object.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { type OpenTenant, openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
-import { listRecords } from '../../src/tree/list-directory.ts';
+import type { Finding } from '../../src/tree/findings.ts';
+import { listRecords } from '../../src/tree/scan.ts';
 import type { Work } from '../../src/tree/session.ts';
 
 /** One object that a tenant has sealed, whatever its class. */

@@ -331,7 +331,7 @@ pub const ROWS: &[Row] = &[
         Some("src/tree/confirmed-put.ts#isSealedByActiveKey"),
         "And only where its key is still the active one."),
     row(Guard::MigrateIfMatch, Subject::KeyRetirement, "an acknowledged edit stays",
-        Some("src/admin/migrate-object.ts#write"),
+        Some("src/admin/migrate-pass.ts#write"),
         "A migration writes by If-Match."),
     row(Guard::PassFindsNone, Subject::KeyRetirement, "what was acknowledged can be read",
         Some("src/admin/retire-keys.ts#judgeOldKeys"),

@@ -5,7 +5,8 @@ import { contentLength } from '../../src/format/sizes.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../src/language/path.ts';
-import { listDirectory, listRecords, type RecordListing } from '../../src/tree/list-directory.ts';
+import { listDirectory } from '../../src/tree/list-directory.ts';
+import { listRecords, type RecordListing } from '../../src/tree/scan.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { added, input } from '../support/format-vectors.ts';
@@ -47,9 +48,9 @@ describe('the verdict of a listing', () => {
 
   it.each(added.listings)('on $key of $size bytes in mode $mode is $verdict', async (entry) => {
     const { key, size, verdict, name } = entry;
-    const { records, foreign, orphans } = await listRecords(workOn(entry));
+    const { records, foreign, orphan } = await listRecords(workOn(entry));
     expect(records.map((record) => record.name)).toEqual(name === undefined ? [] : [name]);
-    expect(foreign + orphans).toBe(verdict === 'foreign' ? 1 : 0);
+    expect(foreign + orphan).toBe(verdict === 'foreign' ? 1 : 0);
     if (name !== undefined) expect(contentLength(size) === undefined).toBe(verdict === 'damaged');
     const { files } = await listDirectory(workOn(entry), MEMORY_ROOT);
     expect(files.map((file) => [file.key, file.path])).toEqual(verdict === 'file' ? [[key, name]] : []);
@@ -75,7 +76,7 @@ describeOnBothKinds('the listing of all records', (newSite) => {
       '/memories/b/日本.md',
       '/receipts/receipts-1_A',
     ]);
-    expect(listing).toMatchObject({ foreign: 0, orphans: 0 });
+    expect(listing).toMatchObject({ foreign: 0, orphan: 0 });
     for (const record of listing.records) {
       const isFile = record.name.startsWith('/memories/');
       expect(record.cls).toBe(isFile ? 'data' : record.name.split('/')[1]);
@@ -92,18 +93,18 @@ describeOnBothKinds('the listing of all records', (newSite) => {
     expect(namesOf(await list(client))).toEqual(['/memories/a']);
   });
 
-  it('tells foreign objects from orphans', async () => {
+  it('tells foreign objects from orphan', async () => {
     const site = await newSite();
     const client = await site.client();
     await client.create('/memories/a', 'x');
     const { tenantPrefix } = client.layout;
     const foreign = ['data/plain-name', 'data/a//b', 'data/'];
-    const orphans = [
+    const orphan = [
       ...['odd', 'journal', 'journal/', 'journal/a/b', 'answers/a.b', `access/${'x'.repeat(65)}`],
       ...['other/id', 'Journal/id', 'database/a', 'probe/a', 'probes'],
     ];
-    for (const key of [...foreign, ...orphans]) await put(site, tenantPrefix + key);
-    expect(await list(client)).toMatchObject({ foreign: foreign.length, orphans: orphans.length });
+    for (const key of [...foreign, ...orphan]) await put(site, tenantPrefix + key);
+    expect(await list(client)).toMatchObject({ foreign: foreign.length, orphan: orphan.length });
     expect(namesOf(await list(client))).toEqual(['/memories/a']);
   });
 
@@ -112,7 +113,7 @@ describeOnBothKinds('the listing of all records', (newSite) => {
     const client = await site.client();
     await client.create('/memories/a', 'x');
     for (const tail of ['', '-0a1b-create', '-0a1b-both/below']) await put(site, client.layout.probe + tail);
-    expect(await list(client)).toMatchObject({ foreign: 0, orphans: 0, records: [{ name: '/memories/a' }] });
+    expect(await list(client)).toMatchObject({ foreign: 0, orphan: 0, records: [{ name: '/memories/a' }] });
   });
 
   it('sees neither another tenant nor the keyring', async () => {
@@ -145,9 +146,9 @@ describe('the listing of all records where deletes were declared atomic later', 
     await put(site, client.layout.data + name, body);
     await put(site, `${client.layout.tenantPrefix}answers/one`, body);
     await site.time.pause(3_600_000);
-    expect(await list(client)).toMatchObject({ orphans: 0, records: [{ name: '/memories/a' }] });
+    expect(await list(client)).toMatchObject({ orphan: 0, records: [{ name: '/memories/a' }] });
     await site.time.pause(1);
-    expect(await list(client)).toMatchObject({ orphans: 2, records: [{ name: '/memories/a' }] });
+    expect(await list(client)).toMatchObject({ orphan: 2, records: [{ name: '/memories/a' }] });
     await site.base[Symbol.asyncDispose]();
   });
 });

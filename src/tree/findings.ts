@@ -1,0 +1,106 @@
+import type { MemoryErrorCode } from '../errors.ts';
+import type { LogicalName } from '../format/object-keys.ts';
+import type { MemoryPath } from '../language/path.ts';
+import type { RenamePhase } from './rename/register.ts';
+import type { Inspection, ListedRecord } from './scan.ts';
+
+/**
+ * `left`: a rename was cut off, and the older place may go. `removed`: it is gone. `not_removed`: something changed
+ * meanwhile or failed, and both places were kept. `undecided`: neither place is older. `in_progress`: a rename may be
+ * under way.
+ */
+export type DuplicateState = 'left' | 'removed' | 'not_removed' | 'undecided' | 'in_progress';
+
+/** One file at two places. A directory rename's own copies are no duplicates while its register knows of it. */
+export interface DuplicateFinding {
+  readonly kind: 'duplicate';
+  readonly state: DuplicateState;
+  readonly older: MemoryPath;
+  readonly newer: MemoryPath;
+}
+
+/**
+ * `under_way`: a directory is being renamed. `expired`: its process is gone; the next command finishes it.
+ * `finished`: it was finished here. `unfinished`: that was tried and failed, by `code`.
+ */
+export interface RenameFinding {
+  readonly kind: 'rename';
+  readonly state: 'under_way' | 'expired' | 'finished' | 'unfinished';
+  readonly phase: RenamePhase;
+  readonly from: MemoryPath;
+  readonly to: MemoryPath;
+  /** Since the register was written last, by the server's clock. */
+  readonly ageMs: number;
+  /** Files that lie at both places because of it. */
+  readonly files: number;
+  readonly code?: MemoryErrorCode;
+}
+
+/** What is wrong with what a tenant has stored, whichever verb came upon it. */
+export type Finding =
+  /** The object at the path is not what was sealed for it. */
+  | { readonly kind: 'damaged'; readonly path: MemoryPath }
+  /** The same beside the tree, or larger than any record there. */
+  | { readonly kind: 'damaged_record'; readonly name: LogicalName }
+  /** An object, a file or not, names a tenant key that the keyring does not hold. */
+  | { readonly kind: 'unknown_key'; readonly name: LogicalName }
+  /** Larger than the file limit, and so not read. */
+  | { readonly kind: 'too_large'; readonly path: MemoryPath }
+  /** The store refuses to hand out its object. */
+  | { readonly kind: 'unreadable'; readonly path: MemoryPath }
+  /** It was listed, and gone when it was to be read. */
+  | { readonly kind: 'vanished'; readonly path: MemoryPath }
+  /** A file whose path is a directory, too. */
+  | { readonly kind: 'clash'; readonly path: MemoryPath }
+  /** The file system of the target refuses the file's name, by `code`. */
+  | { readonly kind: 'unwritable'; readonly path: MemoryPath; readonly code: string }
+  /** Objects among the files whose names no writer of this tenant made, and objects beside them that belong to nothing. */
+  | { readonly kind: 'foreign' | 'orphan'; readonly objects: number }
+  /** The register of renames cannot be opened. */
+  | { readonly kind: 'register'; readonly code: MemoryErrorCode }
+  | DuplicateFinding
+  | RenameFinding;
+
+/** Whether something is still to be done about it, be it to look again. */
+export function isLeft(finding: Finding): boolean {
+  if (finding.kind === 'duplicate') return finding.state !== 'removed';
+  return finding.kind !== 'rename' || finding.state !== 'finished';
+}
+
+/** Undefined for a whole object. */
+export function findingOf(record: ListedRecord, { state }: Inspection): Finding | undefined {
+  if (state === 'whole') return undefined;
+  if (state === 'unknown_key') return { kind: state, name: record.name };
+  if (record.cls !== 'data') return { kind: 'damaged_record', name: record.name };
+  return { kind: state, path: record.path };
+}
+
+/** How many objects there were of each kind that has no name; nothing for none. */
+export function countFindings(counts: Readonly<Record<'foreign' | 'orphan', number>>): readonly Finding[] {
+  return (['foreign', 'orphan'] as const).flatMap((kind) =>
+    counts[kind] > 0 ? [{ kind, objects: counts[kind] }] : [],
+  );
+}
+
+/** Renames first, then duplicates, then the others by kind and name, and what is only counted last. */
+export function sortFindings(findings: readonly Finding[]): readonly Finding[] {
+  return findings
+    .map((finding) => ({ finding, order: orderOf(finding) }))
+    .sort((a, b) => (a.order < b.order ? -1 : 1))
+    .map(({ finding }) => finding);
+}
+
+function orderOf(finding: Finding): string {
+  switch (finding.kind) {
+    case 'register':
+    case 'rename':
+      return '0';
+    case 'duplicate':
+      return `1,${finding.older}`;
+    case 'foreign':
+    case 'orphan':
+      return `3,${finding.kind}`;
+    default:
+      return `2,${finding.kind},${'path' in finding ? finding.path : finding.name}`;
+  }
+}
