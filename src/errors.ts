@@ -103,3 +103,21 @@ export function checkWholeNumber(
 export function misconfigured(message: string, cause?: unknown): MemoryError {
   return new MemoryError('misconfigured', message, { cause });
 }
+
+/**
+ * Loads a package that is an optional peer of this one.
+ *
+ * @throws MemoryError `misconfigured` that says what to install, where the package is missing.
+ */
+export async function loadPeer<T>(
+  load: () => Promise<T>,
+  { name, of }: { readonly name: string; readonly of: string },
+): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    const code = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
+    if (code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw misconfigured(`A package is not installed that ${of} needs: run "npm install ${name}".`, error);
+  }
+}

@@ -1,5 +1,15 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -99,6 +109,64 @@ describe.each([
             }),
           ],
         ]);
+      }
+    },
+    SLOW,
+  );
+});
+
+describe('the built package without its optional peers', () => {
+  const program = `
+    import { openMemory } from 'sealed-memory';
+    import { createReplies } from 'sealed-memory/worker';
+    const rootKey = new Uint8Array(32);
+    const path = '/memories/a';
+    const memory = await openMemory({ store: 'memory:', tenant: 'acme', rootKey });
+    console.log((await memory.execute({ command: 'create', path, file_text: 'x' })).isError);
+    await memory.handlers.view({ command: 'view', path: '/memories/none' }).catch(({ name }) => console.log(name));
+    const arn = 'aws-kms:arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+    const sealed = await openMemory({ store: 'memory:', tenant: 'acme', rootKey: arn });
+    const { error } = await sealed.execute({ command: 'create', path, file_text: 'x' });
+    console.log(error.code, error.message);
+    const replies = createReplies({ sqs: {}, queueUrl: 'https://queue.example', mode: 'inline' });
+    await replies.send({ tenant: 'acme', turn: 'one' }, { outcome: 'answered', text: '' }).catch(({ message }) => console.log(message));
+  `;
+
+  it(
+    'works, and says what to install for what needs one',
+    async () => {
+      const { peerDependencies } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
+      const missing = new Set(Object.keys(peerDependencies));
+      const bare = join(project, 'bare');
+      const modules = join(bare, 'node_modules');
+      const linkAll = (folder: string): void => {
+        mkdirSync(join(modules, folder), { recursive: true });
+        for (const name of readdirSync(join(PACKAGE, 'node_modules', folder))) {
+          const inner = folder === '' ? name : `${folder}/${name}`;
+          if (name.startsWith('.') || missing.has(inner)) continue;
+          if (name.startsWith('@') && folder === '') linkAll(name);
+          else symlinkSync(join(PACKAGE, 'node_modules', inner), join(modules, inner));
+        }
+      };
+      linkAll('');
+      cpSync(join(project, 'node_modules/sealed-memory'), join(modules, 'sealed-memory'), {
+        recursive: true,
+      });
+      rmSync(join(modules, '@anthropic-ai'), { recursive: true });
+      writeFileSync(join(bare, 'host.mjs'), program);
+      // Below another node_modules, where the peers would be found.
+      const alone = mkdtempSync(join(tmpdir(), 'sealed-memory-bare-'));
+      try {
+        renameSync(bare, join(alone, 'bare'));
+        const { stdout } = await run(process.execPath, [join(alone, 'bare/host.mjs')]);
+        expect(stdout.trim().split('\n')).toEqual([
+          'false',
+          'ToolError',
+          'misconfigured A package is not installed that a root key in AWS KMS needs: run "npm install @aws-sdk/client-kms".',
+          'A package is not installed that the worker needs: run "npm install @aws-sdk/client-sqs".',
+        ]);
+      } finally {
+        rmSync(alone, { recursive: true });
       }
     },
     SLOW,

@@ -1,7 +1,7 @@
 import type { DecryptCommand, GenerateDataKeyCommand, KMSClient, KMSClientConfig } from '@aws-sdk/client-kms';
 import type { NodeHttpHandler } from '@smithy/node-http-handler';
 
-import { MemoryError } from '../errors.ts';
+import { loadPeer, MemoryError } from '../errors.ts';
 import { once, throwIfAborted, untilAborted } from '../time.ts';
 import { kmsFailure, kmsRefusal } from './kms-errors.ts';
 import type { KeyringContext, RootKey } from './root-key.ts';
@@ -41,9 +41,12 @@ const KEY_BYTES = 32;
 /** What KMS takes at most as a ciphertext; it fits into a keyring. */
 const MAX_WRAPPED_BYTES = 6_144;
 
+const PEER = { name: '@aws-sdk/client-kms', of: 'a root key in AWS KMS' };
+const loadSdk = () => loadPeer(() => import('./kms-sdk.ts'), PEER);
+
 export function openKmsConnections(): KmsConnections {
   return once(async (): Promise<NodeHttpHandler> => {
-    const sdk = await import('./kms-sdk.ts');
+    const sdk = await loadSdk();
     return new sdk.NodeHttpHandler({
       connectionTimeout: 5_000,
       socketTimeout: 10_000,
@@ -64,7 +67,7 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
   const openOnce = once(open);
 
   async function open(): Promise<Kms> {
-    const sdk = await import('./kms-sdk.ts');
+    const sdk = await loadSdk();
     const { endpoint, credentials, connections = openKmsConnections() } = options;
     const client =
       options.client ??

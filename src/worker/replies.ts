@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { MemoryError } from '../errors.ts';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { loadPeer, MemoryError } from '../errors.ts';
 import { redactedCause } from '../store/failures.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 import type { TurnMessage } from './turn-message.ts';
@@ -18,6 +18,11 @@ export interface RepliesOptions {
   readonly mode: 'pointer' | 'inline';
 }
 
+/** The SDK of queues, an optional peer. */
+export function loadSqs(): Promise<typeof import('@aws-sdk/client-sqs')> {
+  return loadPeer(() => import('@aws-sdk/client-sqs'), { name: '@aws-sdk/client-sqs', of: 'the worker' });
+}
+
 /** A message of SQS holds 256 KiB; a longer text stays in the store. */
 const MAX_INLINE_BYTES = 240_000;
 
@@ -28,6 +33,7 @@ export function createReplies({ sqs, queueUrl, mode }: RepliesOptions): Replies 
       const pointer = { tenant, turn, outcome, ...(reason !== undefined && { reason }) };
       const full = JSON.stringify({ ...pointer, text });
       const fits = mode === 'inline' && new TextEncoder().encode(full).length <= MAX_INLINE_BYTES;
+      const { SendMessageCommand } = await loadSqs();
       const command = new SendMessageCommand({
         QueueUrl: queueUrl,
         MessageBody: fits ? full : JSON.stringify(pointer),

@@ -1,7 +1,8 @@
-import { ChangeMessageVisibilityCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import type { Delivery } from './deliver-turn.ts';
 import type { JsonLog } from './json-log.ts';
+import { loadSqs } from './replies.ts';
 
 export interface SqsHandlerOptions {
   readonly sqs: Pick<SQSClient, 'send'>;
@@ -56,6 +57,7 @@ async function makeVisible(
   { receiptHandle }: SQSRecord,
   seconds: number,
 ): Promise<void> {
+  const { ChangeMessageVisibilityCommand } = await loadSqs();
   const command = new ChangeMessageVisibilityCommand({
     QueueUrl: queueUrl,
     ReceiptHandle: receiptHandle,

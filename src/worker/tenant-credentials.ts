@@ -1,6 +1,6 @@
-import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
+import type { STSClient } from '@aws-sdk/client-sts';
 import { LRUCache } from 'lru-cache';
-import { MemoryError } from '../errors.ts';
+import { loadPeer, MemoryError } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import { redactedCause } from '../store/failures.ts';
 
@@ -70,6 +70,10 @@ async function assumeRole(
   { sts, roleArn }: CredentialsOptions,
   tenant: TenantId,
 ): Promise<TenantCredentials> {
+  const { AssumeRoleCommand } = await loadPeer(() => import('@aws-sdk/client-sts'), {
+    name: '@aws-sdk/client-sts',
+    of: 'a role for each tenant',
+  });
   const { Credentials } = await sts
     .send(
       new AssumeRoleCommand({

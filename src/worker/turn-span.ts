@@ -1,8 +1,7 @@
-import { context, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { CommandReport } from '../agent/turn-tool.ts';
 import type { Delivery } from './deliver-turn.ts';
 
-/** The span of one delivery; it does nothing unless the process has a tracer. Names and texts never enter it. */
+/** The span of one delivery; it does nothing unless the process has `@opentelemetry/api` and a tracer. Names and texts never enter it. */
 export interface TurnSpan {
   /** A child span for a memory command that has just ended. */
   command(report: CommandReport): void;
@@ -15,6 +14,9 @@ export async function inTurnSpan(
   tenant: string,
   work: (span: TurnSpan) => Promise<Delivery>,
 ): Promise<Delivery> {
+  const telemetry = await import('@opentelemetry/api').catch(() => undefined);
+  if (telemetry === undefined) return work({ command: () => {} });
+  const { context, SpanStatusCode, trace } = telemetry;
   const tracer = trace.getTracer(SCOPE);
   return tracer.startActiveSpan('sealed_memory.turn', { attributes: { tenant } }, async (span) => {
     const turn: TurnSpan = {
