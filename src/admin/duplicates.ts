@@ -85,7 +85,7 @@ function age({ servedAt, lastModified }: DatedMeta): number {
 
 /**
  * Removes exactly the versions that were seen at the older places, and answers which are gone. Before that the newest
- * one is written anew with the same content and a mark of its own: so it is certain to be there, and a renamer that was
+ * one is written again with the same content and a mark of its own: so it is certain to be there, and a renamer that was
  * merely frozen, and finds its source gone when it thaws, cannot take back what it no longer knows.
  */
 async function removeOlder(work: Work, newest: Place, older: readonly Place[]): Promise<readonly Place[]> {

@@ -23,7 +23,7 @@ import {
 import { type MigratedVersions, readMigratedVersions, type WrittenVersion } from './migrated-versions.ts';
 
 export interface ExpiryOptions extends Call {
-  /** Files that nobody read or wrote for so many days go; 1–3,650. Absent: no file goes. */
+  /** Files that no process read or wrote for so many days go; 1–3,650. Absent: no file goes. */
   readonly afterDays?: number | undefined;
   /** Receipts and answers go after so many days, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
   readonly recordDays?: number | undefined;
@@ -60,7 +60,7 @@ const LISTING_HOLDS_MS = DAY_MS / 2;
 const MOST_DAYS = 3_650;
 
 /**
- * Deletes the files that nobody read or wrote for `afterDays`, in two runs: the first one marks them, a later one, an
+ * Deletes the files that no process read or wrote for `afterDays`, in two runs: the first one marks them, a later one, an
  * hour after it or more, deletes exactly the versions that were marked and are unused still. Then it deletes old access
  * records, receipts and answers. A tenant that was never written to has nothing to expire.
  *
@@ -138,7 +138,7 @@ function remark(
   return [file, mark?.etag === etag ? mark : { etag, since: now }];
 }
 
-/** What nobody of this tenant wrote, or what was cut short, is for the operator to judge. */
+/** What no writer of this tenant made, or what was cut short, is for the operator to judge. */
 async function listFiles(work: Work, migrated: MigratedVersions): Promise<readonly Unused[]> {
   const { files } = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
   return files.map((object) => {

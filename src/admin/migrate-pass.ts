@@ -115,8 +115,8 @@ function count(counts: Map<number, number>, keyVersion: number): void {
 
 /**
  * What became of one object; the key version is the one that it was found under. `settled`: it was under the active
- * key. `rebound`: it is now. `newer`: somebody else has written it meanwhile. `busy`: left alone, because whoever
- * works with it would take the change for somebody else's. `young`: left alone for a while, because its writer may
+ * key. `rebound`: it is now. `newer`: another writer has written it meanwhile. `busy`: left alone, because its
+ * user would take the change for another writer's. `young`: left alone for a while, because its writer may
  * still take it back, by its ETag.
  */
 export type MigratedObject =
@@ -133,7 +133,7 @@ export type MigratedObject =
   | Exclude<Inspection, { readonly state: 'whole' }>;
 
 export interface MigrationWork {
-  /** Seal anew with a fresh data key, also what was only re-bound since the active key was made. */
+  /** Seal again with a fresh data key, also what was only re-bound since the active key was made. */
   readonly reencrypt: boolean;
   readonly renames: RenameWatch;
   /** The content ids that this run has sealed. */

@@ -120,7 +120,7 @@ export async function migrateObjects(context: Session, options: MigrateOptions):
 }
 
 /**
- * Tells whether a pass has left something that the first one had left already: it may have to be sealed anew although
+ * Tells whether a pass has left something that the first one had left already: it may have to be sealed again although
  * it is under the active key. What others write all the while is not waited for.
  */
 function watchYoung(): (pass: MigrationPass) => boolean {

@@ -4,7 +4,7 @@ import type { ETag, ObjectMeta } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import { uncancelled, type Work } from '../tree/session.ts';
 
-/** What a version was before migrations wrote it anew: the version that somebody wrote, and when. */
+/** What a version was before migrations wrote it again: the version that its writer made, and when. */
 export type WrittenVersion = Pick<ObjectMeta, 'etag' | 'lastModified'>;
 
 /** Versions that migrations wrote, by ETag, with those that they replaced. */
@@ -50,7 +50,7 @@ export function saysThatFilesExpire(name: LogicalName): boolean {
   return name === classLogicalName('journal', 'expiry');
 }
 
-/** Notes of one pass of a migration what it wrote anew, so that expiry can tell that from what somebody wrote. */
+/** Notes of what one pass of a migration wrote again, so that expiry can tell that from the writers' own versions. */
 export interface MigrationNotes {
   /** Resolves at once but for every thousandth version. */
   note(made: ETag, replaced: WrittenVersion): Promise<void>;

@@ -56,7 +56,7 @@ export async function beginFolder(to: string, platform: string = process.platfor
   await guarded(() => mkdir(run, { mode: OWNER_ONLY }));
   const folders = new Map<string, Promise<unknown>>();
 
-  /** Never makes the run's own folder anew: when it is gone, a later run has taken over. */
+  /** Never makes the run's own folder again: when it is gone, a later run has taken over. */
   const makeFolders = async (segments: readonly string[]): Promise<void> => {
     for (let depth = 1; depth <= segments.length; depth++) {
       const path = join(run, ...segments.slice(0, depth));

@@ -61,7 +61,7 @@ async function requireKeyring({ store, layout }: Session, signal: AbortSignal | 
   if (found === undefined) throw noKeyring();
 }
 
-/** It is there; whoever opens it says what is wrong with it. */
+/** It is there; opening it says what is wrong with it. */
 function tooLarge(error: unknown): 'too_large' {
   if (hasCode(error, 'limit_exceeded')) return 'too_large';
   throw error;

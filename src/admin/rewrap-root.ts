@@ -5,7 +5,7 @@ import type { RootKey } from '../keys/root-key.ts';
 import type { RequestOptions } from '../store/port.ts';
 
 export interface RewrapOptions extends RequestOptions {
-  /** Also when the first configured root key wraps the keyring already: it is wrapped anew. */
+  /** Also when the first configured root key wraps the keyring already: it is wrapped again. */
   readonly force?: boolean | undefined;
 }
 
