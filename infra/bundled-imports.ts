@@ -29,15 +29,14 @@ exports.__esModule = true;`;
 /** Sources whose `import()` the bundle turns into `import`: ours, and those of the SDKs that all their clients share. */
 const DELAYING = new RegExp(
   [
-    'src/keys/kms-root-key\\.ts$',
-    'src/open-object-store\\.ts$',
+    'src/(keys|open|tool|worker)/[^/]+\\.ts$',
     '@smithy/core/.*/HttpProtocol\\.js$',
     '@anthropic-ai/sdk/(core|lib)/.*\\.mjs$',
   ]
     .join('|')
     .replaceAll('/', '[/\\\\]'),
 );
-const DELAYED = /await import\((["'][^"']+["'])\)/g;
+const DELAYED = /(?<!typeof )\bimport\((["'][^"']+["'])\)/g;
 
 /**
  * In one file nothing can be loaded later, and what an `import()` may reach is wrapped in functions, module by module:
@@ -50,7 +49,7 @@ export const plainImports: Plugin = {
       const imports: string[] = [];
       const source = (await readFile(path, 'utf8')).replace(DELAYED, (_, module: string) => {
         imports.push(`import * as __delayed${imports.length} from ${module};`);
-        return `__delayed${imports.length - 1}`;
+        return `Promise.resolve(__delayed${imports.length - 1})`;
       });
       return { contents: [...imports, source].join('\n'), loader: path.endsWith('.ts') ? 'ts' : 'js' };
     });
