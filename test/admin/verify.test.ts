@@ -469,6 +469,20 @@ describeOnBothKinds('verifying a tree in which a directory was being renamed', (
     expect((await readRegister(await operator.open())).entry).toBeUndefined();
   });
 
+  it('does not claim to have finished what another process has just finished', async () => {
+    const { site, operator } = await cutOff('delete');
+    await site.time.pause(11_000);
+    const other = await site.client();
+    operator.intercept(
+      atFirst('put', async (proceed) => {
+        await other.paths();
+        return proceed();
+      }),
+    );
+    const { findings, files } = await verify(operator, { repair: true });
+    expect({ findings, files }).toEqual({ findings: [], files: NAMES.length });
+  });
+
   it('finishes it without a source that was damaged, and says which', async () => {
     const { site, operator } = await cutOff('delete');
     await overwriteRaw(site, await keyOf(operator, `${FROM}/d`), new Uint8Array(sealedSize(3)));

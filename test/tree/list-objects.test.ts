@@ -65,6 +65,7 @@ describe('listing many objects', { timeout: 60_000 }, () => {
       const list = (maxObjects: number) => listObjects(work, { prefix, maxObjects, concurrent });
       expect(await list(2_499)).toMatchObject({ objects: { length: 2_499 }, truncated: true });
       expect(await list(2_500)).toMatchObject({ objects: { length: 2_500 }, truncated: false });
+      expect(await list(1_000)).toMatchObject({ objects: { length: 1_000 }, truncated: true });
       expect(await list(1)).toMatchObject({ objects: { length: 1 }, truncated: true });
     }
     await site.base[Symbol.asyncDispose]();

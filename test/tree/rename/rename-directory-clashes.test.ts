@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createSite, STORE_KINDS } from '../../support/test-tree.ts';
+import { fileKey } from '../../../src/format/object-keys.ts';
+import { at, createSite, STORE_KINDS } from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';
@@ -56,6 +57,33 @@ describe.each(STORE_KINDS)('files above one another that a process left on a(n) 
     await time.pause(60_000);
     await mover.move(FROM, TO);
     expect(await mover.paths()).toEqual([`${TO}/x`, `${TO}/x/below`]);
+    await base[Symbol.asyncDispose]();
+  });
+
+  it('are waited for although others have lain so for long, or are just being taken back', async () => {
+    const { client, time, base } = await createSite(kind);
+    const [mover, other] = [await client(), await client()];
+    const dyingCreate = async (path: string): Promise<void> => {
+      const dying = await client();
+      dying.intercept(async (call, proceed) => (call.verb === 'head' ? new Promise(() => {}) : proceed()));
+      void dying.create(path, 'lower');
+      await time.pause(1_000);
+    };
+    await mover.create(`${FROM}/old`, 'upper');
+    await dyingCreate(`${FROM}/old/below`);
+    await time.pause(61_000);
+    await mover.create(`${FROM}/x`, 'upper');
+    await mover.create(`${FROM}/y`, 'upper');
+    await dyingCreate(`${FROM}/x/below`);
+    await dyingCreate(`${FROM}/y/below`);
+    const { keyring, session } = await mover.open();
+    const vanishing = fileKey(session.layout, keyring.names, at(`${FROM}/y/below`));
+    mover.intercept(async (call, proceed) => {
+      if (call.verb === 'head' && call.key === vanishing) await other.remove(`${FROM}/y/below`);
+      return proceed();
+    });
+    await expect(mover.move(FROM, TO)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await mover.paths(TO)).toEqual([]);
     await base[Symbol.asyncDispose]();
   });
 });
