@@ -3,7 +3,7 @@ import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
-import type { ObjectStore } from '../../src/store/port.ts';
+import { type ObjectStore, resentConflict } from '../../src/store/port.ts';
 import { buryOldTombstones, type RemovalTime } from '../../src/store/tombstones.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { createSite, type TestSite } from '../support/test-tree.ts';
@@ -57,6 +57,26 @@ describe('the burial of old tombstones', () => {
     await pause(1);
     const behind = { clock, wallClock: () => clock() - 2 * HOUR, pause };
     expect(await bury(site.base, { time: behind })).toBe(1);
+  });
+
+  it('passes one over in whose place something else may lie after a lost answer, and goes on', async () => {
+    site = await createSite('unguarded');
+    const { base, time } = site;
+    const taken = 'tenants/acme/data/a' as ObjectKey;
+    for (const key of [taken, KEY]) await leave(key);
+    await time.pause(HOUR + 1_000);
+    const newer = new Uint8Array(300);
+    const resending: ObjectStore = {
+      ...base,
+      async put(key, body, options) {
+        if (key !== taken) return base.put(key, body, options);
+        await base.put(key, newer, { mode: 'overwrite' });
+        throw resentConflict();
+      },
+    };
+    expect(await bury(resending)).toBe(1);
+    expect(await base.head(KEY)).toBeUndefined();
+    expect((await base.get(taken))?.body).toEqual(newer);
   });
 
   it('leaves a tombstone to others whose placing took 30 seconds, and does not count it', async () => {
