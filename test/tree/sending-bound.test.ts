@@ -312,6 +312,26 @@ describeOnBothKinds('a process that stood still between sealing and sending', (n
   });
 });
 
+describeOnBothKinds('a write that cannot be sealed', (newSite) => {
+  it('loads the keyring again only where that has become too old, and as long as its caller waits', async () => {
+    const site = await newSite();
+    const worker = await site.client({ ttlMs: TTL_MS });
+    const controller = new AbortController();
+    const work = await worker.open(controller.signal);
+    worker.calls.length = 0;
+    const create = (text: string): Promise<void> => createFile(work, at('/memories/new'), bytes(text));
+    await expect(create('x'.repeat(1_048_577))).rejects.toMatchObject({ code: 'limit_exceeded' });
+    expect(worker.calls).toEqual([]);
+    await site.time.pause(2 * TTL_MS);
+    worker.intercept(async (call, proceed) => {
+      if (call.verb !== 'get' || call.key !== worker.layout.keyring) return proceed();
+      controller.abort();
+      return new Promise(() => {});
+    });
+    await expect(create('new')).rejects.toMatchObject({ code: 'aborted' });
+  });
+});
+
 describeOnBothKinds('a PUT that is answered late', (newSite) => {
   async function start() {
     const site = await newSite();
@@ -362,8 +382,8 @@ describeOnBothKinds('a PUT that is answered late', (newSite) => {
     expect(await (await site.client()).text('/memories/there')).toBe('text!');
   });
 
-  it('has an unknown outcome where the keyring cannot be looked at', async () => {
-    const { site, worker } = await start();
+  it('has an unknown outcome where the keyring cannot be looked at, and is not written again', async () => {
+    const { site, worker, puts } = await start();
     worker.intercept(async (call, proceed) => {
       if (call.verb === 'get' && call.key === worker.layout.keyring) {
         throw new MemoryError('unavailable', 'down');
@@ -373,6 +393,37 @@ describeOnBothKinds('a PUT that is answered late', (newSite) => {
       return answer;
     });
     await expect(worker.append('/memories/there', '!')).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(puts()).toBe(1);
+  });
+
+  it('has an unknown outcome where the keyring is gone by then', async () => {
+    const { site, worker } = await start();
+    worker.intercept(async (call, proceed) => {
+      const answer = await proceed();
+      if (call.verb !== 'put') return answer;
+      await site.base.delete([{ key: worker.layout.keyring }]);
+      await site.time.pause(75_000);
+      return answer;
+    });
+    await expect(worker.append('/memories/there', '!')).rejects.toMatchObject({ code: 'outcome_unknown' });
+  });
+
+  it('has an unknown outcome where its caller cancels it during that look', async () => {
+    const { site, worker } = await start();
+    const controller = new AbortController();
+    const work = await worker.open(controller.signal);
+    worker.intercept(async (call, proceed) => {
+      if (call.verb === 'get' && call.key === worker.layout.keyring) {
+        controller.abort();
+        return new Promise(() => {});
+      }
+      const answer = await proceed();
+      if (call.verb === 'put') await site.time.pause(75_000);
+      return answer;
+    });
+    await expect(createFile(work, at('/memories/new'), bytes('new'))).rejects.toMatchObject({
+      code: 'outcome_unknown',
+    });
   });
 
   it('has an unknown outcome where the key is rotated again before each answer, at the eighth', async () => {
