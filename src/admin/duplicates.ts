@@ -24,7 +24,7 @@ export interface Place {
   readonly origin: Uint8Array;
 }
 
-export interface DuplicateRequest {
+interface DuplicateRequest {
   /** Places that held one content when they were read, oldest first. */
   readonly groups: readonly (readonly Place[])[];
   /** A directory is being renamed, or it cannot be told whether one is. */
@@ -90,7 +90,7 @@ function age({ servedAt, lastModified }: DatedMeta): number {
  */
 async function removeOlder(work: Work, newest: Place, older: readonly Place[]): Promise<readonly Place[]> {
   try {
-    if (!(await writeAnew(work, newest))) return [];
+    if (!(await writeAgain(work, newest))) return [];
     const failures = await deleteObjects(
       work,
       older.map(({ key, etag }) => ({ key, ifMatch: etag })),
@@ -105,7 +105,7 @@ async function removeOlder(work: Work, newest: Place, older: readonly Place[]): 
 }
 
 /** False: the version that was seen is not there any more. */
-async function writeAnew(work: Work, { path, key, etag }: Place): Promise<boolean> {
+async function writeAgain(work: Work, { path, key, etag }: Place): Promise<boolean> {
   const version = await readFile(work, path);
   if (version === undefined || version.stored.etag !== etag) return false;
   const name = logicalName(path);

@@ -105,9 +105,9 @@ export interface ExpiryMark {
 }
 
 /** Marks by what stands for the file in its access records. */
-export type ExpiryMarks = ReadonlyMap<string, ExpiryMark>;
+type ExpiryMarks = ReadonlyMap<string, ExpiryMark>;
 
-export interface StoredMarks {
+interface StoredMarks {
   readonly marks: ExpiryMarks;
   /** Undefined: none were ever written. */
   readonly etag: ETag | undefined;

@@ -35,7 +35,7 @@ export type KeyStatus =
       readonly free: number;
     };
 
-export interface KeyStatusRequest extends RequestOptions {
+interface KeyStatusRequest extends RequestOptions {
   readonly rootKeys: readonly RootKey[];
   readonly editor: KeyringEditor;
 }

@@ -42,7 +42,7 @@ export interface MigrationPass {
 /** Versions of objects that are known to be under the active key, so that they are not read again in the same run. */
 export type SettledVersions = Map<ObjectKey, ETag>;
 
-export interface PassRequest extends Omit<MigrationWork, 'renames'> {
+interface PassRequest extends Omit<MigrationWork, 'renames'> {
   readonly context: Session;
   readonly keyring: LoadedKeyring;
   readonly settled: SettledVersions;
@@ -50,7 +50,7 @@ export interface PassRequest extends Omit<MigrationWork, 'renames'> {
   readonly onProgress: (progress: Progress) => void;
 }
 
-/** Looks at every object once and brings under the active key what is not, side by side. */
+/** Looks at every object once, several at a time, and brings under the active key what is not. */
 export async function migrateOnce(request: PassRequest): Promise<MigrationPass> {
   const { context, signal, settled, onProgress } = request;
   const { active } = request.keyring.keys;
@@ -119,7 +119,7 @@ function count(counts: Map<number, number>, keyVersion: number): void {
  * user would take the change for another writer's. `young`: left alone for a while, because its writer may
  * still take it back, by its ETag.
  */
-export type MigratedObject =
+type MigratedObject =
   | { readonly state: 'settled'; readonly keyVersion: number; readonly etag: ETag }
   | {
       readonly state: 'rebound';
@@ -132,7 +132,7 @@ export type MigratedObject =
   | { readonly state: 'young'; readonly keyVersion: number; readonly contentId: string }
   | Exclude<Inspection, { readonly state: 'whole' }>;
 
-export interface MigrationWork {
+interface MigrationWork {
   /** Seal again with a fresh data key, also what was only re-bound since the active key was made. */
   readonly reencrypt: boolean;
   readonly renames: RenameWatch;
@@ -151,7 +151,7 @@ const CLOCK_SKEW_MS = 900_000;
  * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, content, mtime, previous, writer and origin stay.
  * Undefined: nothing is there any more.
  */
-export async function migrateObject(
+async function migrateObject(
   work: Work,
   record: ListedRecord,
   task: MigrationWork,

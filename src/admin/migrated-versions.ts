@@ -51,7 +51,7 @@ export function saysThatFilesExpire(name: LogicalName): boolean {
 }
 
 /** Notes of what one pass of a migration wrote again, so that expiry can tell that from the writers' own versions. */
-export interface MigrationNotes {
+interface MigrationNotes {
   /** Resolves at once but for every thousandth version. */
   note(made: ETag, replaced: WrittenVersion): Promise<void>;
   /** Writes down what is left. */

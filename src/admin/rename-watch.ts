@@ -38,7 +38,7 @@ async function readState(work: Work): Promise<RegisterState | undefined> {
   try {
     return await readRegister(work);
   } catch (error) {
-    // Whoever holds the lease cannot go on either.
+    // The process that holds the lease cannot continue either.
     if (hasCode(error, 'integrity')) return undefined;
     throw error;
   }

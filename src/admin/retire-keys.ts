@@ -30,7 +30,7 @@ export async function readKeyringFacts(
 }
 
 /** Which old keys nothing stands under any more, and which are held by objects that cannot be read. */
-export interface Retirement {
+interface Retirement {
   readonly free: readonly number[];
   readonly blocked: readonly number[];
 }

@@ -22,7 +22,7 @@ export interface Rotation {
   readonly held: number;
 }
 
-export interface KeyringEditing {
+interface KeyringEditing {
   readonly editor: KeyringEditor;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;

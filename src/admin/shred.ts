@@ -30,7 +30,7 @@ export interface ShredReport {
   readonly bytes: number;
 }
 
-export interface ShredContext {
+interface ShredContext {
   readonly store: ObjectStore;
   readonly layout: Layout;
   readonly versions?: ObjectVersions | undefined;
@@ -85,7 +85,7 @@ async function mark(context: ShredContext, signal: AbortSignal | undefined): Pro
       written = true;
     }
   }
-  throw new MemoryError('unavailable', 'the keyring kept being changed by somebody else');
+  throw new MemoryError('unavailable', 'The keyring kept being changed by another process.');
 }
 
 async function isMarker(

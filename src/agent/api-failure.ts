@@ -1,7 +1,7 @@
 import type { RetryAdvice } from '../errors.ts';
 
 /** Why the API did not answer, and whether it may later. */
-export interface ApiFailure {
+interface ApiFailure {
   /** The API's error type, such as `overloaded_error`; without one `http_<status>`, `connection`, `reply_cut` or `unexpected`. */
   readonly code: string;
   readonly status: number | undefined;

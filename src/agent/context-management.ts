@@ -29,7 +29,7 @@ const CLEARING_BETA = 'context-management-2025-06-27';
 const COMPACTION_BETA = 'compact-2026-01-12';
 
 /** The part of a request that manages the context, and the beta headers that exactly this part needs. */
-export interface ManagedContext {
+interface ManagedContext {
   readonly betas: readonly string[];
   readonly config: BetaContextManagementConfig | undefined;
 }

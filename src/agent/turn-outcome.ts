@@ -78,7 +78,7 @@ export function endingOf(reply: BetaMessage, text: string): TurnEnding {
 }
 
 /**
- * The conversation with the last reply in it, as the API takes it back: calls that nobody answered are left out, and
+ * The conversation with the last reply in it, as the API takes it back: calls without an answer are left out, and
  * so is a message of which nothing is left.
  */
 export function continuable(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {

@@ -26,7 +26,7 @@ export const NO_USAGE: TurnUsage = {
 
 /**
  * Adds one reply. Its own counts leave out what making a summary took; the list of iterations, where there is one,
- * has both. Clearing is told anew by every request it applies to, so it is not summed.
+ * has both. Clearing is reported again by every request it applies to, so it is not summed.
  */
 export function addReply(usage: TurnUsage, { usage: counts, content, ...reply }: BetaMessage): TurnUsage {
   const parts = counts.iterations?.length ? counts.iterations : [counts];

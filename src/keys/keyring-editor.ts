@@ -15,7 +15,7 @@ import {
 import type { RootKey } from './root-key.ts';
 
 /** A tenant's keyring with its secrets, as one read found it. The caller wipes it with `forget(record.keyring)`. */
-export interface KeyringRecord extends OpenedKeyring {
+interface KeyringRecord extends OpenedKeyring {
   /** Of the root key that wraps it. */
   readonly rootId: string;
   readonly etag: ETag;
@@ -26,12 +26,12 @@ export interface KeyringRecord extends OpenedKeyring {
 }
 
 /** What lies in the keyring's place. `locked`: its root key is not configured, and nothing in it is authenticated. */
-export type FoundKeyring =
+type FoundKeyring =
   | { readonly state: 'absent' | 'shredded' }
   | { readonly state: 'locked'; readonly rootId: string; readonly epoch: number }
   | { readonly state: 'open'; readonly record: KeyringRecord };
 
-export interface KeyringChange {
+interface KeyringChange {
   /** The keyring as it is now. */
   readonly record: KeyringRecord;
   /** False when `decide` declined. */

@@ -81,7 +81,7 @@ function secretsOf({ nameKey, tenantKeys }: Keyring): readonly Uint8Array[] {
   return [nameKey, ...tenantKeys.flatMap(({ secret, wrapKey }) => [secret, wrapKey])];
 }
 
-export interface SealKeyringRequest {
+interface SealKeyringRequest {
   readonly keyring: Keyring;
   readonly tenant: string;
   readonly rootKey: RootKey;
@@ -118,7 +118,7 @@ export async function sealKeyring({
   }
 }
 
-export interface OpenKeyringRequest {
+interface OpenKeyringRequest {
   readonly bytes: Uint8Array;
   readonly tenant: string;
   /** Only the one whose id the keyring names is used. */

@@ -148,7 +148,7 @@ function isWrappedLength(length: number): boolean {
 }
 
 /** The ARN of one KMS key, in the only spelling that KMS answers with. */
-export type KeyArn = string & { readonly __brand: 'KeyArn' };
+type KeyArn = string & { readonly __brand: 'KeyArn' };
 
 /** What stands before the ARN in a configured root key and in a root id. */
 export const KMS_SCHEME = 'aws-kms:';

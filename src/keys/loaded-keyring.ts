@@ -25,7 +25,7 @@ export interface ActiveKeyring {
   end(reason: MemoryError): void;
 }
 
-export interface ActivateOptions {
+interface ActivateOptions {
   readonly tenant: string;
   /** Of an earlier write of the same keyring: its names, whose key is never rotated, are taken over. */
   readonly predecessor?: ActiveKeyring | undefined;

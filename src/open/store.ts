@@ -10,7 +10,7 @@ import { buryOldTombstones } from '../store/tombstones.ts';
 import { pause } from '../time.ts';
 
 /** Where sealed objects lie: this process, an SQLite file, or a bucket (`prefix` without slashes at its ends). */
-export type StoreLocation =
+type StoreLocation =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string };

@@ -18,7 +18,7 @@ export interface Body {
   readonly sendBy?: SendBound | undefined;
 }
 
-export interface Write<B extends Body> extends RequestOptions {
+interface Write<B extends Body> extends RequestOptions {
   readonly key: ObjectKey;
   readonly mode: Exclude<PutMode, 'overwrite'>;
   /** Bytes that no other write sends: they hold a random nonce. */
@@ -31,7 +31,7 @@ export interface Write<B extends Body> extends RequestOptions {
  * The certain end of a write. `replaced`: an answer was lost, and what is there now, if anything, is neither what was
  * sent nor what was to be replaced. The write may have been there in between.
  */
-export type Settled<B extends Body> =
+type Settled<B extends Body> =
   | { readonly etag: ETag /** The one that landed. */; readonly body: B }
   | { readonly conflict: 'exists' | 'changed' | 'missing' }
   | 'replaced';

@@ -15,7 +15,7 @@ export interface CommandOrder {
    * Runs `action` once every earlier call that overlaps one of `claims` has ended, well or badly. Two claims
    * overlap when one path is the other or lies below it and at least one of them writes. The place in the order
    * is taken at the call itself, so commands on overlapping paths take effect as they were called; unrelated ones
-   * run side by side. Rejects with `aborted` when `signal` fires before the turn comes, or has fired before the call.
+   * run at once. Rejects with `aborted` when `signal` fires before the turn comes, or has fired before the call.
    */
   run<T>(claims: readonly Claim[], action: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Resolves when nothing that was called before is still running. */
@@ -45,7 +45,7 @@ export function createCommandOrder(): CommandOrder {
         begin();
         return await running;
       } finally {
-        // A call that gives up keeps its place until its turn, so that those behind it still wait for those before it.
+        // A cancelled call keeps its place until its turn, so that those behind it still wait for those before it.
         void turn.then(() => {
           entries.delete(entry);
           begin();

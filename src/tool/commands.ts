@@ -16,7 +16,7 @@ import type { Claim } from './command-order.ts';
 /** What the model reads: a sentence, or content blocks for an image. */
 export type MemoryContent = string | BetaToolResultContentBlockParam[];
 
-export interface CommandContext {
+interface CommandContext {
   readonly tree: Tree;
   readonly profile: Profile;
   /** What `create` does where a file exists. */

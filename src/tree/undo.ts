@@ -23,7 +23,7 @@ export interface Written {
  * What a write is known by after a migration of keys has bound or sealed it again: the id of the rename that made it, which
  * every edit of the file removes; or what was sealed to create it.
  */
-export type Mark = { readonly origin: Uint8Array } | { readonly created: readonly Uint8Array[] };
+type Mark = { readonly origin: Uint8Array } | { readonly created: readonly Uint8Array[] };
 
 /** A migration writes an object once in a pass. */
 const ROUNDS = 4;

@@ -3,7 +3,7 @@ import type { MemoryOptions } from '../open/options.ts';
 import { createReceipts, type TurnRequest } from './receipts.ts';
 import { decodeAnswer, type TurnAnswer } from './turn-answer.ts';
 
-/** The stored answers of one tenant's turns, for whoever receives replies that only point to them. */
+/** The stored answers of one tenant's turns, for the receiver of replies that only point to them. */
 export interface Answers extends AsyncDisposable {
   /** Undefined when the turn is unknown or not finished. @throws MemoryError what the store and the keyring throw. */
   read(turn: string, request?: TurnRequest): Promise<TurnAnswer | undefined>;

@@ -9,7 +9,7 @@ import type { TurnMessage } from './turn-message.ts';
 
 /**
  * What came of one delivery. `later`: the same message may succeed, after so many seconds. `failed`: it will not until
- * somebody changes something. `code` is fit for a log.
+ * something is changed by hand. `code` is fit for a log.
  */
 export type Delivery =
   | { readonly state: 'answered'; readonly answer: TurnAnswer; readonly isFresh: boolean }
@@ -17,7 +17,7 @@ export type Delivery =
   | { readonly state: 'failed'; readonly code: string };
 
 /** What one tenant's turn works with. */
-export interface TurnPlace {
+interface TurnPlace {
   readonly memory: Pick<Memory, 'execute'>;
   readonly receipts: Receipts;
 }
@@ -46,7 +46,7 @@ const CLOCK_STEPS = 2;
 const RELEASE_WITHIN_MS = 5_000;
 
 /**
- * Runs a turn unless it was answered before or somebody else is at it, and stores the answer with its receipt. Never
+ * Runs a turn unless it was answered before or another worker runs it, and stores the answer with its receipt. Never
  * rejects.
  */
 export async function deliverTurn(request: DeliveryRequest): Promise<Delivery> {

@@ -9,8 +9,8 @@ export interface TurnRequest {
 }
 
 /**
- * What becomes of a delivered turn. `ours`: nobody else runs it, until the lease ends. `answered`: it was finished
- * before. `running`: somebody else runs it, for so many milliseconds at most.
+ * What becomes of a delivered turn. `ours`: no other worker runs it, until the lease ends. `answered`: it was finished
+ * before. `running`: another worker runs it, for so many milliseconds at most.
  */
 export type TurnClaim =
   | { readonly state: 'ours'; readonly lease: TurnLease }
@@ -21,7 +21,7 @@ export type TurnClaim =
 export interface TurnLease {
   /**
    * Stores the answer, then closes the receipt, and gives the answer that counts: an earlier one where a process
-   * died between these two steps. Undefined: the lease ran out, and somebody else has taken the turn over; it will
+   * died between these two steps. Undefined: the lease ran out, and another worker has taken the turn over; it will
    * find this answer.
    */
   finish(answer: Uint8Array, request?: TurnRequest): Promise<Uint8Array | undefined>;

@@ -4,7 +4,7 @@ import { loadPeer, MemoryError } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import { redactedCause } from '../store/failures.ts';
 
-/** Temporary credentials that reach one tenant's objects and keys, and nobody else's. */
+/** Temporary credentials that reach one tenant's objects and keys, and no other tenant's. */
 export interface TenantCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;

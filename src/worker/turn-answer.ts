@@ -18,7 +18,7 @@ export interface TurnAnswer {
 }
 
 /** Ends that are final: the same turn run again would end no better. */
-export type FinalOutcome = Extract<TurnOutcome, { readonly outcome: 'answered' | 'refused' | 'truncated' }>;
+type FinalOutcome = Extract<TurnOutcome, { readonly outcome: 'answered' | 'refused' | 'truncated' }>;
 
 export function isFinal(outcome: TurnOutcome): outcome is FinalOutcome {
   return outcome.outcome !== 'interrupted' && outcome.outcome !== 'failed';

@@ -7,7 +7,7 @@ import { s3CodeOf, s3KeyFailure, statusOf } from './errors.ts';
 import { newTrace, send } from './send.ts';
 import { repeatOnConflict, writeFailure } from './writing.ts';
 
-export interface DeletingContext {
+interface DeletingContext {
   readonly clients: S3Clients;
   readonly bucket: string;
   /** Whether the server judges a delete's condition atomically. */

@@ -65,7 +65,7 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
   RequestLimitExceeded: OVERLOADED,
   OperationAborted: ['unavailable', 'The object store is busy with a conflicting operation.'],
   ConditionalRequestConflict: ['unavailable', 'Concurrent writes kept colliding in the object store.'],
-  RequestTimeout: ['timeout', 'The object store gave up waiting for the request.'],
+  RequestTimeout: ['timeout', 'The object store stopped waiting for the request.'],
 };
 
 /** An error of the SDK in the operator's words: no bucket, key, region or endpoint is named. */
@@ -120,7 +120,7 @@ function byName(name: string): Failure | undefined {
 
 function byStatus(status: number): Failure {
   if (status === 401 || status === 403) return DENIED;
-  if (status === 408) return ['timeout', 'The object store gave up waiting for the request.'];
+  if (status === 408) return ['timeout', 'The object store stopped waiting for the request.'];
   if (status === 429) return OVERLOADED;
   if (status === 301 || status === 307 || status === 308) return WRONG_REGION;
   if (status >= 500 && status !== 501) return ['unavailable', 'The object store failed.'];

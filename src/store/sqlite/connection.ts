@@ -29,7 +29,7 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly path: string;
   /** The file must exist, and neither it nor anything beside it is changed. */
   readonly readOnly?: boolean;
@@ -38,13 +38,13 @@ export interface ConnectionOptions {
   readonly pause?: Pause;
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
   /** On a full disk: what is freed may stay in the file until its pages are used again, if there is no other way. */
   readonly mayKeepFreed?: boolean;
 }
 
-export interface SqliteConnection {
+interface SqliteConnection {
   /** Runs `work` on one consistent state of the file. */
   read<T>(work: (database: DatabaseSync) => T, signal?: AbortSignal): Promise<T>;
   /**

@@ -5,14 +5,14 @@ import type { ETag, ListedObject } from '../port.ts';
 
 const encoder = new TextEncoder();
 
-export interface PageRequest {
+interface PageRequest {
   readonly prefix: string;
   /** The first key that may be listed, in bytes. */
   readonly from: Uint8Array;
   readonly maxKeys: number;
 }
 
-export interface Page {
+interface Page {
   readonly objects: readonly ListedObject[];
   /** Where the next page begins; undefined on the last one. */
   readonly next: Uint8Array | undefined;

@@ -22,7 +22,7 @@ import { createSqliteConnection } from './connection.ts';
 import { isDiskFull } from './errors.ts';
 import { keyBytes, listingStart, readPage } from './listing.ts';
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** A file in an existing directory, or `:memory:` for a store that ends with the process. */
   readonly path: string;
   /** The file must exist, and nothing is ever written to it: what would is `access_denied`. */
