@@ -2,8 +2,7 @@ export type { ExpiryOptions, ExpiryReport, TenantExpiry } from './admin/expire.t
 export type { KeyStatus, KeyVersion } from './admin/key-status.ts';
 export type { KeyVersionUse, MigrationProgress, MigrationReport } from './admin/migrate.ts';
 export type { RestoreReport, RestoreRequest } from './admin/restore.ts';
-export type { RewrapOptions, Rewrapping } from './admin/rewrap-root.ts';
-export type { RotateOptions, Rotation } from './admin/rotate.ts';
+export type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from './admin/rotate.ts';
 export type { ShredOptions, ShredProgress, ShredReport } from './admin/shred.ts';
 export type { Verification, VerifyOptions } from './admin/verify.ts';
 export { MemoryError, type MemoryErrorCode, type MemoryErrorOptions, type RetryAdvice } from './errors.ts';

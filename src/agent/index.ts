@@ -1,5 +1,3 @@
-export type { ClearToolUses, Compaction, ContextManagement } from './context-management.ts';
-export type { MessagesClient, ReplyStream, TurnRunner } from './messages-client.ts';
 export {
   bootstrapProject,
   completeFeature,
@@ -10,8 +8,16 @@ export {
   startSession,
 } from './project.ts';
 export type { Evidence, Feature, SessionEntry } from './project-format.ts';
-export type { PromptAdditions, SystemPrompt } from './prompts.ts';
 export { type RequestExtras, runTurn, type TurnRequest } from './run-turn.ts';
-export type { TurnEnding, TurnOutcome } from './turn-outcome.ts';
+export type { TurnEnding, TurnOutcome, TurnUsage } from './turn-outcome.ts';
+export type {
+  ClearToolUses,
+  Compaction,
+  ContextManagement,
+  MessagesClient,
+  PromptAdditions,
+  ReplyStream,
+  SystemPrompt,
+  TurnRunner,
+} from './turn-request.ts';
 export type { CommandReport } from './turn-tool.ts';
-export type { TurnUsage } from './turn-usage.ts';

@@ -2,20 +2,29 @@ import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolR
 import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { Memory, MemoryToolProps } from '../tool/memory-tool.ts';
 import { describeFailure, isApiWord, ReplyCut } from './api-failure.ts';
-import { type ContextManagement, manageContext } from './context-management.ts';
-import { type MessagesClient, type ReplyStream, type TurnRunner, toolErrorOf } from './messages-client.ts';
-import { primed } from './primed-view.ts';
-import { type PromptAdditions, type SystemPrompt, withAdditions } from './prompts.ts';
 import {
+  addReply,
   continuable,
   endingOf,
   interruption,
   memoryFailure,
+  NO_USAGE,
   type TurnEnding,
   type TurnOutcome,
+  type TurnUsage,
 } from './turn-outcome.ts';
-import { type CommandReport, createTurnTool, type TurnTool } from './turn-tool.ts';
-import { addReply, NO_USAGE, type TurnUsage } from './turn-usage.ts';
+import {
+  type ContextManagement,
+  type MessagesClient,
+  manageContext,
+  type PromptAdditions,
+  type ReplyStream,
+  type SystemPrompt,
+  type TurnRunner,
+  toolErrorOf,
+  withAdditions,
+} from './turn-request.ts';
+import { type CommandReport, createTurnTool, primed, type TurnTool } from './turn-tool.ts';
 
 /** Parameters of the request that a turn leaves alone, such as `thinking`, `metadata` or `cache_control`. */
 export type RequestExtras = Omit<

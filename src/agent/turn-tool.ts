@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import type { BetaMessageParam, BetaThinkingConfigParam } from '@anthropic-ai/sdk/resources/beta';
 import type { MemoryError, MemoryErrorCode } from '../errors.ts';
 import { COMMAND_NAMES, type CommandName } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
@@ -71,4 +73,38 @@ export function createTurnTool(options: {
 function commandOf(input: unknown): CommandName | undefined {
   const name = typeof input === 'object' && input !== null ? Reflect.get(input, 'command') : undefined;
   return COMMAND_NAMES.find((known) => known === name);
+}
+
+const VIEW = { command: 'view', path: '/memories' } as const;
+
+/**
+ * The conversation with a view of the memory directory behind the user's message, as if Claude had asked for it. It
+ * stays as it is when the last message is not the user's, or when the API wants Claude's thoughts before each call
+ * (`thinking` of type `enabled`).
+ */
+export async function primed(request: {
+  readonly messages: readonly BetaMessageParam[];
+  readonly tool: TurnTool;
+  readonly thinking: BetaThinkingConfigParam | undefined;
+  readonly signal?: AbortSignal;
+}): Promise<readonly BetaMessageParam[]> {
+  const { messages, tool, thinking, signal } = request;
+  if (messages.at(-1)?.role !== 'user' || thinking?.type === 'enabled') return messages;
+  const { isError, content } = await tool.run(VIEW, signal);
+  const id = `toolu_${randomUUID().replaceAll('-', '')}`;
+  return [
+    ...messages,
+    { role: 'assistant', content: [{ type: 'tool_use', id, name: 'memory', input: VIEW }] },
+    {
+      role: 'user',
+      content: [
+        {
+          type: 'tool_result',
+          tool_use_id: id,
+          content: typeof content === 'string' ? content : [...content],
+          ...(isError && { is_error: true }),
+        },
+      ],
+    },
+  ];
 }

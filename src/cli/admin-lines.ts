@@ -1,8 +1,7 @@
 import type { TenantExpiry } from '../admin/expire.ts';
 import type { KeyStatus } from '../admin/key-status.ts';
 import type { MigrationProgress, MigrationReport } from '../admin/migrate.ts';
-import type { Rewrapping } from '../admin/rewrap-root.ts';
-import type { Rotation } from '../admin/rotate.ts';
+import type { Rewrapping, Rotation } from '../admin/rotate.ts';
 import type { ShredProgress, ShredReport } from '../admin/shred.ts';
 import { counted } from './admin-command.ts';
 import { findingLine } from './finding-lines.ts';

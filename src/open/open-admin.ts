@@ -2,8 +2,14 @@ import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
 import { type KeyStatus, readKeyStatus } from '../admin/key-status.ts';
 import { type MigrateOptions, type MigrationReport, migrateObjects } from '../admin/migrate.ts';
 import { type RestoreReport, type RestoreRequest, restoreTree } from '../admin/restore.ts';
-import { type RewrapOptions, type Rewrapping, rewrapRoot } from '../admin/rewrap-root.ts';
-import { type RotateOptions, type Rotation, rotateKey } from '../admin/rotate.ts';
+import {
+  type RewrapOptions,
+  type Rewrapping,
+  type RotateOptions,
+  type Rotation,
+  rewrapRoot,
+  rotateKey,
+} from '../admin/rotate.ts';
 import { type ShredOptions, type ShredReport, shredTenant } from '../admin/shred.ts';
 import type { Verification, VerifyOptions } from '../admin/verify.ts';
 import { checkWholeNumber, MemoryError } from '../errors.ts';

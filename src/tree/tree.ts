@@ -5,10 +5,9 @@ import { createEditQueue, type Edit } from './edit-queue.ts';
 import { type DirectoryListing, listDirectory } from './list-directory.ts';
 import { readFile } from './read-file.ts';
 import { removePath } from './remove.ts';
-import { createRecovery } from './rename/recovery.ts';
 import { renamePath } from './rename/rename.ts';
 import type { Rename } from './rename/rename-file.ts';
-import { createRenameRegister } from './rename/rename-register.ts';
+import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
 import type { Call, Session, Work } from './session.ts';
 
 /**

@@ -4,16 +4,15 @@ export {
   readWorkerConfig,
   type WorkerConfig,
 } from '../open/environment.ts';
-export { type Answers, openAnswers } from './answers.ts';
 export {
   createExpiry,
   type ExpirySummary,
   type ScheduledExpiry,
   type ScheduledExpiryOptions,
 } from './expire-tenants.ts';
+export type { LambdaTime } from './handlers.ts';
 export { createJsonLog, type JsonLog, type JsonLogOptions, type LogLevel } from './json-log.ts';
 export { createReplies, type Replies, type RepliesOptions } from './replies.ts';
-export type { LambdaTime } from './sqs-handler.ts';
 export {
   type CredentialsOptions,
   createTenantCredentials,
@@ -21,4 +20,5 @@ export {
   type TenantCredentials,
 } from './tenant-credentials.ts';
 export type { TurnAnswer } from './turn-answer.ts';
+export { type Answers, openAnswers } from './turn-answer.ts';
 export { createWorker, type Worker, type WorkerOptions } from './worker.ts';

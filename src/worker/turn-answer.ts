@@ -1,8 +1,10 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import type { TurnOutcome } from '../agent/turn-outcome.ts';
-import type { TurnUsage } from '../agent/turn-usage.ts';
+import type { TurnOutcome, TurnUsage } from '../agent/turn-outcome.ts';
 import { MemoryError } from '../errors.ts';
+import { openTenant } from '../open/open-memory.ts';
+import type { MemoryOptions } from '../open/options.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
+import { createReceipts, type TurnRequest } from './receipts.ts';
 
 /** How a turn ended for good, as it is stored with its receipt. */
 export interface TurnAnswer {
@@ -52,4 +54,25 @@ export function decodeAnswer(content: Uint8Array): TurnAnswer {
     Array.isArray(fields.messages);
   if (isKnown) return fields as TurnAnswer;
   throw new MemoryError('unsupported_format', 'the answer of a turn is of a later version');
+}
+
+/** The stored answers of one tenant's turns, for the receiver of replies that only point to them. */
+export interface Answers extends AsyncDisposable {
+  /** Undefined when the turn is unknown or not finished. @throws MemoryError what the store and the keyring throw. */
+  read(turn: string, request?: TurnRequest): Promise<TurnAnswer | undefined>;
+  close(): Promise<void>;
+}
+
+/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+export async function openAnswers(options: MemoryOptions): Promise<Answers> {
+  const { parts, close } = await openTenant(options);
+  const receipts = createReceipts(parts.context);
+  return {
+    async read(turn, request) {
+      const stored = await receipts.answer(turn, request);
+      return stored && decodeAnswer(stored);
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }

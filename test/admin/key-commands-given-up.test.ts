@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { createMigrationNotes, readMigratedVersions } from '../../src/admin/migrated-versions.ts';
-import { rewrapRoot } from '../../src/admin/rewrap-root.ts';
-import { rotateKey } from '../../src/admin/rotate.ts';
+import { rewrapRoot, rotateKey } from '../../src/admin/rotate.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import type { ETag } from '../../src/store/port.ts';

@@ -1,8 +1,7 @@
 import { writeSync } from 'node:fs';
 import { migrateObjects } from '../../src/admin/migrate.ts';
 import { restoreTree } from '../../src/admin/restore.ts';
-import { rewrapRoot } from '../../src/admin/rewrap-root.ts';
-import { rotateKey } from '../../src/admin/rotate.ts';
+import { rewrapRoot, rotateKey } from '../../src/admin/rotate.ts';
 import { shredTenant } from '../../src/admin/shred.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';

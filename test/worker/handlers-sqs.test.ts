@@ -2,8 +2,8 @@ import { ChangeMessageVisibilityCommand, type SQSClient } from '@aws-sdk/client-
 import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../src/worker/deliver-turn.ts';
+import { createSqsHandler } from '../../src/worker/handlers.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
-import { createSqsHandler } from '../../src/worker/sqs-handler.ts';
 
 const QUEUE = 'https://sqs.example/queue';
 const TIME = { getRemainingTimeInMillis: () => 60_000 };

@@ -1,5 +1,12 @@
-import type { BetaContextManagementConfig, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
+import type {
+  BetaContextManagementConfig,
+  BetaMessage,
+  BetaMessageParam,
+  BetaTextBlockParam,
+} from '@anthropic-ai/sdk/resources/beta';
 import { MemoryError } from '../errors.ts';
+import { loadToolError, type ToolErrorClass } from '../tool/memory-tool.ts';
 
 /** How the API keeps a long conversation short. Both ways are on unless they are `false`. */
 export interface ContextManagement {
@@ -83,4 +90,72 @@ function wholeNumber(name: string, value: number, least: number): number {
 
 function holdsSummary({ content }: BetaMessageParam): boolean {
   return typeof content === 'object' && content.some(({ type }) => type === 'compaction');
+}
+
+/**
+ * Additions to the system prompt. The API explains the memory tool to Claude by itself whenever the tool is given, so
+ * nothing of that is repeated.
+ */
+export interface PromptAdditions {
+  /** Asks Claude to keep the memory directory in order. */
+  readonly tidy?: boolean;
+  /** Asks Claude to write down only what concerns this topic. */
+  readonly topic?: string;
+}
+
+export type SystemPrompt = string | readonly BetaTextBlockParam[];
+
+const TIDY =
+  'Keep your memory directory in order while you work: correct and merge what is there before you add to it, delete or rename files that have become useless or misleading, and make a new file only when no existing one fits.';
+
+/** The system prompt with the additions behind it; undefined when there is neither. */
+export function withAdditions(
+  system: SystemPrompt | undefined,
+  { tidy = false, topic }: PromptAdditions,
+): string | BetaTextBlockParam[] | undefined {
+  const additions = [
+    ...(tidy ? [TIDY] : []),
+    ...(topic === undefined ? [] : [`Write to your memory only what concerns ${topic}.`]),
+  ];
+  if (additions.length === 0) return typeof system === 'object' ? [...system] : system;
+  const text = additions.join('\n\n');
+  if (typeof system === 'object') return [...system, { type: 'text', text }];
+  return system === undefined ? text : `${system}\n\n${text}`;
+}
+
+/**
+ * What a turn needs of a client: the tool runner of its beta messages. Clients of Anthropic's API, Bedrock and Vertex
+ * have it; batches, token counting, files and server-held message threads are not used.
+ */
+export interface MessagesClient {
+  readonly beta: {
+    readonly messages: {
+      toolRunner(
+        params: BetaToolRunnerParams & { readonly stream: true },
+        options?: { readonly signal?: AbortSignal | null },
+      ): TurnRunner;
+    };
+  };
+}
+
+/** The conversation loop of the SDK, as far as a turn drives it. */
+export interface TurnRunner extends AsyncIterable<ReplyStream> {
+  readonly params: { readonly messages: readonly BetaMessageParam[] };
+  /** Runs the tools that the current reply calls, once. */
+  generateToolResponse(): Promise<unknown>;
+}
+
+/** One streamed reply. */
+export interface ReplyStream {
+  on(event: 'connect', listener: () => void): unknown;
+  finalMessage(): Promise<BetaMessage>;
+}
+
+/**
+ * The class whose instances the client's runner hands to the model as they are. It matches by `instanceof`, and a
+ * client may bring its own copy of the SDK, so the copy is asked first.
+ */
+export async function toolErrorOf(client: MessagesClient): Promise<ToolErrorClass> {
+  const { ToolError: own } = client.beta.messages.constructor as { readonly ToolError?: ToolErrorClass };
+  return own ?? loadToolError();
 }

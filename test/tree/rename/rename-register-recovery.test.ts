@@ -2,8 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import type { LogFields } from '../../../src/logger.ts';
 import { LEASE_MS } from '../../../src/tree/rename/lease.ts';
-import { createRecovery, type Recovery } from '../../../src/tree/rename/recovery.ts';
-import type { Recovered, RenameRegister } from '../../../src/tree/rename/rename-register.ts';
+import {
+  createRecovery,
+  type Recovered,
+  type Recovery,
+  type RenameRegister,
+} from '../../../src/tree/rename/rename-register.ts';
 import type { Work } from '../../../src/tree/session.ts';
 
 describe('the recovery of a session', () => {
