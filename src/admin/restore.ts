@@ -33,7 +33,11 @@ export interface RestoreReport {
  * @throws MemoryError `key_unavailable` when the store has no keyring of the tenant; `misconfigured` when something
  * lies at `to`; what the store, the keyring and the file system throw.
  */
-export async function restoreTree(context: Session, request: RestoreRequest): Promise<RestoreReport> {
+export async function restoreTree(
+  context: Session,
+  request: RestoreRequest,
+  begin: (to: string) => Promise<NewFolder> = beginFolder,
+): Promise<RestoreReport> {
   const { to, signal, onProgress } = request;
   const source: Session = { ...context, store: readOnly(context.store) };
   await requireKeyring(source, signal);
@@ -41,7 +45,7 @@ export async function restoreTree(context: Session, request: RestoreRequest): Pr
   if (keyring === undefined) throw noKeyring();
   const work: Work = { session: source, keyring, call: { signal, onProgress } };
 
-  const folder = await beginFolder(to);
+  const folder = await begin(to);
   try {
     const report = await fill(folder, work);
     throwIfAborted(signal);

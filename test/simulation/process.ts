@@ -127,7 +127,13 @@ export function createProcess(
     logger: silentLogger,
   };
   const tree = createTree(context);
-  const operator = createOperator({ context, plain: beneath, storeClass, wallClock: clock });
+  const operator = createOperator({
+    context,
+    plain: beneath,
+    storeClass,
+    wallClock: clock,
+    maySeeDamage: () => history.alarms.length > 0 || history.lateFiles.length > 0,
+  });
   const memory = createMemory({
     tree,
     order: createCommandOrder(),
