@@ -81,6 +81,11 @@ export function hasBytesAt(bytes: Uint8Array, offset: number, part: Uint8Array):
   return bytes.length >= offset + part.length && part.every((byte, index) => bytes[offset + index] === byte);
 }
 
+/** Whether both hold the same. Not for secrets: it stops at the first difference. */
+export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && hasBytesAt(left, 0, right);
+}
+
 function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -9,6 +9,7 @@ import {
   readU16,
   readU32,
   readU64,
+  sameBytes,
   u16,
   u32,
   u64,
@@ -71,7 +72,7 @@ const ENTRY_BYTES = 12 + KEY_BYTES;
 const SMALLEST_SECRET_BYTES = KEYS + ENTRY_BYTES;
 
 export function isShredMarker(bytes: Uint8Array): boolean {
-  return bytes.length === SHRED_MARKER.length && hasBytesAt(bytes, 0, SHRED_MARKER);
+  return sameBytes(bytes, SHRED_MARKER);
 }
 
 /** @throws MemoryError `integrity` when a field is out of the format's range. */

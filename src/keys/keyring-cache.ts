@@ -1,5 +1,5 @@
 import { checkWholeNumber, MemoryError, type MemoryErrorCode } from '../errors.ts';
-import { toBase64url } from '../format/encoding.ts';
+import { sameBytes, toBase64url } from '../format/encoding.ts';
 import { MAX_EPOCH } from '../format/keyring-bytes.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 import { osRandom } from '../store/os-random.ts';
@@ -8,7 +8,7 @@ import { type Ages, createAges, type Instant, type SharedWork, shareWork } from 
 import { forget } from './keyring.ts';
 import { createKeyringEditor, type KeyringEditorOptions } from './keyring-editor.ts';
 import { type ActiveKeyring, activate, type LoadedKeyring } from './loaded-keyring.ts';
-import { type OpenedKeyring, sameBytes } from './rollback-guard.ts';
+import type { OpenedKeyring } from './rollback-guard.ts';
 
 export type { LoadedKeyring } from './loaded-keyring.ts';
 

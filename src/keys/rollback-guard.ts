@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
 import { MemoryError } from '../errors.ts';
-import { hasBytesAt } from '../format/encoding.ts';
 import { equalBytes, hash } from '../format/sodium.ts';
 import type { Keyring } from './keyring.ts';
 
@@ -114,8 +113,4 @@ function rolledBack(): MemoryError {
     'integrity',
     'The keyring is older than, or another than, the one this process has seen.',
   );
-}
-
-export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && hasBytesAt(left, 0, right);
 }

@@ -1,5 +1,5 @@
 import { hasCode, MemoryError } from '../errors.ts';
-import { hasBytesAt } from '../format/encoding.ts';
+import { sameBytes } from '../format/encoding.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import {
   type ETag,
@@ -107,9 +107,7 @@ async function readBack<B extends Body>(
     throw outcomeUnknown(error);
   });
   if (found === undefined) return mode === 'create' ? 'base' : 'replaced';
-  const own = sent.find(
-    ({ bytes }) => bytes.length === found.body.length && hasBytesAt(found.body, 0, bytes),
-  );
+  const own = sent.find(({ bytes }) => sameBytes(bytes, found.body));
   if (own !== undefined) return { etag: found.etag, body: own };
   return mode !== 'create' && found.etag === mode.ifMatch ? 'base' : 'replaced';
 }

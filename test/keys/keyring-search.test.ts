@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { sameBytes } from '../../src/format/encoding.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache, createKeySearch, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
-import { sameBytes } from '../../src/keys/rollback-guard.ts';
 import { createAges } from '../../src/time.ts';
 import { type Around, interceptStore } from '../doubles/intercepted-store.ts';
 import { createSite, TEST_ROOT_KEY } from '../support/test-tree.ts';

@@ -13,7 +13,6 @@ import {
   createRollbackGuards,
   type OpenedKeyring,
   type RollbackGuard,
-  sameBytes,
 } from '../../src/keys/rollback-guard.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
@@ -270,11 +269,5 @@ describe('RollbackGuard.admit of another keyring', () => {
       expect(() => guard.admit(opened(epoch, 2), before)).toThrow(refused);
       expect(epoch < 5 ? guard.admit(opened(epoch), before) : 'overtaken').toBe('overtaken');
     }
-  });
-
-  it('takes the same bytes for the same alone', () => {
-    expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2))).toBe(true);
-    expect(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1))).toBe(false);
-    expect(sameBytes(Uint8Array.of(1), Uint8Array.of(1, 2))).toBe(false);
   });
 });
