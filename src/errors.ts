@@ -93,11 +93,11 @@ export function isForTheOperator(error: MemoryError): boolean {
 /** @throws MemoryError `misconfigured`, naming `what`, unless the value is a whole number within the bounds. */
 export function checkWholeNumber(
   what: string,
-  value: number,
+  value: unknown,
   { least, most }: { readonly least: number; readonly most: number },
 ): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return;
-  throw new MemoryError('misconfigured', `${what} must be a whole number from ${least} to ${most}.`);
+  if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return;
+  throw misconfigured(`${what} must be a whole number from ${least} to ${most}.`);
 }
 
 export function misconfigured(message: string, cause?: unknown): MemoryError {

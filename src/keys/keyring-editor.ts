@@ -5,6 +5,7 @@ import type { Layout } from '../format/object-keys.ts';
 import { loadSodium, type RandomBytes } from '../format/sodium.ts';
 import type { ETag, ObjectStore, RequestOptions, StoredObject } from '../store/port.ts';
 import { settlePut } from '../store/settle.ts';
+import { throwIfAborted } from '../time.ts';
 import { createKeyring, forget, type Keyring, openKeyring, sealKeyring } from './keyring.ts';
 import {
   createRollbackGuard,
@@ -116,7 +117,7 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
 
   async function open(found: FoundObject, request: RequestOptions): Promise<KeyringRecord | 'overtaken'> {
     await loadSodium();
-    refuseAborted(request.signal);
+    throwIfAborted(request.signal);
     const { body: bytes, etag, lastModified: writtenAt, servedAt, before } = found;
     const keyring = await openKeyring({ bytes, tenant, rootKeys, signal: request.signal });
     if (admit({ keyring, bytes }, { ...request, before }) === 'overtaken') return 'overtaken';
@@ -133,7 +134,7 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
     let verdict: 'newest' | 'overtaken' | undefined;
     try {
       // What an abandoned load finds late may be older than what a newer one has found: it counts for nothing.
-      refuseAborted(signal);
+      throwIfAborted(signal);
       const judged = guard.admit(opened, before);
       if (nameMode !== undefined && keyring.nameMode !== nameMode) {
         throw new MemoryError(
@@ -291,10 +292,6 @@ async function whileOvertaken<T>(attempt: () => Promise<T | 'overtaken'>): Promi
     if (found !== 'overtaken') return found;
   }
   throw new MemoryError('unavailable', 'The keyring was changed while it was read, at every attempt.');
-}
-
-function refuseAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new MemoryError('aborted', 'The load of the keyring was cancelled.');
 }
 
 function unconfirmed(cause?: unknown): MemoryError {

@@ -1,6 +1,8 @@
-import { misconfigured } from '../errors.ts';
+import { checkWholeNumber, misconfigured } from '../errors.ts';
+import { MAX_EPOCH } from '../format/keyring-bytes.ts';
 import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
+import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { ToolErrorClass } from '../tool/memory-tool.ts';
@@ -117,12 +119,12 @@ export const OPTIONS: readonly OptionRow[] = [
   {
     option: 'keyring.ttlMs',
     variable: 'SEALED_MEMORY_KEYRING_TTL_SECONDS',
-    rule: { kind: 'number', least: 0, most: 900_000, scale: 1_000 },
+    rule: { kind: 'number', least: 0, most: LONGEST_TTL_MS, scale: 1_000 },
   },
   {
     option: 'keyring.minimumEpoch',
     variable: 'SEALED_MEMORY_KEYRING_MIN_EPOCH',
-    rule: { kind: 'number', least: 1, most: 2 ** 32 - 1 },
+    rule: { kind: 'number', least: 1, most: MAX_EPOCH },
   },
   {
     option: 'expireAfterDays',
@@ -219,11 +221,8 @@ export function judge(rule: Rule, value: unknown, label: string): void {
     case 'flag':
       if (typeof value === 'boolean') return;
       throw misconfigured(`${label} must be true or false.`);
-    case 'number': {
-      const { least, most } = rule;
-      if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return;
-      throw misconfigured(`${label} must be a whole number from ${least} to ${most}.`);
-    }
+    case 'number':
+      checkWholeNumber(label, value, rule);
   }
 }
 

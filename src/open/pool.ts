@@ -118,20 +118,17 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
   const warmUp = (tenant: TenantId): WarmTenant => {
     const known = warm.get(tenant);
     const guard = guardOf(tenant, known?.guard);
-    const history = histories.get(guard) ?? createVersionHistory();
-    histories.set(guard, history);
-    const keyed = new Map();
-    const found = known ?? {
-      tenant,
-      guard,
-      history,
-      order: createCommandOrder(),
-      minimumEpoch: undefined,
-      keyed,
-    };
+    const found = known ?? newTenant(tenant, guard);
     warm.delete(tenant);
     warm.set(tenant, found);
     return found;
+  };
+
+  const newTenant = (tenant: TenantId, guard: RollbackGuard): WarmTenant => {
+    const history = histories.get(guard) ?? createVersionHistory();
+    histories.set(guard, history);
+    const order = createCommandOrder();
+    return { tenant, guard, history, order, minimumEpoch: undefined, keyed: new Map() };
   };
 
   const wire = async (found: WarmTenant, source: CredentialSource | undefined): Promise<OpenTenant> => {
