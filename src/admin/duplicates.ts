@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { logicalName, type ObjectKey } from '../format/object-keys.ts';
 import { ID_BYTES } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
-import type { DatedMeta, ETag } from '../store/port.ts';
+import { ageOf, type DatedMeta, type ETag } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { confirmedPut, deleteObjects } from '../tree/confirmed-put.ts';
 import type { DuplicateFinding, DuplicateState } from '../tree/findings.ts';
@@ -59,7 +59,7 @@ async function settleGroup(
   const told = (places: readonly Place[], state: DuplicateState): readonly DuplicateFinding[] =>
     places.map(({ path }) => ({ kind: 'duplicate', state, older: path, newer: newest.path }));
 
-  if (isRenaming || seen.some((meta) => meta !== undefined && age(meta) < SETTLED_MS)) {
+  if (isRenaming || seen.some((meta) => meta !== undefined && ageOf(meta) < SETTLED_MS)) {
     return told(others, 'in_progress');
   }
   const older = others.filter(({ lastModified }) => lastModified < newest.lastModified);
@@ -77,10 +77,6 @@ async function settleGroup(
 async function lookAgain(work: Work, place: Place): Promise<DatedMeta | undefined> {
   const found = await work.session.store.head(place.key, { signal: work.call.signal });
   return found?.etag === place.etag ? found : undefined;
-}
-
-function age({ servedAt, lastModified }: DatedMeta): number {
-  return servedAt - lastModified;
 }
 
 /**

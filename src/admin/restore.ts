@@ -3,7 +3,7 @@ import { MAX_KEYRING_BYTES } from '../format/keyring-bytes.ts';
 import type { OpenedObject } from '../format/object.ts';
 import { sealedSize, TOMBSTONE_BYTES } from '../format/sizes.ts';
 import { isTombstone } from '../format/tombstone.ts';
-import { ancestorsOf, segmentsOf } from '../language/path.ts';
+import { directoriesOf, segmentsOf } from '../language/path.ts';
 import { readOnly } from '../store/read-only.ts';
 import { throwIfAborted } from '../time.ts';
 import { countFindings, type Finding, sortFindings } from '../tree/findings.ts';
@@ -80,7 +80,7 @@ function noKeyring(): MemoryError {
 
 async function fill(folder: NewFolder, work: Work): Promise<RestoreReport> {
   const { records, ...counted } = await listFileRecords(work);
-  const directories = new Set(records.flatMap(({ path }) => ancestorsOf(path)));
+  const directories = directoriesOf(records.map(({ path }) => path));
   const findings: Finding[] = [];
   let [files, bytes] = [0, 0];
   await eachRecord(work, records, async (file) => {

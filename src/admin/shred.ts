@@ -2,7 +2,7 @@ import { hasCode, MemoryError } from '../errors.ts';
 import { isShredMarker, SHRED_MARKER } from '../format/keyring-bytes.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
-import type { DatedMeta, ObjectStore, ObjectVersions, PutMode } from '../store/port.ts';
+import { ageOf, type DatedMeta, type ObjectStore, type ObjectVersions, type PutMode } from '../store/port.ts';
 import type { Pause } from '../time.ts';
 
 export type ShredProgress =
@@ -120,7 +120,7 @@ async function expire(
   const { store, layout, pause, clock } = context;
   const { ttlMs = LONGEST_TTL_MS, signal, onProgress } = request;
   for (let { meta } = request; ; ) {
-    const remainingMs = ttlMs - (meta.servedAt - meta.lastModified);
+    const remainingMs = ttlMs - ageOf(meta);
     if (remainingMs <= 0) return true;
     onProgress?.({ phase: 'waiting', until: clock() + remainingMs, remainingMs });
     await pause(Math.min(remainingMs, TELL_AGAIN_MS), signal);

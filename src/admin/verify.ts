@@ -1,6 +1,6 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { hasBytesAt, toBase64url } from '../format/encoding.ts';
-import { ancestorsOf, type MemoryPath } from '../language/path.ts';
+import { directoriesOf, type MemoryPath } from '../language/path.ts';
 import type { ListedObject } from '../store/port.ts';
 import {
   countFindings,
@@ -193,7 +193,7 @@ function placeOf(path: MemoryPath, listed: ListedObject, { stored, origin }: Sea
 }
 
 function findClashes(paths: readonly MemoryPath[]): readonly Finding[] {
-  const directories = new Set(paths.flatMap(ancestorsOf));
+  const directories = directoriesOf(paths);
   return paths.filter((path) => directories.has(path)).map((path) => ({ kind: 'clash', path }));
 }
 

@@ -89,6 +89,11 @@ export function ancestorsOf(path: MemoryPath): readonly MemoryPath[] {
   return segments.slice(0, -1).map((_, index) => joinPath(MEMORY_ROOT, ...segments.slice(0, index + 1)));
 }
 
+/** Every directory in which one of the files lies, at any depth below the root. */
+export function directoriesOf(files: readonly MemoryPath[]): ReadonlySet<MemoryPath> {
+  return new Set(files.flatMap(ancestorsOf));
+}
+
 /** Whether `path` lies strictly below `directory`. */
 export function isWithin(path: MemoryPath, directory: MemoryPath): boolean {
   return path.startsWith(`${directory}/`);

@@ -6,6 +6,7 @@ import { isTombstone } from '../format/tombstone.ts';
 import { type Pause, pause, throwIfAborted } from '../time.ts';
 import { osRandom } from './os-random.ts';
 import {
+  ageOf,
   type DeleteFailure,
   type DeleteOptions,
   type DeleteTarget,
@@ -152,7 +153,7 @@ async function createPastTombstones(request: CreateRequest): Promise<WriteResult
     const found = await store.head(key, { signal });
     if (found !== undefined && found.size !== TOMBSTONE_BYTES) return created;
 
-    if (found !== undefined && found.servedAt - found.lastModified > TAKEOVER_AGE_MS) {
+    if (found !== undefined && ageOf(found) > TAKEOVER_AGE_MS) {
       const taken = await store.put(key, body, { mode: { ifMatch: found.etag }, signal, sendBy });
       if ('etag' in taken) return taken;
     }

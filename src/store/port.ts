@@ -20,8 +20,13 @@ export interface ObjectMeta {
 }
 
 export interface DatedMeta extends ObjectMeta {
-  /** The server's clock when it answered; an object's age is `servedAt - lastModified`. */
+  /** The server's clock when it answered. */
   readonly servedAt: number;
+}
+
+/** Milliseconds since the object was written, by the server's clock. */
+export function ageOf({ servedAt, lastModified }: Pick<DatedMeta, 'servedAt' | 'lastModified'>): number {
+  return servedAt - lastModified;
 }
 
 export interface StoredObject extends DatedMeta {

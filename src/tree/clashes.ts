@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { directoryPrefix, fileKey } from '../format/object-keys.ts';
-import { ancestorsOf, type MemoryPath } from '../language/path.ts';
-import type { DatedMeta } from '../store/port.ts';
+import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts';
+import { ageOf } from '../store/port.ts';
 import { type ListedEntry, listDirectory } from './list-directory.ts';
 import { pagesBelow } from './list-objects.ts';
 import type { Work } from './session.ts';
@@ -55,21 +55,18 @@ async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
   for (;;) {
     const found = await work.session.store.head(key, { signal: work.call.signal });
     if (found === undefined) return false;
-    if (age(found) > SETTLING_MS || work.session.clock() >= deadline) return true;
+    if (ageOf(found) > SETTLING_MS || work.session.clock() >= deadline) return true;
     await work.session.pause(LOOK_AGAIN_MS, work.call.signal);
   }
 }
 
 /** Those of the files above which, or below which, another one of them lies. */
 export function clashingPaths(files: readonly { readonly path: MemoryPath }[]): ReadonlySet<MemoryPath> {
-  const paths = new Set(files.map(({ path }) => path));
-  const clashing = new Set<MemoryPath>();
-  for (const path of paths) {
-    for (const ancestor of ancestorsOf(path)) {
-      if (paths.has(ancestor)) clashing.add(ancestor).add(path);
-    }
-  }
-  return clashing;
+  const paths = files.map(({ path }) => path);
+  const directories = directoriesOf(paths);
+  const upper = new Set(paths.filter((path) => directories.has(path)));
+  const isLower = (path: MemoryPath): boolean => ancestorsOf(path).some((ancestor) => upper.has(ancestor));
+  return new Set(upper.size === 0 ? [] : paths.filter((path) => upper.has(path) || isLower(path)));
 }
 
 /**
@@ -91,16 +88,12 @@ export async function listSettled(
       .reduce<ListedEntry | undefined>((a, b) => (a && a.lastModified > b.lastModified ? a : b), undefined);
     if (youngest === undefined) return files;
     const found = await work.session.store.head(youngest.key, { signal: work.call.signal });
-    if (found !== undefined && age(found) > SETTLED_MS) return files;
+    if (found !== undefined && ageOf(found) > SETTLED_MS) return files;
     if (work.session.clock() >= deadline) {
       throw new MemoryError('unavailable', 'a file is being created above or below another one');
     }
     await work.session.pause(LOOK_AGAIN_MS, work.call.signal);
   }
-}
-
-function age(meta: DatedMeta): number {
-  return meta.servedAt - meta.lastModified;
 }
 
 export function clashError(clash: Clash): MemoryError {

@@ -8,7 +8,6 @@ import type { RenameRegister } from './rename/rename-register.ts';
 import type { Work } from './session.ts';
 import { notTakenBack } from './undo.ts';
 
-/** As many as one request takes. */
 /** How often files that were changed meanwhile, or left without an answer, are looked for again. */
 const ROUNDS = 8;
 

@@ -2,7 +2,7 @@ import { hasReason, MemoryError } from '../../errors.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
-import type { DeleteFailure } from '../../store/port.ts';
+import { ageOf, type DeleteFailure } from '../../store/port.ts';
 import { clashError, findClash, SETTLED_MS } from '../clashes.ts';
 import { untilSettled } from '../concurrency.ts';
 import { confirmedPut, deleteObjects } from '../confirmed-put.ts';
@@ -44,7 +44,7 @@ export async function renameFile(work: Work, from: Rename, source: SealedVersion
 
 /** Above a young file another one may lie, whose clash is not settled yet. */
 function knownDirectories({ from }: Rename, { stored }: SealedVersion): readonly MemoryPath[] {
-  return stored.servedAt - stored.lastModified > SETTLED_MS ? ancestorsOf(from) : [];
+  return ageOf(stored) > SETTLED_MS ? ancestorsOf(from) : [];
 }
 
 /** A rename of one file; every copy it makes carries its id as the origin, and a migration of keys keeps that. */
