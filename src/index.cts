@@ -1,41 +1,7 @@
 // Emitted as dist/index.cjs: what `require('sealed-memory')` gives.
 import type * as library from './index.ts' with { 'resolution-mode': 'import' };
 
-export type {
-  AdminMigrateOptions,
-  Call,
-  ExecuteOptions,
-  Finding,
-  KeyStatus,
-  KeyVersion,
-  KeyVersionUse,
-  Logger,
-  Memory,
-  MemoryErrorCode,
-  MemoryOptions,
-  MemoryPool,
-  MemoryResult,
-  MigrationProgress,
-  MigrationReport,
-  ObjectStore,
-  PoolOpenOptions,
-  PoolOptions,
-  RestoreReport,
-  RestoreRequest,
-  RetryAdvice,
-  RewrapOptions,
-  Rewrapping,
-  RootKey,
-  RootKeyInput,
-  RotateOptions,
-  Rotation,
-  ShredOptions,
-  ShredProgress,
-  ShredReport,
-  TenantAdmin,
-  Verification,
-  VerifyOptions,
-} from './index.ts' with { 'resolution-mode': 'import' };
+export type * from './index.ts' with { 'resolution-mode': 'import' };
 export type MemoryError = library.MemoryError;
 export declare const MemoryError: typeof library.MemoryError;
 export declare const openMemory: typeof library.openMemory;

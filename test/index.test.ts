@@ -5,7 +5,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -16,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScriptedMessages } from './doubles/scripted-messages.ts';
+import { namedTypes } from './support/public-types.ts';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
 const TSC = join(PACKAGE, 'node_modules/typescript/bin/tsc');
@@ -115,6 +115,25 @@ describe.each([
   );
 });
 
+/** Makes the folder a project with the built package and all that it depends on, but for its optional peers. */
+function installWithoutPeers(folder: string): void {
+  const { peerDependencies } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
+  const missing = new Set(Object.keys(peerDependencies));
+  const modules = join(folder, 'node_modules');
+  const linkAll = (scope: string): void => {
+    mkdirSync(join(modules, scope), { recursive: true });
+    for (const name of readdirSync(join(PACKAGE, 'node_modules', scope))) {
+      const inner = scope === '' ? name : `${scope}/${name}`;
+      if (name.startsWith('.') || missing.has(inner)) continue;
+      if (name.startsWith('@') && scope === '') linkAll(name);
+      else symlinkSync(join(PACKAGE, 'node_modules', inner), join(modules, inner));
+    }
+  };
+  linkAll('');
+  cpSync(join(project, 'node_modules/sealed-memory'), join(modules, 'sealed-memory'), { recursive: true });
+  rmSync(join(modules, '@anthropic-ai'), { recursive: true });
+}
+
 describe('the built package without its optional peers', () => {
   const program = `
     import { openMemory } from 'sealed-memory';
@@ -135,30 +154,11 @@ describe('the built package without its optional peers', () => {
   it(
     'works, and says what to install for what needs one',
     async () => {
-      const { peerDependencies } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
-      const missing = new Set(Object.keys(peerDependencies));
-      const bare = join(project, 'bare');
-      const modules = join(bare, 'node_modules');
-      const linkAll = (folder: string): void => {
-        mkdirSync(join(modules, folder), { recursive: true });
-        for (const name of readdirSync(join(PACKAGE, 'node_modules', folder))) {
-          const inner = folder === '' ? name : `${folder}/${name}`;
-          if (name.startsWith('.') || missing.has(inner)) continue;
-          if (name.startsWith('@') && folder === '') linkAll(name);
-          else symlinkSync(join(PACKAGE, 'node_modules', inner), join(modules, inner));
-        }
-      };
-      linkAll('');
-      cpSync(join(project, 'node_modules/sealed-memory'), join(modules, 'sealed-memory'), {
-        recursive: true,
-      });
-      rmSync(join(modules, '@anthropic-ai'), { recursive: true });
-      writeFileSync(join(bare, 'host.mjs'), program);
-      // Below another node_modules, where the peers would be found.
-      const alone = mkdtempSync(join(tmpdir(), 'sealed-memory-bare-'));
+      const bare = mkdtempSync(join(tmpdir(), 'sealed-memory-bare-'));
       try {
-        renameSync(bare, join(alone, 'bare'));
-        const { stdout } = await run(process.execPath, [join(alone, 'bare/host.mjs')]);
+        installWithoutPeers(bare);
+        writeFileSync(join(bare, 'host.mjs'), program);
+        const { stdout } = await run(process.execPath, [join(bare, 'host.mjs')]);
         expect(stdout.trim().split('\n')).toEqual([
           'false',
           'ToolError',
@@ -166,7 +166,40 @@ describe('the built package without its optional peers', () => {
           'A package is not installed that the worker needs: run "npm install @aws-sdk/client-sqs".',
         ]);
       } finally {
-        rmSync(alone, { recursive: true });
+        rmSync(bare, { recursive: true });
+      }
+    },
+    SLOW,
+  );
+
+  it.each(['host.mts', 'host.cts'])(
+    'has types that are checked without an error in %s, also those of the package itself',
+    async (file) => {
+      const bare = mkdtempSync(join(tmpdir(), 'sealed-memory-bare-'));
+      try {
+        installWithoutPeers(bare);
+        writeFileSync(
+          join(bare, file),
+          `import { openMemory, type Memory } from 'sealed-memory';
+           export const reply = async (memory: Memory): Promise<string> => String((await memory.execute({})).content);
+           void openMemory;`,
+        );
+        const options = [
+          '--noEmit',
+          '--strict',
+          '--target',
+          'esnext',
+          '--module',
+          'nodenext',
+          '--types',
+          'node',
+        ];
+        const outcome = await run(process.execPath, [TSC, ...options, '--skipLibCheck', 'false', file], {
+          cwd: bare,
+        }).catch((error: { readonly stdout: string }) => error);
+        expect(outcome.stdout).toBe('');
+      } finally {
+        rmSync(bare, { recursive: true });
       }
     },
     SLOW,
@@ -196,6 +229,23 @@ describe('examples/minimal', () => {
 });
 
 describe('the types of the built package', () => {
+  const named = (entries: readonly string[]) =>
+    namedTypes(join(project, 'node_modules/sealed-memory/dist'), {
+      entries,
+      others: ['index.d.ts', 'agent/index.d.ts'],
+    });
+
+  it('are all exported where a public signature names them', () => {
+    expect(named(['index.d.ts', 'agent/index.d.ts', 'worker/index.d.ts']).unexported).toEqual([]);
+    expect(named(['worker/worker.d.ts']).unexported).toContain(
+      'worker/tenant-credentials.d.ts#TenantCredentialProvider, which WorkerOptions names',
+    );
+  });
+
+  it('are those of no package an install may lack, at the main entry point', () => {
+    expect(named(['index.d.ts']).packages).toEqual([]);
+  });
+
   const check = `
     async function main(options: MemoryOptions): Promise<MemoryResult> {
       // @ts-expect-error a tenant is a string

@@ -14,6 +14,11 @@ export interface KeyVersion {
   readonly active: boolean;
 }
 
+/** How many objects name a version of the tenant's key. */
+export interface KeyVersionUse extends Pick<KeyVersion, 'version' | 'active'> {
+  readonly objects: number;
+}
+
 /** `absent`: nothing was written for this tenant yet. `shredded`: its keys were destroyed for good. */
 export type KeyStatus =
   | { readonly state: 'absent' | 'shredded' }

@@ -4,6 +4,7 @@ import type { KeyringEditor } from '../keys/keyring-editor.ts';
 import type { Finding } from '../tree/findings.ts';
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
 import type { Progress, Session, Work } from '../tree/session.ts';
+import type { KeyVersionUse } from './key-status.ts';
 import { type MigrationPass, migrateOnce, type SettledVersions } from './migrate-pass.ts';
 import { judgeOldKeys, type KeyringFacts, readKeyringFacts, retireKeys } from './retire-keys.ts';
 
@@ -12,13 +13,6 @@ export interface MigrationProgress extends Progress {
   readonly pass: number;
   /** Nothing happens before that: milliseconds since the epoch, by this machine's clock. */
   readonly waitingUntil?: number;
-}
-
-export interface KeyVersionUse {
-  readonly version: number;
-  readonly active: boolean;
-  /** Objects that stand under it. */
-  readonly objects: number;
 }
 
 export interface MigrationReport {
@@ -47,7 +41,6 @@ export interface MigrationReport {
 }
 
 export interface MigrateOptions {
-  readonly editor: KeyringEditor;
   /** Seal every object with a fresh data key, instead of only binding its data key to the active tenant key. */
   readonly reencrypt?: boolean | undefined;
   /** Go on until the old keys are retired. */
@@ -57,6 +50,8 @@ export interface MigrateOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: MigrationProgress) => void) | undefined;
 }
+
+type MigrateRequest = MigrateOptions & { readonly editor: KeyringEditor };
 
 /** After so many passes in a row that all found something to write, others are simply at work. */
 const MOST_PASSES = 8;
@@ -74,7 +69,7 @@ const CLOCK_STEP_MS = 1_000;
  * @throws MemoryError what the store, the keyring and the root key throw; `unsupported_format` when the register of
  * renames is of a later version; `aborted`.
  */
-export async function migrateObjects(context: Session, options: MigrateOptions): Promise<MigrationReport> {
+export async function migrateObjects(context: Session, options: MigrateRequest): Promise<MigrationReport> {
   const { editor, wait = false, ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
   const migrateOne = createPasses(context, options);
   const totals = { passes: 0, rebound: 0, skipped: 0 };

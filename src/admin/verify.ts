@@ -16,18 +16,11 @@ import { createRenameRegister } from '../tree/rename/rename-register.ts';
 import { eachRecord, inspectRecord, listRecords } from '../tree/scan.ts';
 import type { Call, Session, Work } from '../tree/session.ts';
 import { type Place, settleDuplicates } from './duplicates.ts';
+import type { KeyVersionUse } from './key-status.ts';
 
 export interface VerifyOptions extends Call {
   /** Remove the older place of duplicates and finish a directory rename whose process is gone; nothing else is changed. */
   readonly repair?: boolean | undefined;
-}
-
-/** How many objects name a tenant key. */
-export interface KeyVersionCount {
-  readonly version: number;
-  readonly objects: number;
-  /** New objects are sealed with it. */
-  readonly active: boolean;
 }
 
 export interface Verification {
@@ -36,7 +29,7 @@ export interface Verification {
   readonly bytes: number;
   readonly findings: readonly Finding[];
   /** How many objects, files or not, name which version of the tenant key; empty for a tenant without a keyring. */
-  readonly keyVersions: readonly KeyVersionCount[];
+  readonly keyVersions: readonly KeyVersionUse[];
 }
 
 /**

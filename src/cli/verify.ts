@@ -1,4 +1,5 @@
-import type { KeyVersionCount, Verification } from '../admin/verify.ts';
+import type { KeyVersionUse } from '../admin/key-status.ts';
+import type { Verification } from '../admin/verify.ts';
 import { optionsFromEnvironment } from '../open/environment.ts';
 import { openTenant } from '../open/open-memory.ts';
 import { isLeft } from '../tree/findings.ts';
@@ -48,7 +49,7 @@ export function linesOf(verification: Verification): readonly string[] {
   ];
 }
 
-function keyWords({ version, objects, active }: KeyVersionCount): string {
+function keyWords({ version, objects, active }: KeyVersionUse): string {
   return `version ${version}${active ? ', active' : ''}: ${counted(objects, 'object')}`;
 }
 

@@ -33,7 +33,7 @@ export type MemoryCommand =
   | { readonly command: 'delete'; readonly target: PathArgument }
   | { readonly command: 'rename'; readonly source: PathArgument; readonly destination: PathArgument };
 
-export type CommandName = MemoryCommand['command'];
+export type CommandName = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename';
 
 export const COMMAND_NAMES: readonly CommandName[] = [
   'view',

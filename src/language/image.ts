@@ -1,6 +1,6 @@
 import type { MemoryPath } from './path.ts';
 
-type ImageMediaType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
+export type ImageMediaType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 
 const EXTENSIONS: ReadonlyMap<string, ImageMediaType> = new Map([
   ['.png', 'image/png'],

@@ -1,12 +1,9 @@
-import type { AwsCredentials } from './store.ts';
-
-type Provider = Extract<AwsCredentials, (...args: never[]) => unknown>;
-type Identity = Awaited<ReturnType<Provider>>;
+import type { AwsCredentialProvider, AwsCredentials, AwsIdentity } from './store.ts';
 
 /** Credentials of one tenant that may be replaced while requests use them. */
 export interface CredentialSource {
   /** Gives the credentials that were set last. */
-  readonly provider: Provider;
+  readonly provider: AwsCredentialProvider;
   /** Whether these are others than before. From now on they are used. */
   replace(credentials: AwsCredentials | undefined): boolean;
 }
@@ -18,9 +15,9 @@ const UNTIL_NEXT_REQUEST_MS = 60_000;
 
 export function createCredentialSource(first: AwsCredentials): CredentialSource {
   let given = first;
-  let current: { readonly asked: Promise<Identity>; endsAt: number } | undefined;
+  let current: { readonly asked: Promise<AwsIdentity>; endsAt: number } | undefined;
 
-  const ask = (properties: Parameters<Provider>[0]): Promise<Identity> => {
+  const ask = (properties: Parameters<AwsCredentialProvider>[0]): Promise<AwsIdentity> => {
     const asked = typeof given === 'function' ? given(properties) : Promise.resolve(given);
     const next = { asked, endsAt: Number.POSITIVE_INFINITY };
     current = next;

@@ -37,7 +37,7 @@ export interface TenantAdmin extends AsyncDisposable {
    * Brings every object under the active key and retires the others. `ttlMs`, 60,000–900,000, is the longest time to
    * live that any process gives its keyring.
    */
-  migrate(options?: AdminMigrateOptions): Promise<MigrationReport>;
+  migrate(options?: MigrateOptions): Promise<MigrationReport>;
   /** Has the first configured root key wrap the keyring. */
   rewrapRoot(options?: RewrapOptions): Promise<Rewrapping>;
   /** Destroys the tenant's keys for good, and with them all that is sealed under them. */
@@ -58,8 +58,6 @@ export interface TenantAdmin extends AsyncDisposable {
   restore(request: RestoreRequest): Promise<RestoreReport>;
   close(): Promise<void>;
 }
-
-export type AdminMigrateOptions = Omit<MigrateOptions, 'editor'>;
 
 /** An admin is about the keyring as it is, so it does not trust its cache for long. */
 const ADMIN_TTL_MS = 60_000;

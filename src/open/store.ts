@@ -31,8 +31,19 @@ export interface S3Options {
   readonly checksums?: 'when_supported' | 'when_required' | undefined;
 }
 
-/** Static credentials, or a provider of the AWS SDK. */
-export type AwsCredentials = NonNullable<S3StoreOptions['credentials']>;
+/** Credentials of AWS; without a session token for as long as they are not taken back. */
+export interface AwsIdentity {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+  readonly expiration?: Date;
+}
+
+/** Gives valid credentials at every call, such as a provider of the AWS SDK; what the SDK passes goes to it unread. */
+export type AwsCredentialProvider = (properties?: Record<string, unknown>) => Promise<AwsIdentity>;
+
+/** Static credentials, or their provider. */
+export type AwsCredentials = AwsIdentity | AwsCredentialProvider;
 
 /** A store as it is opened once, for any number of tenants. */
 export interface BaseStore extends AsyncDisposable {

@@ -1,9 +1,8 @@
-import type { BetaToolResultContentBlockParam } from '@anthropic-ai/sdk/resources/beta';
 import { hasCode, MemoryError } from '../errors.ts';
 import { toBase64 } from '../format/encoding.ts';
 import type { MemoryCommand } from '../language/command.ts';
 import { insertAfterLine, replaceOnce } from '../language/edit.ts';
-import { imageMediaType } from '../language/image.ts';
+import { type ImageMediaType, imageMediaType } from '../language/image.ts';
 import { viewDirectory } from '../language/listing.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { type Profile, successSentence } from '../language/sentences.ts';
@@ -13,8 +12,14 @@ import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { Claim } from './command-order.ts';
 
-/** What the model reads: a sentence, or content blocks for an image. */
-export type MemoryContent = string | BetaToolResultContentBlockParam[];
+/** An image, as Claude's API takes it in the result of a tool. */
+export interface ImageBlock {
+  type: 'image';
+  source: { type: 'base64'; media_type: ImageMediaType; data: string };
+}
+
+/** What the model reads: a sentence, or a block for an image. */
+export type MemoryContent = string | ImageBlock[];
 
 interface CommandContext {
   readonly tree: Tree;

@@ -1,8 +1,5 @@
-import type { MemoryToolHandlers } from '@anthropic-ai/sdk/helpers/beta/memory';
-import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
-import type { BetaMemoryTool20250818, BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
 import { isForTheOperator, MemoryError } from '../errors.ts';
-import { COMMAND_NAMES, parseCommand } from '../language/command.ts';
+import { COMMAND_NAMES, type CommandName, parseCommand } from '../language/command.ts';
 import { parseMemoryPath } from '../language/path.ts';
 import { failureSentence, type Profile } from '../language/sentences.ts';
 import type { Logger } from '../logger.ts';
@@ -19,8 +16,31 @@ export type MemoryResult =
 /** How a caller cancels, and hears how far a command on many files has come. */
 export type ExecuteOptions = Call;
 
-/** Properties of the tool's definition that a caller may add, such as `cache_control`. */
-export type MemoryToolProps = Omit<BetaMemoryTool20250818, 'type' | 'name'>;
+/** Properties of the tool's definition that a caller may add, in the words of Claude's API. */
+export interface MemoryToolProps {
+  allowed_callers?: (
+    | 'direct'
+    | 'code_execution_20250825'
+    | 'code_execution_20260120'
+    | 'code_execution_20260521'
+  )[];
+  cache_control?: { type: 'ephemeral'; ttl?: '5m' | '1h' } | null;
+  defer_loading?: boolean;
+  input_examples?: Record<string, unknown>[];
+  strict?: boolean;
+}
+
+/** The memory as the SDK's tool runner takes it; the shape is the SDK's, so that a host without the SDK has types too. */
+export interface MemoryTool extends MemoryToolProps {
+  type: 'memory_20250818';
+  name: 'memory';
+  /** Returns the input unread. */
+  parse(input: unknown): unknown;
+  run(input: unknown, context?: { readonly signal?: AbortSignal | null | undefined }): Promise<MemoryContent>;
+}
+
+/** One function for each command, as the SDK's `betaMemoryTool` takes them. */
+export type MemoryHandlers = Readonly<Record<CommandName, (input: unknown) => Promise<MemoryContent>>>;
 
 /**
  * One tenant's memory. Commands on overlapping paths take effect in the order they were called, unrelated ones run at
@@ -28,9 +48,9 @@ export type MemoryToolProps = Omit<BetaMemoryTool20250818, 'type' | 'name'>;
  */
 export interface Memory extends AsyncDisposable {
   /** The tool for the SDK's runner. Unlike `betaMemoryTool(memory.handlers)` it forwards the runner's AbortSignal. */
-  tool(props?: MemoryToolProps): BetaRunnableTool<BetaMemoryTool20250818Command>;
+  tool(props?: MemoryToolProps): MemoryTool;
   /** The six commands, for the SDK's `betaMemoryTool(memory.handlers)`; nothing else can be called by their names. */
-  readonly handlers: MemoryToolHandlers;
+  readonly handlers: MemoryHandlers;
   /** For every other host: takes the model's input as it came and never rejects for what the model may read. */
   execute(input: unknown, options?: ExecuteOptions): Promise<MemoryResult>;
   /** Files as an application reads them; in one order with the commands. */
@@ -103,7 +123,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
       ...props,
       type: 'memory_20250818',
       name: 'memory',
-      parse: (input) => input as BetaMemoryTool20250818Command,
+      parse: (input) => input,
       run: (input, context) => serve(input, context?.signal),
     }),
     handlers: handlersOf(serve),
@@ -124,7 +144,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
  * `betaMemoryTool` looks the model's command up unchecked, and `["view"]` finds `view`: so there is no prototype to find
  * `toString` on, and each handler checks the name of its command itself.
  */
-function handlersOf(serve: (input: unknown) => Promise<MemoryContent>): MemoryToolHandlers {
+function handlersOf(serve: (input: unknown) => Promise<MemoryContent>): MemoryHandlers {
   const handlers = COMMAND_NAMES.map((name) => [
     name,
     (input: unknown) => serve(commandOf(input) === name ? input : { command: commandOf(input) ?? null }),

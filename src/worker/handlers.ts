@@ -13,11 +13,6 @@ import type { JsonLog } from './json-log.ts';
 import { loadSqs } from './replies.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 
-export interface DirectHandlerOptions {
-  /** Delivers one message, as JSON text or as the value itself. Never rejects. */
-  readonly deliver: (message: unknown, context: LambdaTime) => Promise<Delivery>;
-}
-
 /**
  * What a state machine catches: `error.name` is `TurnLater` or `TurnFailed`, the message is the code alone.
  */
@@ -36,10 +31,10 @@ export class TurnNotAnswered extends Error {
  */
 export function createDirectHandler({
   deliver,
-}: DirectHandlerOptions): (
-  event: unknown,
-  context: LambdaTime,
-) => Promise<TurnAnswer | LambdaFunctionURLResult> {
+}: {
+  /** Delivers one message, as JSON text or as the value itself. Never rejects. */
+  readonly deliver: (message: unknown, context: LambdaTime) => Promise<Delivery>;
+}): (event: unknown, context: LambdaTime) => Promise<TurnAnswer | LambdaFunctionURLResult> {
   return async (event, context) => {
     if (isUrlEvent(event)) return httpAnswer(await deliver(bodyOf(event), context));
     const delivery = await deliver(event, context);
@@ -83,7 +78,7 @@ function httpAnswer(delivery: Delivery): LambdaFunctionURLResult {
   }
 }
 
-export interface SqsHandlerOptions {
+interface SqsHandlerOptions {
   readonly sqs: Pick<SQSClient, 'send'>;
   /** Of the queue whose messages arrive. */
   readonly queueUrl: string;

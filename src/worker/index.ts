@@ -19,6 +19,6 @@ export {
   type TenantCredentialProvider,
   type TenantCredentials,
 } from './tenant-credentials.ts';
-export type { TurnAnswer } from './turn-answer.ts';
-export { type Answers, openAnswers } from './turn-answer.ts';
+export { type Answers, openAnswers, type TurnAnswer } from './turn-answer.ts';
+export type { TurnMessage } from './turn-message.ts';
 export { createWorker, type Worker, type WorkerOptions } from './worker.ts';

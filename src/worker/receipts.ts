@@ -1,12 +1,8 @@
 import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
-import type { ETag } from '../store/port.ts';
+import type { ETag, RequestOptions } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { Session, Work } from '../tree/session.ts';
-
-export interface TurnRequest {
-  readonly signal?: AbortSignal | undefined;
-}
 
 /**
  * What becomes of a delivered turn. `ours`: no other worker runs it, until the lease ends. `answered`: it was finished
@@ -24,9 +20,9 @@ export interface TurnLease {
    * died between these two steps. Undefined: the lease ran out, and another worker has taken the turn over; it will
    * find this answer.
    */
-  finish(answer: Uint8Array, request?: TurnRequest): Promise<Uint8Array | undefined>;
+  finish(answer: Uint8Array, request?: RequestOptions): Promise<Uint8Array | undefined>;
   /** Leaves the turn to the next delivery at once instead of after the lease. */
-  release(request?: TurnRequest): Promise<void>;
+  release(request?: RequestOptions): Promise<void>;
 }
 
 /** Proofs of what was handled, one per turn, so that a message that is delivered twice is answered once. */
@@ -36,9 +32,9 @@ export interface Receipts {
    *
    * @throws MemoryError `misconfigured` for a name that is none; what the store and the keyring throw.
    */
-  claim(turn: string, request: TurnRequest & { readonly leaseMs: number }): Promise<TurnClaim>;
+  claim(turn: string, request: RequestOptions & { readonly leaseMs: number }): Promise<TurnClaim>;
   /** The answer of a finished turn; undefined before it is finished. Writes nothing. Two GETs. */
-  answer(turn: string, request?: TurnRequest): Promise<Uint8Array | undefined>;
+  answer(turn: string, request?: RequestOptions): Promise<Uint8Array | undefined>;
 }
 
 type Receipt =

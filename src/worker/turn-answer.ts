@@ -3,8 +3,9 @@ import type { TurnOutcome, TurnUsage } from '../agent/turn-outcome.ts';
 import { MemoryError } from '../errors.ts';
 import { openTenant } from '../open/open-memory.ts';
 import type { MemoryOptions } from '../open/options.ts';
+import type { RequestOptions } from '../store/port.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
-import { createReceipts, type TurnRequest } from './receipts.ts';
+import { createReceipts } from './receipts.ts';
 
 /** How a turn ended for good, as it is stored with its receipt. */
 export interface TurnAnswer {
@@ -59,7 +60,7 @@ export function decodeAnswer(content: Uint8Array): TurnAnswer {
 /** The stored answers of one tenant's turns, for the receiver of replies that only point to them. */
 export interface Answers extends AsyncDisposable {
   /** Undefined when the turn is unknown or not finished. @throws MemoryError what the store and the keyring throw. */
-  read(turn: string, request?: TurnRequest): Promise<TurnAnswer | undefined>;
+  read(turn: string, request?: RequestOptions): Promise<TurnAnswer | undefined>;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { LambdaFunctionURLResult, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { TurnRequest } from '../agent/run-turn.ts';
 import type { MessagesClient } from '../agent/turn-request.ts';
 import type { TenantId } from '../format/object-keys.ts';
@@ -12,6 +12,7 @@ import type { JsonLog } from './json-log.ts';
 import { createReceipts } from './receipts.ts';
 import type { Replies } from './replies.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
+import type { TurnAnswer } from './turn-answer.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn-message.ts';
 import { inTurnSpan, type TurnSpan } from './turn-span.ts';
 
@@ -35,7 +36,7 @@ export interface Worker extends AsyncDisposable {
   /** Of an SQS event source with `ReportBatchItemFailures`. */
   readonly handler: (event: SQSEvent, context: LambdaTime) => Promise<SQSBatchResponse>;
   /** Of a function URL guarded by IAM, of Step Functions, or of `Invoke`: the caller waits for the answer. */
-  readonly invoke: ReturnType<typeof createDirectHandler>;
+  readonly invoke: (event: unknown, context: LambdaTime) => Promise<TurnAnswer | LambdaFunctionURLResult>;
 }
 
 /** What stays of a function's time for giving the turn back, in milliseconds. */

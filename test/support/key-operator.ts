@@ -21,7 +21,7 @@ export interface KeyOperator {
   readonly editor: KeyringEditor;
   rotate(): Promise<void>;
   /** Retires at once unless told otherwise: a time to live of 0 ms. */
-  migrate(options?: Partial<MigrateOptions>): Promise<MigrationReport>;
+  migrate(options?: MigrateOptions): Promise<MigrationReport>;
   /** The versions of the tenant keys in the keyring, ascending. */
   versions(): Promise<readonly number[]>;
 }

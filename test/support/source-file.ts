@@ -17,7 +17,7 @@ export interface SourceFile {
   readonly uses: ReadonlySet<string>;
 }
 
-interface Node {
+export interface Node {
   readonly type: string;
   readonly [field: string]: unknown;
 }
@@ -100,7 +100,7 @@ function textOf(node: unknown): string | undefined {
 }
 
 /** Walks every node but skips names that are only labels: `x.Date`, `{ Date: 1 }`, an interface's `Date`. */
-function visit(node: unknown, see: (node: Node) => void): void {
+export function visit(node: unknown, see: (node: Node) => void): void {
   if (Array.isArray(node)) {
     for (const item of node) visit(item, see);
     return;

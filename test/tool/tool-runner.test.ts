@@ -1,5 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
+import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
@@ -44,7 +45,7 @@ afterEach(async () => {
 
 /** Plays the turns through the SDK's own runner and answers what went back for each of them. */
 async function converse(
-  toolOf: (memory: Memory) => ReturnType<Memory['tool']>,
+  toolOf: (memory: Memory) => BetaRunnableTool,
   turns: readonly (readonly unknown[])[],
   signal?: AbortSignal,
 ): Promise<readonly (readonly ToolResult[])[]> {
