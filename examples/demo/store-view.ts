@@ -52,7 +52,7 @@ async function readAll(store: ObjectStore, layout: Layout): Promise<readonly Raw
   const found = await Promise.all(
     keys.map(async (key) => {
       const object = await store.get(key);
-      if (object === undefined) return [];
+      if (typeof object !== 'object') return [];
       const name = key === layout.keyring ? 'keyring' : key.slice(layout.tenantPrefix.length);
       return [{ name, etag: object.etag, body: object.body }];
     }),

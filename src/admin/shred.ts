@@ -95,7 +95,7 @@ async function isMarker(
 ): Promise<boolean> {
   if (size !== SHRED_MARKER.length) return false;
   const found = await store.get(layout.keyring, { signal, maxBytes: size });
-  return found !== undefined && isShredMarker(found.body);
+  return typeof found === 'object' && isShredMarker(found.body);
 }
 
 /** Whether anything is there that a keyring, or an older version of one, belongs to. */

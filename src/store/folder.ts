@@ -86,10 +86,11 @@ async function folderAt(path: string): Promise<string> {
 
 async function readObject(
   file: FileHandle,
-  { maxBytes = Number.MAX_SAFE_INTEGER, signal }: GetOptions,
+  { maxBytes = Number.MAX_SAFE_INTEGER, ifNoneMatch, signal }: GetOptions,
   clock: () => number,
-): Promise<StoredObject> {
+): Promise<StoredObject | 'not_modified'> {
   const meta = metaOf(await file.stat({ bigint: true }));
+  if (meta.etag === ifNoneMatch) return 'not_modified';
   if (meta.size > maxBytes) {
     throw new MemoryError('limit_exceeded', 'The stored object is larger than the caller accepts.', {
       details: { limit: 'object_bytes', value: meta.size, max: maxBytes },

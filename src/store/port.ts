@@ -34,6 +34,8 @@ export interface StoredObject extends DatedMeta {
 }
 
 export interface GetOptions extends RequestOptions {
+  /** Answer `'not_modified'`, without the bytes, while the object is this version still. */
+  readonly ifNoneMatch?: ETag | undefined;
   /** Refuse with `limit_exceeded` before buffering when the object is larger, in bytes. */
   readonly maxBytes?: number | undefined;
 }
@@ -107,7 +109,7 @@ export interface ListPage {
  * after one without an answer, and the condition had failed. `settlePut` finds out what has become of a write.
  */
 export interface ObjectStore extends AsyncDisposable {
-  get(key: ObjectKey, options?: GetOptions): Promise<StoredObject | undefined>;
+  get(key: ObjectKey, options?: GetOptions): Promise<StoredObject | 'not_modified' | undefined>;
   /** On S3 a missing bucket looks like an absent object here. */
   head(key: ObjectKey, options?: RequestOptions): Promise<DatedMeta | undefined>;
   put(key: ObjectKey, body: Uint8Array, options: PutOptions): Promise<WriteResult>;

@@ -106,7 +106,7 @@ async function readBack<B extends Body>(
   const found = await store.get(key, { signal }).catch((error: unknown) => {
     throw outcomeUnknown(error);
   });
-  if (found === undefined) return mode === 'create' ? 'base' : 'replaced';
+  if (typeof found !== 'object') return mode === 'create' ? 'base' : 'replaced';
   const own = sent.find(({ bytes }) => sameBytes(bytes, found.body));
   if (own !== undefined) return { etag: found.etag, body: own };
   return mode !== 'create' && found.etag === mode.ifMatch ? 'base' : 'replaced';

@@ -128,7 +128,7 @@ function noting({ session: { store, history } }: Work): Pick<ObjectStore, 'get' 
     async get(key, options) {
       const since = history.begin();
       const found = await store.get(key, options);
-      if (found === undefined) history.sawNothing({ key, since });
+      if (typeof found !== 'object') history.sawNothing({ key, since });
       else {
         const version = identityOf(found.body);
         // Where it has made way for another version before, its being there again is no acknowledged write.

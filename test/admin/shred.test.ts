@@ -34,7 +34,7 @@ function shred({ time, base }: Pick<TestSite, 'time' | 'base'>, options: RunOpti
 
 async function stored(base: ObjectStore): Promise<Uint8Array | undefined> {
   const found = await base.get(layout.keyring);
-  return found?.body;
+  return typeof found === 'object' ? found.body : undefined;
 }
 
 /** The versions of one keyring, as a bucket would keep them. */

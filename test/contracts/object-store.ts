@@ -58,7 +58,7 @@ export function describeObjectStore(
 
     const bodyOf = async (key: ObjectKey): Promise<Uint8Array | undefined> => {
       const stored = await store.get(key);
-      return stored?.body;
+      return typeof stored === 'object' ? stored.body : undefined;
     };
 
     const pagesOf = async (request: ListOptions): Promise<readonly ListPage[]> => {
@@ -91,7 +91,7 @@ export function describeObjectStore(
         const body = randomBytes(3000);
         const etag = await create(key, body);
         const stored = await store.get(key);
-        if (stored === undefined) throw new Error('the object is missing');
+        if (typeof stored !== 'object') throw new Error('the object is missing');
         const { body: got, ...meta } = stored;
         expect(Buffer.from(got).equals(body)).toBe(true);
         expect(meta).toMatchObject({ etag, size: 3000 });
@@ -119,6 +119,16 @@ export function describeObjectStore(
         expect(await store.get(key, { maxBytes: 5000 })).toMatchObject({ size: 5000 });
       });
 
+      it('say that a version which the caller has is there still, whatever its size, and return any other one', async () => {
+        const key = freshKey();
+        const etag = await create(key, bytesOf('first'));
+        expect(await store.get(key, { ifNoneMatch: etag })).toBe('not_modified');
+        expect(await store.get(key, { ifNoneMatch: etag, maxBytes: 1 })).toBe('not_modified');
+        const other = await create(freshKey(), bytesOf('other'));
+        expect(await store.get(key, { ifNoneMatch: other })).toMatchObject({ etag, body: bytesOf('first') });
+        expect(await store.get(freshKey(), { ifNoneMatch: etag })).toBeUndefined();
+      });
+
       it('hand out bytes that nobody else holds', async () => {
         const key = freshKey();
         const body = bytesOf('as written');
@@ -130,6 +140,16 @@ export function describeObjectStore(
     });
 
     describeWriting('put', () => {
+      it('makes a version that is another one to a reader of the version before', async () => {
+        const key = freshKey();
+        const first = await create(key, bytesOf('first'));
+        const written = await store.put(key, bytesOf('second'), { mode: { ifMatch: first } });
+        expect(await store.get(key, { ifNoneMatch: first })).toMatchObject({ body: bytesOf('second') });
+        expect(await store.get(key, { ifNoneMatch: etagOf(written) })).toBe('not_modified');
+        await store.delete([{ key }]);
+        expect(await store.get(key, { ifNoneMatch: etagOf(written) })).toBeUndefined();
+      });
+
       it('creates where nothing is and refuses where something is', async () => {
         const key = freshKey();
         await create(key, bytesOf('first'));
@@ -192,7 +212,7 @@ export function describeObjectStore(
         const increment = async (): Promise<void> => {
           for (;;) {
             const stored = await store.get(key);
-            if (stored === undefined) throw new Error('the counter vanished');
+            if (typeof stored !== 'object') throw new Error('the counter vanished');
             const value = Number(new TextDecoder().decode(stored.body)) + 1;
             // Padded at random: on S3 equal contents have an equal ETag.
             const body = bytesOf(`${value}${' '.repeat(100 + Math.floor(Math.random() * 5000))}`);

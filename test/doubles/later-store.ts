@@ -9,7 +9,7 @@ export function laterStore(store: ObjectStore, ms: number): ObjectStore {
   return {
     async get(key, options) {
       const answer = await store.get(key, options);
-      return answer === undefined ? answer : dated(answer);
+      return typeof answer === 'object' ? dated(answer) : answer;
     },
     async head(key, options) {
       const answer = await store.head(key, options);

@@ -109,7 +109,7 @@ async function write(bytes: Uint8Array, key: ObjectKey = layout.keyring): Promis
 
 async function storedKeyring(): Promise<Uint8Array> {
   const found = await base.get(layout.keyring);
-  if (found === undefined) throw new Error('no keyring is stored');
+  if (typeof found !== 'object') throw new Error('no keyring is stored');
   return found.body;
 }
 

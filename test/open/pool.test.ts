@@ -87,7 +87,7 @@ describe('createMemoryPool', () => {
     const [[from], [to]] = await Promise.all([dataObjects('a'), dataObjects('b')]);
     if (from === undefined || to === undefined) throw new Error('nothing was stored');
     const copied = await store.get(from.key);
-    if (copied === undefined) throw new Error('nothing to copy');
+    if (typeof copied !== 'object') throw new Error('nothing to copy');
     await store.put(to.key, copied.body, { mode: 'overwrite' });
     const result = await b.execute({ command: 'view', path });
     expect(result).toMatchObject({

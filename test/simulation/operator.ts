@@ -6,7 +6,7 @@ import { rotateKey } from '../../src/admin/rotate.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
-import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
 import { buryOldTombstones } from '../../src/store/tombstones.ts';
 import type { Session } from '../../src/tree/session.ts';
 import type { StoreClass } from './sim-store.ts';
@@ -102,7 +102,7 @@ function aged(store: ObjectStore): ObjectStore {
   return {
     ...store,
     async get(key, options) {
-      const found: StoredObject | undefined = await store.get(key, options);
+      const found = await store.get(key, options);
       return typeof found === 'object' && key.startsWith(LAYOUT.data) ? older(found) : found;
     },
     async *list(options) {

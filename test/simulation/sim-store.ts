@@ -144,12 +144,15 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
   }
 
   return {
-    async get(key) {
-      const { answer } = await connection.send<StoredObject | undefined>({
+    async get(key, { ifNoneMatch } = {}) {
+      const { answer } = await connection.send<StoredObject | 'not_modified' | undefined>({
         ...reads,
-        label: `GET ${nameOf(key)}`,
-        show: describeMeta,
-        execute: (_, done) => done(server.get(key)),
+        label: `GET ${nameOf(key)}${ifNoneMatch === undefined ? '' : ` unless ${short(ifNoneMatch)}`}`,
+        show: (found) => (found === 'not_modified' ? 'not modified' : describeMeta(found)),
+        execute(_, done) {
+          const found = server.get(key);
+          done(found !== undefined && found.etag === ifNoneMatch ? 'not_modified' : found);
+        },
       });
       return answer;
     },

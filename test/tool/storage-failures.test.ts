@@ -189,7 +189,7 @@ async function objects() {
   for await (const page of store.list({ prefix: 'tenants/acme/data/' })) {
     for (const { key } of page.objects) {
       const stored = await store.get(key);
-      if (stored !== undefined) found.push({ key, body: stored.body });
+      if (typeof stored === 'object') found.push({ key, body: stored.body });
     }
   }
   return found;

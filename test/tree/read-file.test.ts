@@ -213,7 +213,7 @@ describeOnBothKinds('reading a file', (newSite) => {
 /** Gives the tenant one more key, as another process would. */
 async function rotate({ base, time }: TestSite, { layout }: TestClient): Promise<void> {
   const stored = await base.get(layout.keyring);
-  if (stored === undefined) throw new Error('there is no keyring');
+  if (typeof stored !== 'object') throw new Error('there is no keyring');
   const rootKey = envRootKey(TEST_ROOT_KEY);
   const { tenant } = layout;
   const keyring = await openKeyring({ bytes: stored.body, tenant, rootKeys: [rootKey] });

@@ -33,9 +33,11 @@ export async function getFromS3(
   context: ReadingContext,
   key: ObjectKey,
   options: GetOptions = {},
-): Promise<StoredObject | undefined> {
+): Promise<StoredObject | 'not_modified' | undefined> {
   const trace = newTrace();
-  const command = new GetObjectCommand({ Bucket: context.bucket, Key: key });
+  const { ifNoneMatch } = options;
+  const condition = ifNoneMatch === undefined ? {} : { IfNoneMatch: ifNoneMatch };
+  const command = new GetObjectCommand({ Bucket: context.bucket, Key: key, ...condition });
   try {
     const output = await send(context.clients.retrying, command, { signal: options.signal, trace });
     const body = await readBody(output, trace, options);
@@ -48,6 +50,7 @@ export async function getFromS3(
     };
   } catch (error) {
     if (s3CodeOf(error) === 'NoSuchKey') return undefined;
+    if (ifNoneMatch !== undefined && statusOf(error) === 304) return 'not_modified';
     throw options.signal?.aborted ? aborted(options.signal) : s3Failure(error);
   }
 }

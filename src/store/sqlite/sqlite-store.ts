@@ -51,7 +51,8 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
   return {
     get: async (key, request) => {
       const row = await connection.read((database) => selectObject(database, key, request), request?.signal);
-      return row === undefined ? undefined : toStored(row, clock(), request);
+      if (row === undefined) return undefined;
+      return row.etag === request?.ifNoneMatch ? 'not_modified' : toStored(row, clock(), request);
     },
     head: async (key, request) => {
       const row = await connection.read(
@@ -133,22 +134,22 @@ interface ObjectRow {
   readonly etag: ETag;
   readonly last_modified: number;
   readonly size: number;
-  /** null: not read, because it is too large. */
+  /** null: not read, because it is too large or not asked for. */
   readonly body: Uint8Array | null;
 }
 
 function selectObject(
   database: DatabaseSync,
   key: ObjectKey,
-  request: Pick<GetOptions, 'maxBytes'> | undefined,
+  request: Pick<GetOptions, 'maxBytes' | 'ifNoneMatch'> | undefined,
 ): ObjectRow | undefined {
   const row = database
     .prepare(
       `SELECT etag, last_modified, length(body) AS size,
-         CASE WHEN length(body) <= ? THEN body END AS body
+         CASE WHEN length(body) <= ? AND etag <> ? THEN body END AS body
        FROM objects WHERE key = ?`,
     )
-    .get(request?.maxBytes ?? Number.MAX_SAFE_INTEGER, keyBytes(key));
+    .get(request?.maxBytes ?? Number.MAX_SAFE_INTEGER, request?.ifNoneMatch ?? '', keyBytes(key));
   return row as ObjectRow | undefined;
 }
 
