@@ -20,6 +20,7 @@ const LAYERS: readonly Group[] = [
   { name: 'ground', layer: 0, files: /^(errors|logger|time)\.ts$/, packages: NOTHING },
   { name: 'language', layer: 1, files: /^language\//, packages: NOTHING },
   { name: 'sodium', layer: 1, files: /^format\/sodium(-scratch)?\.ts$/, packages: /^libsodium-wrappers$/ },
+  { name: 'native cipher', layer: 1, files: /^format\/native-box\.ts$/, packages: /^node:crypto$/ },
   { name: 'format', layer: 1, files: /^format\//, packages: NOTHING },
   {
     name: 'ports',
@@ -66,6 +67,11 @@ const EXCEPTIONS: readonly {
   readonly why: string;
 }[] = [
   { importer: /^format\//, target: /^format\/sodium\.ts$/, why: 'the one door to libsodium' },
+  {
+    importer: /^format\/chunks\.ts$/,
+    target: /^format\/native-box\.ts$/,
+    why: "the one door to Node's cipher",
+  },
   {
     importer: /^format\/sodium-scratch\.ts$/,
     target: /^format\/encoding\.ts$/,
@@ -239,6 +245,15 @@ describe('the layers of src', () => {
     expect(readFileSync('src/tool/memory-tool.ts', 'utf8')).toContain(
       `await import('${SDK}/lib/tools/ToolError')`,
     );
+  });
+
+  it('take no randomness where they take ciphers: the bytes of the format follow from what is given', () => {
+    const ciphers = everyImport(({ from }) => from === 'node:crypto').filter(
+      ([path]) => groupOf(path)?.layer === 1,
+    );
+    expect(ciphers.map(([path, { names }]) => [path, names])).toEqual([
+      ['format/native-box.ts', ['createCipheriv', 'createDecipheriv']],
+    ]);
   });
 
   it('read the environment in one place', () => {

@@ -13,6 +13,7 @@ interface RawSodium {
   _crypto_kdf_derive_from_key(...input: readonly number[]): number;
   _crypto_aead_xchacha20poly1305_ietf_encrypt(...input: readonly number[]): number;
   _crypto_aead_xchacha20poly1305_ietf_decrypt(...input: readonly number[]): number;
+  _crypto_secretstream_xchacha20poly1305_init_pull(...input: readonly number[]): number;
 }
 
 const USED: readonly (keyof RawSodium)[] = [
@@ -22,6 +23,7 @@ const USED: readonly (keyof RawSodium)[] = [
   '_crypto_kdf_derive_from_key',
   '_crypto_aead_xchacha20poly1305_ietf_encrypt',
   '_crypto_aead_xchacha20poly1305_ietf_decrypt',
+  '_crypto_secretstream_xchacha20poly1305_init_pull',
 ];
 
 /** A place in the memory of the compiled library, for one call. */
@@ -130,6 +132,7 @@ function findStack(sodium: RawSodium, heap: number): { readonly begin: number; r
       fourth,
       third,
     );
+    sodium._crypto_secretstream_xchacha20poly1305_init_pull(second, fourth, third);
   }
   sodium.HEAPU8.fill(0, heap, heap + 8_192);
   const after = sodium.HEAPU8.subarray(0, heap);

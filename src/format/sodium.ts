@@ -5,6 +5,9 @@ export const KEY_BYTES = 32;
 export const NONCE_BYTES = 24;
 export const TAG_BYTES = 16;
 const KDF_CONTEXT_BYTES = 8;
+const HCHACHA_INPUT_BYTES = 16;
+/** The state of libsodium's stream begins with its key. */
+const STREAM_STATE_BYTES = 52;
 /** The largest secret box of the format holds one chunk, its tag aside. */
 const SCRATCH_BYTES = 65_536 + 32_768;
 
@@ -92,6 +95,21 @@ export function openBox(box: Uint8Array, { key, nonce, additional }: BoxParamete
     const { _crypto_aead_xchacha20poly1305_ietf_decrypt: decrypt } = room.sodium;
     const status = decrypt(text, 0, 0, text, box.length, 0, bound, additional.length, 0, start, secret);
     return status === 0 ? room.copyKey(text, box.length - TAG_BYTES) : undefined;
+  });
+}
+
+/**
+ * HChaCha20 of `key` and 16 bytes (draft-irtf-cfrg-xchacha-03, section 2.2): under a nonce that begins with them,
+ * XChaCha20-Poly1305 is ChaCha20-Poly1305 with this key. Taken from the state of libsodium's stream, because this build
+ * has no function for it alone.
+ */
+export function hchacha20(key: Uint8Array, input: Uint8Array): Uint8Array {
+  if (key.length !== KEY_BYTES || input.length !== HCHACHA_INPUT_BYTES) refuse('HChaCha20');
+  return within(STREAM_STATE_BYTES + NONCE_BYTES + KEY_BYTES, (room) => {
+    const [state, start, secret] = [room.take(STREAM_STATE_BYTES), room.take(NONCE_BYTES), room.put(key)];
+    room.write(start, input);
+    const status = room.sodium._crypto_secretstream_xchacha20poly1305_init_pull(state, start, secret);
+    return status === 0 ? room.copyKey(state, KEY_BYTES) : refuse('HChaCha20');
   });
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { deriveKey, hash, loadSodium, openBox, sealBox } from '../../src/format/sodium.ts';
-import { draftOpen, draftSeal, hchacha20 } from '../support/draft-xchacha.ts';
+import { deriveKey, hash, hchacha20, loadSodium, openBox, sealBox } from '../../src/format/sodium.ts';
+import { hchacha20 as draftKey, draftOpen, draftSeal } from '../support/draft-xchacha.ts';
 import { fromHex, toHex } from '../support/format-vectors.ts';
 import { BOX_CASES, HASH_KAT, HASH_LENGTHS, HCHACHA20, KDF_CASES } from '../support/known-answers.ts';
 
@@ -62,7 +62,27 @@ describe('sealBox and openBox', () => {
 
 describe('the construction of the draft', () => {
   it('makes the subkey of section 2.2.1', () => {
+    expect(toHex(draftKey(fromHex(HCHACHA20.key), fromHex(HCHACHA20.nonce)))).toBe(HCHACHA20.subkey);
+  });
+});
+
+describe('hchacha20', () => {
+  it('makes the subkey of section 2.2.1 of the draft', () => {
     expect(toHex(hchacha20(fromHex(HCHACHA20.key), fromHex(HCHACHA20.nonce)))).toBe(HCHACHA20.subkey);
+  });
+
+  it('makes the subkeys that the construction of the draft makes', () => {
+    const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
+    fc.assert(
+      fc.property(bytes(32), bytes(16), (key, input) => {
+        expect(toHex(hchacha20(key, input))).toBe(toHex(draftKey(key, input)));
+      }),
+    );
+  });
+
+  it('takes keys of 32 bytes and input of 16 alone', () => {
+    expect(() => hchacha20(new Uint8Array(31), new Uint8Array(16))).toThrow();
+    expect(() => hchacha20(new Uint8Array(32), new Uint8Array(24))).toThrow();
   });
 });
 

@@ -9,12 +9,14 @@ interface Compiled {
 
 type Call = (...input: readonly number[]) => number;
 
+const DERIVES_INNER_KEY = '_crypto_secretstream_xchacha20poly1305_init_pull';
 /** Where in the arguments of each function the address of its key stands. */
 const KEY_PLACES: Readonly<Record<string, number>> = {
   _crypto_generichash: 5,
   _crypto_kdf_derive_from_key: 5,
   _crypto_aead_xchacha20poly1305_ietf_encrypt: 10,
   _crypto_aead_xchacha20poly1305_ietf_decrypt: 10,
+  [DERIVES_INNER_KEY]: 2,
 };
 const KEY_BYTES = 32;
 
@@ -23,18 +25,22 @@ export interface KeyWitness extends Disposable {
   keys(): readonly Uint8Array[];
 }
 
-/** Watches every key that is used from now on: root, keyring, tenant, wrap, name, data and chunk keys. */
+/** Watches every key that is used from now on: root, keyring, tenant, wrap, name, data and chunk keys, and those of Node's cipher. */
 export async function watchKeys(): Promise<KeyWitness> {
   await loadSodium();
   const compiled = (libsodium as unknown as { readonly libsodium: Compiled }).libsodium;
   const seen = new Map<string, Uint8Array>();
+  const note = (address = 0): void => {
+    const key = compiled.HEAPU8.slice(address, address + KEY_BYTES);
+    seen.set(Buffer.from(key).toString('hex'), key);
+  };
   const originals = Object.entries(KEY_PLACES).map(([name, place]) => {
     const original = compiled[name] as Call;
     compiled[name] = (...input: readonly number[]): number => {
-      const address = input[place] ?? 0;
-      const key = compiled.HEAPU8.slice(address, address + KEY_BYTES);
-      seen.set(Buffer.from(key).toString('hex'), key);
-      return original(...input);
+      note(input[place]);
+      const status = original(...input);
+      if (name === DERIVES_INNER_KEY) note(input[0]);
+      return status;
     };
     return { name, original };
   });
