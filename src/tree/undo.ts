@@ -1,9 +1,8 @@
 import { hasCode, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
-import { open } from '../format/object.ts';
+import { type OpenedObject, open } from '../format/object.ts';
 import { logicalName, type ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
-import { NO_ID } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { type ETag, isResentConflict } from '../store/port.ts';
 import { eachConcurrently } from './concurrency.ts';
@@ -62,18 +61,31 @@ export async function undoPut(work: Work, written: Written): Promise<'undone' | 
 /** Whether a version is that write still, bound or sealed again by a migration of keys and otherwise untouched. */
 export function isStill(work: Work, { mark, path }: Written, version: SealedVersion): boolean {
   if ('origin' in mark) return hasOrigin(version, mark.origin);
-  // What was renamed away and back has the same content, and is no longer what was created.
-  if (!hasOrigin(version, NO_ID)) return false;
-  return mark.created.some((object) => {
-    const own = open({ keys: work.keyring.keys, name: logicalName(path), object });
-    if (equalBytes(version.contentId, own.contentId)) return true;
-    // Every edit gives a file another time.
-    return version.mtime === own.mtime && equalBytes(version.content, own.content);
-  });
+  const { keys } = work.keyring;
+  return mark.created.some((object) => isMigrated(open({ keys, name: logicalName(path), object }), version));
+}
+
+/** Whether `later` is `earlier` still, or what a migration of keys has made of it by binding or sealing it again. */
+export function isMigrated(earlier: OpenedObject, later: OpenedObject): boolean {
+  if (isBoundAgain(earlier, later)) return true;
+  // Every edit gives a file another time.
+  const isSealedAgain = later.mtime === earlier.mtime && equalBytes(later.content, earlier.content);
+  return isSealedAgain && hasOrigin(later, earlier.origin);
+}
+
+/**
+ * The same as far as it can be told without the content. What a rename or a repair has written has the same content, and
+ * an origin of its own.
+ */
+export function isBoundAgain(
+  earlier: Pick<OpenedObject, 'contentId' | 'origin'>,
+  later: Pick<OpenedObject, 'contentId' | 'origin'>,
+): boolean {
+  return equalBytes(later.contentId, earlier.contentId) && hasOrigin(later, earlier.origin);
 }
 
 /** Whether the rename of that id has put the version where it is, and no edit has followed. */
-export function hasOrigin(version: SealedVersion, id: Uint8Array): boolean {
+export function hasOrigin(version: Pick<OpenedObject, 'origin'>, id: Uint8Array): boolean {
   return hasBytesAt(version.origin, 0, id);
 }
 

@@ -7,14 +7,17 @@ import { eachConcurrently, untilSettled } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
 import { bindVersion, readFile, type SealedVersion } from '../read-file.ts';
-import { hasOrigin, isRefusal, isStill, type LeftFile, type Written } from '../undo.ts';
+import { hasOrigin, isBoundAgain, isRefusal, isStill, type LeftFile, type Written } from '../undo.ts';
 import type { LeasedWork } from './lease.ts';
 import type { DirectoryRename } from './register.ts';
 
 /** A source file as it was copied, and the copy. */
 export interface CopiedFile {
   readonly from: MemoryPath;
-  readonly source: { readonly key: ObjectKey; readonly etag: ETag };
+  readonly source: Pick<SealedVersion, 'contentId' | 'origin'> & {
+    readonly key: ObjectKey;
+    readonly etag: ETag;
+  };
   readonly target: Written;
   /** The copy did not lie there before. */
   readonly isNew: boolean;
@@ -102,8 +105,8 @@ async function copyFile(
 }
 
 /**
- * Copies a source that has changed over our older copy of it. Undefined: the source is gone. `'taken'`: the copy was
- * changed too, so neither may be touched.
+ * Copies a source that has changed over our older copy of it; where a migration of keys has bound it again there is
+ * nothing to copy. Undefined: the source is gone. `'taken'`: the copy was changed too, so neither may be touched.
  */
 export async function copyAgain(
   work: LeasedWork,
@@ -112,6 +115,9 @@ export async function copyAgain(
 ): Promise<CopiedFile | 'taken' | undefined> {
   const source = await readFile(work, older.from);
   if (source === undefined) return undefined;
+  if (isBoundAgain(older.source, source)) {
+    return { ...older, source: { ...older.source, etag: source.stored.etag } };
+  }
   for (let { etag } = older.target, round = 1; ; round++) {
     const mode = { ifMatch: etag };
     const written = await writeCopy(work, rename, { from: older.from, source, mode });
@@ -152,10 +158,11 @@ function copiedFile(
 ): CopiedFile {
   const { layout } = work.session;
   const { keyring } = work;
+  const { contentId, origin, stored } = copy.source;
   const to = rebase(copy.from, rename.from, rename.to);
   return {
     from: copy.from,
-    source: { key: fileKey(layout, keyring.names, copy.from), etag: copy.source.stored.etag },
+    source: { key: fileKey(layout, keyring.names, copy.from), etag: stored.etag, contentId, origin },
     target: {
       path: to,
       key: fileKey(layout, keyring.names, to),

@@ -8,7 +8,16 @@ import { untilSettled } from '../concurrency.ts';
 import { confirmedPut, deleteObjects } from '../confirmed-put.ts';
 import { bindVersion, readFile, type SealedVersion } from '../read-file.ts';
 import type { Work } from '../session.ts';
-import { isStill, leftBehind, notTakenBack, orTakeBack, takeBack, undoPut, type Written } from '../undo.ts';
+import {
+  isMigrated,
+  isStill,
+  leftBehind,
+  notTakenBack,
+  orTakeBack,
+  takeBack,
+  undoPut,
+  type Written,
+} from '../undo.ts';
 
 export interface Rename {
   readonly from: MemoryPath;
@@ -81,11 +90,15 @@ async function removeSource(work: Work, rename: MarkedRename, first: Copied): Pr
   }
 }
 
-/** Copies the source, which has changed, over our older copy. Undefined: the source is gone. */
+/**
+ * Copies the source, which has changed, over our older copy; where only a migration of keys has written it again there is
+ * nothing to copy. Undefined: the source is gone.
+ */
 async function copyNewer(work: Work, rename: MarkedRename, copied: Copied): Promise<Copied | undefined> {
   const { key } = copied.target;
   const source = await readFile(work, rename.from);
   if (source === undefined) return undefined;
+  if (isMigrated(copied.source, source)) return { ...copied, source };
   for (let { etag } = copied.target, round = 1; round <= COPY_ROUNDS; round++) {
     const written = await confirmedPut(work, {
       key,

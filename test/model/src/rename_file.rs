@@ -80,6 +80,8 @@ pub struct Record {
     took_anothers: bool,
     undone: bool,
     copied_again: bool,
+    /// A source was found bound again.
+    bound_again: bool,
     repaired: bool,
 }
 
@@ -149,6 +151,12 @@ impl RenameFile {
         found.content == copy.content && found.origin == copy.origin
     }
 
+    /// Nothing but a migration lies between the two.
+    fn is_bound_again(&self, earlier: File, later: File) -> bool {
+        let is_blind = self.guards.without(Guard::BoundAgainKeepsOrigin);
+        later.content == earlier.content && (later.origin == earlier.origin || is_blind)
+    }
+
     fn begun(&self, way: Move, source: File, me: usize) -> Role {
         let body = self.copy_of(source, me, None);
         if self.guards.without(Guard::CopyFirst) {
@@ -184,6 +192,8 @@ impl Protocol for RenameFile {
             World::new(one(), [renames(a, b), Deletes(b), creates(b, 2)], 1, 0),
             World::new(one(), [renames(a, b), Migrates(a), Migrates(b)], 1, 0),
             World::new(one(), [renames(a, b), repairs(b, a)], 1, 1),
+            World::new(one(), [renames(a, b), repairs(a, b)], 1, 0),
+            World::new(one(), [renames(a, b), Migrates(a), Edits(b)], 1, 0),
             World::new(one(), [renames(a, b), renames(b, c), renames(c, b), Deletes(a)], 0, 0),
             World::new(one(), [renames(a, b), renames(b, a), renames(a, c)], 0, 0),
         ];
@@ -245,6 +255,10 @@ impl Protocol for RenameFile {
                 removed => self.source_removed(way, (source, copy), removed),
             },
             (ReadsAgain { source, copy, way }, Answer::Found(found)) => match found {
+                Some(Object { body, .. }) if self.is_bound_again(source, body) => {
+                    world.record.bound_again = true;
+                    self.removes_source(way, body, copy)
+                }
                 Some(Object { body, .. }) => self.copies_again(me, way, (source, body, copy)),
                 None => self.gives_up(way, copy),
             },
@@ -389,6 +403,9 @@ impl Protocol for RenameFile {
             }),
             Property::sometimes("an edit meanwhile moves along", |_, world: &Here| {
                 world.record.copied_again && is(world, Renamed)
+            }),
+            Property::sometimes("a copy that was edited outlives a source that was migrated", |_, world: &Here| {
+                world.record.bound_again && is(world, Renamed) && is(world, Acknowledged)
             }),
             Property::sometimes("both places are kept", |_, world: &Here| is(world, BothKept)),
             Property::sometimes("a repair removes one of two places", |_, world: &Here| {

@@ -146,6 +146,7 @@ describe('copying the files of a directory', () => {
     const { other, work } = await start(1);
     const [first] = (await copyFiles(leased(work), RENAME, { files: filesOf(1), phase: 'copying' })).copied;
     if (first === undefined) throw new Error('nothing was copied');
+    await other.append('/memories/from/0', '+');
     await other.remove('/memories/to/0');
     expect(await copyAgain(leased(work), RENAME, first)).toBe('taken');
   });

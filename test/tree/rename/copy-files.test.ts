@@ -113,6 +113,7 @@ describeOnBothKinds('copying the files of a directory', (newSite) => {
     const second = await copyAgain(leased(work), RENAME, first);
     expect(await other.text('/memories/to/0')).toBe('text 0+');
     await other.append('/memories/to/0', '!');
+    await other.append('/memories/from/0', '-');
     for (const older of [first, second]) {
       if (typeof older !== 'object') throw new Error('it was not copied again');
       expect(await copyAgain(leased(work), RENAME, older)).toBe('taken');

@@ -5,8 +5,9 @@ import { type CopiedFile, copyFiles } from '../../../src/tree/rename/copy-files.
 import { deleteSources } from '../../../src/tree/rename/delete-sources.ts';
 import type { DirectoryRename } from '../../../src/tree/rename/register.ts';
 import type { Work } from '../../../src/tree/session.ts';
-import { atFirst, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
+import { atFirst, countCalls, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
+import { migrateFile } from '../../support/migrate-file.ts';
 import { at, describeOnBothKinds, leased, type TestClient, withSession } from '../../support/test-tree.ts';
 
 const RENAME: DirectoryRename = {
@@ -110,6 +111,28 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     expect(done).toEqual({ keptBoth: true, left: [] });
     expect(await other.paths()).toEqual(['/memories/from/a', ...moved()]);
     expect(await other.text('/memories/to/a')).toBe('a2');
+  });
+
+  it('goes on where a copy was edited and a migration of keys has bound its source anew', async () => {
+    const { client, other, work, copied } = await start();
+    await migrateFile(other, '/memories/from/a', 'bound');
+    await other.append('/memories/to/a', '2');
+    client.calls.length = 0;
+    const done = await deleteSources(leased(work), RENAME, { copied, takenOver: false });
+    expect(done).toEqual({ keptBoth: false, left: [] });
+    expect(countCalls(client.calls)).toEqual({ get: 1, delete: 2 });
+    expect(await other.paths()).toEqual(moved());
+    expect(await other.text('/memories/to/a')).toBe('a2');
+  });
+
+  it('keeps a source that was written anew under another origin, though its content is the same', async () => {
+    const { other, work, copied } = await start();
+    await other.move('/memories/from/a', '/memories/kept');
+    await other.move('/memories/kept', '/memories/from/a');
+    await other.remove('/memories/to/a');
+    const done = await deleteSources(leased(work), RENAME, { copied, takenOver: false });
+    expect(done).toEqual({ keptBoth: true, left: [] });
+    expect(await other.paths()).toEqual(['/memories/from/a', ...moved(['b', 'c'])]);
   });
 
   it('copies a source that keeps changing eight times, then keeps it at both places', async () => {

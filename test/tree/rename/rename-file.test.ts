@@ -184,6 +184,39 @@ describeOnBothKinds('renaming a file', (newSite) => {
     }
   });
 
+  it('goes on where the copy was edited and a migration of keys alone has written the source anew', async () => {
+    for (const how of MIGRATIONS) {
+      const { client, other } = await start();
+      client.intercept(
+        atFirst('delete', async (proceed) => {
+          await other.append(TO, ' and more');
+          await migrateFile(other, FROM, how);
+          return proceed();
+        }),
+      );
+      client.calls.length = 0;
+      await client.move(FROM, TO);
+      expect(countCalls(client.calls)).toEqual({ get: 2, put: 1, list: 1, head: 2, delete: 2 });
+      expect(await client.paths()).toEqual([TO]);
+      expect(await client.text(TO)).toBe('text and more');
+    }
+  });
+
+  it('keeps a source that a repair has written anew, and whose copy that has removed', async () => {
+    const { client, other } = await start();
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        // The same content, under an origin of its own: the repair has decided for the source.
+        await other.move(FROM, '/memories/kept');
+        await other.move('/memories/kept', FROM);
+        await other.remove(TO);
+        return proceed();
+      }),
+    );
+    await expect(client.move(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
+    expect(await client.paths()).toEqual([FROM]);
+  });
+
   it('leaves the copy of another rename of the same file, which has the same content', async () => {
     const { client, other } = await start();
     client.intercept(
