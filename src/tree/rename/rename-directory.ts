@@ -173,11 +173,9 @@ async function goForward(
     if (late.length === 0) break;
     await deleteCopied(await copyLate(work, rename, late), false);
   }
-  await lease.end().catch((error: unknown) => {
-    if (left.length > 0) throw notTakenBack(error);
-    // All is renamed: a register that cannot be written costs the next rename a takeover and no file.
-    work.session.logger.warn('the register of renames was left to the next process');
-  });
+  // All is renamed. As long as the register says that it is under way, though, the process that takes it over renames
+  // what others will have created in the source by then, too.
+  await lease.end().catch(rejectUnknown);
   if (left.length > 0) return leftBehind(left);
   return keptBoth ? bothKept() : undefined;
 }
