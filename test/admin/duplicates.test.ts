@@ -8,7 +8,7 @@ import { sortFindings } from '../../src/tree/findings.ts';
 import { encodeFields } from '../../src/tree/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { putRecord } from '../support/key-operator.ts';
-import { at, createSite } from '../support/test-tree.ts';
+import { at, createSite, withSession } from '../support/test-tree.ts';
 
 const REGISTER = 'tenants/acme/journal/register' as ObjectKey;
 
@@ -83,6 +83,30 @@ describe('places of one content', () => {
       );
       const findings = await settleDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
       expect(findings).toMatchObject([{ state }]);
+    }
+  });
+
+  it('are repaired one after the other where two do not fit into memory together', async () => {
+    for (const [concurrentBytes, atOnce] of [
+      [1, 1],
+      [1_048_576, 2],
+    ] as const) {
+      const { site, client, work, a, b, c, d } = await places();
+      let [writing, most] = [0, 0];
+      client.intercept(async (call, proceed) => {
+        if (call.verb !== 'put') return proceed();
+        most = Math.max(most, ++writing);
+        await site.time.pause(10);
+        return proceed().finally(() => writing--);
+      });
+      const groups = [
+        [c, d],
+        [a, b],
+      ];
+      const bounded = withSession(work, { concurrentBytes });
+      const findings = await settleDuplicates(bounded, { ...still, repair: true, groups });
+      expect(findings).toMatchObject([{ state: 'removed' }, { state: 'removed' }]);
+      expect(most).toBe(atOnce);
     }
   });
 

@@ -106,6 +106,33 @@ describe('a verification', () => {
     ]);
   });
 
+  it('repairs duplicates one after the other where two do not fit into memory together', async () => {
+    for (const [concurrentBytes, atOnce] of [
+      [1, 1],
+      [1_048_576, 2],
+    ] as const) {
+      const site = await duplicates([FROM, TO], MINUTE);
+      const renamer = await site.client();
+      await renamer.create('/memories/three', 'text');
+      await site.time.pause(MINUTE);
+      dieAtDelete(renamer);
+      await expect(renamer.move('/memories/three', '/memories/four')).rejects.toThrow();
+      await site.time.pause(2 * MINUTE);
+      const client = await site.client();
+      const { session } = await client.open();
+      let [writing, most] = [0, 0];
+      client.intercept(async (call, proceed) => {
+        if (call.verb !== 'put') return proceed();
+        most = Math.max(most, ++writing);
+        await site.time.pause(10);
+        return proceed().finally(() => writing--);
+      });
+      const { findings } = await verifyTree({ ...session, concurrentBytes }, { repair: true });
+      expect(findings).toMatchObject([{ state: 'removed' }, { state: 'removed' }]);
+      expect(most).toBe(atOnce);
+    }
+  });
+
   it('takes the last path for the newest of places that are equally old', async () => {
     const paths = ['c', 'e', 'a', 'f', 'b', 'd'].map((name) => `/memories/${name}`);
     const site = await duplicates(paths, 0);

@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
 import type { Scene } from '../../examples/scripted-claude/server.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { interceptStore } from '../doubles/intercepted-store.ts';
+import { listingServer } from '../servers/listing-server.ts';
 import { type Play, startTestWorker, type TestWorker, timeOf, wordsOf } from '../support/test-worker.ts';
 
 const TURN = { tenant: 'acme', turn: 'turn-1', prompt: 'remember the canary-acme' };
@@ -105,6 +108,49 @@ describe('the worker', () => {
       }
     }
     expect(site.replies).toHaveLength(4);
+  });
+
+  it('closes the memory of a turn with it, so that its tenant makes room for others', async () => {
+    const gets: string[] = [];
+    const watched = interceptStore(store, (call, proceed) => {
+      if (call.verb === 'get') gets.push(call.key);
+      return proceed();
+    });
+    const rootKey = randomBytes(32).toString('base64');
+    const limited = { store: watched, rootKey, maxTenants: 1 };
+    await start(undefined, { memory: limited });
+    const loads = (): number => gets.filter((key) => key.endsWith('keyrings/acme')).length;
+    await site.deliver([TURN]);
+    const first = loads();
+    await site.deliver([{ ...TURN, turn: 'turn-2' }]);
+    expect(loads()).toBe(first);
+    await site.deliver([{ ...TURN, tenant: 'other' }]);
+    await site.deliver([{ ...TURN, turn: 'turn-3' }]);
+    expect(loads()).toBe(first + 1);
+  });
+
+  it('tells the operator of every request, and counts those of a turn', async () => {
+    await using server = await listingServer([]);
+    const operations: string[] = [];
+    await start(undefined, {
+      memory: {
+        store: 's3://bucket',
+        rootKey: randomBytes(32).toString('base64'),
+        s3: { endpoint: server.endpoint, region: 'us-east-1' },
+        onRequest: ({ operation }) => operations.push(operation),
+      },
+      credentials: () => async () => ({
+        ...{ accessKeyId: 'AKIATEST', secretAccessKey: 'secret', sessionToken: 'token' },
+        expiration: new Date(2e12),
+      }),
+    });
+    expect(await site.deliver([TURN])).toEqual(FIRST_BACK);
+    expect(operations).toHaveLength(server.requests.length);
+    expect(operations).toContain('GetObject');
+    const lines = site.lines.map((line) => JSON.parse(line));
+    expect(lines).toContainEqual(
+      expect.objectContaining({ message: 'turn failed', storeRequests: operations.length }),
+    );
   });
 
   it('gives a turn back when Claude is busy, for as long as Claude says within a minute', async () => {
