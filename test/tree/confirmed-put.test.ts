@@ -205,6 +205,23 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject(UNKNOWN);
   });
 
+  it('takes nothing that it reads back, and did not seal itself, for a version that was there', async () => {
+    const { client, work, base } = await start();
+    const { store } = work.session;
+    const whole = await store.get(keyOf(work));
+    if (typeof whole !== 'object') throw new Error('the base is missing');
+    expect(await client.text(PATH)).toBe('base');
+    client.intercept(
+      atFirst('put', async () => {
+        await store.put(keyOf(work), bytes('no object of ours '.repeat(20)), { mode: 'overwrite' });
+        throw noAnswer();
+      }),
+    );
+    await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject(UNKNOWN);
+    await store.put(keyOf(work), whole.body, { mode: 'overwrite' });
+    expect(await client.text(PATH)).toBe('base');
+  });
+
   it('passes on a failure that certainly wrote nothing', async () => {
     const { client, work, base } = await start();
     client.intercept(() => Promise.reject(new MemoryError('access_denied', 'no')));

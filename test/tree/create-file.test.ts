@@ -38,6 +38,20 @@ describeOnBothKinds('creating a file', (newSite) => {
     expect(await client.paths()).toEqual(['/memories/a/b/c']);
   });
 
+  it('refuses a clash also where another process has deleted the new file before it is taken back', async () => {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    await client.create('/memories/a/b', 'text');
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        await other.remove('/memories/a');
+        return proceed();
+      }),
+    );
+    await expect(client.create('/memories/a', 'text')).rejects.toMatchObject({ code: 'is_directory' });
+    expect(await client.paths()).toEqual(['/memories/a/b']);
+  });
+
   it('refuses a path below a file at any height', async () => {
     const client = await (await newSite()).client();
     await client.create('/memories/a', 'text');

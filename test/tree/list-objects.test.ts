@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import type { ListedObject } from '../../src/store/port.ts';
+import type { ListedObject, ObjectStore } from '../../src/store/port.ts';
 import { listObjects } from '../../src/tree/list-objects.ts';
 import { roundsDuring } from '../support/event-loop.ts';
-import { at, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
+import { at, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
 
 describe('listing many objects', { timeout: 60_000 }, () => {
   it('finds the same side by side as one after the other, however the names are spread', async () => {
@@ -29,6 +29,33 @@ describe('listing many objects', { timeout: 60_000 }, () => {
       expect({ title, keys: keysOf(parallel.objects) }).toEqual({ title, keys: keysOf(sequential.objects) });
       expect(parallel.truncated).toBe(false);
     }
+    await site.base[Symbol.asyncDispose]();
+  });
+
+  it('finds the object whose key is the very one at which one part ends and the next begins', async () => {
+    const { client, site } = await filled(3_600);
+    const work = await client.open();
+    const prefix = client.layout.data;
+    const bounds: string[] = [];
+    const { list } = work.session.store;
+    const store: ObjectStore = {
+      ...work.session.store,
+      list(options) {
+        if (options.startAfter !== undefined) bounds.push(options.startAfter);
+        return list(options);
+      },
+    };
+    const listAll = () =>
+      listObjects(withSession(work, { store }), { prefix, maxObjects: 1e6, concurrent: true });
+    await listAll();
+    const [, ...ends] = bounds;
+    expect(ends.length).toBeGreaterThan(1);
+    for (const key of ends) {
+      await site.base.put(key as ObjectKey, new Uint8Array(1), { mode: 'create' });
+    }
+    const found = new Set<string>(keysOf((await listAll()).objects));
+    expect(ends.filter((key) => !found.has(key))).toEqual([]);
+    expect(found.size).toBe(3_600 + ends.length);
     await site.base[Symbol.asyncDispose]();
   });
 

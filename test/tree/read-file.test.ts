@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { OFFSET } from '../../src/format/header.ts';
-import { seal } from '../../src/format/object.ts';
+import { open, seal } from '../../src/format/object.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/sizes.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
-import { readFile } from '../../src/tree/read-file.ts';
+import { bindVersion, readFile } from '../../src/tree/read-file.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import {
   at,
@@ -190,6 +190,28 @@ describeOnBothKinds('reading a file', (newSite) => {
       '/memories/moved/new',
       '/memories/old',
     ]);
+  });
+
+  it('binds a version behind its own bound and behind that of what it replaces, also sealed again', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/a', 'text');
+    const work = await client.open();
+    const version = await readFile(work, at('/memories/a'));
+    if (version === undefined) throw new Error('there is no file');
+    const slow = withSession(work, { clock: () => 0 });
+    const { keys } = version;
+    const retired = { ...version, keys: { ...keys, active: keys.active, find: () => undefined } };
+    const name = logicalName(at('/memories/a'));
+    for (const read of [version, retired]) {
+      for (const distance of [-5n, 5n]) {
+        const after = version.bound + distance;
+        const object = bindVersion(slow, read, { from: name, to: name, after });
+        const { bound, content } = open({ keys, name, object });
+        expect(bound).toBeGreaterThan(version.bound);
+        expect(bound).toBeGreaterThan(after);
+        expect(content).toEqual(bytes('text'));
+      }
+    }
   });
 
   it('refuses an object that was sealed for another path', async () => {

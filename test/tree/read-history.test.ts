@@ -20,6 +20,7 @@ async function stored(site: TestSite, client: TestClient) {
   return {
     remove: () => site.base.delete([{ key, ifMatch: etag }]),
     putBack: () => site.base.put(key, body, { mode: 'overwrite' }),
+    replace: (by: (body: Uint8Array) => Uint8Array) => site.base.put(key, by(body), { mode: 'overwrite' }),
   };
 }
 
@@ -47,6 +48,19 @@ it('a read that finds another version tells the history, which then refuses the 
   await readFile(work, PATH);
   await file.putBack();
   await expect(readFile(work, PATH)).rejects.toMatchObject(putBack);
+});
+
+it('a read that is refused tells the history nothing, so that what was there may be there again', async () => {
+  const site = await createSite();
+  const client = await site.client();
+  await client.create('/memories/a.md', 'text');
+  const work = await client.open();
+  await readFile(work, PATH);
+  const file = await stored(site, client);
+  await file.replace((body) => body.map((byte) => byte ^ 1));
+  await expect(readFile(work, PATH)).rejects.toMatchObject({ code: 'integrity' });
+  await file.putBack();
+  expect(await readFile(work, PATH)).toBeDefined();
 });
 
 it('a read counts from before its request: what was written during it is no old version', async () => {
