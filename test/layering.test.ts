@@ -94,7 +94,7 @@ const DOORS: readonly {
   { room: /^store\//, files: /^store\/(port|settle|failures|os-random|read-only)\.ts$/ },
   {
     room: /^store\//,
-    files: /^store\/(conditions|guarded-delete|tombstones|s3\/client|s3\/versions)\.ts$/,
+    files: /^store\/(conditions|guarded-delete|tombstones|s3\/connection|s3\/versions)\.ts$/,
     importers: /^open\//,
   },
   {

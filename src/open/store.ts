@@ -95,7 +95,7 @@ type S3Modules = Awaited<ReturnType<typeof loadS3>>;
 
 async function loadS3() {
   const modules = [
-    import('../store/s3/client.ts'),
+    import('../store/s3/connection.ts'),
     import('../store/s3/s3-store.ts'),
     import('../store/s3/versions.ts'),
   ] as const;

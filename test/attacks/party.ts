@@ -9,7 +9,7 @@ import { openMemory } from '../../src/open/open-memory.ts';
 import { openBaseStore } from '../../src/open/store.ts';
 import { osRandom } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { watchRequests } from '../../src/store/s3/client.ts';
+import { watchRequests } from '../../src/store/s3/sdk/clients.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import type { S3Server, TestBucket } from '../servers/s3.ts';
 import { restrictedCredentials, tenantStatements } from '../servers/session-credentials.ts';

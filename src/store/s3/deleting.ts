@@ -1,15 +1,12 @@
-import { DeleteObjectCommand, DeleteObjectsCommand } from '@aws-sdk/client-s3';
-
 import { MemoryError } from '../../errors.ts';
 import { type DeleteFailure, type DeleteOptions, type DeleteTarget, KEYS_PER_REQUEST } from '../port.ts';
-import type { S3Clients } from './client.ts';
+import { newTrace } from './attempts.ts';
 import { s3CodeOf, s3KeyFailure, statusOf } from './errors.ts';
-import { newTrace, send } from './send.ts';
+import type { AnsweredFailure, S3Wire } from './wire.ts';
 import { repeatOnConflict, writeFailure } from './writing.ts';
 
 interface DeletingContext {
-  readonly clients: S3Clients;
-  readonly bucket: string;
+  readonly wire: S3Wire;
   /** Whether the server judges a delete's condition atomically. */
   readonly guarded: boolean;
 }
@@ -34,19 +31,13 @@ export async function deleteFromS3(
 }
 
 async function deleteOne(
-  { clients, bucket }: DeletingContext,
+  { wire }: DeletingContext,
   { key, ifMatch }: DeleteTarget,
   { signal, sendBy }: DeleteOptions,
 ): Promise<readonly DeleteFailure[]> {
   const trace = newTrace();
-  const attempt = (): Promise<unknown> =>
-    send(clients.once, new DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: ifMatch }), {
-      signal,
-      sendBy,
-      trace,
-    });
   try {
-    await repeatOnConflict(attempt, signal);
+    await repeatOnConflict(() => wire.remove({ key, ifMatch }, { signal, sendBy, trace }), signal);
     return [];
   } catch (error) {
     const missing = s3CodeOf(error) === 'NoSuchKey';
@@ -58,25 +49,21 @@ async function deleteOne(
 }
 
 async function deleteBatch(
-  { clients, bucket }: DeletingContext,
+  { wire }: DeletingContext,
   targets: readonly DeleteTarget[],
   { signal, sendBy }: DeleteOptions,
 ): Promise<readonly DeleteFailure[]> {
   const trace = newTrace();
-  const command = new DeleteObjectsCommand({
-    Bucket: bucket,
-    Delete: { Objects: targets.map(({ key, ifMatch }) => ({ Key: key, ETag: ifMatch })), Quiet: true },
-  });
-  let errors: readonly { readonly Key?: string | undefined; readonly Code?: string | undefined }[];
+  let errors: readonly AnsweredFailure[];
   try {
-    errors = (await send(clients.once, command, { signal, sendBy, trace })).Errors ?? [];
+    errors = await wire.removeAll(targets, { signal, sendBy, trace });
   } catch (error) {
     throw writeFailure(error, trace);
   }
   const byKey = new Map(targets.map((target) => [target.key as string, target]));
-  return errors.flatMap(({ Key = '', Code = '' }) => {
-    const target = byKey.get(Key);
-    return target === undefined ? [] : toFailure(target, Code);
+  return errors.flatMap(({ key = '', code = '' }) => {
+    const target = byKey.get(key);
+    return target === undefined ? [] : toFailure(target, code);
   });
 }
 

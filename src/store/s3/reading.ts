@@ -1,12 +1,3 @@
-import { addAbortListener } from 'node:events';
-import type { Readable } from 'node:stream';
-import {
-  GetObjectCommand,
-  type GetObjectCommandOutput,
-  HeadObjectCommand,
-  ListObjectsV2Command,
-  type ListObjectsV2CommandOutput,
-} from '@aws-sdk/client-s3';
 import { MemoryError } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import {
@@ -19,13 +10,13 @@ import {
   type RequestOptions,
   type StoredObject,
 } from '../port.ts';
-import type { S3Clients } from './client.ts';
+import { newTrace, servedAt } from './attempts.ts';
+import { aborted } from './body.ts';
 import { s3CodeOf, s3Failure, statusOf } from './errors.ts';
-import { newTrace, send, servedAt, type Trace } from './send.ts';
+import type { AnsweredPage, S3Wire } from './wire.ts';
 
 interface ReadingContext {
-  readonly clients: S3Clients;
-  readonly bucket: string;
+  readonly wire: S3Wire;
   readonly clock: () => number;
 }
 
@@ -35,23 +26,21 @@ export async function getFromS3(
   options: GetOptions = {},
 ): Promise<StoredObject | 'not_modified' | undefined> {
   const trace = newTrace();
-  const { ifNoneMatch } = options;
-  const condition = ifNoneMatch === undefined ? {} : { IfNoneMatch: ifNoneMatch };
-  const command = new GetObjectCommand({ Bucket: context.bucket, Key: key, ...condition });
+  const { signal, maxBytes, ifNoneMatch } = options;
   try {
-    const output = await send(context.clients.retrying, command, { signal: options.signal, trace });
-    const body = await readBody(output, trace, options);
+    const call = { signal, maxBytes, ifNoneMatch, trace };
+    const { body, etag, lastModified } = await context.wire.get(key, call);
     return {
       body,
-      etag: parseETag(output.ETag),
+      etag: parseETag(etag),
       size: body.length,
-      lastModified: output.LastModified?.getTime() ?? 0,
+      lastModified: lastModified?.getTime() ?? 0,
       servedAt: servedAt(trace, context.clock()),
     };
   } catch (error) {
     if (s3CodeOf(error) === 'NoSuchKey') return undefined;
     if (ifNoneMatch !== undefined && statusOf(error) === 304) return 'not_modified';
-    throw options.signal?.aborted ? aborted(options.signal) : s3Failure(error);
+    throw signal?.aborted ? aborted(signal) : s3Failure(error);
   }
 }
 
@@ -61,13 +50,12 @@ export async function headFromS3(
   options: RequestOptions = {},
 ): Promise<DatedMeta | undefined> {
   const trace = newTrace();
-  const command = new HeadObjectCommand({ Bucket: context.bucket, Key: key });
   try {
-    const output = await send(context.clients.retrying, command, { signal: options.signal, trace });
+    const { etag, size, lastModified } = await context.wire.head(key, { signal: options.signal, trace });
     return {
-      etag: parseETag(output.ETag),
-      size: output.ContentLength ?? 0,
-      lastModified: output.LastModified?.getTime() ?? 0,
+      etag: parseETag(etag),
+      size: size ?? 0,
+      lastModified: lastModified?.getTime() ?? 0,
       servedAt: servedAt(trace, context.clock()),
     };
   } catch (error) {
@@ -77,93 +65,37 @@ export async function headFromS3(
   }
 }
 
-/** Reads the whole body, or none of it when it is too large. Its socket is destroyed unless all was read. */
-async function readBody(
-  output: GetObjectCommandOutput,
-  trace: Trace,
-  options: GetOptions,
-): Promise<Uint8Array> {
-  const { maxBytes = Number.POSITIVE_INFINITY, signal } = options;
-  const wire = trace.answer?.body;
-  const chunks: Uint8Array[] = [];
-  let size = output.ContentLength ?? 0;
-  const listener = signal && addAbortListener(signal, () => wire?.destroy(aborted(signal)));
-  try {
-    if (size > maxBytes) throw tooLarge(size, maxBytes);
-    size = 0;
-    for await (const chunk of output.Body as Readable) {
-      size += (chunk as Uint8Array).length;
-      if (size > maxBytes) throw tooLarge(size, maxBytes);
-      chunks.push(chunk as Uint8Array);
-    }
-  } catch (error) {
-    wire?.destroy();
-    throw error;
-  } finally {
-    listener?.[Symbol.dispose]();
-  }
-  const body = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
-}
-
-function tooLarge(value: number, max: number): MemoryError {
-  return new MemoryError('limit_exceeded', 'The stored object is larger than the caller accepts.', {
-    details: { limit: 'object_bytes', value, max },
-  });
-}
-
-function aborted(signal: AbortSignal): MemoryError {
-  return new MemoryError('aborted', 'The caller cancelled the call.', { cause: signal.reason });
-}
-
-interface ListingContext {
-  readonly clients: S3Clients;
-  readonly bucket: string;
-  readonly clock: () => number;
-}
-
 /** One LIST per page. Keys travel URL-encoded, because XML cannot hold every character. */
 export async function* listPages(
-  context: ListingContext,
+  context: ReadingContext,
   options: ListOptions,
 ): AsyncGenerator<ListPage, void, undefined> {
   let token: string | undefined;
   do {
     const trace = newTrace();
-    const command = new ListObjectsV2Command({
-      Bucket: context.bucket,
-      Prefix: options.prefix,
-      StartAfter: options.startAfter,
-      MaxKeys: Math.min(options.maxKeys ?? KEYS_PER_REQUEST, KEYS_PER_REQUEST),
-      EncodingType: 'url',
-      ContinuationToken: token,
-    });
-    let output: ListObjectsV2CommandOutput;
+    let page: AnsweredPage;
     try {
-      output = await send(context.clients.retrying, command, { signal: options.signal, trace });
+      const { prefix, startAfter, signal } = options;
+      const maxKeys = Math.min(options.maxKeys ?? KEYS_PER_REQUEST, KEYS_PER_REQUEST);
+      page = await context.wire.list({ prefix, startAfter, maxKeys, token }, { signal, trace });
     } catch (error) {
       throw s3Failure(error);
     }
     // Any page of a proxy or web server parses as a listing of nothing; a real one names its bucket.
-    if (output.Name === undefined) throw notAListing();
-    yield toPage(output, servedAt(trace, context.clock()));
-    token = nextToken(output, token);
+    if (page.name === undefined) throw notAListing();
+    yield toPage(page, servedAt(trace, context.clock()));
+    token = nextToken(page, token);
   } while (token !== undefined);
 }
 
-function toPage(output: ListObjectsV2CommandOutput, at: number): ListPage {
-  const decode = output.EncodingType === 'url' ? decodeKey : (text: string): string => text;
+function toPage(page: AnsweredPage, at: number): ListPage {
+  const decode = page.encodingType === 'url' ? decodeKey : (text: string): string => text;
   return {
-    objects: (output.Contents ?? []).map((entry) => ({
-      key: decode(entry.Key ?? '') as ObjectKey,
-      etag: parseETag(entry.ETag),
-      size: entry.Size ?? 0,
-      lastModified: entry.LastModified?.getTime() ?? 0,
+    objects: page.entries.map((entry) => ({
+      key: decode(entry.key ?? '') as ObjectKey,
+      etag: parseETag(entry.etag),
+      size: entry.size ?? 0,
+      lastModified: entry.lastModified?.getTime() ?? 0,
     })),
     servedAt: at,
   };
@@ -185,9 +117,9 @@ function decodeKey(text: string): string {
   }
 }
 
-function nextToken(output: ListObjectsV2CommandOutput, last: string | undefined): string | undefined {
-  if (output.IsTruncated !== true) return undefined;
-  const token = output.NextContinuationToken;
+function nextToken(page: AnsweredPage, last: string | undefined): string | undefined {
+  if (page.isTruncated !== true) return undefined;
+  const token = page.nextToken;
   if (token === undefined || token === '' || token === last) {
     throw new MemoryError('misconfigured', 'The object store cut a listing short and does not continue it.');
   }

@@ -1,7 +1,9 @@
+import { once } from '../../time.ts';
 import type { ObjectStore } from '../port.ts';
-import { createS3Clients, type S3ConnectionOptions } from './client.ts';
+import { openS3Connections, type S3ConnectionOptions } from './connection.ts';
 import { deleteFromS3 } from './deleting.ts';
 import { getFromS3, headFromS3, listPages } from './reading.ts';
+import type { S3Wire } from './wire.ts';
 import { putToS3 } from './writing.ts';
 
 export interface S3StoreOptions extends S3ConnectionOptions {
@@ -20,10 +22,13 @@ const PART_BYTES = 5 * 1024 * 1024;
  * `guardDeletes` must stand before it. A missing bucket is noticed by every verb but `head`.
  */
 export function openS3ObjectStore(options: S3StoreOptions): ObjectStore {
-  const clients = createS3Clients(options);
+  const connections = options.connections ?? openS3Connections();
+  const sdk = once(async () => {
+    const { openSdkWire } = await import('./sdk/sdk-wire.ts');
+    return openSdkWire({ ...options, connections });
+  });
   const context = {
-    clients,
-    bucket: options.bucket,
+    wire: lateWire(sdk),
     clock: options.clock ?? Date.now,
     partBytes: options.partBytes ?? PART_BYTES,
     guarded: options.guarded ?? options.endpoint === undefined,
@@ -34,6 +39,21 @@ export function openS3ObjectStore(options: S3StoreOptions): ObjectStore {
     put: (key, body, request) => putToS3(context, key, body, request),
     delete: (targets, request) => deleteFromS3(context, targets, request),
     list: (request) => listPages(context, request),
-    [Symbol.asyncDispose]: async () => clients.destroy(),
+    [Symbol.asyncDispose]: async () => {
+      if (options.connections === undefined) connections.destroy();
+    },
+  };
+}
+
+/** A wire that is opened at its first use. */
+function lateWire(open: () => Promise<S3Wire>): S3Wire {
+  return {
+    get: async (key, call) => (await open()).get(key, call),
+    head: async (key, call) => (await open()).head(key, call),
+    put: async (key, body, call) => (await open()).put(key, body, call),
+    putInParts: async (key, body, call) => (await open()).putInParts(key, body, call),
+    remove: async (target, call) => (await open()).remove(target, call),
+    removeAll: async (targets, call) => (await open()).removeAll(targets, call),
+    list: async (page, call) => (await open()).list(page, call),
   };
 }

@@ -1,11 +1,6 @@
-import { DeleteObjectCommand, ListObjectVersionsCommand, type S3Client } from '@aws-sdk/client-s3';
-import { MemoryError } from '../../errors.ts';
-import type { ObjectKey } from '../../format/object-keys.ts';
-import { redactedCause } from '../failures.ts';
-import { KEYS_PER_REQUEST, type ObjectVersion, type ObjectVersions, type RequestOptions } from '../port.ts';
-import { createS3Clients, type S3Clients, type S3ConnectionOptions } from './client.ts';
-import { s3CodeOf, s3Failure } from './errors.ts';
-import { send } from './send.ts';
+import { once } from '../../time.ts';
+import type { ObjectVersions } from '../port.ts';
+import { openS3Connections, type S3ConnectionOptions } from './connection.ts';
 
 export interface S3VersionsOptions extends S3ConnectionOptions {
   readonly bucket: string;
@@ -13,64 +8,18 @@ export interface S3VersionsOptions extends S3ConnectionOptions {
   readonly pageSize?: number | undefined;
 }
 
-/** The versions in a bucket. Needs `s3:ListBucketVersions` and `s3:DeleteObjectVersion`. */
+/** The versions in a bucket. Needs `s3:ListBucketVersions` and `s3:DeleteObjectVersion`. The SDK is loaded at the first use. */
 export function openS3Versions(options: S3VersionsOptions): ObjectVersions {
-  const { bucket, pageSize = KEYS_PER_REQUEST } = options;
-  let opened: S3Clients | undefined;
-  const client = (): S3Client => {
-    opened ??= createS3Clients(options);
-    return opened.retrying;
-  };
-
-  async function* list(
-    key: ObjectKey,
-    { signal }: RequestOptions = {},
-  ): AsyncGenerator<readonly ObjectVersion[]> {
-    let from: { readonly KeyMarker: string; readonly VersionIdMarker?: string } | undefined;
-    for (;;) {
-      const page = await attempt(() =>
-        send(
-          client(),
-          new ListObjectVersionsCommand({ Bucket: bucket, Prefix: key, MaxKeys: pageSize, ...from }),
-          { signal },
-        ),
-      );
-      const entries = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])];
-      yield entries
-        .filter((entry) => entry.Key === key)
-        .map((entry) => ({
-          versionId: entry.VersionId ?? 'null',
-          isCurrent: entry.IsLatest === true,
-        }));
-      // Keys that begin with this one come after it.
-      if (page.IsTruncated !== true || entries.some((entry) => entry.Key !== key)) return;
-      const { NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page;
-      const isFurther = KeyMarker !== from?.KeyMarker || VersionIdMarker !== from?.VersionIdMarker;
-      if (KeyMarker === undefined || !isFurther) throw notAsS3();
-      // As they are: MinIO puts more into its markers than the key.
-      from = { KeyMarker, ...(VersionIdMarker !== undefined && { VersionIdMarker }) };
-    }
-  }
-
+  const versions = once(async () => {
+    const { openSdkVersions } = await import('./sdk/versions.ts');
+    return openSdkVersions({ ...options, connections: options.connections ?? openS3Connections() });
+  });
   return {
-    list,
-    async remove(key, versionId, { signal } = {}) {
-      const command = new DeleteObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
-      await attempt(() => send(client(), command, { signal }));
+    async *list(key, request) {
+      yield* (await versions()).list(key, request);
+    },
+    async remove(key, versionId, request) {
+      await (await versions()).remove(key, versionId, request);
     },
   };
-}
-
-async function attempt<T>(request: () => Promise<T>): Promise<T> {
-  try {
-    return await request();
-  } catch (error) {
-    throw s3CodeOf(error) === 'NotImplemented' ? notAsS3(error) : s3Failure(error);
-  }
-}
-
-function notAsS3(cause?: unknown): MemoryError {
-  return new MemoryError('misconfigured', 'The server does not list the versions of objects as S3 does.', {
-    ...(cause !== undefined && { cause: redactedCause(cause, 'The object store') }),
-  });
 }

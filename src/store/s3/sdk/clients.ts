@@ -1,0 +1,99 @@
+import {
+  type $Command,
+  S3Client,
+  type S3ClientConfig,
+  type S3ClientResolvedConfig,
+  type ServiceInputTypes,
+  type ServiceOutputTypes,
+} from '@aws-sdk/client-s3';
+import { throwIfAborted } from '../../../time.ts';
+import { followed, type HttpAttempt, type RequestWatch, watched, watchOf } from '../attempts.ts';
+import type { S3ConnectionOptions, S3Connections } from '../connection.ts';
+import { credentialsInTime } from '../credentials.ts';
+import type { HttpAnswer, WireCall } from '../wire.ts';
+
+interface S3Clients {
+  /** Retries what failed in passing, three attempts in all. */
+  readonly retrying: S3Client;
+  /** Sends a request once, whatever becomes of it. */
+  readonly once: S3Client;
+}
+
+/** Where a bucket is, over connections that are open. */
+export interface OpenConnectionOptions extends S3ConnectionOptions {
+  readonly connections: S3Connections;
+}
+
+/** Two clients over one pool of kept-alive connections and one source of credentials. */
+export function createS3Clients(options: OpenConnectionOptions): S3Clients {
+  const custom = options.endpoint !== undefined;
+  const requestHandler = options.connections;
+  const checksums = options.checksums === 'when_required' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED';
+  const ambient = new S3Client({ requestHandler }).config;
+  const config: S3ClientConfig = {
+    requestHandler,
+    forcePathStyle: options.forcePathStyle ?? custom,
+    requestChecksumCalculation: checksums,
+    responseChecksumValidation: checksums,
+    // Waiting for "100 Continue" costs a connection of its own for each large body.
+    expectContinueHeader: false,
+    region: options.region ?? (custom ? () => ambient.region().catch(() => 'us-east-1') : ambient.region),
+    credentials:
+      options.credentials ??
+      (custom ? credentialsInTime(ambient.credentials) : (identity) => ambient.credentials(identity)),
+    ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
+  };
+  const clients = [
+    new S3Client({ ...config, maxAttempts: 3 }),
+    new S3Client({ ...config, maxAttempts: 1 }),
+  ] as const;
+  for (const client of clients) watchRequests(client, watchOf(options));
+  const [retrying, once] = clients;
+  return { retrying, once };
+}
+
+/** Runs on every HTTP request of a client, closest to the wire. */
+export function watchRequests(client: S3Client, watch: RequestWatch): void {
+  client.middlewareStack.add(
+    (next, context) => async (args) => {
+      const { hostname } = args.request as HttpAttempt;
+      const operation = String(context['commandName']).replace(/Command$/, '');
+      let result: Awaited<ReturnType<typeof next>> | undefined;
+      await watched(watch, { operation, hostname }, async () => {
+        result = await next(args);
+        return result.response as HttpAnswer;
+      });
+      return result as Awaited<ReturnType<typeof next>>;
+    },
+    { step: 'deserialize', priority: 'low', name: 'watchRequests' },
+  );
+}
+
+/** Sends a command; the trace of `call` follows its attempts, also across several sends. */
+export async function send<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
+  client: S3Client,
+  command: $Command<I, O, S3ClientResolvedConfig>,
+  call: WireCall,
+): Promise<O> {
+  const { signal } = call;
+  throwIfAborted(signal);
+  follow(command, call);
+  return client.send(command, signal === undefined ? {} : { abortSignal: signal });
+}
+
+function follow<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
+  command: $Command<I, O, S3ClientResolvedConfig>,
+  call: WireCall,
+): void {
+  command.middlewareStack.add(
+    (next) => async (args) => {
+      let result: Awaited<ReturnType<typeof next>> | undefined;
+      await followed(call, args.request as HttpAttempt, async (request) => {
+        result = await next({ ...args, request });
+        return result.response as HttpAnswer;
+      });
+      return result as Awaited<ReturnType<typeof next>>;
+    },
+    { step: 'deserialize', priority: 'low', name: 'followAttempts' },
+  );
+}

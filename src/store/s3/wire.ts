@@ -1,0 +1,91 @@
+import type { Readable } from 'node:stream';
+import type { ObjectKey } from '../../format/object-keys.ts';
+import type { DeleteTarget, GetOptions, ListOptions, PutMode, RequestOptions, SendBound } from '../port.ts';
+
+/** What became of the attempts of one operation on the wire. */
+export interface Trace {
+  /** An attempt before the last one may have been executed although it brought no clear answer. */
+  earlierMayHaveLanded: boolean;
+  lastMayHaveLanded: boolean;
+  /** The last answer. */
+  answer: HttpAnswer | undefined;
+}
+
+/** The parts of an HTTP answer that are looked at before its body is read. */
+export interface HttpAnswer {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readable;
+}
+
+/** What accompanies an operation to each of its attempts. */
+export interface WireCall extends RequestOptions {
+  readonly trace: Trace;
+  readonly sendBy?: SendBound | undefined;
+}
+
+export interface GetCall extends WireCall, Pick<GetOptions, 'ifNoneMatch' | 'maxBytes'> {}
+
+export interface PutCall extends WireCall {
+  readonly mode: PutMode;
+}
+
+/** What the headers of an answer say of an object; a server may leave out any of it. */
+export interface AnsweredMeta {
+  readonly etag: string | undefined;
+  readonly size: number | undefined;
+  readonly lastModified: Date | undefined;
+}
+
+export interface AnsweredObject extends AnsweredMeta {
+  readonly body: Uint8Array;
+}
+
+/** A page as the server wrote it. */
+export interface AnsweredPage {
+  /** The bucket's name, which every listing says. */
+  readonly name: string | undefined;
+  readonly encodingType: string | undefined;
+  readonly isTruncated: boolean | undefined;
+  readonly nextToken: string | undefined;
+  readonly entries: readonly (AnsweredMeta & { readonly key: string | undefined })[];
+}
+
+export interface PageRequest extends Pick<ListOptions, 'prefix' | 'startAfter'> {
+  readonly maxKeys: number;
+  readonly token: string | undefined;
+}
+
+/** One key of a batch that was not deleted. */
+export interface AnsweredFailure {
+  readonly key: string | undefined;
+  readonly code: string | undefined;
+}
+
+/**
+ * How operations of S3 reach a server and what it answers, unjudged. Reads and puts are attempted three times where a
+ * failure passes; deletes once. Failures are thrown as the AWS SDK words them: `readSdkFailure` reads them.
+ */
+export interface S3Wire {
+  /** The whole body or none of it: above `maxBytes` it throws `limit_exceeded`. A body that breaks off is not asked for again. */
+  get(key: ObjectKey, call: GetCall): Promise<AnsweredObject>;
+  head(key: ObjectKey, call: WireCall): Promise<AnsweredMeta>;
+  /** Returns the new ETag. */
+  put(key: ObjectKey, body: Uint8Array, call: PutCall): Promise<string | undefined>;
+  /** The same for a body in parts of `partBytes`; the trace follows the request that completes it. */
+  putInParts(
+    key: ObjectKey,
+    body: Uint8Array,
+    call: PutCall & { readonly partBytes: number },
+  ): Promise<string | undefined>;
+  remove(target: DeleteTarget, call: WireCall): Promise<void>;
+  /** At most 1,000 targets. */
+  removeAll(targets: readonly DeleteTarget[], call: WireCall): Promise<readonly AnsweredFailure[]>;
+  list(page: PageRequest, call: WireCall): Promise<AnsweredPage>;
+}
+
+/** The header of a put's condition and its value; undefined for a put that overwrites. */
+export function conditionOf(mode: PutMode): { readonly IfNoneMatch?: string; readonly IfMatch?: string } {
+  if (mode === 'create') return { IfNoneMatch: '*' };
+  return mode === 'overwrite' ? {} : { IfMatch: mode.ifMatch };
+}
