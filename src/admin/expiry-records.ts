@@ -131,7 +131,7 @@ export async function readMarks(work: Work): Promise<StoredMarks> {
 export async function writeMarks(work: Work, marks: ExpiryMarks, base: ETag | undefined): Promise<void> {
   const list = [...marks].slice(0, MOST_MARKS).map(([file, { etag, since }]) => [file, etag, since]);
   const written = await writeRecord(work, RECORD, { content: encodeFields({ marks: list }), base });
-  if (written === undefined) {
+  if ('conflict' in written) {
     throw new MemoryError('unavailable', "another run of expiry works on the tenant's files");
   }
 }

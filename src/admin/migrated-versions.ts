@@ -116,7 +116,7 @@ async function merge(
       .slice(0, MOST_VERSIONS)
       .map(([etag, { etag: written, lastModified, since }]) => [etag, written, lastModified, since]);
     const done = await writeRecord(work, NOTES, { content: encodeFields({ versions: list }), base });
-    if (done !== undefined) return;
+    if ('etag' in done) return;
   }
   throw new MemoryError('unavailable', 'other migrations note what they wrote');
 }

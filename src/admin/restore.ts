@@ -85,9 +85,10 @@ async function fill(folder: NewFolder, work: Work): Promise<RestoreReport> {
   let [files, bytes] = [0, 0];
   await eachRecord(work, records, async (file) => {
     const { path } = file;
-    const opened = directories.has(path) ? 'clash' : await openOrFault(work, file);
+    const opened = directories.has(path) ? 'clash' : await openFile(work, file);
+    if (opened === 'tombstone') return;
     if (typeof opened === 'string') findings.push({ kind: opened, path });
-    else if (opened !== undefined) {
+    else {
       throwIfAborted(work.call.signal);
       const { content, mtime } = opened;
       const refusal = await folder.write({ segments: segmentsOf(path), content, mtime });
@@ -101,18 +102,17 @@ async function fill(folder: NewFolder, work: Work): Promise<RestoreReport> {
   return { files, bytes, findings: sortFindings(findings) };
 }
 
-/** Undefined: a deletion was under way there, and its mark was copied along. */
-async function openOrFault(
-  work: Work,
-  { name, object: { key, size } }: FileRecord,
-): Promise<OpenedObject | 'damaged' | 'too_large' | 'unreadable' | 'vanished' | undefined> {
+/** A file's content, or why it is not restored. `tombstone`: a deletion was under way there, and its mark was copied along. */
+type OpenedFile = OpenedObject | 'damaged' | 'too_large' | 'unreadable' | 'vanished' | 'tombstone';
+
+async function openFile(work: Work, { name, object: { key, size } }: FileRecord): Promise<OpenedFile> {
   try {
     if (size === TOMBSTONE_BYTES) {
       const stored = await work.session.store.get(key, {
         maxBytes: TOMBSTONE_BYTES,
         signal: work.call.signal,
       });
-      if (typeof stored === 'object' && isTombstone(stored.body)) return undefined;
+      if (typeof stored === 'object' && isTombstone(stored.body)) return 'tombstone';
     }
     const maxBytes = sealedSize(work.session.maxFileBytes);
     return (await readSealed(work, { key, name, maxBytes })) ?? 'vanished';

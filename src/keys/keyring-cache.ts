@@ -30,8 +30,7 @@ export interface KeyringCache {
   /**
    * For an object that names a key which the keyring lacks: the keyring by a look that began after an object of that
    * key id was met. One look for each id is free, up to 256 ids that the keyring lacks; beyond them there is one look
-   * per 30 s, or per time to live where that is shorter. `'withheld'`: it was too early for another look, so nothing
-   * is known of that key.
+   * per 30 s, or per time to live where that is shorter.
    */
   readonly lookFor: KeySearch;
   /** Until when what is sealed from now on may be sent: a quarter of the time to live, 15 s at least. */
@@ -221,10 +220,10 @@ interface KeySearchOptions extends Pick<KeyringCache, 'load' | 'look'> {
   readonly everyMs: number;
 }
 
-type KeySearch = (
-  keyId: Uint8Array,
-  request?: RequestOptions,
-) => Promise<LoadedKeyring | 'withheld' | undefined>;
+/** `withheld`: it was too early for another look, so nothing is known of that key. */
+type SearchedKeyring = LoadedKeyring | 'withheld' | 'no_keyring';
+
+type KeySearch = (keyId: Uint8Array, request?: RequestOptions) => Promise<SearchedKeyring>;
 
 /** What a writer to the store can make a process look for at once, by objects under made-up keys. */
 const REMEMBERED = 256;
@@ -246,12 +245,13 @@ export function createKeySearch({ ages, everyMs, look, load }: KeySearchOptions)
 
   return async (keyId, request = {}) => {
     const id = toBase64url(keyId);
-    if (missing.has(id)) return load(request);
+    if (missing.has(id)) return (await load(request)) ?? 'no_keyring';
     const isEarly = last !== undefined && ages.isWithin(last, everyMs);
     if (isEarly && missing.size >= REMEMBERED) return 'withheld';
     last = ages.now();
     const keyring = await look(request);
-    if (keyring !== undefined && keyring.keys.find(keyId) === undefined) note(id);
+    if (keyring === undefined) return 'no_keyring';
+    if (keyring.keys.find(keyId) === undefined) note(id);
     return keyring;
   };
 }

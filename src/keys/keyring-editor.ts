@@ -159,7 +159,7 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
   async function find({
     create: mayCreate,
     signal,
-  }: Parameters<KeyringEditor['fetch']>[0]): Promise<OpenedKeyring | 'overtaken' | undefined> {
+  }: Parameters<KeyringEditor['fetch']>[0]): Promise<OpenedKeyring | 'overtaken' | 'absent'> {
     const { shredded, newest } = guard.begin();
     const isKnown = shredded || newest !== undefined;
     const found = await readObject({ signal });
@@ -180,7 +180,7 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
         'The tenant has data but no keyring; restore the keyring object from a backup.',
       );
     }
-    return mayCreate ? create(signal) : undefined;
+    return mayCreate ? create(signal) : 'absent';
   }
 
   async function create(signal: AbortSignal | undefined): Promise<OpenedKeyring | 'overtaken'> {
@@ -262,7 +262,8 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
     },
     async fetch(request) {
       await loadSodium();
-      return whileOvertaken(() => find(request));
+      const found = await whileOvertaken(() => find(request));
+      return found === 'absent' ? undefined : found;
     },
     async change(decide, request = {}) {
       for (let round = 0; round < ROUNDS; round++) {

@@ -10,13 +10,11 @@ import type {
   ObjectStore,
   PutMode,
   SendBound,
+  WriteResult,
 } from '../store/port.ts';
 import { settlePut } from '../store/settle.ts';
 import type { Work } from './session.ts';
 import { identityOf, type VersionIdentity } from './version-history.ts';
-
-/** What is certain after a conditional PUT. */
-type PutOutcome = { readonly etag: ETag } | { readonly conflict: 'exists' | 'changed' | 'missing' };
 
 export interface ConditionalWrite {
   readonly key: ObjectKey;
@@ -49,7 +47,7 @@ const LOOKS = 8;
  *
  * @throws MemoryError `outcome_unknown` when it cannot be known whether the write landed, or is readable.
  */
-export async function confirmedPut(work: Work, write: ConditionalWrite): Promise<PutOutcome> {
+export async function confirmedPut(work: Work, write: ConditionalWrite): Promise<WriteResult> {
   let landed = await put(work, write);
   for (let looks = 1; !('conflict' in landed); looks++) {
     const { etag, sealed } = landed;
@@ -81,7 +79,7 @@ async function isSealedByActiveKey(work: Work, { bytes }: Sealed): Promise<boole
 async function put(
   work: Work,
   write: ConditionalWrite,
-): Promise<Landed | Extract<PutOutcome, { conflict: unknown }>> {
+): Promise<Landed | Extract<WriteResult, { conflict: unknown }>> {
   const { key, mode } = write;
   const settled = await settlePut(noting(work), {
     key,

@@ -64,8 +64,9 @@ async function openStored(work: Work, name: LogicalName, stored: StoredObject): 
   } catch (error) {
     if (!hasReason(error, 'unknown_key')) throw error;
     const { keyId } = readHeader(stored.body) ?? {};
-    const found = keyId && (await work.session.keyrings.lookFor(keyId, { signal: work.call.signal }));
-    if (found === undefined) throw error;
+    if (keyId === undefined) throw error;
+    const found = await work.session.keyrings.lookFor(keyId, { signal: work.call.signal });
+    if (found === 'no_keyring') throw error;
     if (found === 'withheld') {
       throw new MemoryError(
         'unavailable',

@@ -2,7 +2,7 @@ import { seal } from '../format/object.ts';
 import { classKey, classLogicalName, type ObjectClass } from '../format/object-keys.ts';
 import { sealedSize } from '../format/sizes.ts';
 import { decodeText, encodeText } from '../language/text.ts';
-import type { ETag } from '../store/port.ts';
+import type { ETag, WriteResult } from '../store/port.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import { readSealed } from './read-file.ts';
 import type { Work } from './session.ts';
@@ -36,8 +36,8 @@ export async function readRecord(work: Work, name: RecordName): Promise<StoredRe
 }
 
 /**
- * Replaces the version `base` of a record, or creates it where `base` is undefined. Undefined: another
- * process won the race.
+ * Replaces the version `base` of a record, or creates it where `base` is undefined. After a conflict another process
+ * has won the race.
  *
  * @throws MemoryError `outcome_unknown` when no answer tells whether it was written.
  */
@@ -45,17 +45,16 @@ export async function writeRecord(
   work: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
   write: { readonly content: Uint8Array; readonly base: ETag | undefined },
-): Promise<ETag | undefined> {
+): Promise<WriteResult> {
   const { content, base } = write;
   const { layout, clock, random } = work.session;
   const { keyring } = work;
   const name = classLogicalName(cls, id);
-  const outcome = await confirmedPut(work, {
+  return confirmedPut(work, {
     key: classKey(layout, cls, id),
     seal: () => seal({ keys: keyring.keys, name, content, mtime: clock(), random }),
     mode: base === undefined ? 'create' : { ifMatch: base },
   });
-  return 'etag' in outcome ? outcome.etag : undefined;
 }
 
 /** The content of a record that holds one JSON object. */

@@ -1,6 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
-import type { ETag, RequestOptions } from '../store/port.ts';
+import type { ETag, RequestOptions, WriteResult } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { Session, Work } from '../tree/session.ts';
 
@@ -71,8 +71,9 @@ export function createReceipts(context: Session): Receipts {
         const stored = look === 0 ? undefined : await readReceipt(work, id);
         const verdict = stored && (await judge(work, id, stored));
         if (verdict !== undefined) return verdict;
-        const etag = await writeReceipt(work, id, { receipt: running, base: stored?.etag });
-        if (etag === undefined) continue;
+        const written = await writeReceipt(work, id, { receipt: running, base: stored?.etag });
+        if ('conflict' in written) continue;
+        const { etag } = written;
         const answer = stored && (await readAnswer(work, id));
         if (answer === undefined) return { state: 'ours', lease: leaseOn(work, { id, running, etag }) };
         // A process died between storing the answer and closing the receipt: nothing is to be run again.
@@ -135,7 +136,7 @@ function leaseOn(work: Work, held: Held): TurnLease {
 async function replaceOwn(work: Work, { id, running, etag }: Held, next: Receipt): Promise<boolean> {
   let base = etag;
   for (let attempt = 0; attempt < LOOKS; attempt++) {
-    if ((await writeReceipt(work, id, { receipt: next, base })) !== undefined) return true;
+    if ('etag' in (await writeReceipt(work, id, { receipt: next, base }))) return true;
     const stored = await readReceipt(work, id);
     if (stored?.receipt.state !== 'running' || stored.receipt.owner !== running.owner) return false;
     base = stored.etag;
@@ -151,7 +152,7 @@ async function storeAnswer(work: Work, id: string, answer: Uint8Array): Promise<
     });
   }
   const created = await writeRecord(work, { cls: 'answers', id }, { content: answer, base: undefined });
-  if (created !== undefined) return answer;
+  if ('etag' in created) return answer;
   return (await readAnswer(work, id)) ?? answer;
 }
 
@@ -169,7 +170,7 @@ async function writeReceipt(
   work: Work,
   id: string,
   { receipt, base }: { readonly receipt: Receipt; readonly base: ETag | undefined },
-): Promise<ETag | undefined> {
+): Promise<WriteResult> {
   return writeRecord(work, { cls: 'receipts', id }, { content: encodeFields(receipt), base });
 }
 

@@ -46,9 +46,9 @@ async function rotated(site: TestSite, names: NameMode = 'encrypted'): Promise<S
 async function writeIdleRegister(site: TestSite, client: TestClient): Promise<ETag> {
   const work = await client.open();
   await site.base.delete([{ key: 'tenants/acme/journal/register' as ObjectKey }]);
-  const etag = await writeRegister(work, undefined, undefined);
-  if (etag === undefined) throw new Error('the register was not written');
-  return etag;
+  const written = await writeRegister(work, undefined, undefined);
+  if ('conflict' in written) throw new Error('the register was not written');
+  return written.etag;
 }
 
 async function readAll(site: TestSite): Promise<Readonly<Record<string, string | undefined>>> {

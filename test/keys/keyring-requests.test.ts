@@ -293,7 +293,7 @@ describe('the search for a key', () => {
 
   it('does not take a key for missing where there is no keyring at all', async () => {
     const keyrings = caching();
-    expect(await keyrings.lookFor(keyId)).toBeUndefined();
+    expect(await keyrings.lookFor(keyId)).toBe('no_keyring');
     await created();
     await rotate();
     const { keyring } = (await editing().read()) ?? {};
@@ -301,7 +301,7 @@ describe('the search for a key', () => {
     const found = await base.get(layout.keyring);
     const body = typeof found === 'object' ? found.body : new Uint8Array();
     await base.delete([{ key: layout.keyring }]);
-    expect(await keyrings.lookFor(active)).toBeUndefined();
+    expect(await keyrings.lookFor(active)).toBe('no_keyring');
     await base.put(layout.keyring, body, { mode: 'create' });
     expect(await keyrings.lookFor(active)).toMatchObject({ epoch: 2 });
     keyrings.close();

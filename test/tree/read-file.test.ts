@@ -101,7 +101,7 @@ describeOnBothKinds('reading a file', (newSite) => {
     const signals: unknown[] = [];
     const lookFor: typeof work.session.keyrings.lookFor = async (_, options) => {
       signals.push(options?.signal);
-      return undefined;
+      return 'no_keyring';
     };
     const reading = readFile(
       withSession(work, { keyrings: { ...work.session.keyrings, lookFor } }),

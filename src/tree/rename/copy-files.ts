@@ -44,6 +44,12 @@ interface CopyOptions {
   readonly phase: 'copying' | 'moving';
 }
 
+/**
+ * What became of one file. `taken`: another file lies at its target, or another process has changed our copy there, so
+ * that neither place may be touched.
+ */
+export type CopyResult = { readonly copied: CopiedFile } | 'source_gone' | 'taken';
+
 /** A file as a listing shows it. */
 type FileToCopy = Pick<ListedEntry, 'path' | 'size'>;
 
@@ -63,9 +69,9 @@ export async function copyFiles(
   const copyOne = async ({ path: from }: FileToCopy): Promise<void> => {
     if (failure !== undefined || (task.phase === 'copying' && taken.length > 0)) return;
     try {
-      const copy = await copyFile(work, rename, { from, phase: task.phase });
-      if (copy === 'taken') taken.push(from);
-      else if (copy !== undefined) copied.push(copy);
+      const result = await copyFile(work, rename, { from, phase: task.phase });
+      if (result === 'taken') taken.push(from);
+      else if (result !== 'source_gone') copied.push(result.copied);
       work.call.onProgress?.({ done: copied.length, total: task.files.length });
     } catch (error) {
       if (task.phase === 'moving' && isRefusal(error)) left.push({ path: from, cause: error });
@@ -80,55 +86,57 @@ function isUnknown(error: unknown): boolean {
   return hasCode(error, 'outcome_unknown');
 }
 
-/** Copies one file, or finds the copy that this rename has made of it already. Undefined: the source is gone. */
+/** Copies one file, or finds the copy that this rename has made of it already. */
 async function copyFile(
   work: LeasedWork,
   rename: DirectoryRename,
   { from, phase }: CopyOptions & { readonly from: MemoryPath },
-): Promise<CopiedFile | 'taken' | undefined> {
-  return untilSettled(work, async () => {
+): Promise<CopyResult> {
+  return untilSettled<CopyResult>(work, async () => {
     const source = await readFile(work, from);
-    if (source === undefined) return undefined;
+    if (source === undefined) return 'source_gone';
     const written = await writeCopy(work, rename, { from, source, mode: 'create' });
-    if (written !== undefined) return written;
+    if (written !== 'conflict') return written;
     const earlier = await readFile(work, rebase(from, rename.from, rename.to));
     if (earlier === undefined) return 'again';
     if (!hasOrigin(earlier, rename.id)) return 'taken';
     if (hasBytesAt(earlier.contentId, 0, source.contentId)) {
-      return copiedFile(work, rename, { from, source, target: earlier.stored.etag, isNew: false });
+      return {
+        copied: copiedFile(work, rename, { from, source, target: earlier.stored.etag, isNew: false }),
+      };
     }
     if (phase === 'moving') return 'taken';
     const { bound: after, stored } = earlier;
     const mode = { ifMatch: stored.etag };
-    return (await writeCopy(work, rename, { from, source, mode, after })) ?? 'again';
+    const renewed = await writeCopy(work, rename, { from, source, mode, after });
+    return renewed === 'conflict' ? 'again' : renewed;
   });
 }
 
 /**
  * Copies a source that has changed over our older copy of it; where a migration of keys has bound it again there is
- * nothing to copy. Undefined: the source is gone. `'taken'`: the copy was changed too, so neither may be touched.
+ * nothing to copy.
  */
 export async function copyAgain(
   work: LeasedWork,
   rename: DirectoryRename,
   older: CopiedFile,
-): Promise<CopiedFile | 'taken' | undefined> {
+): Promise<CopyResult> {
   const source = await readFile(work, older.from);
-  if (source === undefined) return undefined;
+  if (source === undefined) return 'source_gone';
   if (isBoundAgain(older.source, source)) {
-    return { ...older, source: { ...older.source, etag: source.stored.etag } };
+    return { copied: { ...older, source: { ...older.source, etag: source.stored.etag } } };
   }
   for (let { etag } = older.target, round = 1; ; round++) {
     const mode = { ifMatch: etag };
     const written = await writeCopy(work, rename, { from: older.from, source, mode });
-    if (written !== undefined) return written;
+    if (written !== 'conflict') return written;
     const found = await readFile(work, older.target.path);
     if (found === undefined || !isStill(work, older.target, found) || round === COPY_ROUNDS) return 'taken';
     etag = found.stored.etag;
   }
 }
 
-/** Undefined: the condition failed. */
 async function writeCopy(
   work: LeasedWork,
   rename: DirectoryRename,
@@ -139,7 +147,7 @@ async function writeCopy(
     /** The bound of the copy that is replaced, where that was read. */
     readonly after?: bigint;
   },
-): Promise<CopiedFile | undefined> {
+): Promise<{ readonly copied: CopiedFile } | 'conflict'> {
   const { from, source, mode } = copy;
   const to = rebase(from, rename.from, rename.to);
   const names = { from: logicalName(from), to: logicalName(to) };
@@ -147,8 +155,10 @@ async function writeCopy(
     bindVersion(work, source, { ...names, origin: rename.id, after: copy.after });
   const key = fileKey(work.session.layout, work.keyring.names, to);
   const outcome = await confirmedPut(work, { key, seal, mode });
-  if ('conflict' in outcome) return undefined;
-  return copiedFile(work, rename, { from, source, target: outcome.etag, isNew: mode === 'create' });
+  if ('conflict' in outcome) return 'conflict';
+  return {
+    copied: copiedFile(work, rename, { from, source, target: outcome.etag, isNew: mode === 'create' }),
+  };
 }
 
 function copiedFile(

@@ -49,9 +49,9 @@ export async function deleteSources(
       if (takenOver && round === 0 && isMissing(failure)) continue;
       try {
         const settled = await settle(work, rename, { file, failure });
-        if (settled === 'kept') keptBoth = true;
-        else if (settled !== undefined && 'cause' in settled) left.push(settled);
-        else if (settled !== undefined) again.push(settled);
+        if (settled === 'kept_both') keptBoth = true;
+        else if (settled !== 'done' && 'left' in settled) left.push(settled.left);
+        else if (settled !== 'done') again.push(settled.copied);
       } catch (error) {
         problem ??= error;
       }
@@ -81,32 +81,34 @@ function isMissing(failure: DeleteFailure): boolean {
   return 'conflict' in failure && failure.conflict === 'missing';
 }
 
-/**
- * What to do about a source that was not deleted: copy it again, take the copy back because the source is gone, or leave
- * it behind. `'kept'`: it stays at both places.
- */
+/** What became of a source that was not deleted: the copy of a newer version, whose source is still to be deleted, or its end. */
+type SettledSource = { readonly copied: CopiedFile } | { readonly left: LeftFile } | 'kept_both' | 'done';
+
+/** Copies the source again, takes the copy back because the source is gone, or leaves the file behind. */
 async function settle(
   work: LeasedWork,
   rename: DirectoryRename,
   { file, failure }: { readonly file: CopiedFile; readonly failure: DeleteFailure },
-): Promise<CopiedFile | LeftFile | 'kept' | undefined> {
+): Promise<SettledSource> {
   if ('error' in failure) {
     // Our own delete may have removed the source, so that the copy is all there is. What is there may be a new file:
     // copied over the copy it would be the end of that text. The look for late files keeps both.
-    if (isResentConflict(failure.error)) return undefined;
-    return leave(work, file, failure.error);
+    if (isResentConflict(failure.error)) return 'done';
+    return { left: await leave(work, file, failure.error) };
   }
   if (failure.conflict === 'missing') {
     // A definite absence while the lease is ours: a user deleted the file.
     await undoPut(work, file.target);
-    return undefined;
+    return 'done';
   }
   try {
     const newer = await copyAgain(work, rename, file);
-    if (newer === undefined) await undoPut(work, file.target);
-    return newer === 'taken' ? 'kept' : newer;
+    if (newer === 'taken') return 'kept_both';
+    if (newer !== 'source_gone') return newer;
+    await undoPut(work, file.target);
+    return 'done';
   } catch (error) {
-    return leave(work, file, error);
+    return { left: await leave(work, file, error) };
   }
 }
 

@@ -54,8 +54,8 @@ export interface LeaseRequest {
   readonly base: ETag | undefined;
 }
 
-/** Writes the register as ours. Undefined: another process won the race. */
-export async function takeLease(work: Work, request: LeaseRequest): Promise<RenameLease | undefined> {
+/** Writes the register as ours, unless another process wins the race. */
+export async function takeLease(work: Work, request: LeaseRequest): Promise<RenameLease | 'overtaken'> {
   const { rename } = request;
   const quiet = uncancelled(work);
   let entry: RenameEntry = {
@@ -66,15 +66,15 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
   const ages = createAges(work.session);
   let writtenAt = ages.now();
   const first = await writeRegister(quiet, entry, request.base);
-  if (first === undefined) return undefined;
-  let etag = first;
+  if ('conflict' in first) return 'overtaken';
+  let { etag } = first;
   let writing: Promise<void> = Promise.resolve();
 
   const write = async (next: RenameEntry | undefined): Promise<void> => {
     const sentAt = ages.now();
     const written = await writeRegister(quiet, next, etag);
-    if (written === undefined) throw leaseLost();
-    etag = written;
+    if ('conflict' in written) throw leaseLost();
+    etag = written.etag;
     writtenAt = sentAt;
     if (next !== undefined) entry = next;
   };

@@ -3,7 +3,7 @@ import { fromBase64url, toBase64url } from '../../format/encoding.ts';
 import { classLogicalName, type LogicalName } from '../../format/object-keys.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
 import { type MemoryPath, parseMemoryPath } from '../../language/path.ts';
-import type { ETag } from '../../store/port.ts';
+import type { ETag, WriteResult } from '../../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../sealed-record.ts';
 import type { Work } from '../session.ts';
 import type { Rename } from './rename-file.ts';
@@ -50,14 +50,14 @@ export async function readRegister(work: Work): Promise<RegisterState> {
 }
 
 /**
- * Replaces the version `base` of the register, or creates it; `entry` undefined means that no rename is under way.
- * Undefined: another process won the race.
+ * Replaces the version `base` of the register, or creates it; `entry` undefined means that no rename is under way. After
+ * a conflict another process has won the race.
  */
 export async function writeRegister(
   work: Work,
   entry: RenameEntry | undefined,
   base: ETag | undefined,
-): Promise<ETag | undefined> {
+): Promise<WriteResult> {
   return writeRecord(work, REGISTER, { content: encodeEntry(entry), base });
 }
 

@@ -68,7 +68,7 @@ export function createRenameRegister(): RenameRegister {
         const { etag } = await lookUntilIdle(work, state);
         const rename = { ...paths, id: work.session.random(ID_BYTES) };
         const lease = await takeLease(work, { rename, phase: 'copying', base: etag });
-        if (lease !== undefined) return remembering(lease);
+        if (lease !== 'overtaken') return remembering(lease);
       }
     },
     async settle(work) {
@@ -88,7 +88,7 @@ export function createRenameRegister(): RenameRegister {
 async function takeOver(work: Work, { entry, etag, ageMs }: RegisterState): Promise<boolean> {
   if (entry === undefined || ageMs <= LEASE_MS) return false;
   const lease = await takeLease(work, { rename: renameOf(entry), phase: entry.phase, base: etag });
-  if (lease === undefined) return false;
+  if (lease === 'overtaken') return false;
   work.session.logger.warn('finishing the rename of a directory that another process began', {
     phase: entry.phase,
   });
