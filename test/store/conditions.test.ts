@@ -53,8 +53,11 @@ describe('checkConditions', () => {
 
   it('checks before a conditional delete too', async () => {
     const { store } = openProcess(ignoreConditions(openSqliteObjectStore({ path: ':memory:' })));
-    const deleting = store.delete([{ key: KEY, ifMatch: '"1"' as ETag }]);
-    await expect(deleting).rejects.toMatchObject({ code: 'misconfigured' });
+    const conditional = { key: KEY, ifMatch: '"1"' as ETag };
+    const plain = { key: `${KEY}-plain` as ObjectKey };
+    for (const targets of [[conditional], [plain, conditional]]) {
+      await expect(store.delete(targets)).rejects.toMatchObject({ code: 'misconfigured' });
+    }
   });
 
   it('refuses a store that ignores conditions, before any write of the caller', async () => {

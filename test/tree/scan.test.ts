@@ -6,7 +6,7 @@ import { loadSodium } from '../../src/format/sodium.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../src/language/path.ts';
 import { listDirectory } from '../../src/tree/list-directory.ts';
-import { listRecords, type RecordListing } from '../../src/tree/scan.ts';
+import { eachRecord, listRecords, type RecordListing } from '../../src/tree/scan.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { added, input } from '../support/format-vectors.ts';
@@ -17,6 +17,7 @@ import {
   describeOnBothKinds,
   type TestClient,
   type TestSite,
+  withSession,
 } from '../support/test-tree.ts';
 
 async function list(client: TestClient): Promise<RecordListing> {
@@ -151,4 +152,21 @@ describe('the listing of all records where deletes were declared atomic later', 
     expect(await list(client)).toMatchObject({ orphan: 2, records: [{ name: '/memories/a' }] });
     await site.base[Symbol.asyncDispose]();
   });
+});
+
+it('a record is not begun once the caller has cancelled, whatever becomes of the one under way', async () => {
+  const site = await createSite();
+  const client = await site.client();
+  for (const name of ['a', 'b', 'c']) await client.create(`/memories/${name}`, name);
+  const controller = new AbortController();
+  const work = await client.open(controller.signal);
+  const { records } = await listRecords(work);
+  const begun: string[] = [];
+  const visiting = eachRecord(withSession(work, { concurrency: 1 }), records, async ({ name }) => {
+    begun.push(name);
+    controller.abort();
+  });
+  await expect(visiting).rejects.toMatchObject({ code: 'aborted' });
+  expect(begun).toHaveLength(1);
+  await site.base[Symbol.asyncDispose]();
 });

@@ -2,12 +2,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { seal } from '../../src/format/object.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';
-import type { ObjectStore } from '../../src/store/port.ts';
+import { type ObjectStore, resentConflict } from '../../src/store/port.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { Work } from '../../src/tree/session.ts';
-import { isStill, notTakenBack, undoPut, type Written } from '../../src/tree/undo.ts';
-import { countCalls } from '../doubles/intercepted-store.ts';
+import { isStill, notTakenBack, takeBack, undoPut, type Written } from '../../src/tree/undo.ts';
+import { atFirst, countCalls, sendTwice } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { migrateFile } from '../support/migrate-file.ts';
 import { at, bytes, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
@@ -66,6 +66,39 @@ describe('taking a write back', () => {
     client.calls.length = 0;
     expect(await undoPut(work, written)).toBe('gone');
     expect(countCalls(client.calls)).toEqual({ delete: 1 });
+  });
+
+  it('looks at what is there where its delete met an earlier attempt of its own', async () => {
+    const { client, other, work, written } = await start();
+    client.intercept(atFirst('delete', (proceed) => sendTwice(proceed)));
+    expect(await undoPut(work, written)).toBe('gone');
+    expect(await client.paths()).toEqual([]);
+    client.intercept((_, proceed) => proceed());
+    await other.create(PATH, 'of another process');
+    client.intercept(atFirst('delete', () => Promise.reject(resentConflict())));
+    expect(await undoPut(work, written)).toBe('built_on');
+    expect(await client.text(PATH)).toBe('of another process');
+  });
+
+  it('names a copy that may not go unless it is seen to be gone', async () => {
+    const denied = new MemoryError('access_denied', 'not this one');
+    for (const [look, isNamed] of [
+      ['there', true],
+      ['fails', true],
+      ['gone', false],
+    ] as const) {
+      const { client, other, work, written } = await start();
+      client.intercept(async (call, proceed) => {
+        if (call.verb === 'head' && look === 'fails') throw new MemoryError('unavailable', 'down');
+        if (call.verb !== 'delete') return proceed();
+        if (look === 'gone') await other.remove(PATH);
+        throw denied;
+      });
+      const { left } = await takeBack(work, [written]);
+      expect(left).toEqual(isNamed ? [{ path: PATH, cause: denied }] : []);
+      await site.base[Symbol.asyncDispose]();
+    }
+    site = await createSite();
   });
 
   it('finds it gone when the changed file has gone until it is read', async () => {

@@ -173,6 +173,19 @@ describeOnBothKinds('a rename of a directory that goes on', (newSite) => {
     ]);
   });
 
+  it('takes back every copy of a process that is gone, those of sources that went as well', async () => {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    for (const name of NAMES) await other.create(`${FROM}/${name}`, name);
+    const lease = await createRenameRegister().begin(await client.open(), { from: at(FROM), to: at(TO) });
+    const files = NAMES.map((name) => ({ path: at(`${FROM}/${name}`), size: 1 }));
+    await copyFiles(lease.work, lease.rename, { files, phase: 'copying' });
+    await other.remove(`${FROM}/b`);
+    await other.create(`${TO}/own`, 'theirs');
+    await site.time.pause(10_001);
+    expect(await (await site.client()).paths()).toEqual([`${FROM}/a`, `${FROM}/c`, `${TO}/own`]);
+  });
+
   it('takes the copy back of a source that went after a process that is gone had copied it', async () => {
     const site = await newSite();
     const [client, other] = [await site.client(), await site.client()];

@@ -31,12 +31,16 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
     return { site, client, other };
   }
   /** A process that dies in that phase, when all is copied. */
-  async function leave(phase: RenamePhase): Promise<{ site: TestSite; next: TestClient; other: TestClient }> {
+  async function leave(
+    phase: RenamePhase,
+    meanwhile: (site: TestSite, other: TestClient) => Promise<void> = async () => {},
+  ): Promise<{ site: TestSite; next: TestClient; other: TestClient }> {
     const { site, client, other } = await start();
     const lease = await createRenameRegister().begin(await client.open(), { from: at(FROM), to: at(TO) });
     const files = below(FROM).map((path) => ({ path: at(path), size: 1 }));
     await copyFiles(lease.work, lease.rename, { files, phase: 'copying' });
     await lease.enter(phase);
+    await meanwhile(site, other);
     await site.time.pause(10_001);
     return { site, next: await site.client(), other };
   }
@@ -81,6 +85,37 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
     );
     await expect(client.move(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
     expect(await other.paths()).toEqual([`${FROM}/3`, ...below(TO, ['0', '1', '2', '3'])]);
+  });
+
+  /** A file whose create is never settled: its process dies when it is written. */
+  const leaveFile = async (site: TestSite, path: string): Promise<void> => {
+    const dying = await site.client();
+    dying.intercept((call, proceed) => (call.verb === 'head' ? new Promise(() => {}) : proceed()));
+    void dying.create(path, 'left');
+    await site.time.pause(100);
+  };
+
+  it('says that both were kept of a late copy that has to go and was edited before', async () => {
+    const { site, client, other } = await start(['0']);
+    client.intercept(
+      atDeletes(async (count) => {
+        if (count <= 3) await other.create(`${FROM}/${count}`, 'late');
+        if (count === 3) await leaveFile(site, `${TO}/3/below`);
+        if (count === 4) await other.append(`${TO}/3`, ' and edited');
+      }),
+    );
+    await expect(client.move(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
+    expect(await other.paths()).toEqual([`${FROM}/3`, ...below(TO, ['0', '1', '2', '3', '3/below'])]);
+    expect(await other.text(`${TO}/3`)).toBe('late and edited');
+  });
+
+  it('takes back for a clash what is copied late, and nothing that was copied before', async () => {
+    const { next, other } = await leave('moving', async (site, writer) => {
+      await writer.create(`${FROM}/late`, 'late');
+      await leaveFile(site, `${TO}/b/below`);
+    });
+    expect(await next.paths()).toEqual(below(TO, ['a', 'b', 'b/below', 'c', 'late']));
+    expect(await other.text(`${TO}/b`)).toBe('b');
   });
 
   it('leaves a late file where it is that cannot be copied, and names it', async () => {

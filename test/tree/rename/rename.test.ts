@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { countCalls } from '../../doubles/intercepted-store.ts';
 import { describeOnBothKinds } from '../../support/test-tree.ts';
 
 describeOnBothKinds('renaming a path', (newSite) => {
@@ -25,6 +26,25 @@ describeOnBothKinds('renaming a path', (newSite) => {
       });
     }
     expect(await client.paths()).toEqual(['/memories/a/b']);
+  });
+
+  it('names the path that no file can have, before anything is copied', async () => {
+    const client = await (await newSite()).client();
+    const deep = (segments: number): string => `/memories${`/${'x'.repeat(143)}`.repeat(segments)}`;
+    const below = `/memories/a${deep(2).slice('/memories'.length)}`;
+    await client.create(below, 'text');
+    await client.create('/memories/file', 'text');
+    client.calls.length = 0;
+    for (const [from, to, role] of [
+      [deep(8), '/memories/c', 'source'],
+      ['/memories/file', deep(8), 'target'],
+      // The directory could have that path, and the file below it not.
+      ['/memories/a', deep(4), 'target'],
+    ] as const) {
+      await expect(client.move(from, to)).rejects.toMatchObject({ code: 'invalid_path', details: { role } });
+    }
+    expect(countCalls(client.calls)['put']).toBeUndefined();
+    expect(await client.paths()).toEqual([below, '/memories/file']);
   });
 
   it('moves a file or a directory to where a name merely begins alike', async () => {
