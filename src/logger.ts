@@ -1,14 +1,10 @@
 /** Facts beside a log line: counts, codes, command names. Never a path, a text or a key. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** The operator's side of what happened. Nothing is logged unless one is given. */
+/** The operator's side of what happened. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
 }
-
-const ignore = (): void => {};
-
-export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };

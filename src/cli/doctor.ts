@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { hasCode, MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { createLayout, type Layout } from '../format/object-keys.ts';
 import { loadSodium } from '../format/sodium.ts';
 import { createKeyringCache } from '../keys/keyring-cache.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import { optionsFromEnvironment } from '../open/environment.ts';
 import { readSettings, requireTenant, type Settings } from '../open/options.ts';
+import { withRemedy } from '../open/remedy.ts';
 import { type ConfiguredStore, openBaseStore } from '../open/store.ts';
 import type { ObjectStore } from '../store/port.ts';
 import { type Finding, probeConditions } from './condition-probe.ts';
@@ -129,18 +130,8 @@ function adviceFor(error: unknown): string {
   if (!(error instanceof MemoryError)) {
     return operatorLine(error) ?? 'unexpected failure';
   }
-  const advice = ADVICE[error.code];
-  const reason = error.message.replace(/\.$/, '');
-  return advice === undefined ? reason : `${reason}: ${advice}`;
+  return withRemedy(error).replace(/\.$/, '');
 }
-
-/** Where the message does not say itself what to do. */
-const ADVICE: Partial<Record<MemoryErrorCode, string>> = {
-  unavailable: 'check the endpoint and the network, then try again',
-  timeout: 'check the endpoint and the network, then try again',
-  integrity: 'the keyring is not what this root key sealed for this tenant; restore it from a backup',
-  unsupported_format: 'use the version of sealed-memory that wrote it',
-};
 
 function storeWords(location: ConfiguredStore): string {
   switch (location.kind) {

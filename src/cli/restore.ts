@@ -2,10 +2,9 @@ import { realpathSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
 import type { RestoreReport } from '../admin/restore.ts';
 import { MemoryError } from '../errors.ts';
-import { parseStoreLocation } from '../open/store.ts';
+import { loadSqlite, parseStoreLocation } from '../open/store.ts';
 import { openFolderObjectStore } from '../store/folder.ts';
 import type { ObjectStore } from '../store/port.ts';
-import { openSqliteObjectStore } from '../store/sqlite/sqlite-store.ts';
 import type { Progress } from '../tree/session.ts';
 import { type AdminRun, counted, runOnAdmin } from './admin-command.ts';
 import { findingLine } from './finding-lines.ts';
@@ -22,7 +21,7 @@ interface RestoreCommand {
 /** Restores the tenant of the environment as plaintext. Resolves to 0 when every file is in the new folder. */
 export async function runRestore(command: RestoreCommand, invocation: Invocation): Promise<number> {
   const { from, to, json } = command;
-  const store = openSource(from);
+  const store = await openSource(from);
   const interrupted = 'nothing was left in the new folder; run it again';
   try {
     refuseWithin(from, to);
@@ -41,13 +40,14 @@ async function restoreTo(to: string, { admin, events, signal }: AdminRun): Promi
 }
 
 /** Everything but a bucket is opened in a way that cannot change it. */
-function openSource(from: string): string | ObjectStore {
+async function openSource(from: string): Promise<string | ObjectStore> {
   if (from === 'memory:') {
     throw new MemoryError('misconfigured', '--from must be a folder, s3://bucket/prefix or sqlite:PATH.');
   }
   if (!isUrl(from)) return openFolderObjectStore({ path: from });
   const location = parseStoreLocation(from, '--from');
-  return location.kind === 'sqlite' ? openSqliteObjectStore({ path: location.path, readOnly: true }) : from;
+  if (location.kind !== 'sqlite') return from;
+  return (await loadSqlite()).openSqliteObjectStore({ path: location.path, readOnly: true });
 }
 
 function isUrl(from: string): boolean {

@@ -139,7 +139,7 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
       if (nameMode !== undefined && keyring.nameMode !== nameMode) {
         throw new MemoryError(
           'misconfigured',
-          `The tenant's file names are ${keyring.nameMode}; that never changes.`,
+          `The tenant's file names are ${keyring.nameMode}, which never changes: set names to that, or leave it out.`,
         );
       }
       verdict = judged;

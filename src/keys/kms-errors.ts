@@ -16,9 +16,12 @@ const NO_CREDENTIALS: Failure = [
   'access_denied',
   'No credentials for KMS were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
 ];
-const OVERLOADED: Failure = ['unavailable', 'KMS asks for fewer requests.'];
-const FAILED: Failure = ['unavailable', 'KMS failed.'];
-const LATE: Failure = ['timeout', 'KMS did not answer in time.'];
+const OVERLOADED: Failure = ['unavailable', 'KMS asks for fewer requests: try again later.'];
+const FAILED: Failure = ['unavailable', 'KMS failed: try again later.'];
+const LATE: Failure = [
+  'timeout',
+  'KMS did not answer in time: check the endpoint and the network, then try again.',
+];
 const WRONG_KEY: Failure = [
   'misconfigured',
   'The KMS key cannot be a root key: it must be a symmetric key for encryption and decryption.',
@@ -37,7 +40,10 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
     'key_unavailable',
     'The KMS key is in a state that allows no use, such as pending deletion: cancel the deletion or restore it.',
   ],
-  NotFoundException: ['key_unavailable', 'The KMS key does not exist in the region and account of its ARN.'],
+  NotFoundException: [
+    'key_unavailable',
+    'The KMS key does not exist in the region and account of its ARN: correct the ARN.',
+  ],
   AccessDeniedException: DENIED,
   InvalidGrantTokenException: DENIED,
   UnrecognizedClientException: BAD_CREDENTIALS,
@@ -57,12 +63,12 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
   LimitExceededException: OVERLOADED,
   TooManyRequestsException: OVERLOADED,
   RequestLimitExceeded: OVERLOADED,
-  KeyUnavailableException: ['unavailable', 'The KMS key is not available at the moment.'],
+  KeyUnavailableException: ['unavailable', 'The KMS key is not available at the moment: try again later.'],
   DependencyTimeoutException: FAILED,
   KMSInternalException: FAILED,
   InvalidKeyUsageException: WRONG_KEY,
   UnsupportedOperationException: WRONG_KEY,
-  InvalidArnException: ['misconfigured', 'KMS does not accept the ARN of the root key.'],
+  InvalidArnException: ['misconfigured', 'KMS does not accept the ARN of the root key: correct it.'],
   ValidationException: ['misconfigured', 'KMS does not accept the request: check the ARN of the root key.'],
   AbortError: ['aborted', 'The caller cancelled the call.'],
 };
@@ -100,12 +106,20 @@ function byStatus(status: number): Failure {
 }
 
 function byNetwork(name: string, code: string): Failure {
-  if (networkFaultOf(code) === 'unreached') return ['unavailable', 'KMS cannot be reached.'];
-  if (networkFaultOf(code) === 'broken_off') return ['unavailable', 'The connection to KMS broke.'];
+  if (networkFaultOf(code) === 'unreached')
+    return ['unavailable', 'KMS cannot be reached: check the endpoint and the network.'];
+  if (networkFaultOf(code) === 'broken_off')
+    return [
+      'unavailable',
+      'The connection to KMS broke: check the endpoint and the network, then try again.',
+    ];
   // The SDK calls a connection that broke a TimeoutError too.
   if (name === 'TimeoutError' || code === 'ETIMEDOUT') return LATE;
   if (networkFaultOf(code) === 'untrusted') {
-    return ['misconfigured', 'The certificate of KMS is not trusted, or its endpoint does not speak TLS.'];
+    return [
+      'misconfigured',
+      'The certificate of KMS is not trusted, or its endpoint does not speak TLS: check the scheme of the endpoint and the certificate.',
+    ];
   }
   return ['misconfigured', 'No request could be made to KMS: check its endpoint and region.'];
 }

@@ -1,4 +1,5 @@
 import { misconfigured } from '../errors.ts';
+import { refuseUnknownNames } from './known-names.ts';
 import { judge, type MemoryOptions, OPTIONS, type OptionRow } from './options.ts';
 import { parseRootKeys, readRootKeyFile } from './root-keys.ts';
 
@@ -57,10 +58,8 @@ export function optionsFromEnvironment(
   env: Environment = process.env,
   overrides: MemoryOptions = {},
 ): MemoryOptions {
-  const unknown = Object.keys(env).find((name) => name.startsWith(PREFIX) && !KNOWN.has(name));
-  if (unknown !== undefined) {
-    throw misconfigured(`${unknown} is not a setting. The settings are ${VARIABLES.join(', ')}.`);
-  }
+  const names = Object.keys(env).filter((name) => name.startsWith(PREFIX));
+  refuseUnknownNames(names, { known: KNOWN, listed: VARIABLES, what: 'a setting' });
   readHarness(env);
   const options: Record<string, unknown> = { ...overrides };
   for (const row of OPTIONS) {

@@ -5,7 +5,6 @@ import { loadSodium } from '../format/sodium.ts';
 import { createKeyringCache } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
-import { silentLogger } from '../logger.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import { pause } from '../time.ts';
@@ -15,8 +14,13 @@ import { createAccessRecords } from '../tree/access-records.ts';
 import type { Session } from '../tree/session.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
+import { createConsoleLogger } from './console-logger.ts';
 import { type MemoryOptions, readSettings, requireTenant, type Settings } from './options.ts';
+import { openingFailure } from './remedy.ts';
 import { type AwsCredentials, type BaseStore, openBaseStore } from './store.ts';
+
+/** One for all memories of the process, so that many of them on one broken store warn as one. */
+const CONSOLE_LOGGER = createConsoleLogger();
 
 /** Of a renamed or migrated object up to four copies are in memory at once. */
 const CONCURRENT_BYTES = 33_554_432;
@@ -36,18 +40,33 @@ export interface OpenTenant {
   verify(options?: VerifyOptions): Promise<Verification>;
   /** Deletes what expired, past the order of commands; files by the configured days unless others are given. */
   expire(options?: ExpiryOptions): Promise<TenantExpiry>;
+  /**
+   * Reaches the store and opens the keyring, which costs a GET and, for a tenant without one, a LIST; nothing is written.
+   * With `lazy` this goes on beside the caller, and its failure is that of the first command.
+   *
+   * @throws MemoryError as the keyring's load, with what to do next.
+   */
+  reach(): Promise<void>;
   /** A memory over this tenant; all of them share one order of commands. */
   openMemory(onClose: () => Promise<void>): Memory;
 }
 
 /**
- * Opens one tenant's memory. Nothing is read from the store before the first command, and nothing from the environment:
+ * Opens one tenant's memory: when this resolves the store was reached and the tenant's keyring opened, unless `lazy` is
+ * set. Nothing is written, so a tenant begins with its first write, and nothing is read from the environment:
  * `optionsFromEnvironment()` makes options of that.
  *
- * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed, or the place does not exist;
+ * `access_denied`, `key_unavailable`, `unavailable` and the like. The message says what to do next.
  */
-export async function openMemory(options: MemoryOptions): Promise<Memory> {
+export async function openMemory(options: MemoryOptions = {}): Promise<Memory> {
   const { parts, close } = await openTenant(options);
+  try {
+    await parts.reach();
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return parts.openMemory(close);
 }
 
@@ -87,7 +106,7 @@ export async function wireTenant(wiring: {
 }): Promise<OpenTenant> {
   const { settings, base, tenant, credentials, minimumEpoch } = wiring;
   const { guard = createRollbackGuard(), order = createCommandOrder() } = wiring;
-  const { profile, onExists, names, expireAfterDays, toolError, logger = silentLogger } = settings;
+  const { profile, onExists, names, expireAfterDays, toolError, logger = CONSOLE_LOGGER } = settings;
   await loadSodium();
   const layout = createLayout({ prefix: settings.prefix, tenant });
   const store = base.forTenant(layout);
@@ -131,6 +150,12 @@ export async function wireTenant(wiring: {
       const { dryRun = false, signal } = request;
       const tombstones = dryRun ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
       return { ...report, tombstones };
+    },
+    async reach() {
+      const loading = keyrings.load().catch((error: unknown) => {
+        if (!settings.lazy) throw openingFailure(error);
+      });
+      if (!settings.lazy) await loading;
     },
     openMemory: (onClose) => createMemory({ tree, order, profile, onExists, logger, toolError, onClose }),
   };

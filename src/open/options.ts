@@ -6,6 +6,8 @@ import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { ToolErrorClass } from '../tool/memory-tool.ts';
+import { refuseUnknownNames } from './known-names.ts';
+import { refuseOldNode } from './node-version.ts';
 import { openRootKeys, type RootKeyInput, type RootKeys } from './root-keys.ts';
 import { type AwsCredentials, type ConfiguredStore, parseStoreLocation, type S3Options } from './store.ts';
 
@@ -25,6 +27,11 @@ export interface MemoryOptions {
   readonly names?: 'encrypted' | 'plain' | undefined;
   /** How many objects of a directory are renamed or read at once, 1–256; default 32. At most 32 MiB together. */
   readonly concurrency?: number | undefined;
+  /**
+   * Whether the store and the keyring are reached beside the start instead of before it: opening then resolves at once,
+   * and a wrong setting fails the first command. For functions that must start fast; default false.
+   */
+  readonly lazy?: boolean | undefined;
   readonly limits?:
     | {
         /** The largest file, 1–1,073,741,823 bytes; default 1 MiB. */
@@ -49,6 +56,7 @@ export interface MemoryOptions {
   readonly s3?: S3Options | undefined;
   /** Of an S3 store and of root keys in KMS; default the SDK's own search. */
   readonly credentials?: AwsCredentials | undefined;
+  /** Unless given, what an operator must know goes to `console.warn`, each code once a minute. */
   readonly logger?: Logger | undefined;
   /** Called for every HTTP request that is sent to an S3 store, repeated ones included; names the operation. */
   readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
@@ -110,6 +118,7 @@ export const OPTIONS: readonly OptionRow[] = [
     rule: { kind: 'number', least: 1, most: 256 },
     fallback: DEFAULT_CONCURRENCY,
   },
+  { option: 'lazy', rule: { kind: 'flag' } },
   {
     option: 'limits.fileBytes',
     variable: 'SEALED_MEMORY_MAX_FILE_BYTES',
@@ -172,6 +181,7 @@ export interface Settings
   readonly profile: 'doc' | 'sdk';
   readonly onExists: 'error' | 'overwrite';
   readonly concurrency: number;
+  readonly lazy: boolean;
   readonly maxFileBytes: number;
   readonly keyring: { readonly ttlMs?: number; readonly minimumEpoch?: number };
   readonly expireAfterDays: number | undefined;
@@ -183,6 +193,7 @@ export interface Settings
  * sentence names the option and what was expected, never the value.
  */
 export function readSettings(options: MemoryOptions): Settings {
+  refuseOldNode();
   refuseUnknown(options);
   for (const { option, rule } of OPTIONS) {
     const value = memberOf(options, option);
@@ -190,7 +201,7 @@ export function readSettings(options: MemoryOptions): Settings {
       judge(rule, value, option);
     }
   }
-  const { profile = 'doc', onExists = 'error', concurrency = DEFAULT_CONCURRENCY } = options;
+  const { profile = 'doc', onExists = 'error', concurrency = DEFAULT_CONCURRENCY, lazy = false } = options;
   const { names, limits, keyring, s3, expireAfterDays } = options;
   const { credentials, logger, onRequest, toolError } = options;
   const store = readStore(options.store);
@@ -199,7 +210,7 @@ export function readSettings(options: MemoryOptions): Settings {
   // Object keys must have room for a memory path; without a tenant the prefix alone is judged.
   createLayout({ prefix, tenant: tenant ?? parseTenantId('0') });
   return Object.freeze({
-    ...{ store, prefix, tenant, profile, onExists, names, concurrency, expireAfterDays },
+    ...{ store, prefix, tenant, profile, onExists, names, concurrency, lazy, expireAfterDays },
     rootKeys: readRootKeys(options),
     maxFileBytes: limits?.fileBytes ?? DEFAULT_FILE_BYTES,
     keyring: given(keyring),
@@ -230,8 +241,7 @@ function refuseUnknown(options: MemoryOptions): void {
   const names = Object.entries(options).flatMap(([name, value]) =>
     GROUPS.has(name) ? Object.keys(value ?? {}).map((inner) => `${name}.${inner}`) : [name],
   );
-  const unknown = names.find((name) => !NAMES.has(name));
-  if (unknown !== undefined) throw misconfigured(`${unknown} is not an option.`);
+  refuseUnknownNames(names, { known: NAMES, what: 'an option' });
 }
 
 /** What was given of a group, without the members that are undefined. */

@@ -1,10 +1,11 @@
-import { MemoryError } from '../errors.ts';
+import { MemoryError, misconfigured } from '../errors.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { createRollbackGuards, type RollbackGuard } from '../keys/rollback-guard.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { type CredentialSource, createCredentialSource } from './credential-source.ts';
+import { refuseUnknownNames } from './known-names.ts';
 import { type OpenTenant, wireTenant } from './open-memory.ts';
 import { judge, type MemoryOptions, readSettings } from './options.ts';
 import { type AwsCredentials, type BaseStore, listTenants, openBaseStore } from './store.ts';
@@ -40,7 +41,7 @@ export interface PoolOptions extends Omit<MemoryOptions, 'tenant'> {
 export interface MemoryPool extends AsyncDisposable {
   /**
    * The tenant's memory; opened again it is the same keyring and the same order of commands. Closing it leaves the
-   * tenant warm. @throws MemoryError `misconfigured` for a malformed tenant id.
+   * tenant warm. @throws MemoryError `misconfigured` for a malformed tenant id, and what `openMemory` fails with.
    */
   open(tenant: string, options?: PoolOpenOptions): Promise<Memory>;
   /** Closes every memory of the pool and what they share. */
@@ -79,6 +80,9 @@ interface KeyedTenant {
   opening: number;
 }
 
+const OPENING: ReadonlySet<string> = new Set<keyof PoolOpenOptions>([
+  ...(['credentials', 'credentialsKey', 'minimumEpoch'] as const),
+]);
 const DEFAULT_TENANTS = 1_000;
 const MOST_TENANTS = 100_000;
 /** Credentials keys of one tenant that stay warm. */
@@ -97,6 +101,9 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
 /** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
 export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: PoolOptions): TenantPool {
   const settings = readSettings(options);
+  if (settings.tenant !== undefined) {
+    throw misconfigured('tenant is not an option of a pool: give it to open.');
+  }
   judge({ kind: 'number', least: 1, most: MOST_TENANTS }, maxTenants, 'maxTenants');
   /** The least recently used one first. */
   const warm = new Map<TenantId, WarmTenant>();
@@ -207,6 +214,7 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
   return {
     async open(id, request = {}) {
       refuseWhenClosed();
+      refuseUnknownNames(Object.keys(request), { known: OPENING, what: 'an option of open' });
       const tenant = parseTenantId(id);
       const found = warmUp(tenant);
       pin(found, request.minimumEpoch);
@@ -215,6 +223,7 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
       try {
         await evictSurplus(found);
         const parts = await entry.parts;
+        await parts.reach();
         refuseWhenClosed();
         const memory = parts.openMemory(async () => {
           entry.memories.delete(memory);

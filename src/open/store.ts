@@ -5,7 +5,6 @@ import { guardDeletes } from '../store/guarded-delete.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectStore, ObjectVersions, RequestOptions } from '../store/port.ts';
 import type { S3StoreOptions } from '../store/s3/s3-store.ts';
-import { openSqliteObjectStore } from '../store/sqlite/sqlite-store.ts';
 import { buryOldTombstones } from '../store/tombstones.ts';
 import { pause } from '../time.ts';
 
@@ -79,15 +78,29 @@ export async function openBaseStore(configured: {
     case 'opened':
       return { ...shared(store.store), [Symbol.asyncDispose]: async () => {} };
     case 'memory':
-      return shared(openSqliteObjectStore({ path: ':memory:' }));
+      return shared((await loadSqlite()).openSqliteObjectStore({ path: ':memory:' }));
     case 'sqlite':
-      return shared(openSqliteObjectStore({ path: store.path }));
+      return shared((await loadSqlite()).openSqliteObjectStore({ path: store.path }));
     case 's3': {
       const sdk = await loadS3();
       const connections = sdk.openS3Connections();
       const options = { ...s3, bucket: store.bucket, credentials, onRequest, connections };
       return s3BaseStore(sdk, options, async () => connections.destroy());
     }
+  }
+}
+
+/** `node:sqlite` is loaded where it is used and nowhere else. */
+export async function loadSqlite(): Promise<typeof import('../store/sqlite/sqlite-store.ts')> {
+  try {
+    return await import('../store/sqlite/sqlite-store.ts');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_UNKNOWN_BUILTIN_MODULE'))
+      throw error;
+    throw misconfigured(
+      'This Node has no node:sqlite, which memory: and sqlite: need: start it without --no-experimental-sqlite, or install another build.',
+      error,
+    );
   }
 }
 

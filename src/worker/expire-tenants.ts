@@ -37,7 +37,7 @@ const RESERVE_MS = 30_000;
  */
 export function createExpiry(options: ScheduledExpiryOptions): ScheduledExpiry {
   return async (_event, context) => {
-    const pool = createTenantPool({ ...options.memory, logger: options.log });
+    const pool = createTenantPool({ lazy: true, ...options.memory, logger: options.log });
     try {
       return await expireAll(options, pool, context);
     } finally {

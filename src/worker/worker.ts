@@ -55,7 +55,7 @@ export function createWorker(options: WorkerOptions): Worker {
     const sent = requestsOfTurn.getStore();
     if (sent !== undefined) sent.count += 1;
   };
-  const pool = createTenantPool({ ...options.memory, logger: log, onRequest });
+  const pool = createTenantPool({ lazy: true, ...options.memory, logger: log, onRequest });
   const deliver = async (given: unknown, context: LambdaTime): Promise<Delivery> => {
     let message: TurnMessage;
     try {

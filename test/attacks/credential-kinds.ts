@@ -176,7 +176,7 @@ export function credentialKinds(site: AttackSite): readonly AttackKind[] {
         const { lane, entitled, chance } = attempt;
         const { layout, tenant, storeFor } = lane.victim;
         const store = entitled ? storeFor(layout) : site.intruder.storeFor(layout);
-        const open = () => openMemory({ store, tenant, rootKey: site.rootKey });
+        const open = () => openMemory({ store, tenant, rootKey: site.rootKey, lazy: true });
         const { path } = lane.one;
         const view = { command: 'view', path };
         const commands = [

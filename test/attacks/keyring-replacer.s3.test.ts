@@ -71,7 +71,13 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
     it('is detected by an older keyring where a least epoch is set', async () => {
       const { tenant, layout, storeFor, keyring } = lane.victim;
       const open = (minimumEpoch: number) => () =>
-        openMemory({ store: storeFor(layout), tenant, rootKey: site.rootKey, keyring: { minimumEpoch } });
+        openMemory({
+          store: storeFor(layout),
+          tenant,
+          rootKey: site.rootKey,
+          keyring: { minimumEpoch },
+          lazy: true,
+        });
       const viewing = { command: 'view', path: lane.one.path };
       expect(await executeAnew(open(2), viewing)).toEqual({ got: expect.stringContaining(lane.one.text) });
       // The file with it, so that nothing but the epoch is in the way.
@@ -100,7 +106,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       const path = '/memories/written-later.md';
       await using deceived = await victim.open();
       await succeed(deceived, { command: 'create', path, file_text: 'trusting words' });
-      const open = () => openMemory({ store: storeFor(layout), tenant, rootKey: site.rootKey });
+      const open = () => openMemory({ store: storeFor(layout), tenant, rootKey: site.rootKey, lazy: true });
       expect(await executeAnew(open, { command: 'view', path })).toEqual({
         got: expect.stringContaining('trusting words'),
       });

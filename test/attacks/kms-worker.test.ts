@@ -58,7 +58,7 @@ describe.each(['encrypted', 'plain'] as const satisfies readonly NameMode[])('un
   const asWorker = (worker: string, tenant: string, input: unknown): Promise<Outcome> => {
     const credentials = credentialsOf(worker);
     const options = { store, tenant, rootKey: `aws-kms:${keyArn}`, names, credentials };
-    return executeAnew(() => openMemory(options), input);
+    return executeAnew(() => openMemory({ ...options, lazy: true }), input);
   };
 
   const layoutOf = (tenant: string) => createLayout({ prefix: '', tenant: parseTenantId(tenant) });
@@ -144,7 +144,7 @@ describe.each(['encrypted', 'plain'] as const satisfies readonly NameMode[])('un
       const first = createKeyring({ nameMode: names, random: osRandom, created: 1 });
       const rotated = rotateKeyring(first, { random: osRandom, created: 2 });
       const asOwner = (input: unknown): Promise<Outcome> =>
-        executeAnew(() => openMemory({ store, tenant, rootKey: Buffer.alloc(32, 7) }), input);
+        executeAnew(() => openMemory({ store, tenant, rootKey: Buffer.alloc(32, 7), lazy: true }), input);
       await write(first);
       await asOwner(CREATE);
       const keyrings = createKeyringCache({ store, layout, rootKeys: [rootKey] });

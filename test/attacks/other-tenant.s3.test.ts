@@ -69,7 +69,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
     it('reads everything, as documented, where all workers share credentials and one root key', async () => {
       const { victim, one } = laneOf(site);
       const { tenant, storeFor, layout } = victim;
-      const open = () => openMemory({ store: storeFor(layout), tenant, rootKey: site.rootKey });
+      const open = () => openMemory({ store: storeFor(layout), tenant, rootKey: site.rootKey, lazy: true });
       expect(await executeAnew(open, { command: 'view', path: one.path })).toEqual({
         got: expect.stringContaining(one.text),
       });

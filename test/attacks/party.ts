@@ -72,7 +72,8 @@ export async function openParty(
   });
   const layout = createLayout({ prefix: '', tenant: parseTenantId(tenant) });
   const storeFor: Party['storeFor'] = (others) => base.forTenant(others);
-  const open = (): Promise<Memory> => openMemory({ store: storeFor(layout), tenant, rootKey, names });
+  const open = (): Promise<Memory> =>
+    openMemory({ store: storeFor(layout), tenant, rootKey, names, lazy: true });
   const keyrings = createKeyringCache({
     store: storeFor(layout),
     layout,

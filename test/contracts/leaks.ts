@@ -62,7 +62,7 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
     ];
 
     const open = (options: MemoryOptions = {}): Promise<Memory> =>
-      openMemory({ ...site.options, tenant, rootKey, names, logger: trail.logger, ...options });
+      openMemory({ lazy: true, ...site.options, tenant, rootKey, names, logger: trail.logger, ...options });
     const run = async (memory: Memory, inputs: readonly unknown[], signal?: AbortSignal): Promise<void> => {
       for (const input of inputs) {
         const result = await memory.execute(input, { signal });

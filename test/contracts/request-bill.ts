@@ -37,11 +37,12 @@ export function describeRequestBill(title: string, start: () => Promise<Metering
     let metering: Metering;
     let metered: MeteredMemory;
     let other: Memory;
-    let firstUse: Bill;
+    let [firstOpened, firstUse]: readonly Bill[] = [];
 
     beforeAll(async () => {
       metering = await start();
       metered = await metering.open();
+      firstOpened = metered.bill();
       await run(metered.memory, create('/memories/first'));
       firstUse = metered.bill();
       other = (await metering.open()).memory;
@@ -55,20 +56,28 @@ export function describeRequestBill(title: string, start: () => Promise<Metering
     };
     const burials = (files: number): number => (metering.guarded ? 0 : files);
 
+    it('that opens a memory: look for the keyring and, where there is none, for data', async () => {
+      expect(firstOpened).toEqual({ get: 1, list: 1 });
+      const { memory, bill } = await metering.open();
+      expect(bill()).toEqual({ get: 1 });
+      await memory.close();
+    });
+
     it('that is the very first of a tenant: look for keyring, data and register, write the keyring, probe twice', () => {
       expect(firstUse).toEqual({ get: 2, list: 2, put: metering.probes ? 4 : 2 });
     });
 
-    it('that is the first of a process: the keyring and the register, and one probe at the first write', async () => {
+    it('that is the first of a process: the register, and one probe at the first write', async () => {
       const probe = metering.probes ? 1 : 0;
       const reader = await metering.open();
+      expect(reader.bill()).toEqual({ get: 1 });
       await run(reader.memory, { command: 'view', path: '/memories/first' });
-      expect(reader.bill()).toEqual({ get: 3 });
+      expect(reader.bill()).toEqual({ get: 2 });
       await run(reader.memory, create('/memories/p1'));
       expect(reader.bill()).toEqual({ put: 1 + probe, list: 1 });
       const writer = await metering.open();
       await run(writer.memory, create('/memories/p2'));
-      expect(writer.bill()).toEqual({ get: 2, put: 1 + probe, list: 1 });
+      expect(writer.bill()).toEqual({ get: 2, put: 1 + probe, list: 1 }); // the keyring, by opening, and the register
       await run(writer.memory, create('/memories/p3'));
       expect(writer.bill()).toEqual({ put: 1, list: 1 });
     });

@@ -61,7 +61,7 @@ describeOnS3('a memory in bad conditions', ['minio'], (server) => {
   });
 
   async function open(options: MemoryOptions = {}): Promise<Memory> {
-    const memory = await openMemory({ ...good, logger: witness.logger, ...options });
+    const memory = await openMemory({ lazy: true, ...good, logger: witness.logger, ...options });
     opened.push(memory);
     return memory;
   }

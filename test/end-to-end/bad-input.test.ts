@@ -42,7 +42,7 @@ describe('a memory in bad conditions', { timeout: 60_000 }, () => {
   const witness = createWitness();
 
   const open = async (options: MemoryOptions = {}): Promise<Memory> => {
-    const memory = await openMemory({ ...good, logger: witness.logger, ...options });
+    const memory = await openMemory({ lazy: true, ...good, logger: witness.logger, ...options });
     opened.push(memory);
     return memory;
   };

@@ -190,7 +190,7 @@ function newPlace(bucket: TestBucket): Place {
   return {
     async open(endpoint) {
       const s3 = { endpoint, region, forcePathStyle };
-      const memory = await openMemory({ store, tenant, rootKey, s3, credentials });
+      const memory = await openMemory({ store, tenant, rootKey, s3, credentials, lazy: true });
       opened.push(memory);
       return memory;
     },

@@ -33,6 +33,7 @@ describeOnS3('a bucket', ['minio'], (server) => {
           store: base.forTenant(createLayout({ prefix: '', tenant: parseTenantId(tenant) })),
           tenant,
           rootKey,
+          lazy: true,
         }),
       another: start,
       async everything() {

@@ -37,7 +37,7 @@ async function start(): Promise<SealedSite> {
   };
   return {
     raw,
-    open: (tenant, rootKey) => openMemory({ store: `sqlite:${path}`, tenant, rootKey }),
+    open: (tenant, rootKey) => openMemory({ store: `sqlite:${path}`, tenant, rootKey, lazy: true }),
     another: start,
     everything: async () => readdirSync(directory).map((name) => readFileSync(join(directory, name))),
   };

@@ -62,7 +62,9 @@ describe('a memory in a SQLite file', { timeout: 60_000 }, () => {
     const other = new DatabaseSync(file);
     other.exec('BEGIN EXCLUSIVE');
     expect(await memory.execute(inserting('second'))).toMatchObject({ isError: true, content: UNAVAILABLE });
-    expect(told).toEqual(['The SQLite file stayed locked by another process.']);
+    expect(told).toEqual([
+      'The SQLite file stayed locked by another process: try again once that has ended.',
+    ]);
     other.close();
     expect(await linesOf(memory)).toEqual(['first']);
     await succeed(memory, inserting('second'));

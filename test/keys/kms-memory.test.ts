@@ -52,7 +52,7 @@ async function within<T>(options: MemoryOptions, work: (memory: Memory) => Promi
 const create = (memory: Memory) => memory.execute({ command: 'create', path, file_text: 'text' });
 
 async function outcome(options: MemoryOptions): Promise<string> {
-  return within(options, async (memory) => {
+  return within({ ...options, lazy: true }, async (memory) => {
     const result = await memory.execute({ command: 'view', path });
     return result.isError ? result.error.code : String(result.content);
   });

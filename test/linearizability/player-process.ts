@@ -9,7 +9,7 @@ import type { PlayerAnswer, PlayerRequest } from './player-lines.ts';
 // node player-process.ts: carries out the commands and the operator's verbs that come as JSON lines, side by side, on
 // tenants of the store of the environment, and answers each with a line that says when it began and ended.
 
-const pool = createMemoryPool(optionsFromEnvironment());
+const pool = createMemoryPool({ ...optionsFromEnvironment(), lazy: true });
 
 async function execute(tenant: string, command: unknown): Promise<Result> {
   const memory = await pool.open(tenant);

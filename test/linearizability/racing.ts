@@ -1,11 +1,11 @@
 import type { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { silentLogger } from '../../src/logger.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { type Around, interceptStore, noAnswer } from '../doubles/intercepted-store.ts';
+import { silentLogger } from '../doubles/silent-logger.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import type { Command, Result } from '../simulation/history.ts';
 import { createSite, type StoreKind, type TestSite } from '../support/test-tree.ts';

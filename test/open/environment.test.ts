@@ -63,6 +63,7 @@ describe('optionsFromEnvironment', () => {
       onExists: 'error',
       names: undefined,
       concurrency: 32,
+      lazy: false,
       maxFileBytes: 1_048_576,
       keyring: {},
       expireAfterDays: undefined,
@@ -374,7 +375,7 @@ describe('.env.example', () => {
   it('lists exactly the settings, each below a line about it', () => {
     const names = [...text.matchAll(/^#?(SEALED_MEMORY_\w+)=/gm)].map((match) => match[1]);
     const message = refusal({ SEALED_MEMORY_UNKNOWN: 'x' });
-    const settings = message.slice(message.indexOf('settings are')).match(/SEALED_MEMORY_\w+/g);
+    const settings = message.slice(message.indexOf('Known are')).match(/SEALED_MEMORY_\w+/g);
     expect(names.toSorted()).toEqual(settings?.toSorted());
     for (const name of names) {
       expect(text).toMatch(new RegExp(`^# .+\\n#?${name}=`, 'm'));

@@ -12,6 +12,7 @@ describeOnS3('createMemoryPool', ['minio'], (server) => {
     const { bucket: name, credentials: _, ...s3 } = bucket.storeOptions;
     const credentials = async () => bucket.storeOptions.credentials;
     pool = createMemoryPool({
+      lazy: true,
       store: `s3://${name}/pool`,
       s3,
       credentials,

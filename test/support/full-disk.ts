@@ -1,6 +1,7 @@
 import { openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openMemory } from '../../src/open/open-memory.ts';
+import { silentLogger } from '../doubles/silent-logger.ts';
 
 /**
  * Runs on a small file system that holds nothing else: fills it by creating files, takes the last byte of it, and then
@@ -9,7 +10,8 @@ import { openMemory } from '../../src/open/open-memory.ts';
 const [folder = ''] = process.argv.slice(2);
 const file = join(folder, 'memory.db');
 const store = `sqlite:${file}`;
-const open = () => openMemory({ store, tenant: 'acme', rootKey: new Uint8Array(32).fill(5) });
+const open = () =>
+  openMemory({ store, tenant: 'acme', rootKey: new Uint8Array(32).fill(5), logger: silentLogger });
 
 type Memory = Awaited<ReturnType<typeof open>>;
 const codeOf = async (memory: Memory, input: unknown): Promise<string> => {

@@ -160,7 +160,8 @@ describe('a file that was changed in the store', () => {
 
 describe('a root key that is not the tenant’s', () => {
   it.each(NAMES)('opens nothing for %s', async (name) => {
-    await using stranger = await openMemory({ store, tenant: 'acme', rootKey: new Uint8Array(32).fill(8) });
+    const rootKey = new Uint8Array(32).fill(8);
+    await using stranger = await openMemory({ store, tenant: 'acme', rootKey, lazy: true });
     const result = await stranger.execute(COMMANDS[name]);
     expect(result).toMatchObject({ isError: true });
     expect(result.content).toBe(`Error: The path ${subjectOf(name)} could not be ${verbOf(name)}`);

@@ -17,7 +17,7 @@ const WRONG_REGION: Failure = [
   'misconfigured',
   'The bucket lies in another region: set the region or endpoint it belongs to.',
 ];
-const OVERLOADED: Failure = ['unavailable', 'The object store asks for fewer requests.'];
+const OVERLOADED: Failure = ['unavailable', 'The object store asks for fewer requests: try again later.'];
 const BAD_KEY: Failure = [
   'misconfigured',
   'The object store does not accept the object key: shorten or correct the prefix.',
@@ -41,13 +41,13 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
   TokenProviderError: BAD_CREDENTIALS,
   RequestTimeTooSkewed: [
     'misconfigured',
-    'The clock of this machine differs too much from the object store’s.',
+    'The clock of this machine differs too much from the object store’s: set it right.',
   ],
   NoSuchBucket: [
     'misconfigured',
     'The bucket does not exist: create it, or correct its name or the endpoint.',
   ],
-  InvalidBucketName: ['misconfigured', 'The bucket name is not a valid one.'],
+  InvalidBucketName: ['misconfigured', 'The bucket name is not a valid one: correct it.'],
   PermanentRedirect: WRONG_REGION,
   TemporaryRedirect: WRONG_REGION,
   AuthorizationHeaderMalformed: WRONG_REGION,
@@ -123,7 +123,7 @@ function byStatus(status: number): Failure {
   if (status === 408) return ['timeout', 'The object store stopped waiting for the request.'];
   if (status === 429) return OVERLOADED;
   if (status === 301 || status === 307 || status === 308) return WRONG_REGION;
-  if (status >= 500 && status !== 501) return ['unavailable', 'The object store failed.'];
+  if (status >= 500 && status !== 501) return ['unavailable', 'The object store failed: try again later.'];
   return [
     'misconfigured',
     'The endpoint did not answer as S3 does: check the endpoint and what lies before it.',
@@ -132,14 +132,24 @@ function byStatus(status: number): Failure {
 
 function byNetwork(error: SdkFailure): Failure {
   const code = error.code ?? '';
-  if (networkFaultOf(code) === 'unreached') return ['unavailable', 'The object store cannot be reached.'];
+  if (networkFaultOf(code) === 'unreached')
+    return ['unavailable', 'The object store cannot be reached: check the endpoint and the network.'];
   if (networkFaultOf(code) === 'broken_off')
-    return ['unavailable', 'The connection to the object store broke.'];
+    return [
+      'unavailable',
+      'The connection to the object store broke: check the endpoint and the network, then try again.',
+    ];
   if (networkFaultOf(code) === 'untrusted') {
-    return ['misconfigured', 'The certificate of the object store is not trusted, or it does not speak TLS.'];
+    return [
+      'misconfigured',
+      'The certificate of the object store is not trusted, or it does not speak TLS: check the scheme of the endpoint and the certificate.',
+    ];
   }
   if (error.name === 'TimeoutError' || code === 'ETIMEDOUT') {
-    return ['timeout', 'The object store did not answer in time.'];
+    return [
+      'timeout',
+      'The object store did not answer in time: check the endpoint and the network, then try again.',
+    ];
   }
   if (/checksum|aborted/i.test(error.message)) {
     return ['unavailable', 'An answer of the object store arrived damaged.'];

@@ -237,7 +237,7 @@ function isNew(database: DatabaseSync): boolean {
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
   if (application === 0 && version === 0 && isEmpty) return true;
   if (application !== APPLICATION_ID) {
-    throw new MemoryError('misconfigured', 'The SQLite file belongs to another program.');
+    throw new MemoryError('misconfigured', 'The SQLite file belongs to another program: correct the path.');
   }
   if (version !== SCHEMA_VERSION) {
     throw new MemoryError('unsupported_format', 'The SQLite file was made by a newer version.');

@@ -68,9 +68,13 @@ export function sqliteFailure(error: unknown): MemoryError {
   switch (primaryCode(error) ?? fileCodeOf(error)) {
     case BUSY:
     case LOCKED:
-      return new MemoryError('unavailable', 'The SQLite file stayed locked by another process.', {
-        cause,
-      });
+      return new MemoryError(
+        'unavailable',
+        'The SQLite file stayed locked by another process: try again once that has ended.',
+        {
+          cause,
+        },
+      );
     case FULL:
     case 'ENOSPC':
     case 'EDQUOT':
@@ -100,9 +104,13 @@ export function sqliteFailure(error: unknown): MemoryError {
         { cause },
       );
     case NOTADB:
-      return new MemoryError('misconfigured', 'The configured path is not a SQLite database.', {
-        cause,
-      });
+      return new MemoryError(
+        'misconfigured',
+        'The configured path is not a SQLite database: correct the path.',
+        {
+          cause,
+        },
+      );
     case CORRUPT:
       return new MemoryError(
         'misconfigured',
@@ -115,6 +123,8 @@ export function sqliteFailure(error: unknown): MemoryError {
         details: { limit: 'object_bytes' },
       });
     default:
-      return new MemoryError('unavailable', 'SQLite could not read or write its file.', { cause });
+      return new MemoryError('unavailable', 'SQLite could not read or write its file: check the disk.', {
+        cause,
+      });
   }
 }

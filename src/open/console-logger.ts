@@ -1,0 +1,26 @@
+import type { LogFields, Logger } from '../logger.ts';
+
+const QUIET_MS = 60_000;
+
+/**
+ * The logger where none is given: what an operator must know goes to `console.warn`, each code at most once a minute,
+ * so that a memory never fails in silence and a store that is down does not flood the log.
+ */
+export function createConsoleLogger({
+  write = (line) => console.warn(line),
+  monotonic = () => performance.now(),
+}: {
+  readonly write?: (line: string) => void;
+  readonly monotonic?: () => number;
+} = {}): Logger {
+  const toldAt = new Map<string, number>();
+  const tell = (message: string, { code, reason }: LogFields = {}): void => {
+    const kind = String(code ?? message);
+    const now = monotonic();
+    if (now - (toldAt.get(kind) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return;
+    toldAt.set(kind, now);
+    const named = code === undefined ? message : `${message} (${code})`;
+    write(`sealed-memory: ${named}${reason === undefined ? '' : `: ${reason}`}`);
+  };
+  return { debug() {}, info() {}, warn: tell, error: tell };
+}

@@ -1,0 +1,50 @@
+import { misconfigured } from '../errors.ts';
+
+/** Names with so many different letters, or a third of theirs if that is fewer, are taken for the same. */
+const MOST_EDITS = 4;
+
+/**
+ * `what` says what the names are, as in "an option"; where none is near, `listed` are named.
+ *
+ * @throws MemoryError `misconfigured` for the first name that is not known; it names the known one that is nearest.
+ */
+export function refuseUnknownNames(
+  names: readonly string[],
+  {
+    known,
+    listed = [...known],
+    what,
+  }: { readonly known: ReadonlySet<string>; readonly listed?: readonly string[]; readonly what: string },
+): void {
+  const unknown = names.find((name) => !known.has(name));
+  if (unknown === undefined) return;
+  const nearest = nearestOf(unknown, known);
+  const advice = nearest === undefined ? `Known are ${listed.join(', ')}.` : `Did you mean ${nearest}?`;
+  throw misconfigured(`${unknown} is not ${what}. ${advice}`);
+}
+
+function nearestOf(name: string, known: ReadonlySet<string>): string | undefined {
+  const most = Math.min(MOST_EDITS, Math.floor(name.length / 3));
+  const near = [...known]
+    .map((each) => ({ each, edits: editsBetween(name.toLowerCase(), each.toLowerCase()) }))
+    .filter(({ edits }) => edits <= most)
+    .sort((a, b) => a.edits - b.edits);
+  return near[0]?.each;
+}
+
+/** How many letters have to be put in, taken out or replaced to make one text of the other. */
+function editsBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...a].entries()) {
+    let diagonal = row[0] ?? 0;
+    row = row.reduce<number[]>((next, above, j) => {
+      const left = next[j - 1];
+      next.push(
+        left === undefined ? i + 1 : Math.min(above, left, diagonal - (letter === b[j - 1] ? 1 : 0)) + 1,
+      );
+      diagonal = above;
+      return next;
+    }, []);
+  }
+  return row[b.length] ?? a.length;
+}

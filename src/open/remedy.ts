@@ -1,0 +1,20 @@
+import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+
+/** What to do next, where the message of a failure does not say it itself. */
+const REMEDIES: Partial<Record<MemoryErrorCode, string>> = {
+  integrity: 'the keyring is not what this root key sealed for this tenant; restore it from a backup',
+  unsupported_format: 'use the version of sealed-memory that wrote it',
+};
+
+/** The message of a failure to open a memory, with what the operator does next. */
+export function withRemedy({ code, message }: MemoryError): string {
+  const remedy = REMEDIES[code];
+  return remedy === undefined ? message : `${message.replace(/\.$/, '')}: ${remedy}.`;
+}
+
+/** The failure to open a memory as its caller reads it. */
+export function openingFailure(error: unknown): unknown {
+  if (!(error instanceof MemoryError) || REMEDIES[error.code] === undefined) return error;
+  const { code, details, retry, cause } = error;
+  return new MemoryError(code, withRemedy(error), { details, retry, cause });
+}
