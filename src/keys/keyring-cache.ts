@@ -16,7 +16,7 @@ export type { LoadedKeyring } from './loaded-keyring.ts';
 export interface KeyringCache {
   /**
    * The keyring, from the cache within its time to live; concurrent calls share one load, and a failed load is
-   * remembered for 10 s. Undefined when there is neither a keyring nor data; with `create` one is made then.
+   * remembered for 10 s, one that may pass by itself for 1 s. Undefined when there is neither a keyring nor data; with `create` one is made then.
    *
    * @throws MemoryError `key_unavailable` when the tenant was destroyed, its root key is not configured, or it has
    * data but no keyring; `integrity`; `unsupported_format`; `misconfigured` when the stored name mode is not the
@@ -66,6 +66,7 @@ const SEALING_TTLS = 5 / 3;
 /** The rest of the third that is left is for clocks that tell whole seconds, and for clocks that run apart. */
 const SENDING_TTLS = 1 / 4;
 const FAILURE_MS = 10_000;
+const PASSING_FAILURE_MS = 1_000;
 const LOOK_MS = 30_000;
 
 /** Failures after which keys in the cache are no longer to be used; the others may pass. */
@@ -90,7 +91,9 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
   const editor = createKeyringEditor({ ...options, clock, random });
   /** The keys of this process, and when the newest load that found them began. */
   let live: { readonly active: ActiveKeyring; readonly bytes: Uint8Array; since: Instant } | undefined;
-  let failure: { readonly error: unknown; readonly since: Instant } | undefined;
+  let failure:
+    | { readonly error: unknown; readonly since: Instant; readonly rememberedMs: number }
+    | undefined;
   let running: Load | undefined;
   let closed = false;
 
@@ -161,7 +164,8 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
   function note(error: unknown, signal: AbortSignal): void {
     const code = error instanceof MemoryError ? error.code : undefined;
     if (signal.aborted || code === 'aborted') return;
-    failure = { error, since: now() };
+    const mayPass = !(error instanceof MemoryError) || error.retry !== 'never';
+    failure = { error, since: now(), rememberedMs: mayPass ? PASSING_FAILURE_MS : FAILURE_MS };
     if (error instanceof MemoryError && FINAL.has(error.code)) drop(error);
   }
 
@@ -177,7 +181,7 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
     for (let looks = 1; ; looks++) {
       refuseClosed();
       if (live !== undefined && isWithin(live.since, ttlMs)) return live.active.loaded;
-      if (failure !== undefined && isWithin(failure.since, FAILURE_MS)) throw failure.error;
+      if (failure !== undefined && isWithin(failure.since, failure.rememberedMs)) throw failure.error;
       const earlier = current();
       const loaded = await (earlier ?? start(create)).join(signal);
       if (loaded !== undefined) return loaded;

@@ -447,16 +447,19 @@ describe('KeyringCache and failures', () => {
     return { ...tap, state };
   }
 
-  it('remembers one for ten seconds', async () => {
-    const [{ store, requests, state }, clocks] = [failing('unavailable'), handClocks()];
-    const store1 = keyrings({ store, ...clocks });
-    await expect(store1.load()).rejects.toEqual(refusal('unavailable'));
+  it.each([
+    ['a second', 'that may pass by itself', 'unavailable', 1_000],
+    ['ten seconds', 'that does not', 'access_denied', 10_000],
+  ] as const)('remembers for %s one %s', async (_, __, code, rememberedMs) => {
+    const [{ store, requests, state }, clocks] = [failing(code), handClocks()];
+    const cached = keyrings({ store, ...clocks });
+    await expect(cached.load()).rejects.toEqual(refusal(code));
     state.fails = false;
-    clocks.advance(9_999);
-    await expect(store1.load()).rejects.toEqual(refusal('unavailable'));
+    clocks.advance(rememberedMs - 1);
+    await expect(cached.load()).rejects.toEqual(refusal(code));
     expect(requests).toEqual(['get']);
     clocks.advance(1);
-    expect(await store1.load()).toBeUndefined();
+    expect(await cached.load()).toBeUndefined();
   });
 
   it('shares one among those who wait for it', async () => {
