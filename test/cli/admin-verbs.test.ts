@@ -212,11 +212,11 @@ describe('sealed-memory tenant shred', { timeout: 60_000 }, () => {
     const shredded = await run('tenant', 'shred', '--ttl', '1', '--confirm', 'acme');
     expect(shredded).toMatchObject({ code: 0, stderr: '' });
     const events = eventsOf(shredded);
-    expect(events.slice(0, 2)).toMatchObject([
+    // A slow machine has nothing left to wait for.
+    expect(events.filter(({ phase }) => phase !== 'waiting')).toMatchObject([
       { event: 'progress', phase: 'marked' },
-      { event: 'progress', phase: 'waiting' },
+      { event: 'done', marked: true, objects: 1 },
     ]);
-    expect(events.at(-1)).toMatchObject({ event: 'done', marked: true, objects: 1 });
     expect(await text('/memories/a')).toBe('key_unavailable');
     expect(await done(runShred, { ttl: 1, confirm: 'acme' })).toMatchObject({ exit: 0, marked: false });
     expect(await done(runStatus, {})).toMatchObject({ exit: 0, state: 'shredded' });
@@ -237,10 +237,13 @@ describe('sealed-memory tenant shred', { timeout: 60_000 }, () => {
     expect(await once(worker, 'close')).toEqual([0, null]);
   });
 
-  it('goes on after it was killed while it waited', async () => {
+  it('marks the tenant, then waits, and goes on after it was killed meanwhile', async () => {
     await create('/memories/a', 'text');
     const child = startCli(['tenant', 'shred', '--confirm', 'acme'], { env });
-    await once(child.stdout, 'data');
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const event = async (): Promise<unknown> => JSON.parse((await lines.next()).value as string);
+    expect(await event()).toMatchObject({ event: 'progress', phase: 'marked' });
+    expect(await event()).toMatchObject({ event: 'progress', phase: 'waiting' });
     child.kill('SIGKILL');
     await once(child, 'close');
     age(900_000);
