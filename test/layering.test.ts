@@ -32,7 +32,6 @@ const LAYERS: readonly Group[] = [
   { name: 'S3 store', layer: 3, files: /^store\/s3\//, packages: new RegExp(`${NODE.source}|${AWS.source}`) },
   { name: 'SQLite store', layer: 3, files: /^store\/sqlite\//, packages: NODE },
   { name: 'folder store', layer: 3, files: /^store\/folder/, packages: NODE },
-  { name: 'read-only store', layer: 3, files: /^store\/read-only\.ts$/, packages: NOTHING },
   { name: 'guarded delete', layer: 3, files: /^store\/(guarded-delete|tombstones)\.ts$/, packages: NODE },
   { name: 'conditions', layer: 3, files: /^store\/conditions\.ts$/, packages: NODE },
   { name: 'environment root key', layer: 3, files: /^keys\/env-root-key\.ts$/, packages: NODE },
@@ -91,7 +90,7 @@ const DOORS: readonly {
   readonly files: RegExp;
   readonly importers?: RegExp;
 }[] = [
-  { room: /^store\//, files: /^store\/(port|settle|failures|os-random|read-only)\.ts$/ },
+  { room: /^store\//, files: /^store\/(port|settle|failures|os-random)\.ts$/ },
   {
     room: /^store\//,
     files: /^store\/(conditions|guarded-delete|tombstones|s3\/connection|s3\/versions)\.ts$/,

@@ -4,7 +4,7 @@ import type { OpenedObject } from '../format/object.ts';
 import { sealedSize, TOMBSTONE_BYTES } from '../format/sizes.ts';
 import { isTombstone } from '../format/tombstone.ts';
 import { directoriesOf, segmentsOf } from '../language/path.ts';
-import { readOnly } from '../store/read-only.ts';
+import type { ObjectStore } from '../store/port.ts';
 import { throwIfAborted } from '../time.ts';
 import { countFindings, type Finding, sortFindings } from '../tree/findings.ts';
 import { readSealed } from '../tree/read-file.ts';
@@ -56,6 +56,14 @@ export async function restoreTree(
     await folder.abandon().catch(() => {});
     throw error;
   }
+}
+
+/** The reading half of a store: nothing reaches it that would change it. Closing this leaves the store open. */
+function readOnly(store: ObjectStore): ObjectStore {
+  const refuse = async (): Promise<never> => {
+    throw new MemoryError('read_only', 'The object store is used for reading only.');
+  };
+  return { ...store, put: refuse, delete: refuse, [Symbol.asyncDispose]: async () => {} };
 }
 
 /** Asked for first, so that a copy without it is told apart from a memory that was never written to. */

@@ -1,4 +1,4 @@
-import type { AwsCredentialProvider, AwsCredentials, AwsIdentity } from './store.ts';
+import type { AwsCredentialProvider, AwsCredentials } from './store.ts';
 
 /** Credentials of one tenant that may be replaced while requests use them. */
 export interface CredentialSource {
@@ -10,18 +10,20 @@ export interface CredentialSource {
 
 /** As the AWS SDK does, credentials are asked for again so long before they end. */
 const RENEWAL_MS = 300_000;
-/** The SDK asks for credentials that end so soon before each request. */
-const UNTIL_NEXT_REQUEST_MS = 60_000;
-
-export function createCredentialSource(first: AwsCredentials): CredentialSource {
-  let given = first;
-  let current: { readonly asked: Promise<AwsIdentity>; endsAt: number } | undefined;
-
-  const ask = (properties: Parameters<AwsCredentialProvider>[0]): Promise<AwsIdentity> => {
-    const asked = typeof given === 'function' ? given(properties) : Promise.resolve(given);
-    const next = { asked, endsAt: Number.POSITIVE_INFINITY };
+/**
+ * Shares what one run of `ask` gives among all callers until five minutes before its `expiration`, if it has one. After a
+ * failure the next call asks again.
+ */
+export function untilRenewal<T extends { readonly expiration?: Date }, A extends readonly unknown[]>(
+  ask: (...args: A) => Promise<T>,
+  clock: () => number = Date.now,
+): (...args: A) => Promise<T> {
+  let current: { readonly asked: Promise<T>; endsAt: number } | undefined;
+  return (...args) => {
+    if (current !== undefined && current.endsAt - clock() > RENEWAL_MS) return current.asked;
+    const next = { asked: ask(...args), endsAt: Number.POSITIVE_INFINITY };
     current = next;
-    asked.then(
+    next.asked.then(
       ({ expiration }) => {
         next.endsAt = expiration?.getTime() ?? Number.POSITIVE_INFINITY;
       },
@@ -29,19 +31,27 @@ export function createCredentialSource(first: AwsCredentials): CredentialSource 
         if (current === next) current = undefined;
       },
     );
-    return asked;
+    return next.asked;
   };
+}
 
+/** The SDK asks for credentials that end so soon before each request. */
+const UNTIL_NEXT_REQUEST_MS = 60_000;
+
+export function createCredentialSource(first: AwsCredentials): CredentialSource {
+  let given = first;
+  const renewing = (credentials: AwsCredentials): AwsCredentialProvider =>
+    untilRenewal(typeof credentials === 'function' ? credentials : async () => credentials);
+  let current = renewing(first);
   return {
     async provider(properties) {
-      const isFresh = current !== undefined && current.endsAt - Date.now() > RENEWAL_MS;
-      const identity = await (isFresh && current ? current.asked : ask(properties));
+      const identity = await current(properties);
       return { ...identity, expiration: new Date(Date.now() + UNTIL_NEXT_REQUEST_MS) };
     },
     replace(credentials) {
       if (credentials === undefined || credentials === given) return false;
       given = credentials;
-      current = undefined;
+      current = renewing(credentials);
       return true;
     },
   };

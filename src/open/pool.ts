@@ -1,6 +1,7 @@
 import { MemoryError, misconfigured } from '../errors.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { createRollbackGuards, type RollbackGuard } from '../keys/rollback-guard.ts';
+import { once } from '../time.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
@@ -114,13 +115,10 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
   let base: Promise<BaseStore> | undefined;
   let closing: Promise<void> | undefined;
 
-  const openBase = (): Promise<BaseStore> => {
-    base ??= openBaseStore(settings).catch((error: unknown) => {
-      base = undefined;
-      throw error;
-    });
+  const openBase = once(() => {
+    base = openBaseStore(settings);
     return base;
-  };
+  });
 
   const warmUp = (tenant: TenantId): WarmTenant => {
     const known = warm.get(tenant);

@@ -2,6 +2,7 @@ import type { STSClient } from '@aws-sdk/client-sts';
 import { LRUCache } from 'lru-cache';
 import { loadPeer, MemoryError } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
+import { untilRenewal } from '../open/credential-source.ts';
 import { redactedCause } from '../store/failures.ts';
 
 /** Temporary credentials that reach one tenant's objects and keys, and no other tenant's. */
@@ -24,8 +25,6 @@ export interface CredentialsOptions {
 }
 
 const SESSION_SECONDS = 3_600;
-/** Credentials are renewed so long before they end. */
-const MARGIN_MS = 300_000;
 const MOST_PROVIDERS = 10_000;
 const REFUSALS: ReadonlySet<string> = new Set(['AccessDenied', 'AccessDeniedException']);
 
@@ -38,30 +37,9 @@ export function createTenantCredentials(
 ): (tenant: TenantId) => TenantCredentialProvider {
   const providers = new LRUCache<TenantId, TenantCredentialProvider>({ max: MOST_PROVIDERS });
   return (tenant) => {
-    const provider = providers.get(tenant) ?? createProvider(options, tenant);
+    const provider = providers.get(tenant) ?? untilRenewal(() => assumeRole(options, tenant), options.clock);
     providers.set(tenant, provider);
     return provider;
-  };
-}
-
-function createProvider(options: CredentialsOptions, tenant: TenantId): TenantCredentialProvider {
-  const { clock = Date.now } = options;
-  let current: TenantCredentials | undefined;
-  let flight: Promise<TenantCredentials> | undefined;
-
-  const assume = async (): Promise<TenantCredentials> => {
-    try {
-      current = await assumeRole(options, tenant);
-      return current;
-    } finally {
-      flight = undefined;
-    }
-  };
-
-  return async () => {
-    if (current !== undefined && current.expiration.getTime() - clock() > MARGIN_MS) return current;
-    flight ??= assume();
-    return flight;
   };
 }
 
