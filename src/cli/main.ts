@@ -6,8 +6,11 @@ if (major < 22 || (major === 22 && minor < 13)) {
   process.exitCode = 2;
 } else {
   // Only now: on an older Node these modules fail while they are being loaded.
-  const { runProgram } = await import('./program.ts');
-  process.exitCode = await runProgram(process.argv.slice(2));
+  import('./program.ts')
+    .then(({ runProgram }) => runProgram(process.argv.slice(2)))
+    .then((code) => {
+      process.exitCode = code;
+    });
 }
 
 export {};

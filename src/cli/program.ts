@@ -1,211 +1,98 @@
-import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { type Choose, parseCount } from './arguments.ts';
+import { addFileVerbs } from './file-program.ts';
+import { addKeyVerbs } from './key-program.ts';
+import { addToolVerbs } from './tool-program.ts';
+import type { Action, Flags } from './verbs/invocation.ts';
+import type { ExpireArguments } from './verbs/operate.ts';
 
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import type { ExpireArguments } from './admin-verbs.ts';
-import {
-  createPath,
-  type FileCommand,
-  readRaw,
-  readSource,
-  requireText,
-  runTool,
-  type SourceOptions,
-  viewPath,
-} from './file-commands.ts';
-import { addKeyCommands, createKeyFile, DEFAULT_KEY_FILE, parseCount } from './key-program.ts';
-import { type Action, EXIT_FAILED, EXIT_MISUSED, runAction } from './terminal.ts';
+/** Wrong call or setting. */
+const EXIT_MISUSED = 2;
+
+const EPILOGUE = `
+Settings come from flags, the environment, .env in the current folder, and .sealed-memory/config.toml or
+~/.config/sealed-memory/config.toml; the first that has one counts. "sealed-memory init" writes one.
+
+Exit codes: 0 done; 1 refused, or something is left to do; 2 wrong call or setting; 130 interrupted.`;
 
 /** Resolves to the exit code of the command line given without the program's own name. */
 export async function runProgram(args: readonly string[]): Promise<number> {
-  let chosen: Action = async () => 0;
+  let chosen: Action | undefined;
   const program = createProgram((action) => {
     chosen = action;
   });
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) {
-      return error.exitCode === 0 ? 0 : EXIT_MISUSED;
-    }
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_MISUSED;
     throw error;
   }
-  return runAction(chosen);
+  if (chosen === undefined) return 0;
+  const { runAction } = await import('./verbs/invocation.ts');
+  return runAction(chosen, program.opts<Flags>());
 }
 
-function createProgram(choose: (action: Action) => void): Command {
+/** What is typed. What is done lies in `verbs`, and is loaded by the command that needs it. */
+export function createProgram(choose: Choose): Command {
   const program = new Command('sealed-memory')
-    .description(
-      "Claude's memory, encrypted, in a store of yours. Settings: .env.example lists the variables.",
-    )
-    .version(packageVersion(), '--version')
+    .description("Claude's memory, encrypted, in a store of yours.")
+    .version(manifest.version, '--version')
+    .option('--store <store>', 'memory:, sqlite:PATH or s3://bucket/prefix')
+    .option('--tenant <id>', 'whose memory')
+    .option('--root-key-file <file>', 'the file with the root key')
+    .option('--profile-name <name>', 'the profile of the configuration file')
+    .option('--json', 'answer with JSON lines; the last one has the event done, failed or interrupted')
+    .option('--quiet', 'no progress and no notes')
+    .option('--verbose', 'tell everything that is logged')
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError()
+    .addHelpText('after', EPILOGUE)
     .exitOverride();
-  const withFile = (command: Command): Command =>
-    command
-      .addOption(new Option('--text <text>', 'the text itself').conflicts('file'))
-      .option('--file <file>', 'a file to read; - or neither option: standard input');
 
+  program.commandsGroup('To begin:');
   program
     .command('init')
-    .description('create a root key file; never overwrites one')
-    .option('--file <path>', 'where to create it', DEFAULT_KEY_FILE)
-    .action(({ file }: { readonly file: string }) =>
-      choose(async ({ terminal }) => {
-        await terminal.out(createKeyFile(file));
-        return 0;
-      }),
-    );
-
-  program
-    .command('view <path>')
-    .description('show a file or a directory')
-    .addOption(
-      new Option('--range <first,last>', 'the lines to show; -1: to the end')
-        .argParser(parseRange)
-        .conflicts('raw'),
-    )
-    .option('--raw', "write the file's bytes as they are")
-    .action((path: string, { range, raw }: { readonly range?: readonly number[]; readonly raw?: boolean }) =>
-      choose(
-        onMemory((target) => (raw === true ? readRaw(target, path) : viewPath(target, { path, range }))),
-      ),
-    );
-
-  withFile(program.command('create <path>').description('create a file from text or any bytes')).action(
-    (path: string, source: SourceOptions) =>
-      choose(
-        onMemory(async (target) => createPath(target, { path, content: await readSource(source, target) })),
-      ),
-  );
-
-  program
-    .command('str-replace <path>')
-    .description('replace a text that occurs exactly once')
-    .requiredOption('--old <text>', 'the text to replace')
-    .option('--new <text>', 'what to put there; without it the text is deleted', '')
-    .action((path: string, options: { readonly old: string; readonly new: string }) =>
-      choose(
-        onMemory((target) =>
-          runTool(target, { command: 'str_replace', path, old_str: options.old, new_str: options.new }),
-        ),
-      ),
-    );
-
-  withFile(
-    program
-      .command('insert')
-      .description('insert text after a line')
-      .argument('<path>')
-      .argument('<line>', '0: at the start', parseInteger),
-  ).action((path: string, line: number, source: SourceOptions) =>
-    choose(
-      onMemory(async (target) => {
-        const text = requireText(await readSource(source, target));
-        return runTool(target, { command: 'insert', path, insert_line: line, insert_text: text });
-      }),
-    ),
-  );
-
-  program
-    .command('delete <path>')
-    .description('delete a file, or a directory with everything below it')
-    .action((path: string) => choose(onMemory((target) => runTool(target, { command: 'delete', path }))));
-
-  program
-    .command('rename <old> <new>')
-    .description('rename a file or a directory')
-    .action((from: string, to: string) =>
-      choose(onMemory((target) => runTool(target, { command: 'rename', old_path: from, new_path: to }))),
-    );
-
+    .description('make a root key and a configuration file; never overwrites one')
+    .action(() => choose(async (run) => (await import('./verbs/init.ts')).runInit(run)));
   program
     .command('doctor')
     .description('check the configuration, the store and the keyring, and say what to do')
-    .action(() =>
-      choose(async ({ terminal, signal }) => {
-        const { runDoctor } = await import('./doctor.ts');
-        const print = (line: string): Promise<void> => terminal.out(`${line}\n`);
-        return (await runDoctor({ print, signal })) ? 0 : EXIT_FAILED;
-      }),
-    );
+    .action(() => choose(async (run) => (await import('./verbs/doctor.ts')).runDoctor(run)));
 
+  program.commandsGroup('Files:');
+  addFileVerbs(program, choose);
+
+  program.commandsGroup('To look after a memory:');
   program
     .command('verify')
-    .description(
-      'read every object, and find what is damaged, belongs to nothing, lies twice or was left by a rename cut off',
+    .description('read every object, and find what is damaged, belongs to nothing or lies twice')
+    .option(
+      '--repair',
+      'finish renames that were cut off, and remove the older place of a file that lies twice',
     )
-    .option('--repair', 'finish such renames: removes the older place of a file that lies twice')
-    .option('--json', 'answer with one JSON object')
-    .action(({ repair = false, json = false }: { readonly repair?: boolean; readonly json?: boolean }) =>
-      choose(async (invocation) => {
-        const { runVerify } = await import('./verify.ts');
-        return runVerify({ repair, json }, invocation);
-      }),
+    .action((options: { readonly repair?: boolean }) =>
+      choose(async (run) => (await import('./verbs/verify.ts')).runVerify(options, run)),
     );
-
   program
     .command('restore')
     .description('write every file of a backup, opened and checked, into a new folder')
     .requiredOption('--from <source>', 'a folder of raw objects, s3://bucket/prefix or sqlite:PATH')
     .requiredOption('--to <folder>', 'the folder to make; nothing but the whole of it ever lies there')
-    .option('--json', 'answer with JSON lines, as when standard output is no terminal')
-    .action(({ from, to, json }: { readonly from: string; readonly to: string; readonly json?: boolean }) =>
-      choose(async (invocation) => {
-        const { runRestore } = await import('./restore.ts');
-        return runRestore({ from, to, json: json === true }, invocation);
-      }),
+    .action((options: { readonly from: string; readonly to: string }) =>
+      choose(async (run) => (await import('./verbs/restore.ts')).runRestore(options, run)),
     );
-
   program
     .command('expire')
     .description('delete files that were not read or written for long, and old receipts and answers')
     .option('--dry-run', 'change nothing, and tell what a run would do')
     .option('--after <days>', 'instead of SEALED_MEMORY_EXPIRE_AFTER_DAYS', parseCount)
-    .option('--json', 'answer with JSON lines, as when standard output is no terminal')
     .action((options: ExpireArguments) =>
-      choose(async (invocation) => {
-        const { runExpire } = await import('./admin-verbs.ts');
-        return runExpire(options, invocation);
-      }),
+      choose(async (run) => (await import('./verbs/operate.ts')).runExpire(options, run)),
     );
+  addKeyVerbs(program, choose);
 
-  addKeyCommands(program, choose);
-
-  program
-    .command('exec')
-    .description('answer tool inputs, one JSON object per line of standard input')
-    .requiredOption('--jsonl', 'the protocol: JSON lines')
-    .action(() => choose(exec));
+  program.commandsGroup('For programs:');
+  addToolVerbs(program, choose);
   return program;
-}
-
-// What opens a store is loaded only by the commands that need it: it brings the AWS SDK along.
-function onMemory(command: FileCommand): Action {
-  return async (invocation) => {
-    const { runFileCommand } = await import('./session.ts');
-    return runFileCommand(command, invocation);
-  };
-}
-
-const exec: Action = async (invocation) => {
-  const { runExec } = await import('./session.ts');
-  return runExec(invocation);
-};
-
-function parseRange(text: string): readonly number[] {
-  if (!/^\d+(,(-1|\d+))?$/.test(text)) {
-    throw new InvalidArgumentError('Give first,last such as 10,20 or 10,-1.');
-  }
-  return text.split(',').map(Number);
-}
-
-function parseInteger(text: string): number {
-  if (!/^-?\d{1,15}$/.test(text)) {
-    throw new InvalidArgumentError('Give a line number; 0 is the start.');
-  }
-  return Number(text);
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return String((JSON.parse(text) as { readonly version: unknown }).version);
 }

@@ -29,6 +29,9 @@ const PREFIX = 'SEALED_MEMORY_';
 const ROOT_KEY = 'SEALED_MEMORY_ROOT_KEY';
 const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
 const HARNESS = 'SEALED_MEMORY_HARNESS';
+/** Of the command line alone: its configuration file, and the profile of that. */
+export const CONFIG_VARIABLE = 'SEALED_MEMORY_CONFIG';
+export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
 const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
 const WORKER_NAMES = [
   ...['TENANT_ROLE_ARN', 'QUEUE_URL', 'REPLY_QUEUE_URL', 'REPLY', 'MODEL', 'MAX_TOKENS'],
@@ -37,15 +40,27 @@ const WORKER_NAMES = [
 type WorkerName = (typeof WORKER_NAMES)[number];
 const MOST_TOKENS = 1_000_000;
 
-/** Of a memory and of the command line; the worker has its own. */
-const VARIABLES: readonly string[] = [
+/** Of a memory; the worker has its own. */
+export const VARIABLES: readonly string[] = [
   ...OPTIONS.flatMap(({ variable }) => variable ?? []),
   ...[ROOT_KEY, ROOT_KEY_FILE, HARNESS],
 ];
 const KNOWN: ReadonlySet<string> = new Set([
-  ...VARIABLES,
+  ...[...VARIABLES, CONFIG_VARIABLE, PROFILE_NAME_VARIABLE],
   ...WORKER_NAMES.map((name) => WORKER_PREFIX + name),
 ]);
+
+/** The environment of this process. */
+export function processEnvironment(): Environment {
+  return process.env;
+}
+
+/** Sets what the AWS SDK reads from the environment itself; what is set stays. */
+export function setAwsVariables(env: Environment): void {
+  for (const [name, value] of Object.entries(env)) {
+    if (name.startsWith('AWS_') && !process.env[name]) process.env[name] = value;
+  }
+}
 
 /**
  * Options as the environment and the root key file that it names give them. `overrides` come first, and what they give

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Line, parseRequest, splitLines } from '../../src/cli/exec-jsonl.ts';
+import { type Line, parseRequest, splitLines } from '../../src/cli/verbs/exec-jsonl.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 

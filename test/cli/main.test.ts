@@ -3,16 +3,20 @@ import { describe, expect, it } from 'vitest';
 import { CLI_MEMORY_ENV, runCli } from '../support/cli.ts';
 
 const COMMANDS = [
-  'init',
-  'view',
-  'create',
-  'str-replace',
-  'insert',
-  'delete',
-  'rename',
-  'doctor',
-  'verify',
-  'exec',
+  ...[
+    'init',
+    'doctor',
+    'cat',
+    'put',
+    'verify',
+    'restore',
+    'expire',
+    'keys',
+    'tenant',
+    'names',
+    'tool',
+    'exec',
+  ],
 ];
 
 describe('sealed-memory', () => {
@@ -35,14 +39,14 @@ describe('sealed-memory', () => {
   it.each([
     [[]],
     [['unknown']],
-    [['view']],
-    [['view', '/memories', 'extra']],
-    [['view', '/memories', '--unknown']],
-    [['view', '/memories/a', '--range', 'x']],
-    [['view', '/memories/a', '--range', '1,2', '--raw']],
-    [['create', '/memories/a', '--text', 'x', '--file', 'y']],
-    [['str-replace', '/memories/a']],
-    [['insert', '/memories/a', 'two', '--text', 'x']],
+    [['tool', 'view']],
+    [['tool', 'view', '/memories', 'extra']],
+    [['tool', 'view', '/memories', '--unknown']],
+    [['tool', 'view', '/memories/a', '--range', 'x']],
+    [['tool', 'view', '/memories/a', '--range', '5']],
+    [['tool', 'create', '/memories/a', '--text', 'x', '--file', 'y']],
+    [['tool', 'str-replace', '/memories/a']],
+    [['tool', 'insert', '/memories/a', 'two', '--text', 'x']],
     [['exec']],
   ])('ends with 2 when it is called as %j', async (args) => {
     const { code, stdout, stderr } = await runCli(args, { env: CLI_MEMORY_ENV });
@@ -74,7 +78,7 @@ describe('sealed-memory', () => {
     const input = '{"command":"view","path":"/memories"}\n';
     const runs = [
       ['exec', '--jsonl'],
-      ['view', '/memories'],
+      ['tool', 'view', '/memories'],
     ].map((args) => runCli(args, { env, input }));
     for (const { code, stdout, stderr } of await Promise.all(runs)) {
       expect([code, stdout]).toEqual([2, '']);

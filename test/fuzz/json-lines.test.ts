@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { execJsonLines, type Line, parseRequest, splitLines } from '../../src/cli/exec-jsonl.ts';
+import { execJsonLines, type Line, parseRequest, splitLines } from '../../src/cli/verbs/exec-jsonl.ts';
 import { fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutations } from '../support/mutation.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runDoctor } from '../../src/cli/doctor.ts';
+import { runDoctor } from '../../src/cli/verbs/doctor.ts';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
@@ -13,6 +13,7 @@ import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { type FakeKms, startFakeKms } from '../doubles/fake-kms.ts';
+import { invocationOf } from '../doubles/invocation.ts';
 
 const ENV_KEY = Buffer.alloc(32, 7).toString('base64');
 const path = '/memories/f';
@@ -89,9 +90,9 @@ describe('A memory under a KMS key', () => {
     }
     await using again = await openMemory(optionsFromEnvironment());
     expect(await again.execute({ command: 'view', path })).toMatchObject({ content: shown });
-    const lines: string[] = [];
-    expect(await runDoctor({ print: async (line) => void lines.push(line) })).toBe(true);
-    expect(lines).toContain('ok    keyring: opens with the root key');
+    const said = invocationOf({});
+    expect(await runDoctor(said.invocation)).toBe(0);
+    expect(said.shown).toContain('ok    keyring: opens with the root key\n');
     expect(kms.requests.every(({ accessKeyId }) => accessKeyId === 'AKIDFROMTHEENVIRONMENT')).toBe(true);
   });
 

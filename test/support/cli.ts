@@ -1,7 +1,14 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PROGRAM_ENV } from './program-env.ts';
+
+/** Without settings of a project or of a person. */
+const EMPTY_FOLDER = mkdtempSync(join(tmpdir(), 'sealed-memory-cli-'));
+process.on('exit', () => rmSync(EMPTY_FOLDER, { recursive: true, force: true }));
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
@@ -31,8 +38,8 @@ export const CLI_MEMORY_ENV: Readonly<Record<string, string>> = {
 
 export function startCli(args: readonly string[], options: CliOptions = {}): ChildProcessWithoutNullStreams {
   return spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN, ...args], {
-    cwd: options.cwd,
-    env: { ...PROGRAM_ENV, ...options.env },
+    cwd: options.cwd ?? EMPTY_FOLDER,
+    env: { ...PROGRAM_ENV, HOME: EMPTY_FOLDER, ...options.env },
   });
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type ExecOptions, execJsonLines } from '../../src/cli/exec-jsonl.ts';
-import { MemoryError } from '../../src/errors.ts';
+import { type ExecOptions, execJsonLines } from '../../../src/cli/verbs/exec-jsonl.ts';
+import { MemoryError } from '../../../src/errors.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Finding, probeConditions } from '../../src/cli/condition-probe.ts';
-import { MemoryError } from '../../src/errors.ts';
-import { type ObjectStore, resentConflict } from '../../src/store/port.ts';
-import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { type Finding, probeConditions } from '../../../src/cli/verbs/condition-probe.ts';
+import { MemoryError } from '../../../src/errors.ts';
+import { type ObjectStore, resentConflict } from '../../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 
 /** What the probe finds on a store of SQLite that differs in `changes`, and what it leaves there. */
 async function probe(

@@ -1,5 +1,5 @@
-import type { Finding, RenameFinding } from '../tree/findings.ts';
-import { counted } from './admin-command.ts';
+import type { Finding, RenameFinding } from '../../tree/findings.ts';
+import { counted } from './report.ts';
 
 const TRY_AGAIN = 'run verify again in a minute';
 

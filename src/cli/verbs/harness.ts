@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
 
-import { hasCode, MemoryError } from '../errors.ts';
-import { fromBase64, toBase64 } from '../format/encoding.ts';
-import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
-import { decodeText } from '../language/text.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
+import { fromBase64, toBase64 } from '../../format/encoding.ts';
+import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath, segmentsOf } from '../../language/path.ts';
+import { decodeText } from '../../language/text.ts';
 import type { Answer } from './exec-jsonl.ts';
 
 const SIDE_BY_SIDE = 32;

@@ -1,41 +1,41 @@
 import { realpathSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
-import type { RestoreReport } from '../admin/restore.ts';
-import { MemoryError } from '../errors.ts';
-import { loadSqlite, parseStoreLocation } from '../open/store.ts';
-import { openFolderObjectStore } from '../store/folder.ts';
-import type { ObjectStore } from '../store/port.ts';
-import type { Progress } from '../tree/session.ts';
-import { type AdminRun, counted, runOnAdmin } from './admin-command.ts';
+import type { RestoreReport } from '../../admin/restore.ts';
+import { MemoryError } from '../../errors.ts';
+import { loadSqlite, parseStoreLocation } from '../../open/store.ts';
+import { openFolderObjectStore } from '../../store/folder.ts';
+import type { ObjectStore } from '../../store/port.ts';
+import type { Progress } from '../../tree/session.ts';
 import { findingLine } from './finding-lines.ts';
-import { EXIT_FAILED, type Invocation } from './terminal.ts';
+import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import { type AdminRun, runOnAdmin } from './operate.ts';
+import { counted } from './report.ts';
 
 interface RestoreCommand {
   /** A folder of raw objects, `s3://bucket/prefix` or `sqlite:PATH`. */
   readonly from: string;
   /** The new folder. */
   readonly to: string;
-  readonly json: boolean;
 }
 
 /** Restores the tenant of the environment as plaintext. Resolves to 0 when every file is in the new folder. */
 export async function runRestore(command: RestoreCommand, invocation: Invocation): Promise<number> {
-  const { from, to, json } = command;
+  const { from, to } = command;
   const store = await openSource(from);
   const interrupted = 'nothing was left in the new folder; run it again';
   try {
     refuseWithin(from, to);
-    return await runOnAdmin((run) => restoreTo(to, run), { json, invocation, store, interrupted });
+    return await runOnAdmin((run) => restoreTo(to, run), { invocation, store, interrupted });
   } finally {
     if (typeof store === 'object') await store[Symbol.asyncDispose]();
   }
 }
 
-async function restoreTo(to: string, { admin, events, signal }: AdminRun): Promise<number> {
+async function restoreTo(to: string, { admin, report: told, signal }: AdminRun): Promise<number> {
   const onProgress = ({ done, total }: Progress): void =>
-    events.progress({ done, total }, { line: `${done} of ${total} files`, stage: 'files' });
+    told.progress({ done, total }, { what: 'files', done, total });
   const report = await admin.restore({ to, signal, onProgress });
-  await events.done({ ...report }, linesOf(report, to));
+  await told.done({ ...report }, linesOf(report, to));
   return report.findings.length > 0 ? EXIT_FAILED : 0;
 }
 

@@ -1,46 +1,45 @@
 import { randomBytes } from 'node:crypto';
-import { hasCode, MemoryError } from '../errors.ts';
-import { createLayout, type Layout } from '../format/object-keys.ts';
-import { loadSodium } from '../format/sodium.ts';
-import { createKeyringCache } from '../keys/keyring-cache.ts';
-import type { RootKey } from '../keys/root-key.ts';
-import { optionsFromEnvironment } from '../open/environment.ts';
-import { readSettings, requireTenant, type Settings } from '../open/options.ts';
-import { withRemedy } from '../open/remedy.ts';
-import { type ConfiguredStore, openBaseStore } from '../open/store.ts';
-import type { ObjectStore } from '../store/port.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
+import { createLayout, type Layout } from '../../format/object-keys.ts';
+import { loadSodium } from '../../format/sodium.ts';
+import { createKeyringCache } from '../../keys/keyring-cache.ts';
+import type { RootKey } from '../../keys/root-key.ts';
+import { readSettings, requireTenant, type Settings } from '../../open/options.ts';
+import { withRemedy } from '../../open/remedy.ts';
+import { type ConfiguredStore, openBaseStore } from '../../open/store.ts';
+import type { ObjectStore } from '../../store/port.ts';
 import { type Finding, probeConditions } from './condition-probe.ts';
-import { operatorLine } from './terminal.ts';
-
-interface DoctorOptions {
-  readonly print: (line: string) => Promise<void>;
-  readonly signal?: AbortSignal | undefined;
-}
+import { EXIT_FAILED, failureLine, type Invocation } from './invocation.ts';
+import { readOptions } from './settings.ts';
 
 /**
  * Checks, in this order and up to the first failure that leaves nothing more to check: the configuration, the root
- * keys, the store, its conditions, the tenant's keyring. Prints one line for each; resolves to whether all are well.
+ * keys, the store, its conditions, the tenant's keyring. Prints one line for each; resolves to 0 when all are well.
  * Writes scratch objects only, beside the tenant's probe, and removes them.
  */
-export async function runDoctor(options: DoctorOptions): Promise<boolean> {
+export async function runDoctor(invocation: Invocation): Promise<number> {
+  const { report } = invocation;
   let isWell = true;
+  const tell = async ({ ok, what, advice }: Finding): Promise<void> => {
+    isWell &&= ok;
+    await report.entry(
+      { ok, what, advice },
+      ok ? `ok    ${what}` : `FAIL  ${what} — ${advice ?? 'see above'}`,
+    );
+  };
   try {
-    for await (const { ok, what, advice } of examine(options)) {
-      isWell &&= ok;
-      await options.print(ok ? `ok    ${what}` : `FAIL  ${what} — ${advice ?? 'see above'}`);
-    }
+    for await (const finding of examine(invocation)) await tell(finding);
   } catch (error) {
-    if (!(error instanceof Failed)) {
-      throw error;
-    }
-    isWell = false;
-    await options.print(`FAIL  ${error.what} — ${adviceFor(error.cause)}`);
+    if (!(error instanceof Failed)) throw error;
+    await tell({ ok: false, what: error.what, advice: adviceFor(error.cause) });
   }
-  return isWell;
+  await report.done({ ok: isWell });
+  return isWell ? 0 : EXIT_FAILED;
 }
 
-async function* examine({ signal }: DoctorOptions): AsyncGenerator<Finding> {
-  const { settings, layout } = await attempt('configuration', readAll);
+async function* examine(invocation: Invocation): AsyncGenerator<Finding> {
+  const { signal } = invocation;
+  const { settings, layout } = await attempt('configuration', () => readAll(invocation));
   const location = settings.store;
   yield { ok: true, what: `configuration: ${storeWords(location)}, tenant and root key are set` };
 
@@ -73,8 +72,8 @@ async function* examine({ signal }: DoctorOptions): AsyncGenerator<Finding> {
   yield await attempt('keyring', () => openKeyring({ store, layout, rootKeys, settings, signal }));
 }
 
-function readAll(): { readonly settings: Settings; readonly layout: Layout } {
-  const settings = readSettings(optionsFromEnvironment());
+function readAll(invocation: Invocation): { readonly settings: Settings; readonly layout: Layout } {
+  const settings = readSettings(readOptions(invocation));
   return { settings, layout: createLayout({ prefix: settings.prefix, tenant: requireTenant(settings) }) };
 }
 
@@ -128,7 +127,7 @@ async function attempt<T>(what: string, action: () => T | Promise<T>): Promise<T
 
 function adviceFor(error: unknown): string {
   if (!(error instanceof MemoryError)) {
-    return operatorLine(error) ?? 'unexpected failure';
+    return failureLine(error);
   }
   return withRemedy(error).replace(/\.$/, '');
 }

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { expiryLines } from '../../src/cli/admin-lines.ts';
-import { openAdmin } from '../../src/open/open-admin.ts';
-import { openMemory } from '../../src/open/open-memory.ts';
-import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { CLI_MEMORY_ENV, type CliRun, runCli } from '../support/cli.ts';
+import { expiryLines } from '../../../src/cli/verbs/operate-lines.ts';
+import { openAdmin } from '../../../src/open/open-admin.ts';
+import { openMemory } from '../../../src/open/open-memory.ts';
+import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { CLI_MEMORY_ENV, type CliRun, runCli } from '../../support/cli.ts';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
@@ -47,11 +47,11 @@ async function markedAgo(ageMs: number): Promise<void> {
   await admin.expire();
 }
 
-const run = (...args: readonly string[]): Promise<CliRun> => runCli(['expire', ...args], { env });
+const run = (...args: readonly string[]): Promise<CliRun> => runCli(['expire', '--json', ...args], { env });
 const lastLine = ({ stdout }: CliRun): unknown => JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 
 describe('sealed-memory expire', () => {
-  it('marks what nobody used, and deletes it in a later run, in JSON lines where nobody looks', async () => {
+  it('marks what nobody used, and deletes it in a later run, in JSON lines', async () => {
     const first = await run();
     expect(first.code).toBe(0);
     expect(lastLine(first)).toEqual({ event: 'done', dryRun: false, ...NOTHING, files: 2, marked: 1 });
@@ -76,7 +76,7 @@ describe('sealed-memory expire', () => {
     const refused = await run('--after', '30');
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain('SEALED_MEMORY_EXPIRE_AFTER_DAYS is not set');
-    expect(lastLine(refused)).toEqual({ event: 'failed', code: 'misconfigured' });
+    expect(lastLine(refused)).toMatchObject({ event: 'failed', code: 'misconfigured' });
     expect(lastLine(await run('--after', '30', '--dry-run'))).toMatchObject({ marked: 1 });
     expect(lastLine(await run())).toEqual({ event: 'done', dryRun: false, ...NOTHING });
   });

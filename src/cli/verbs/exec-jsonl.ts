@@ -1,7 +1,7 @@
-import { MemoryError } from '../errors.ts';
-import { concat } from '../format/encoding.ts';
-import { decodeText } from '../language/text.ts';
-import type { MemoryResult } from '../tool/memory-tool.ts';
+import { MemoryError } from '../../errors.ts';
+import { concat } from '../../format/encoding.ts';
+import { decodeText } from '../../language/text.ts';
+import type { MemoryResult } from '../../tool/memory-tool.ts';
 
 /** Lines longer than this are refused unread; also the most that waits in running requests. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;

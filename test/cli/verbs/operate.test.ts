@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runMigrate, runRewrap, runRotate, runShred, runStatus } from '../../src/cli/admin-verbs.ts';
-import type { Invocation } from '../../src/cli/terminal.ts';
-import { openMemory } from '../../src/open/open-memory.ts';
-import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../support/cli.ts';
+import type { Invocation } from '../../../src/cli/verbs/invocation.ts';
+import { runMigrate, runRewrap, runRotate, runShred, runStatus } from '../../../src/cli/verbs/operate.ts';
+import { openMemory } from '../../../src/open/open-memory.ts';
+import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { invocationOf } from '../../doubles/invocation.ts';
+import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../../support/cli.ts';
 
 const OTHER_KEY = Buffer.alloc(32, 8).toString('base64');
 const ROOT_KEY = CLI_MEMORY_ENV['SEALED_MEMORY_ROOT_KEY'] ?? '';
@@ -28,7 +29,9 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllEnvs());
 
-const run = (...args: readonly string[]): Promise<CliRun> => runCli(args, { env });
+const run = (...args: readonly string[]): Promise<CliRun> => runCli([...args, '--json'], { env });
+
+const plain = (...args: readonly string[]): Promise<CliRun> => runCli(args, { env });
 
 async function create(path: string, text: string): Promise<void> {
   await using memory = await openMemory({ store: `sqlite:${file}`, tenant: 'acme', rootKey: ROOT_KEY });
@@ -37,40 +40,19 @@ async function create(path: string, text: string): Promise<void> {
 }
 
 async function text(path: string, rootKey = ROOT_KEY): Promise<string> {
-  await using memory = await openMemory({ store: `sqlite:${file}`, tenant: 'acme', rootKey });
+  await using memory = await openMemory({ store: `sqlite:${file}`, tenant: 'acme', rootKey, lazy: true });
   const result = await memory.execute({ command: 'view', path });
   return result.isError ? result.error.code : String(result.content);
 }
 
-/** Somebody who runs a command, at a screen or not, and types `typed`. */
-function caller({ isForEyes = false, typed = '' } = {}) {
-  const shown: string[] = [];
-  const terminal: Invocation['terminal'] = {
-    stdin: (async function* () {
-      yield new TextEncoder().encode(typed);
-    })(),
-    out: async (said) => void shown.push(String(said)),
-    complain: (line) => shown.push(`!${line}`),
-    progress: () => {},
-    status: (line) => shown.push(`~${line}`),
-    isInteractive: isForEyes,
-    isForEyes,
-  };
-  return { invocation: { terminal, signal: new AbortController().signal }, shown };
-}
-
 type Event = Readonly<Record<string, unknown>>;
 
-/** Runs a command in this process, where nobody looks: its exit code and its last event. */
-async function done<O>(
-  command: (options: O, invocation: Invocation) => Promise<number>,
-  options: O,
-): Promise<Event> {
+/** Runs a command in this process for a program: its exit code and its last event. */
+async function done(command: (invocation: Invocation) => Promise<number>): Promise<Event> {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  const { invocation, shown } = caller();
-  const exit = await command(options, invocation);
-  const lines = shown.filter((line) => !line.startsWith('~'));
-  return { exit, ...(JSON.parse(lines.at(-1) ?? '{}') as Event) };
+  const { invocation, shown } = invocationOf({ flags: { json: true } });
+  const exit = await command(invocation);
+  return { exit, ...(JSON.parse(shown.at(-1) ?? '{}') as Event) };
 }
 
 /** Everything in the store was written so much earlier. */
@@ -89,7 +71,7 @@ const lastOf = (result: CliRun): Event => eventsOf(result).at(-1) ?? {};
 
 describe('sealed-memory keys', { timeout: 60_000 }, () => {
   it('tells programs in JSON lines what the keyring holds', async () => {
-    expect(await done(runStatus, {})).toEqual({ exit: 0, event: 'done', state: 'absent' });
+    expect(await done(runStatus)).toEqual({ exit: 0, event: 'done', state: 'absent' });
     await create('/memories/a', 'text');
     const status = await run('keys', 'status');
     expect(status).toMatchObject({ code: 0, stderr: '' });
@@ -102,7 +84,7 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
 
   it('rotates once, migrates, and retires when it is time', async () => {
     await create('/memories/a', 'text');
-    expect(await done(runRotate, {})).toMatchObject({ exit: 0, rotated: true, version: 2 });
+    expect(await done((run) => runRotate({}, run))).toMatchObject({ exit: 0, rotated: true, version: 2 });
     expect(lastOf(await run('keys', 'rotate'))).toMatchObject({ rotated: false, version: 2 });
     expect(lastOf(await run('keys', 'rotate', '--force', '--if-active', '1'))).toMatchObject({
       rotated: false,
@@ -114,13 +96,13 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     expect(lastOf(early)).toMatchObject({ event: 'done', rebound: 1, young: 0, retired: [] });
     expect(lastOf(early)['retireAfter']).toBeGreaterThan(Date.now());
     age(1_900_000);
-    expect(await done(runMigrate, {})).toMatchObject({ exit: 0, retired: [1] });
+    expect(await done((run) => runMigrate({}, run))).toMatchObject({ exit: 0, retired: [1] });
     expect(await text('/memories/a')).toContain('text');
   });
 
   it('takes a shorter time to live, of a minute or more', async () => {
     await create('/memories/a', 'text');
-    await done(runRotate, {});
+    await done((run) => runRotate({}, run));
     age(130_000);
     expect(await run('keys', 'migrate', '--ttl', '59')).toMatchObject({ code: 2 });
     expect(lastOf(await run('keys', 'migrate', '--ttl', '60', '--reencrypt'))).toMatchObject({
@@ -130,7 +112,7 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
 
   it('finds what cannot be migrated, and fails', async () => {
     await create('/memories/a', 'text');
-    await done(runRotate, {});
+    await done((run) => runRotate({}, run));
     await using store = openSqliteObjectStore({ path: file });
     for await (const { objects } of store.list({ prefix: 'tenants/acme/data/' })) {
       for (const { key } of objects) {
@@ -140,7 +122,7 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
         await store.put(key, found.body, { mode: 'overwrite' });
       }
     }
-    expect(await done(runMigrate, {})).toMatchObject({
+    expect(await done((run) => runMigrate({}, run))).toMatchObject({
       exit: 1,
       problems: [{ kind: 'damaged', path: '/memories/a' }],
       blocked: [1],
@@ -151,16 +133,18 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     await create('/memories/a', 'text');
     env['SEALED_MEMORY_ROOT_KEY'] = `${OTHER_KEY},${ROOT_KEY}`;
     expect(lastOf(await run('keys', 'rewrap-root'))).toMatchObject({ rewrapped: true, epoch: 2 });
-    expect(await done(runRewrap, {})).toMatchObject({ rewrapped: false, epoch: 2 });
+    expect(await done((run) => runRewrap({}, run))).toMatchObject({ rewrapped: false, epoch: 2 });
     expect(await text('/memories/a', OTHER_KEY)).toContain('text');
     env['SEALED_MEMORY_ROOT_KEY'] = ROOT_KEY;
-    expect(await done(runStatus, {})).toMatchObject({ exit: 1, state: 'locked' });
+    expect(await done(runStatus)).toMatchObject({ exit: 1, state: 'locked' });
   });
 
   it('fails with an event and a sentence', async () => {
     const failed = await run('keys', 'rotate');
     expect(failed.code).toBe(1);
-    expect(eventsOf(failed)).toEqual([{ event: 'failed', code: 'key_unavailable' }]);
+    expect(eventsOf(failed)).toEqual([
+      { event: 'failed', code: 'key_unavailable', message: 'key_unavailable: The tenant has no keyring.' },
+    ]);
     expect(failed.stderr).toBe('sealed-memory: key_unavailable: The tenant has no keyring.\n');
   });
 
@@ -171,8 +155,8 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
 
   it('says on Ctrl-C that a second run goes on, and the second run does', async () => {
     await create('/memories/a', 'text');
-    await done(runRotate, {});
-    const child = startCli(['keys', 'migrate', '--wait'], { env });
+    await done((run) => runRotate({}, run));
+    const child = startCli(['keys', 'migrate', '--wait', '--json'], { env });
     let [stdout, stderr] = ['', ''];
     const isWaiting = new Promise<void>((resolve) => {
       child.stdout.on('data', (data: Buffer) => {
@@ -190,7 +174,7 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     expect(eventsOf({ stdout }).at(-1)).toEqual({ event: 'interrupted' });
     expect(stderr).toContain('the same command continues from there');
     age(1_900_000);
-    expect(await done(runMigrate, { wait: true })).toMatchObject({ retired: [1] });
+    expect(await done((run) => runMigrate({ wait: true }, run))).toMatchObject({ retired: [1] });
     expect(await text('/memories/a')).toContain('text');
   });
 });
@@ -218,8 +202,11 @@ describe('sealed-memory tenant shred', { timeout: 60_000 }, () => {
       { event: 'done', marked: true, objects: 1 },
     ]);
     expect(await text('/memories/a')).toBe('key_unavailable');
-    expect(await done(runShred, { ttl: 1, confirm: 'acme' })).toMatchObject({ exit: 0, marked: false });
-    expect(await done(runStatus, {})).toMatchObject({ exit: 0, state: 'shredded' });
+    expect(await done((run) => runShred({ ttl: 1, confirm: 'acme' }, run))).toMatchObject({
+      exit: 0,
+      marked: false,
+    });
+    expect(await done(runStatus)).toMatchObject({ exit: 0, state: 'shredded' });
   });
 
   it('takes every file from another process that had the keys in its cache, within its time to live', async () => {
@@ -231,7 +218,10 @@ describe('sealed-memory tenant shred', { timeout: 60_000 }, () => {
       return JSON.parse((await answers.next()).value as string);
     };
     expect(await view()).toMatchObject({ ok: true });
-    expect(await done(runShred, { ttl: 2, confirm: 'acme' })).toMatchObject({ event: 'done', marked: true });
+    expect(await done((run) => runShred({ ttl: 2, confirm: 'acme' }, run))).toMatchObject({
+      event: 'done',
+      marked: true,
+    });
     expect(await view()).toMatchObject({ ok: false, code: 'key_unavailable' });
     worker.stdin.end();
     expect(await once(worker, 'close')).toEqual([0, null]);
@@ -239,7 +229,7 @@ describe('sealed-memory tenant shred', { timeout: 60_000 }, () => {
 
   it('marks the tenant, then waits, and goes on after it was killed meanwhile', async () => {
     await create('/memories/a', 'text');
-    const child = startCli(['tenant', 'shred', '--confirm', 'acme'], { env });
+    const child = startCli(['tenant', 'shred', '--confirm', 'acme', '--json'], { env });
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const event = async (): Promise<unknown> => JSON.parse((await lines.next()).value as string);
     expect(await event()).toMatchObject({ event: 'progress', phase: 'marked' });
@@ -247,20 +237,23 @@ describe('sealed-memory tenant shred', { timeout: 60_000 }, () => {
     child.kill('SIGKILL');
     await once(child, 'close');
     age(900_000);
-    expect(await done(runShred, { confirm: 'acme' })).toMatchObject({ event: 'done', marked: false });
+    expect(await done((run) => runShred({ confirm: 'acme' }, run))).toMatchObject({
+      event: 'done',
+      marked: false,
+    });
   });
 });
 
 describe('sealed-memory names', { timeout: 60_000 }, () => {
-  it('translates between paths and object keys, as plain text', async () => {
+  it('translates between paths and object keys', async () => {
     await create('/memories/a/日本.md', 'text');
-    const { stdout: key } = await run('names', 'encode', '/memories/a/日本.md');
+    const { stdout: key } = await plain('names', 'encode', '/memories/a/日本.md');
     expect(key).toMatch(/^tenants\/acme\/data\/[\w-]+\/[\w-]+\.sealed\n$/);
-    expect(await run('names', 'decode', key.trim())).toMatchObject({
+    expect(await plain('names', 'decode', key.trim())).toMatchObject({
       code: 0,
       stdout: '/memories/a/日本.md\n',
     });
-    const foreign = await run('names', 'decode', 'tenants/acme/data/foreign');
+    const foreign = await plain('names', 'decode', 'tenants/acme/data/foreign');
     expect(foreign).toMatchObject({ code: 1, stdout: '' });
     expect(foreign.stderr).toContain('not the object key of a file of this tenant');
   });
@@ -274,14 +267,14 @@ describe('the commands on a screen', () => {
   it('show what is there and what is to do', async () => {
     await create('/memories/a', 'text');
     inProcess();
-    const { invocation, shown } = caller({ isForEyes: true });
-    await runStatus({}, invocation);
+    const { invocation, shown } = invocationOf({ isForEyes: true });
+    await runStatus(invocation);
     await runRotate({}, invocation);
     await runMigrate({}, invocation);
     age(61_000);
     await runMigrate({}, invocation);
-    await runStatus({}, invocation);
-    const said = shown.filter((line) => !line.startsWith('~')).join('');
+    await runStatus(invocation);
+    const said = shown.join('');
     expect(said).toMatch(/^ok {4}keyring: epoch 1, written \d{4}-\d\d-\d\dT[\d:]{8}Z, names encrypted\n/);
     expect(said).toContain('ok    root key: env:');
     expect(said).toMatch(/ok {4}key 2 is active since .* \(epoch 2\)\nto do "sealed-memory keys migrate"/);
@@ -293,21 +286,17 @@ describe('the commands on a screen', () => {
     );
     expect(said).toContain('ok    1 object looked at, 1 brought under the active key, in ');
     expect(said).toMatch(/ok {4}key 1: made .*, opens only\nok {4}key 2: made .*, active\n/);
-    expect(shown).toContain('~pass 1: 1 of 1 objects');
-    const asJson = caller({ isForEyes: true });
-    await runStatus({ json: true }, asJson.invocation);
-    expect(JSON.parse(asJson.shown.join('').replaceAll('~', ''))).toMatchObject({ event: 'done', epoch: 2 });
   });
 
   it('shred only after the name was typed', async () => {
     await create('/memories/a', 'text');
     inProcess();
     for (const typed of ['', '\n', 'ACME\n', 'yes\n']) {
-      const { invocation } = caller({ isForEyes: true, typed });
+      const { invocation } = invocationOf({ isForEyes: true, typed });
       await expect(runShred({ ttl: 0 }, invocation)).rejects.toMatchObject({ code: 'misconfigured' });
     }
     expect(await text('/memories/a')).toContain('text');
-    const { invocation, shown } = caller({ isForEyes: true, typed: 'acme\n' });
+    const { invocation, shown } = invocationOf({ isForEyes: true, typed: 'acme\n' });
     expect(await runShred({ ttl: 0 }, invocation)).toBe(0);
     const said = shown.join('\n');
     expect(said).toContain('This destroys the keys of "acme" for good');

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CLI_MEMORY_ENV, runCli } from '../support/cli.ts';
+import { CLI_MEMORY_ENV, runCli } from '../../support/cli.ts';
 
 const LINE = /^(ok {4}|FAIL {2})[^\n]+$/;
 
@@ -36,7 +36,7 @@ describe('sealed-memory doctor', () => {
 
   it('opens the keyring of a tenant that exists, and says when the root key is another', async () => {
     const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: `sqlite:${join(folder, 'tenant.sqlite')}` };
-    await runCli(['create', '/memories/a', '--text', 'x'], { env });
+    await runCli(['tool', 'create', '/memories/a', '--text', 'x'], { env });
     expect(await doctor(env)).toMatchObject({ code: 0, last: 'ok    keyring: opens with the root key' });
     const other = await doctor({ ...env, SEALED_MEMORY_ROOT_KEY: Buffer.alloc(32, 9).toString('base64') });
     expect(other.code).toBe(1);
@@ -49,7 +49,7 @@ describe('sealed-memory doctor', () => {
     const plain = await doctor({ ...env, SEALED_MEMORY_NAMES: 'plain' });
     expect(plain.code).toBe(1);
     expect(plain.last).toMatch(/^FAIL {2}keyring — /);
-    expect((await runCli(['view', '/memories'], { env })).stdout).toContain('\t/memories/a\n');
+    expect((await runCli(['tool', 'view', '/memories'], { env })).stdout).toContain('\t/memories/a\n');
   }, 30_000);
 
   it('stops at a configuration that is wrong', async () => {

@@ -1,6 +1,6 @@
-import type { ObjectKey } from '../format/object-keys.ts';
-import type { DeleteTarget, ETag, ObjectStore, PutMode, WriteResult } from '../store/port.ts';
-import { settlePut } from '../store/settle.ts';
+import type { ObjectKey } from '../../format/object-keys.ts';
+import type { DeleteTarget, ETag, ObjectStore, PutMode, WriteResult } from '../../store/port.ts';
+import { settlePut } from '../../store/settle.ts';
 
 const RACERS = 16;
 

@@ -1,10 +1,11 @@
-import type { TenantExpiry } from '../admin/expire.ts';
-import type { KeyStatus } from '../admin/key-status.ts';
-import type { MigrationProgress, MigrationReport } from '../admin/migrate.ts';
-import type { Rewrapping, Rotation } from '../admin/rotate.ts';
-import type { ShredProgress, ShredReport } from '../admin/shred.ts';
-import { counted } from './admin-command.ts';
+import type { TenantExpiry } from '../../admin/expire.ts';
+import type { KeyStatus } from '../../admin/key-status.ts';
+import type { MigrationProgress, MigrationReport } from '../../admin/migrate.ts';
+import type { Rewrapping, Rotation } from '../../admin/rotate.ts';
+import type { ShredProgress, ShredReport } from '../../admin/shred.ts';
 import { findingLine } from './finding-lines.ts';
+import type { Step } from './progress.ts';
+import { counted } from './report.ts';
 
 const MIGRATE_AGAIN = 'run "sealed-memory keys migrate" again';
 
@@ -86,19 +87,10 @@ export function migrationLines(report: MigrationReport): readonly string[] {
   ];
 }
 
-/** What a command is at, and in which stage that is. */
-interface ShownProgress {
-  readonly line: string;
-  readonly stage: string;
-}
-
-export function migrationStatus({ done, total, pass, waitingUntil }: MigrationProgress): ShownProgress {
+export function migrationStep({ done, total, pass, waitingUntil }: MigrationProgress): Step {
   return waitingUntil === undefined
-    ? { stage: `pass ${pass}`, line: `pass ${pass}: ${done} of ${total} objects` }
-    : {
-        stage: 'waiting',
-        line: `waiting until ${dateOf(waitingUntil)}, then old keys can be retired`,
-      };
+    ? { what: `objects, pass ${pass}`, done, total }
+    : { line: `waiting until ${dateOf(waitingUntil)}, then old keys can be retired` };
 }
 
 export function shredLines({ marked, versionsRemoved, objects, bytes }: ShredReport): readonly string[] {
@@ -112,11 +104,7 @@ export function shredLines({ marked, versionsRemoved, objects, bytes }: ShredRep
   ];
 }
 
-export function shredStatus(progress: ShredProgress): ShownProgress {
-  return { stage: progress.phase, line: shredLine(progress) };
-}
-
-function shredLine(progress: ShredProgress): string {
+export function shredLine(progress: ShredProgress): string {
   switch (progress.phase) {
     case 'marked':
       return "the tenant's keys are destroyed";

@@ -1,0 +1,17 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Action } from './verbs/invocation.ts';
+
+/** Notes what the command line asks for; it runs once the whole line was understood. */
+export type Choose = (action: Action) => void;
+
+export function parseCount(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
+  return Number(text);
+}
+
+/** Adds the options that say where a content comes from. */
+export function withSource(command: Command): Command {
+  return command
+    .addOption(new Option('--text <text>', 'the text itself').conflicts('file'))
+    .option('--file <file>', 'a file to read; - or neither option: standard input');
+}

@@ -1,0 +1,33 @@
+import { isForTheOperator, MemoryError } from '../../errors.ts';
+import { readHarness } from '../../open/environment.ts';
+import { openTenant } from '../../open/open-memory.ts';
+import { execJsonLines } from './exec-jsonl.ts';
+import { createHarness } from './harness.ts';
+import { createOperatorLogger, failureLine, type Invocation } from './invocation.ts';
+import { readOptions } from './settings.ts';
+
+/** Answers the JSON lines of standard input until it ends. Resolves to the exit code. */
+export async function runExec(invocation: Invocation): Promise<number> {
+  const { terminal, signal, flags } = invocation;
+  // The answers go to a program, so each failure that is the operator's to mend is logged.
+  const logger = createOperatorLogger(
+    { ...terminal, note: terminal.complain },
+    {
+      verbose: flags.verbose,
+      errors: true,
+    },
+  );
+  const { parts, close } = await openTenant(readOptions({ ...invocation, logger }));
+  await using memory = parts.openMemory(close);
+  await execJsonLines({
+    input: terminal.stdin,
+    write: (line) => terminal.out(line),
+    execute: (input, either) => memory.execute(input, { signal: either }),
+    signal,
+    harness: readHarness() ? createHarness(parts.tree) : undefined,
+    onThrown: (error) => {
+      if (!(error instanceof MemoryError) || isForTheOperator(error)) terminal.complain(failureLine(error));
+    },
+  });
+  return 0;
+}

@@ -1,0 +1,128 @@
+import { isForTheOperator, MemoryError } from '../../errors.ts';
+import type { LogFields, Logger } from '../../logger.ts';
+import { createReport, type Report } from './report.ts';
+import { processTerminal, type Terminal } from './terminal.ts';
+
+/** 1: refused, or something is left to do. 2: wrong call or setting. 130: interrupted by the user. */
+export const EXIT_FAILED = 1;
+export const EXIT_MISUSED = 2;
+const EXIT_INTERRUPTED = 130;
+
+/** The flags that every verb takes. */
+export interface Flags {
+  readonly store?: string;
+  readonly tenant?: string;
+  readonly rootKeyFile?: string;
+  readonly profileName?: string;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+}
+
+export interface Invocation {
+  readonly flags: Flags;
+  readonly terminal: Terminal;
+  readonly report: Report;
+  /** Prints warnings; with `--verbose` everything that is logged. */
+  readonly logger: Logger;
+  /** Fires at the first Ctrl-C or SIGTERM; the second one ends the process at once. */
+  readonly signal: AbortSignal;
+}
+
+/** What a command line asks for. Resolves to the exit code; what it throws is explained on standard error. */
+export type Action = (invocation: Invocation) => Promise<number>;
+
+export async function runAction(action: Action, flags: Flags): Promise<number> {
+  const terminal = processTerminal(flags);
+  const report = createReport(terminal, { json: flags.json === true });
+  const logger = createOperatorLogger(terminal, flags);
+  const interruption = new AbortController();
+  const { signal } = interruption;
+  const onSignal = (): void => {
+    if (signal.aborted) {
+      process.exit(EXIT_INTERRUPTED);
+    }
+    interruption.abort();
+    process.stdin.destroy();
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  try {
+    const code = await action({ flags, terminal, report, logger, signal });
+    return signal.aborted ? EXIT_INTERRUPTED : code;
+  } catch (error) {
+    if (signal.aborted) {
+      await report.cutOff('interrupted', {});
+      return EXIT_INTERRUPTED;
+    }
+    return explain(error, { terminal, report });
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    // An open standard input would keep the process alive.
+    process.stdin.destroy();
+  }
+}
+
+/** Says in one line why the command failed. Resolves to the exit code. */
+export async function explain(
+  error: unknown,
+  { terminal, report }: Pick<Invocation, 'terminal' | 'report'>,
+): Promise<number> {
+  // The reader of standard output is gone, so there is no one to explain the failure to.
+  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') {
+    return EXIT_FAILED;
+  }
+  const line = failureLine(error);
+  await report.cutOff('failed', error instanceof MemoryError ? { code: error.code, message: line } : {});
+  terminal.complain(line);
+  return exitCodeFor(error);
+}
+
+function exitCodeFor(error: unknown): number {
+  return error instanceof MemoryError && error.code === 'misconfigured' ? EXIT_MISUSED : EXIT_FAILED;
+}
+
+/** Where a failure is a matter of the operator's, its code comes first. */
+export function failureLine(error: unknown): string {
+  if (error instanceof MemoryError) {
+    return oneLine(isForTheOperator(error) ? `${error.code}: ${error.message}` : error.message);
+  }
+  // A defect of ours. Its message may hold anything, so only its kind and place are shown.
+  const [name, stack] = error instanceof Error ? [error.name, error.stack] : [typeof error, undefined];
+  const place = stack
+    ?.split('\n')
+    .find((line) => /^\s+at /.test(line))
+    ?.trim();
+  return oneLine(`unexpected failure: ${[name, place].filter(Boolean).join(' ')}`);
+}
+
+/**
+ * Prints warnings, and with `verbose` everything. Errors of single commands are left to the line that explains why the
+ * whole failed, unless `errors` are wanted.
+ */
+export function createOperatorLogger(
+  terminal: Pick<Terminal, 'complain' | 'note'>,
+  {
+    verbose = false,
+    errors = verbose,
+  }: { readonly verbose?: boolean | undefined; readonly errors?: boolean },
+): Logger {
+  const at =
+    (level: string, print: (line: string) => void) =>
+    (message: string, fields: LogFields = {}): void => {
+      const facts = Object.entries(fields).flatMap(([name, value]) =>
+        value === undefined ? [] : [` ${name}=${value}`],
+      );
+      print(oneLine(`${level}: ${message}${facts.join('')}`));
+    };
+  const more = verbose ? terminal.complain : () => {};
+  return {
+    debug: at('debug', more),
+    info: at('info', more),
+    warn: at('warning', terminal.note),
+    error: at('error', errors ? terminal.complain : () => {}),
+  };
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
+}

@@ -1,0 +1,225 @@
+import type { ShredProgress } from '../../admin/shred.ts';
+import { checkWholeNumber, MemoryError } from '../../errors.ts';
+import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
+import { openAdmin, type TenantAdmin } from '../../open/open-admin.ts';
+import type { ObjectStore } from '../../store/port.ts';
+import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import {
+  expiryLines,
+  migrationLines,
+  migrationStep,
+  rewrapLines,
+  rotationLines,
+  shredLine,
+  shredLines,
+  statusLines,
+} from './operate-lines.ts';
+import type { Report } from './report.ts';
+import { readOptions } from './settings.ts';
+
+export interface AdminRun {
+  readonly admin: TenantAdmin;
+  readonly report: Report;
+  readonly signal: AbortSignal;
+}
+
+interface AdminRunOptions {
+  readonly invocation: Invocation;
+  /** Instead of the configured one; the caller closes a store that is an object. */
+  readonly store?: string | ObjectStore;
+  /** What an interruption leaves behind, for people. */
+  readonly interrupted?: string;
+}
+
+export const CONTINUES = 'what is done stays done, and the same command continues from there';
+
+/** Runs one command on the configured tenant. Resolves to the exit code. */
+export async function runOnAdmin(
+  command: (run: AdminRun) => Promise<number>,
+  { invocation, store, interrupted = CONTINUES }: AdminRunOptions,
+): Promise<number> {
+  const { terminal, report, signal } = invocation;
+  await using admin = await openAdmin(readOptions(invocation, store === undefined ? {} : { store }));
+  try {
+    return await command({ admin, report, signal });
+  } catch (error) {
+    if (signal.aborted) terminal.complain(`interrupted: ${interrupted}`);
+    throw error;
+  }
+}
+
+/** Each resolves to the exit code: 1 when something is left for the operator to mend. */
+export function runStatus(invocation: Invocation): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const status = await admin.keyStatus({ signal });
+      await report.done({ ...status }, statusLines(status));
+      return status.state === 'locked' ? EXIT_FAILED : 0;
+    },
+    { invocation },
+  );
+}
+
+export interface RotateArguments {
+  readonly force?: boolean;
+  readonly ifActive?: number;
+}
+
+export function runRotate({ force, ifActive }: RotateArguments, invocation: Invocation): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const rotation = await admin.rotate({ force, ifActive, signal });
+      await report.done({ ...rotation }, rotationLines(rotation));
+      return 0;
+    },
+    { invocation },
+  );
+}
+
+export function runRewrap({ force }: { readonly force?: boolean }, invocation: Invocation): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const rewrapping = await admin.rewrapRoot({ force, signal });
+      await report.done({ ...rewrapping }, rewrapLines(rewrapping));
+      return 0;
+    },
+    { invocation },
+  );
+}
+
+export interface MigrateArguments {
+  readonly reencrypt?: boolean;
+  readonly wait?: boolean;
+  /** Seconds. */
+  readonly ttl?: number;
+}
+
+export function runMigrate(
+  { reencrypt, wait, ttl }: MigrateArguments,
+  invocation: Invocation,
+): Promise<number> {
+  const ttlMs = inMs(ttl, LEAST_TTL_MS);
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const migration = await admin.migrate({
+        ...{ reencrypt, wait, ttlMs, signal },
+        onProgress: (progress) => report.progress({ ...progress }, migrationStep(progress)),
+      });
+      await report.done({ ...migration }, migrationLines(migration));
+      return migration.problems.length > 0 ? EXIT_FAILED : 0;
+    },
+    { invocation },
+  );
+}
+
+export interface ShredArguments {
+  readonly confirm?: string;
+  /** Seconds. */
+  readonly ttl?: number;
+}
+
+export function runShred({ confirm, ttl }: ShredArguments, invocation: Invocation): Promise<number> {
+  const ttlMs = inMs(ttl, 0);
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      await requireConsent(admin.tenant, { confirm, invocation });
+      const onProgress = (progress: ShredProgress): void =>
+        report.progress({ ...progress }, { line: shredLine(progress) });
+      const shredding = await admin.shred({ ttlMs, signal, onProgress });
+      await report.done({ ...shredding }, shredLines(shredding));
+      return 0;
+    },
+    { invocation },
+  );
+}
+
+/** Requires the tenant's name, as an option or typed, so that the operator cannot destroy another tenant by mistake. */
+async function requireConsent(
+  tenant: string,
+  { confirm, invocation }: { readonly confirm: string | undefined; readonly invocation: Invocation },
+): Promise<void> {
+  const { terminal } = invocation;
+  if (confirm === tenant) return;
+  if (confirm !== undefined) throw refusal('--confirm does not name the configured tenant');
+  if (!terminal.isInteractive || !terminal.isForEyes) {
+    throw refusal('"tenant shred" needs --confirm with the tenant\'s name');
+  }
+  await terminal.out(
+    `This destroys the keys of "${tenant}" for good: nothing that is stored for it can be read again.\nType the tenant's name to go on: `,
+  );
+  if ((await readLine(terminal.stdin)) !== tenant) throw refusal("that is not the tenant's name");
+}
+
+function refusal(why: string): MemoryError {
+  return new MemoryError('misconfigured', `${why}; nothing was changed`);
+}
+
+async function readLine(stdin: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const bytes of stdin) {
+    text += decoder.decode(bytes, { stream: true });
+    const end = text.indexOf('\n');
+    if (end >= 0) return text.slice(0, end).trim();
+  }
+  return text.trim();
+}
+
+/** @throws MemoryError `misconfigured` that names the bounds in seconds. */
+function inMs(seconds: number | undefined, leastMs: number): number | undefined {
+  if (seconds === undefined) return undefined;
+  checkWholeNumber('--ttl', seconds, { least: leastMs / 1_000, most: LONGEST_TTL_MS / 1_000 });
+  return seconds * 1_000;
+}
+
+/** Prints the object key of the file at a path. */
+export function runEncodeName(path: string, invocation: Invocation): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const key = await admin.encodeName(path, { signal });
+      await report.done({ path, key }, [key]);
+      return 0;
+    },
+    { invocation },
+  );
+}
+
+/** Prints the path of the file under an object key. @throws MemoryError `not_found` when it is none of the tenant's. */
+export function runDecodeName(key: string, invocation: Invocation): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const path = await admin.decodeName(key, { signal });
+      if (path === undefined) {
+        throw new MemoryError('not_found', 'That is not the object key of a file of this tenant.');
+      }
+      await report.done({ path, key }, [path]);
+      return 0;
+    },
+    { invocation },
+  );
+}
+
+export interface ExpireArguments {
+  readonly dryRun?: boolean;
+  /** Days. */
+  readonly after?: number;
+}
+
+/** Deletes files that were not used for long. Resolves to the exit code. */
+export function runExpire(
+  { dryRun = false, after }: ExpireArguments,
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const expiry = await admin.expire({
+        ...{ dryRun, signal },
+        ...(after !== undefined && { afterDays: after }),
+        onProgress: (progress) => report.progress({ ...progress }, { what: 'unused files', ...progress }),
+      });
+      await report.done({ dryRun, ...expiry }, expiryLines(expiry, { dryRun }));
+      return 0;
+    },
+    { invocation },
+  );
+}

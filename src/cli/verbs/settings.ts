@@ -1,0 +1,201 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { parse } from 'smol-toml';
+import { misconfigured } from '../../errors.ts';
+import { KMS_SCHEME } from '../../keys/kms-root-key.ts';
+import {
+  CONFIG_VARIABLE,
+  type Environment,
+  optionsFromEnvironment,
+  PROFILE_NAME_VARIABLE,
+  processEnvironment,
+  setAwsVariables,
+  VARIABLES,
+} from '../../open/environment.ts';
+import type { MemoryOptions } from '../../open/options.ts';
+import { fileCodeOf } from '../../store/failures.ts';
+import type { Flags, Invocation } from './invocation.ts';
+
+/** The folder of a project that `init` makes: root key, configuration and the embedded store. */
+export const PROJECT_FOLDER = '.sealed-memory';
+export const CONFIG_NAME = 'config.toml';
+
+const ROOT_KEY = 'SEALED_MEMORY_ROOT_KEY';
+const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
+const STORE = 'SEALED_MEMORY_STORE';
+const TENANT = 'SEALED_MEMORY_TENANT';
+const MAX_CONFIG_LENGTH = 65_536;
+
+/** What surrounds the program. */
+export interface Surroundings {
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly home: string;
+}
+
+const surroundings = (): Surroundings => ({
+  env: processEnvironment(),
+  cwd: process.cwd(),
+  home: homedir(),
+});
+
+/**
+ * The options of a verb. Each setting is taken from the first of these that has it: flags, environment, `.env` in the
+ * current folder, the profile of the configuration file.
+ *
+ * @throws MemoryError `misconfigured` that names every setting that is missing, or the one that is wrong.
+ */
+export function readOptions(
+  { flags, logger }: Pick<Invocation, 'flags' | 'logger'>,
+  overrides: MemoryOptions = {},
+): MemoryOptions {
+  const env = readEnvironment(flags);
+  setAwsVariables(env);
+  const options = optionsFromEnvironment(env, { logger, ...overrides });
+  const missing = [
+    ...(options.store === undefined ? [`the store (--store or ${STORE})`] : []),
+    ...(options.tenant === undefined ? [`the tenant (--tenant or ${TENANT})`] : []),
+    ...(options.rootKey === undefined ? [`the root key (--root-key-file or ${ROOT_KEY_FILE})`] : []),
+  ];
+  if (missing.length > 0) {
+    throw misconfigured(`not set: ${missing.join(', ')}. "sealed-memory init" sets all of them.`);
+  }
+  return options;
+}
+
+/** Options for a verb on files, which a store that ends with the process surprises. */
+export function readMemoryOptions(invocation: Invocation): MemoryOptions {
+  const options = readOptions(invocation);
+  if (options.store === 'memory:') invocation.terminal.note('memory: nothing stays when this command ends.');
+  return options;
+}
+
+/** The settings of all sources as one environment. */
+export function readEnvironment(flags: Flags, around: Surroundings = surroundings()): Environment {
+  const dotEnv = readDotEnv(around.cwd);
+  const given = layer(flagsAsEnvironment(flags), layer(around.env, dotEnv));
+  return layer(given, readProfile(given, around));
+}
+
+/** `upper` before `lower`. A root key in one hides the file of one in the other, and the other way round. */
+function layer(upper: Environment, lower: Environment): Environment {
+  const present = Object.entries(upper).filter(([, value]) => value !== undefined && value !== '');
+  const hidden = present.some(([name]) => name === ROOT_KEY || name === ROOT_KEY_FILE)
+    ? [ROOT_KEY, ROOT_KEY_FILE]
+    : [];
+  const rest = Object.entries(lower).filter(([name]) => !hidden.includes(name));
+  return Object.fromEntries([...rest, ...present]);
+}
+
+function flagsAsEnvironment({ store, tenant, rootKeyFile, profileName }: Flags): Environment {
+  return {
+    [STORE]: store,
+    [TENANT]: tenant,
+    [ROOT_KEY_FILE]: rootKeyFile,
+    [PROFILE_NAME_VARIABLE]: profileName,
+  };
+}
+
+/** Of `.env` only what is about this program and about AWS. */
+function readDotEnv(cwd: string): Environment {
+  const text = readText(join(cwd, '.env'), 'The file .env');
+  const entries = Object.entries(text === undefined ? {} : parseEnv(text));
+  return Object.fromEntries(entries.filter(([name]) => /^(SEALED_MEMORY|AWS)_/.test(name)));
+}
+
+/** The settings of the chosen profile of the configuration file, by their variables. */
+function readProfile(env: Environment, around: Surroundings): Environment {
+  const chosen = env[PROFILE_NAME_VARIABLE] || undefined;
+  const found = findConfig(env, around);
+  if (found === undefined) {
+    if (chosen === undefined) return {};
+    throw misconfigured(
+      `The profile "${chosen}" was asked for, and there is no configuration file: "sealed-memory init" makes one.`,
+    );
+  }
+  const profiles = parseConfig(found.text);
+  const profile = profiles[chosen ?? 'default'];
+  if (profile === undefined && chosen !== undefined) {
+    throw misconfigured(
+      `The configuration file has no profile "${chosen}"; it has ${Object.keys(profiles).join(', ') || 'none'}.`,
+    );
+  }
+  return settingsOf(profile ?? {}, found.folder);
+}
+
+function findConfig(env: Environment, { cwd, home }: Surroundings) {
+  const named = env[CONFIG_VARIABLE] || undefined;
+  const userFolder = env['XDG_CONFIG_HOME'] || join(home, '.config');
+  const paths =
+    named === undefined
+      ? [join(cwd, PROJECT_FOLDER, CONFIG_NAME), join(userFolder, 'sealed-memory', CONFIG_NAME)]
+      : [resolve(cwd, named)];
+  for (const path of paths) {
+    const text = readText(path, 'The configuration file');
+    if (text !== undefined) return { text, folder: dirname(path) };
+  }
+  if (named !== undefined) throw misconfigured(`The file named by ${CONFIG_VARIABLE} does not exist.`);
+  return undefined;
+}
+
+type Profile = Readonly<Record<string, unknown>>;
+
+function parseConfig(text: string): Readonly<Record<string, Profile>> {
+  let tables: Readonly<Record<string, unknown>>;
+  try {
+    tables = parse(text);
+  } catch {
+    // The parser's message quotes the line.
+    throw misconfigured('The configuration file is not TOML.');
+  }
+  for (const [name, table] of Object.entries(tables)) {
+    if (typeof table !== 'object' || table === null || Array.isArray(table)) {
+      throw misconfigured(
+        `The configuration file has "${name}" outside of a profile: put it below a line such as [default].`,
+      );
+    }
+  }
+  return tables as Readonly<Record<string, Profile>>;
+}
+
+/** `max_file_bytes` of a profile is SEALED_MEMORY_MAX_FILE_BYTES; relative paths begin at the file's folder. */
+function settingsOf(profile: Profile, folder: string): Environment {
+  const at = (path: string): string => (isAbsolute(path) ? path : join(folder, path));
+  return Object.fromEntries(
+    Object.entries(profile).map(([name, value]) => {
+      const variable = `SEALED_MEMORY_${name.toUpperCase()}`;
+      if (name !== name.toLowerCase() || !VARIABLES.includes(variable)) {
+        const names = VARIABLES.map((each) => each.slice('SEALED_MEMORY_'.length).toLowerCase());
+        throw misconfigured(
+          `"${name}" is no setting of the configuration file. It knows ${names.join(', ')}.`,
+        );
+      }
+      if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
+        throw misconfigured(`"${name}" of the configuration file must be a text, a number, true or false.`);
+      }
+      const text = String(value);
+      if (variable === ROOT_KEY && !text.startsWith(KMS_SCHEME)) {
+        throw misconfigured(
+          'The configuration file is no place for a root key: name its file as root_key_file.',
+        );
+      }
+      if (variable === ROOT_KEY_FILE) return [variable, at(text)];
+      return [variable, text.replace(/^sqlite:(.+)$/s, (_, path: string) => `sqlite:${at(path)}`)];
+    }),
+  );
+}
+
+function readText(path: string, what: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const code = fileCodeOf(error) ?? 'unknown error';
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw misconfigured(`${what} cannot be read (${code}).`);
+  }
+  if (text.length > MAX_CONFIG_LENGTH) throw misconfigured(`${what} is too large.`);
+  return text;
+}

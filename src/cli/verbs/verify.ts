@@ -1,0 +1,49 @@
+import type { KeyVersionUse } from '../../admin/key-status.ts';
+import type { Verification } from '../../admin/verify.ts';
+import { isLeft } from '../../tree/findings.ts';
+import type { Progress } from '../../tree/session.ts';
+import { findingLine } from './finding-lines.ts';
+import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import { CONTINUES, runOnAdmin } from './operate.ts';
+import { counted } from './report.ts';
+
+/** Verifies the configured memory and says what to do about each finding. Resolves to 0 when none is left. */
+export function runVerify(
+  { repair = false }: { readonly repair?: boolean },
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const onProgress = ({ done, total }: Progress): void =>
+        report.progress({ done, total }, { what: 'objects', done, total });
+      const verification = await admin.verify({ repair, signal, onProgress });
+      const left = verification.findings.filter(isLeft).length;
+      const repaired = verification.findings.length - left;
+      await report.done({ ...verification, left, repaired }, linesOf(verification));
+      return left > 0 ? EXIT_FAILED : 0;
+    },
+    { invocation, interrupted: repair ? CONTINUES : 'nothing was changed; run it again' },
+  );
+}
+
+/** One line for each finding, one for the tenant keys in use, then one that sums up. */
+export function linesOf(verification: Verification): readonly string[] {
+  const { files, bytes, findings, keyVersions } = verification;
+  const left = findings.filter(isLeft).length;
+  const repaired = findings.length - left;
+  const verdict = [
+    left === 0 ? 'all well' : `${counted(left, 'finding')} left`,
+    ...(repaired > 0 ? [`${repaired} repaired`] : []),
+  ].join(', ');
+  const summary = `${counted(files, 'file')}, ${counted(bytes, 'byte')}: ${verdict}`;
+  const keys = keyVersions.length === 0 ? [] : [`keys  ${keyVersions.map(keyWords).join(', ')}`];
+  return [
+    ...findings.map((finding) => findingLine(finding)),
+    ...keys,
+    `${left === 0 ? 'ok    ' : 'FAIL  '}${summary}`,
+  ];
+}
+
+function keyWords({ version, objects, active }: KeyVersionUse): string {
+  return `version ${version}${active ? ', active' : ''}: ${counted(objects, 'object')}`;
+}

@@ -1,0 +1,33 @@
+import type { Flags, Invocation } from '../../src/cli/verbs/invocation.ts';
+import { createReport } from '../../src/cli/verbs/report.ts';
+
+/** An invocation by a caller who types `typed`, at a screen or not, and what it said. Progress is shown to no one. */
+export function invocationOf({
+  flags = {},
+  isForEyes = false,
+  typed = '',
+}: {
+  readonly flags?: Flags;
+  readonly isForEyes?: boolean;
+  readonly typed?: string;
+}): { readonly invocation: Invocation; readonly shown: string[]; readonly complaints: string[] } {
+  const shown: string[] = [];
+  const complaints: string[] = [];
+  const terminal: Invocation['terminal'] = {
+    stdin: (async function* () {
+      yield new TextEncoder().encode(typed);
+    })(),
+    out: async (said) => void shown.push(String(said)),
+    complain: (line) => complaints.push(line),
+    note: (line) => complaints.push(line),
+    style: (_, text) => text,
+    progressStream: undefined,
+    isInteractive: isForEyes,
+    isForEyes,
+  };
+  const report = createReport(terminal, { json: flags.json === true });
+  const { signal } = new AbortController();
+  const ignore = (): void => {};
+  const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+  return { invocation: { flags, terminal, report, logger, signal }, shown, complaints };
+}
