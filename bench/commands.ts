@@ -1,53 +1,125 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
-import { openMemory } from '../src/index.ts';
-import { printRatios } from './ratios.ts';
+import { openMemory } from '../src/open/open-memory.ts';
+import type { Lab } from './lab.ts';
+import type { Cost, Round } from './report/row.ts';
+import { costOf } from './rounds.ts';
+import { record, replay, requestsOf } from './shadow.ts';
+import type { FindSites } from './sites.ts';
+import { command, plainStore, ROOT_KEY } from './stores.ts';
 
 const TEXT = 'one line of what an agent remembers\n'.repeat(50);
+const FILES = 20;
+const OURS = 'sealed memory';
+const RAW = 'the same requests, raw';
 
-/** Commands on the embedded store against the SDK's filesystem tool, which encrypts nothing. */
-export async function commands(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'sealed-memory-bench-'));
-  try {
-    const files = await BetaLocalFilesystemMemoryTool.init(join(folder, 'files'));
-    const rootKey = randomBytes(32).toString('base64');
-    await using memory = await openMemory({
-      store: `sqlite:${join(folder, 'memory.db')}`,
-      tenant: 'bench',
-      rootKey,
-    });
-    for (const tool of [files, memory.handlers]) {
-      await tool.create({ command: 'create', path: '/memories/notes/read.md', file_text: TEXT });
-      await tool.create({ command: 'create', path: '/memories/notes/edit.md', file_text: 'count 0;\n' });
+/** A command to be measured, and what must be there for it. */
+interface Work {
+  readonly title: string;
+  readonly before?: (round: number) => Readonly<Record<string, unknown>>;
+  readonly measured: (round: number) => Readonly<Record<string, unknown>>;
+}
+
+const WORKS: readonly Work[] = [
+  { title: 'view a file', measured: () => ({ command: 'view', path: '/memories/notes/0.md' }) },
+  { title: 'view the root', measured: () => ({ command: 'view', path: '/memories' }) },
+  {
+    title: 'create',
+    measured: (round) => ({ command: 'create', path: `/memories/new/${round}.md`, file_text: TEXT }),
+  },
+  {
+    title: 'str_replace',
+    measured: (round) => ({
+      command: 'str_replace',
+      path: '/memories/counts/edited.md',
+      old_str: `count ${round};`,
+      new_str: `count ${round + 1};`,
+    }),
+  },
+  {
+    title: 'insert',
+    measured: () => ({
+      command: 'insert',
+      path: '/memories/counts/inserted.md',
+      insert_line: 0,
+      insert_text: 'line\n',
+    }),
+  },
+  {
+    title: 'delete a file',
+    before: (round) => ({ command: 'create', path: `/memories/gone/${round}.md`, file_text: TEXT }),
+    measured: (round) => ({ command: 'delete', path: `/memories/gone/${round}.md` }),
+  },
+  {
+    title: 'rename a file',
+    measured: (round) => renameBetween('/memories/files/a.md', '/memories/files/b.md', round),
+  },
+  {
+    title: `rename a directory of ${FILES}`,
+    measured: (round) => renameBetween('/memories/here', '/memories/there', round),
+  },
+];
+
+function renameBetween(here: string, there: string, round: number): Readonly<Record<string, unknown>> {
+  const [from, to] = round % 2 === 0 ? [here, there] : [there, here];
+  return { command: 'rename', old_path: from, new_path: to };
+}
+
+/**
+ * What a command costs more than its requests: everything that it sends is sent once more, through the same client, in the
+ * same order and as much side by side, to a second bucket that holds the same bytes.
+ */
+export async function commands(lab: Lab, findSites: FindSites): Promise<void> {
+  const sites = await findSites(lab);
+  if (sites === undefined) return;
+  const [site, here, there] = [sites.near, await sites.bucket(), await sites.bucket()];
+  const recorder = record(await plainStore(lab, { site, bucket: here }));
+  const shadow = await plainStore(lab, { site, bucket: there });
+  const memory = lab.stack.use(
+    await openMemory({ store: recorder.store, tenant: 'bench', rootKey: ROOT_KEY }),
+  );
+  const mirrored = async (input: Readonly<Record<string, unknown>>): Promise<void> => {
+    await command(memory, input);
+    await replay(recorder.take(), shadow);
+  };
+  for (const input of planted()) await mirrored(input);
+  for (const work of WORKS) {
+    const rounds: Round[] = [];
+    let requests = '';
+    for (let round = 0; round < (lab.isQuick ? 6 : 40); round++) {
+      if (work.before !== undefined) await mirrored(work.before(round));
+      const ours = await costOf(() => command(memory, work.measured(round)));
+      const sent = recorder.take();
+      const raw = await costOf(() => replay(sent, shadow));
+      requests = requestsOf(sent.map(({ name }) => name));
+      // The first of each kind opens connections and has its code compiled.
+      if (round > 1)
+        rounds.push(
+          new Map<string, Cost>([
+            [OURS, ours],
+            [RAW, raw],
+          ]),
+        );
     }
-
-    const view = { command: 'view', path: '/memories/notes/read.md' } as const;
-    await printRatios('view a file', {
-      'SDK filesystem tool': async () => files.view(view),
-      'sealed, SQLite': async () => memory.handlers.view(view),
+    const goals = { [OURS]: 1.1 };
+    lab.compare({
+      ...{ work: work.title, reference: RAW, time: 'wall', rounds, goals },
+      notes: { [OURS]: requests },
     });
-    const list = { command: 'view', path: '/memories' } as const;
-    await printRatios('view a directory', {
-      'SDK filesystem tool': async () => files.view(list),
-      'sealed, SQLite': async () => memory.handlers.view(list),
-    });
-    const edits = [files, memory.handlers].map((tool) => {
-      let count = 0;
-      return async () =>
-        tool.str_replace({
-          command: 'str_replace',
-          path: '/memories/notes/edit.md',
-          old_str: `count ${count};`,
-          new_str: `count ${++count};`,
-        });
-    });
-    const [editFiles, editMemory] = edits;
-    if (editFiles === undefined || editMemory === undefined) throw new Error('two contestants are needed');
-    await printRatios('str_replace', { 'SDK filesystem tool': editFiles, 'sealed, SQLite': editMemory });
-  } finally {
-    await rm(folder, { recursive: true });
   }
+}
+
+function planted(): readonly Readonly<Record<string, unknown>>[] {
+  const create = (path: string, file_text = TEXT) => ({
+    command: 'create',
+    path: `/memories/${path}`,
+    file_text,
+  });
+  return [
+    ...Array.from({ length: FILES }, (_, at) => create(`notes/${at}.md`)),
+    ...Array.from({ length: FILES }, (_, at) => create(`here/${at}.md`)),
+    create('counts/edited.md', 'count 0;\n'),
+    create('counts/inserted.md', 'line\n'),
+    create('files/a.md'),
+    create('new/first.md'),
+    create('gone/first.md'),
+  ];
 }

@@ -6,8 +6,10 @@ import { deriveTenantKey, type SealingKeys } from '../src/format/wrap.ts';
 import { parseMemoryPath } from '../src/language/path.ts';
 import { osRandom } from '../src/store/os-random.ts';
 import { defaultSdk, unsignedSdk } from './encryption-sdk.ts';
-import { printRatios } from './ratios.ts';
+import type { Lab } from './lab.ts';
+import { compareCalls } from './rounds.ts';
 
+const SEALED = 'sealed object';
 const SIZES = [2 * 1024, 64 * 1024, 1024 * 1024, 8 * 1024 * 1024];
 
 /** Something that makes of a content a message that stands for itself, and the content of that message again. */
@@ -21,7 +23,7 @@ interface Contestant {
  * Sealing and opening of one file beside AES-256-GCM as node has it and the AWS Encryption SDK for JavaScript, in
  * processor time: nothing here waits for anything else.
  */
-export async function crypto(): Promise<void> {
+export async function crypto(lab: Lab): Promise<void> {
   await loadSodium();
   const contestants = [aesGcm(), sealedObject(), unsignedSdk(), defaultSdk()];
   for (const size of SIZES) {
@@ -33,20 +35,16 @@ export async function crypto(): Promise<void> {
       const same = Buffer.compare(await one.decrypt(message), content) === 0;
       if (!same) throw new Error(`${one.label} does not give the content back`);
     }
-    await printRatios(
-      `seal ${title}`,
-      Object.fromEntries(pairs.map(({ one }) => [one.label, () => one.encrypt(content)])),
-      { time: 'processor' },
+    const notes = Object.fromEntries(
+      pairs.map(({ one, message }) => [one.label, `${message.length - size} bytes more`]),
     );
-    await printRatios(
-      `open ${title}`,
-      Object.fromEntries(pairs.map(({ one, message }) => [one.label, () => one.decrypt(message)])),
-      { time: 'processor' },
+    const seals = Object.fromEntries(pairs.map(({ one }) => [one.label, () => one.encrypt(content)]));
+    await compareCalls(lab, `seal ${title}`, seals, { time: 'processor', notes });
+    const opens = Object.fromEntries(
+      pairs.map(({ one, message }) => [one.label, () => one.decrypt(message)]),
     );
-    for (const { one, message } of pairs) {
-      const bytes = String(message.length - size).padStart(8);
-      console.log(`  ${`overhead ${title}`.padEnd(24)} ${one.label.padEnd(34)} ${bytes} bytes`);
-    }
+    const goals = size === 1024 * 1024 ? { [SEALED]: 2.5 } : {};
+    await compareCalls(lab, `open ${title}`, opens, { time: 'processor', goals });
   }
 }
 
@@ -55,7 +53,7 @@ function sealedObject(): Contestant {
   const keys: SealingKeys = { tenant: 'bench', keyringId: randomBytes(16), active, find: () => active };
   const name = logicalName(parseMemoryPath('/memories/notes/today.md'));
   return {
-    label: 'sealed object',
+    label: SEALED,
     encrypt: (content) => seal({ keys, name, content, mtime: Date.now(), random: osRandom }),
     decrypt: (object) => open({ keys, name, object }).content,
   };

@@ -1,21 +1,154 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { commands } from './commands.ts';
 import { crypto } from './crypto.ts';
+import { directories } from './directories.ts';
+import { embedded } from './embedded.ts';
+import { growth } from './growth.ts';
+import { type Findings, type Lab, openLab } from './lab.ts';
+import { chartOf } from './report/chart.ts';
+import { withFigures } from './report/document.ts';
+import { type Row, verdictOf } from './report/row.ts';
+import type { RunReport } from './report/run.ts';
+import { textHead, textTable } from './report/table.ts';
+import { findSites } from './sites.ts';
 import { start } from './start.ts';
+import { turn } from './turn.ts';
+import { wire } from './wire.ts';
 
-const SUITES = { crypto, commands, start } as const;
-type SuiteName = keyof typeof SUITES;
+const sites = findSites(process.env);
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !(name in SUITES));
-if (wanted.includes('--help') || unknown.length > 0) {
-  console.log(
-    `usage: npm run bench -- [${Object.keys(SUITES).join('] [')}]\nWithout a name all of them run.`,
+/** Every group of figures, in the order in which they run and are shown. */
+const GROUPS: Readonly<
+  Record<string, { readonly about: string; readonly run: (lab: Lab) => Promise<void> }>
+> = {
+  commands: { about: 'each command beside its own requests, sent raw', run: (lab) => commands(lab, sites) },
+  embedded: { about: "the embedded stores beside the SDK's file tool", run: embedded },
+  directories: {
+    about: 'renames and deletes of 1,000 files beside rclone, mc and aws',
+    run: (lab) => directories(lab, sites),
+  },
+  turn: { about: 'an agent turn beside plain GET and PUT', run: (lab) => turn(lab, sites) },
+  growth: {
+    about: 'what more files, larger files and more agents cost',
+    run: (lab) => growth(lab, sites),
+  },
+  wire: { about: 'GET and PUT: by hand, by our client, by the AWS SDK', run: (lab) => wire(lab, sites) },
+  start: { about: 'the start of a process, and the size of bundles', run: start },
+  crypto: { about: 'sealing and opening beside AES-GCM and the AWS Encryption SDK', run: crypto },
+};
+
+const USAGE = `npm run bench -- [options] [GROUP ...]
+
+Figures are ratios within this run; no GROUP means all of them, less than 15 minutes.
+
+${Object.entries(GROUPS)
+  .map(([name, { about }]) => `  ${name.padEnd(14)} ${about}`)
+  .join('\n')}
+
+  --quick        fewer rounds and smaller trees: for a look, not for the books
+  --json FILE    what was found, for programs
+  --svg FILE     the same as a picture
+  --write-docs   the figures into docs/performance.md, the picture beside it
+  --help         this text
+
+MinIO and Toxiproxy, rclone, mc and aws are taken from PATH or built or installed once into ~/.cache/sealed-memory
+(TEST_CACHE_DIR names another folder). What cannot be had is named at the end.`;
+
+const DOCUMENT = new URL('../docs/performance.md', import.meta.url);
+const PICTURE = new URL('../docs/performance.svg', import.meta.url);
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      svg: { type: 'string' },
+      'write-docs': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const unknown = positionals.filter((name) => !Object.hasOwn(GROUPS, name));
+  if (values.help || unknown.length > 0) {
+    console.log(USAGE);
+    process.exitCode = values.help ? 0 : 2;
+    return;
+  }
+  const groups = Object.keys(GROUPS).filter((name) => positionals.length === 0 || positionals.includes(name));
+  const run = await measure(groups, values.quick);
+  tellOutcome(run);
+  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(run, undefined, 2)}\n`);
+  if (values.svg !== undefined) await writeFile(values.svg, chartOf(run));
+  if (values['write-docs']) {
+    await writeFile(DOCUMENT, withFigures(await readFile(DOCUMENT, 'utf8'), run));
+    await writeFile(PICTURE, chartOf(run));
+    console.log(`written: ${fileURLToPath(DOCUMENT)}`);
+  }
+}
+
+async function measure(groups: readonly string[], isQuick: boolean): Promise<RunReport> {
+  const began = performance.now();
+  const findings: Findings = { rows: [], growths: [], facts: [], absences: [] };
+  const say = (line: string): void => console.error(`  ${line}`);
+  const stack = new AsyncDisposableStack();
+  const release = endOnSignals(stack);
+  try {
+    for (const group of groups) {
+      console.log(`\n${group}: ${GROUPS[group]?.about}\n\n${textHead()}`);
+      const onRows = (rows: readonly Row[]): void => console.log(textTable(rows).join('\n'));
+      await GROUPS[group]?.run(openLab(group, { isQuick, stack, findings, onRows, say }));
+    }
+  } finally {
+    await stack.disposeAsync();
+    release();
+  }
+  return {
+    format: 1,
+    day: new Date().toISOString().slice(0, 10),
+    machine: { node: process.version, architecture: process.arch, cores: availableParallelism() },
+    isQuick,
+    seconds: Math.round((performance.now() - began) / 1_000),
+    groups,
+    ...findings,
+  };
+}
+
+/** Ctrl-C and SIGTERM end servers and remove folders before the process ends. Returns what ends the listening. */
+function endOnSignals(stack: AsyncDisposableStack): () => void {
+  const end = (signal: NodeJS.Signals): void => {
+    release();
+    console.error(`\n${signal}: ending servers and removing folders`);
+    const code = signal === 'SIGINT' ? 130 : 143;
+    stack.disposeAsync().then(
+      () => process.exit(code),
+      () => process.exit(code),
+    );
+  };
+  const release = (): void => {
+    process.off('SIGINT', end);
+    process.off('SIGTERM', end);
+  };
+  process.on('SIGINT', end);
+  process.on('SIGTERM', end);
+  return release;
+}
+
+/** The process ends with 1 when a goal is missed. */
+function tellOutcome({ rows, facts, absences, seconds }: RunReport): void {
+  for (const { group, what, reason } of absences)
+    console.log(`\nNOT MEASURED in ${group}: ${what} (${reason})`);
+  const verdicts = [...rows.map(verdictOf), ...facts.map(({ verdict }) => verdict)];
+  const [met, missed] = (['met', 'missed'] as const).map(
+    (wanted) => verdicts.filter((verdict) => verdict === wanted).length,
   );
-  process.exit(wanted.includes('--help') ? 0 : 2);
+  console.log(`\ngoals: ${met} met, ${missed} missed; ${seconds} s`);
+  for (const { group, work, contestant, ratio, goal } of rows.filter((row) => verdictOf(row) === 'missed')) {
+    console.log(`missed: ${group}, ${work}, ${contestant}: ${ratio.median.toFixed(2)} > ${goal?.toFixed(2)}`);
+  }
+  if (missed !== 0) process.exitCode = 1;
 }
 
-const names = (wanted.length > 0 ? wanted : Object.keys(SUITES)) as SuiteName[];
-for (const name of names) {
-  console.log(`\n${name}: ratios within this run, the reference is 1.00`);
-  await SUITES[name]();
-}
+await main();

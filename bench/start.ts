@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundle, MOST_BYTES, WORKER_ENTRY } from '../infra/bundle.ts';
+import { type Lab, temporaryFolder } from './lab.ts';
+import { inTurns } from './rounds.ts';
 
 interface Contestant {
   readonly name: string;
@@ -21,29 +22,23 @@ const OPTIONS = "tenant: 'bench', rootKey: new Uint8Array(32)";
 /** What a handler file does that has the library in it, before its first invocation. */
 const LOADING = `export { openMemory } from ${JSON.stringify(LIBRARY)};\n`;
 
-/** The budgets of size and start, and what a warm tenant takes. The process ends with 1 when a budget is missed. */
-export async function start(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'sealed-memory-start-'));
-  try {
-    const bytes = await bundle({ entry: WORKER_ENTRY, folder: join(folder, 'worker') });
-    tell(`size of the worker's bundle: ${Math.ceil(bytes / 1_000)} KB`, {
-      value: bytes / 1_000,
-      budget: MOST_BYTES / 1_000,
-    });
-    const entry = join(folder, 'empty.mjs');
-    await writeFile(entry, 'export const handler = async () => {};\n');
-    await bundle({ entry, folder: join(folder, 'empty') });
-    measureStarts([
-      { name: 'empty handler', file: join(folder, 'empty', 'index.mjs') },
-      { name: 'library with S3', file: await deployed(folder, LOADING), budget: 3.4 },
-      { name: 'worker', file: join(folder, 'worker', 'index.mjs'), budget: 4.2 },
-      { name: 'memory opened on memory:', file: await library(folder, 'memory:'), budget: 3.4 },
-      { name: 'memory opened on s3:', file: await deployed(folder, opening('s3://bucket')) },
-    ]);
-    console.log(`  ${run('--expose-gc', WARM_TENANTS).trim()}`);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+/** The budgets of size and start, and what a warm tenant takes. */
+export async function start(lab: Lab): Promise<void> {
+  const folder = await temporaryFolder(lab);
+  const bytes = await bundle({ entry: WORKER_ENTRY, folder: join(folder, 'worker') });
+  const [size, most] = [bytes, MOST_BYTES].map((each) => Math.ceil(each / 1_000));
+  lab.fact(`the worker's bundle has ${size} KB, at most ${most}`, bytes <= MOST_BYTES ? 'met' : 'missed');
+  const entry = join(folder, 'empty.mjs');
+  await writeFile(entry, 'export const handler = async () => {};\n');
+  await bundle({ entry, folder: join(folder, 'empty') });
+  await measureStarts(lab, [
+    { name: 'empty handler', file: join(folder, 'empty', 'index.mjs') },
+    { name: 'library with S3', file: await deployed(folder, LOADING), budget: 3.4 },
+    { name: 'worker', file: join(folder, 'worker', 'index.mjs'), budget: 4.2 },
+    { name: 'memory opened on memory:', file: await library(folder, 'memory:'), budget: 3.4 },
+    { name: 'memory opened on s3:', file: await deployed(folder, opening('s3://bucket')) },
+  ]);
+  lab.fact(run('--expose-gc', WARM_TENANTS).trim());
 }
 
 /** A program bundled as the worker is: in one file, S3 included. */
@@ -88,32 +83,24 @@ async function library(folder: string, store: string): Promise<string> {
   return join(outdir, 'main.mjs');
 }
 
-/**
- * Starts them in turns, each round in another order, and tells the median of each one's quicker half as a ratio to the
- * first one's: what else the machine does only ever makes a start slower.
- */
-function measureStarts(contestants: readonly Contestant[]): void {
-  const times = new Map(contestants.map(({ file }) => [file, [] as number[]]));
-  for (let round = 0; round <= ROUNDS; round++) {
-    const first = round % contestants.length;
-    for (const { file } of [...contestants.slice(first), ...contestants.slice(0, first)]) {
-      const started = performance.now();
-      run(file);
-      // The first round brings the files into memory.
-      if (round > 0) times.get(file)?.push(performance.now() - started);
-    }
-  }
-  const quick = contestants.map(({ file }) => quickMedian(times.get(file) ?? []));
-  contestants.forEach(({ name, budget }, index) => {
-    const value = (quick[index] ?? Number.NaN) / (quick[0] ?? Number.NaN);
-    const shown = `${name.padEnd(34)} ${value.toFixed(2).padStart(8)}   (${quick[index]?.toFixed(0)} ms)`;
-    tell(`start of process           ${shown}`, { value, budget });
+/** Starts them in turns, each round in another order. */
+async function measureStarts(lab: Lab, contestants: readonly Contestant[]): Promise<void> {
+  const files = new Map(contestants.map(({ name, file }) => [name, file]));
+  const rounds = await inTurns([...files.keys()], 1 + (lab.isQuick ? 5 : ROUNDS), async (name) => {
+    const started = performance.now();
+    run(files.get(name) ?? '');
+    return { wall: performance.now() - started };
   });
-}
-
-function quickMedian(times: readonly number[]): number {
-  const sorted = times.toSorted((left, right) => left - right);
-  return sorted[Math.floor(sorted.length / 4)] ?? Number.NaN;
+  lab.compare({
+    work: 'start of a process',
+    reference: contestants[0]?.name ?? '',
+    time: 'wall',
+    // The first round brings the files into memory.
+    rounds: rounds.slice(1),
+    goals: Object.fromEntries(
+      contestants.flatMap(({ name, budget }) => (budget === undefined ? [] : [[name, budget]])),
+    ),
+  });
 }
 
 /** Standard output of a Node process that must end well. */
@@ -125,14 +112,4 @@ function run(...args: readonly string[]): string {
   });
   if (status !== 0) throw new Error(`${args.at(-1)} ended with ${status}`);
   return stdout;
-}
-
-function tell(
-  line: string,
-  { value, budget }: { readonly value: number; readonly budget: number | undefined },
-): void {
-  const isMissed = budget !== undefined && value > budget;
-  const verdict = budget && `   budget ${budget.toFixed(2)}: ${isMissed ? 'MISSED' : 'kept'}`;
-  console.log(`  ${line}${verdict ?? ''}`);
-  if (isMissed) process.exitCode = 1;
 }

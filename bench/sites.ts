@@ -1,0 +1,71 @@
+import { findProgram } from '../infra/local/servers/find-program.ts';
+import { goInstall } from '../infra/local/servers/go-install.ts';
+import { locateMinio } from '../infra/local/servers/locate.ts';
+import { TOXIPROXY } from '../infra/local/servers/pinned.ts';
+import type { S3Server } from '../infra/local/servers/s3-server.ts';
+import { once } from '../src/time.ts';
+import { createTestBucket, type TestBucket } from '../test/servers/s3.ts';
+import { startToxiproxy } from '../test/servers/toxiproxy.ts';
+import type { Lab } from './lab.ts';
+
+/** How long an answer is held back on the far site. */
+const LATENCY_MS = 20;
+
+/** MinIO of this run, reached directly or as from far away. */
+export interface Site {
+  readonly server: S3Server;
+  /** What a row says of the way to it. */
+  readonly title: string;
+}
+
+export interface Sites {
+  readonly near: Site;
+  /** The same server; absent without the proxy that delays it. */
+  readonly far?: Site;
+  /** Those that are there. */
+  readonly all: readonly Site[];
+  /** A fresh bucket. It goes with the server. */
+  bucket(): Promise<TestBucket['bucket']>;
+}
+
+/** Where the servers of a run are started, once and by the group that asks first. */
+export type FindSites = (lab: Lab) => Promise<Sites | undefined>;
+
+/** MinIO as the tests find it, from its program unless TEST_S3 says otherwise, and a proxy that delays its answers. */
+export function findSites(env: NodeJS.ProcessEnv): FindSites {
+  let found: (() => Promise<Sites | { readonly reason: string }>) | undefined;
+  return async (lab) => {
+    found ??= once(() => startSites(env, lab));
+    const sites = await found();
+    if ('reason' in sites) {
+      lab.lacks('everything on S3', sites.reason);
+      return undefined;
+    }
+    if (sites.far === undefined) lab.lacks(`everything at ${LATENCY_MS} ms`, 'no Toxiproxy');
+    return sites;
+  };
+}
+
+async function startSites(
+  env: NodeJS.ProcessEnv,
+  { stack, say }: Lab,
+): Promise<Sites | { readonly reason: string }> {
+  const minio = await locateMinio(env, env['TEST_S3'] ?? 'binary', say);
+  if ('reason' in minio) return minio;
+  const { server, stop } = minio.running;
+  stack.defer(stop);
+  const near = { server, title: 'loopback' };
+  const program = (await findProgram(env, TOXIPROXY)) ?? (await goInstall(env, TOXIPROXY, say));
+  const bucket = async (): Promise<string> => {
+    const made = await createTestBucket(server);
+    made.client.destroy();
+    return made.bucket;
+  };
+  if ('reason' in program) return { near, all: [near], bucket };
+  const toxiproxy = await startToxiproxy(program.path);
+  stack.defer(toxiproxy.stop);
+  const way = await toxiproxy.wayTo(server.endpoint);
+  await way.spoil({ type: 'latency', stream: 'downstream', attributes: { latency: LATENCY_MS } });
+  const far = { server: { ...server, endpoint: way.endpoint }, title: `${LATENCY_MS} ms` };
+  return { near, far, all: [near, far], bucket };
+}
