@@ -86,6 +86,15 @@ describe('places of one content', () => {
     }
   });
 
+  it('wait for the youngest of them, however old the others are', async () => {
+    const { client, work, a } = await places();
+    await client.create('/memories/young', 'text');
+    const young = await placeOf(work, '/memories/young');
+    const findings = await settleDuplicates(work, { ...still, repair: true, groups: [[a, young]] });
+    expect(findings).toMatchObject([{ state: 'in_progress', older: '/memories/a' }]);
+    expect(await client.text('/memories/a')).toBe('text');
+  });
+
   it('are repaired one after the other where two do not fit into memory together', async () => {
     for (const [concurrentBytes, atOnce] of [
       [1, 1],

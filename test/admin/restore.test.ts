@@ -232,6 +232,17 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     expect(readdirSync(home)).toEqual(['backup', 'restored']);
   });
 
+  it('leaves nothing behind when its caller cancels it with the last file', async () => {
+    const cancelling = new AbortController();
+    const onProgress = ({ done, total }: { readonly done: number; readonly total: number }): void => {
+      if (done === total) cancelling.abort();
+    };
+    await expect(restore({ signal: cancelling.signal, onProgress })).rejects.toMatchObject({
+      code: 'aborted',
+    });
+    expect(readdirSync(home)).toEqual(['backup']);
+  });
+
   it('leaves nothing behind when it is given up or the source fails', async () => {
     const giveUp = new AbortController();
     const onProgress = ({ done }: { readonly done: number }) => done === 3 && giveUp.abort();

@@ -79,6 +79,15 @@ describe('rewrapRoot', () => {
     });
   });
 
+  it('does not wrap again, forced, what another run has wrapped by that root key meanwhile', async () => {
+    const racing = atFirst('put', async (proceed) => {
+      await run([newRoot, oldRoot]);
+      return proceed();
+    });
+    expect(await run([newRoot, oldRoot], { force: true }, racing)).toMatchObject({ epoch: 2 });
+    expect(await status([newRoot])).toMatchObject({ epoch: 2, wrappedByFirst: true });
+  });
+
   it('needs the root key that wraps it now', async () => {
     await expect(run([newRoot])).rejects.toEqual(refusal('key_unavailable'));
     expect(await opensWith(oldRoot)).toBe(true);
@@ -124,6 +133,24 @@ describe('readKeyStatus', () => {
       ['epoch', 'free', 'keys', 'nameMode', 'rootId', 'state', 'wrappedByFirst', 'writtenAt'].sort(),
     );
     expect(text).not.toMatch(/secret|wrapKey|nameKey/);
+  });
+
+  it('leaves no key of the keyring in memory', async () => {
+    const editor = createKeyringEditor({ store, layout, rootKeys: [oldRoot], clock: Date.now, random });
+    const read: Uint8Array[] = [];
+    const watched: typeof editor = {
+      ...editor,
+      async inspect(request) {
+        const found = await editor.inspect(request);
+        if (found.state !== 'open') return found;
+        const { nameKey, tenantKeys } = found.record.keyring;
+        read.push(nameKey, ...tenantKeys.flatMap(({ secret, wrapKey }) => [secret, wrapKey]));
+        expect(read.every((key) => key.some((byte) => byte !== 0))).toBe(true);
+        return found;
+      },
+    };
+    expect(await readKeyStatus({ rootKeys: [oldRoot], editor: watched })).toMatchObject({ state: 'open' });
+    expect(read).toEqual([1, 2, 3].map(() => new Uint8Array(32)));
   });
 
   it('reads the keyring once, and tells a tenant that is shredded before that', async () => {

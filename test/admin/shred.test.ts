@@ -213,6 +213,14 @@ describeOnBothKinds('shredTenant', (newSite) => {
     expect(await stored(site.base)).toEqual(SHRED_MARKER);
   });
 
+  it('knows a tenant by the older versions of its keyring, where nothing else is left of it', async () => {
+    const site = await newSite();
+    const { kept, versions } = keptVersions(['the mark of the delete', 'an old keyring']);
+    expect(await shred(site, { ttlMs: 0, versions })).toMatchObject({ marked: true, versionsRemoved: 1 });
+    expect([...kept]).toEqual(['the mark of the delete']);
+    expect(await stored(site.base)).toEqual(SHRED_MARKER);
+  });
+
   it('refuses a tenant that was never there, and writes nothing', async () => {
     const site = await newSite();
     await expect(shred(site)).rejects.toEqual(refusal('not_found'));

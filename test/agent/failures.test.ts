@@ -116,6 +116,13 @@ describe('runTurn, when a reply is cut,', () => {
     expect(sent).toHaveLength(3);
   });
 
+  it('does not ask again where that would be a request too many', async () => {
+    const cut = { fault: 'break', afterEvents: 2, part: DONE } as const;
+    const { outcome, sent } = await play([VIEW, cut, DONE], { maxRequests: 2 });
+    expect(outcome).toMatchObject({ outcome: 'failed', code: 'reply_cut', retry: 'later' });
+    expect(sent).toHaveLength(2);
+  });
+
   it('takes the API’s own word within a stream as a failure that passes, without asking again', async () => {
     const { outcome, sent } = await play([{ fault: 'overloaded', afterEvents: 2, part: CREATE }]);
     expect(outcome).toMatchObject({ outcome: 'failed', code: 'overloaded_error', retry: 'later' });

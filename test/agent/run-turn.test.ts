@@ -1,6 +1,6 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CommandReport, runTurn, type TurnRequest } from '../../src/agent/index.ts';
+import { type CommandReport, type MessagesClient, runTurn, type TurnRequest } from '../../src/agent/index.ts';
 import { type Memory, openMemory } from '../../src/index.ts';
 import {
   commands,
@@ -207,5 +207,22 @@ describe('runTurn', () => {
     );
     expect(outcome).toMatchObject({ outcome: 'answered', text: 'I searched and found it.' });
     expect(scenes[1]?.messages.at(-1)).toMatchObject({ role: 'assistant' });
+  });
+
+  it('puts the answer together, too, of a turn that goes on behind a summary', async () => {
+    const said = (text: string, stop_reason: string): unknown => ({
+      ...{ model: 'a-model', role: 'assistant', stop_reason },
+      ...{ content: [{ type: 'text', text }], usage: { input_tokens: 1, output_tokens: 1 } },
+    });
+    const replies = [said('I searched ', 'compaction'), said('and found it.', 'end_turn')];
+    const toolRunner = (params: object): unknown => ({
+      params,
+      async *[Symbol.asyncIterator]() {
+        for (const reply of replies) yield { on() {}, finalMessage: async () => reply };
+      },
+    });
+    const client = { beta: { messages: { toolRunner } } } as unknown as MessagesClient;
+    const outcome = await runTurn({ client, memory, model: 'a-model', messages: QUESTION });
+    expect(outcome).toMatchObject({ outcome: 'answered', text: 'I searched and found it.' });
   });
 });

@@ -48,6 +48,22 @@ describe('splitLines', () => {
     }
   });
 
+  it('keeps nothing of a line that is too long', async () => {
+    const MEBIBYTE = 1_048_576;
+    const before = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (let sent = 0; sent < 512; sent++) {
+        yield new Uint8Array(MEBIBYTE).fill(97);
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+      }
+    }
+    const lines: Line[] = [];
+    for await (const line of splitLines(endless(), MEBIBYTE)) lines.push(line);
+    expect(lines).toEqual(['too_long']);
+    expect(most).toBeLessThan(384 * MEBIBYTE);
+  });
+
   it('finds the same lines however the bytes are cut', async () => {
     await fc.assert(
       fc.asyncProperty(

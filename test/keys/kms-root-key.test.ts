@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { type KmsRootKeyOptions, kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import type { KeyringContext, RootKey } from '../../src/keys/root-key.ts';
@@ -52,6 +52,46 @@ describeRootKey('A key in KMS', async () => ({
   root: rootKey(kms.createKey()),
   another: rootKey(kms.createKey()),
 }));
+
+describe('the key in an answer of KMS', () => {
+  const keyArn = `arn:aws:kms:eu-central-1:111122223333:key/${ID}`;
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+  /** A root key whose KMS gives that answer. */
+  const answered = (answer: object): RootKey =>
+    kmsRootKey({ keyArn, client: { send: async () => answer } as unknown as KMSClient });
+
+  it('stays nowhere but in the array that the caller wipes', async () => {
+    const Plaintext = new Uint8Array(32).fill(7);
+    const root = answered({ KeyId: keyArn, Plaintext, CiphertextBlob: new Uint8Array(100) });
+    for (const take of [() => root.unwrap(new Uint8Array(100), CONTEXT), () => root.generate(CONTEXT)]) {
+      Plaintext.fill(7);
+      const taken = await take();
+      expect(taken instanceof Uint8Array ? taken : taken.key).toEqual(new Uint8Array(32).fill(7));
+      expect(Plaintext).toEqual(new Uint8Array(32));
+    }
+  });
+
+  it('is overwritten where the answer is rejected', async () => {
+    const copies: Uint8Array[] = [];
+    const { from } = Uint8Array;
+    vi.spyOn(Uint8Array, 'from').mockImplementation((source: Iterable<unknown>) => {
+      const copy = from.call(Uint8Array, source as Iterable<number>);
+      copies.push(copy);
+      return copy;
+    });
+    for (const wrong of [{ KeyId: 'another' }, { CiphertextBlob: new Uint8Array(7_000) }]) {
+      const Plaintext = new Uint8Array(32).fill(7);
+      const right = { KeyId: keyArn, Plaintext, CiphertextBlob: new Uint8Array(100) };
+      await expect(answered({ ...right, ...wrong }).generate(CONTEXT)).rejects.toMatchObject({
+        code: 'integrity',
+      });
+      expect(copies.splice(0)).toEqual([new Uint8Array(32)]);
+      expect(Plaintext).toEqual(new Uint8Array(32));
+    }
+  });
+});
 
 describe('kmsRootKey', () => {
   it('has the key’s ARN as its id', () => {

@@ -104,6 +104,15 @@ describe('createRollbackGuards', () => {
     expect(guardOf('a', a)).toBe(a);
     expect(guardOf('a')).toBe(a);
   });
+
+  it('prefers the one that is in use to one that was made since', () => {
+    const guardOf = createRollbackGuards(1);
+    const a = guardOf('a');
+    guardOf('b');
+    expect(guardOf('a')).not.toBe(a);
+    expect(guardOf('a', a)).toBe(a);
+    expect(guardOf('a')).toBe(a);
+  });
 });
 
 describe('one guard for all that reads a keyring', () => {

@@ -406,6 +406,17 @@ describe('MemoryPool.close', () => {
     await pool.close();
   });
 
+  it('closes memories from before a higher epoch was asked for, and wipes their keys', async () => {
+    const own = createTenantPool({ store, rootKey, lazy: true });
+    const old = await own.open('a');
+    await create(old.memory, 'x');
+    const wrapKey = (await old.context.keyrings.load())?.keys.active.wrapKey ?? new Uint8Array();
+    await own.open('a', { minimumEpoch: 2 });
+    await own.close();
+    expect(await old.memory.execute({ command: 'view', path })).toMatchObject({ error: { code: 'aborted' } });
+    expect(wrapKey).toEqual(new Uint8Array(32));
+  });
+
   it('refuses a memory that is being opened meanwhile', async () => {
     const opening = pool.open('a');
     const refused = expect(opening).rejects.toMatchObject({ code: 'aborted' });

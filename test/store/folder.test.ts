@@ -124,6 +124,20 @@ describe('openFolderObjectStore', () => {
     expect((await store.head('a' as ObjectKey))?.etag).not.toBe(before?.etag);
   });
 
+  it('does not hand out a file that was written while it was read', async () => {
+    write('a', 'x'.repeat(1_000));
+    let asked = 0;
+    // Asked between the look at the file and the reading of it.
+    const signal = {
+      get aborted() {
+        if (++asked === 2) write('a', 'y'.repeat(1_000));
+        return false;
+      },
+    } as AbortSignal;
+    await expect(store.get('a' as ObjectKey, { signal })).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await store.get('a' as ObjectKey)).toMatchObject({ size: 1_000 });
+  });
+
   it('writes and deletes nothing', async () => {
     write('a');
     const refused = { code: 'read_only' };

@@ -55,6 +55,19 @@ describe('createCommandOrder', () => {
     expect(calls.started).toEqual(['first', 'second', 'third']);
   });
 
+  it('lets an edit run behind one that was cancelled while it waited', async () => {
+    const calls = observe(createCommandOrder());
+    const cancelling = new AbortController();
+    void calls.call('write', [writes('/memories/a')]);
+    const cancelled = calls.call('cancelled', [edits('/memories/a')], cancelling.signal);
+    void calls.call('edit', [edits('/memories/a')]);
+    cancelling.abort();
+    await expect(cancelled).rejects.toMatchObject({ code: 'aborted' });
+    expect(calls.started).toEqual(['write']);
+    await calls.end('write');
+    expect(calls.started).toEqual(['write', 'edit']);
+  });
+
   it('runs writes of unrelated paths side by side, names with a common beginning included', async () => {
     const calls = observe(createCommandOrder());
     for (const path of ['a', 'ab', 'a.txt', 'b/c', 'b/d']) {

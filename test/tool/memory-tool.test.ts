@@ -2,8 +2,11 @@ import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/beta';
 import { afterEach, describe, expect, it } from 'vitest';
+import { parseCommand } from '../../src/language/command.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
+import { runCommand } from '../../src/tool/commands.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
+import type { Tree } from '../../src/tree/tree.ts';
 
 const opened: Memory[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((memory) => memory.close())));
@@ -243,6 +246,24 @@ describe('Memory.files', () => {
   });
 });
 
+describe('the view of a directory', () => {
+  it('asks for no more files than a listing shows, and says where it stopped', async () => {
+    const asked: unknown[] = [];
+    const tree = {
+      read: async () => undefined,
+      async list(_: unknown, options: unknown) {
+        asked.push(options);
+        return { files: [{ path: '/memories/d/f', size: 1 }], foreign: 0, truncated: true };
+      },
+    } as unknown as Tree;
+    const { signal } = new AbortController();
+    const context = { tree, profile: 'doc', onExists: 'error', options: { signal } } as const;
+    const content = await runCommand(context, parseCommand({ command: 'view', path: '/memories/d' }));
+    expect(asked).toEqual([{ signal, maxFiles: 100_000 }]);
+    expect(content).toContain('Only 1 files were listed');
+  });
+});
+
 describe('Memory.close', () => {
   it('lets commands under way end and refuses later ones', async () => {
     const memory = await open();
@@ -250,6 +271,7 @@ describe('Memory.close', () => {
     const closing = memory.close();
     const late = await memory.execute({ command: 'view', path: '/memories' });
     expect(late).toMatchObject({ isError: true, error: { code: 'aborted' } });
+    await expect(memory.files.read('/memories/g')).rejects.toMatchObject({ code: 'aborted' });
     expect(await running).toMatchObject({ isError: false });
     await closing;
     await memory.close();

@@ -123,6 +123,17 @@ describe('probeConditions', () => {
     for await (const page of store.list({ prefix: '' })) expect(page.objects).toEqual([]);
   });
 
+  it('cleans up, too, when its caller cancels it', async () => {
+    await using store = openSqliteObjectStore({ path: ':memory:' });
+    const cancelling = new AbortController();
+    const { signal } = cancelling;
+    const findings = probeConditions({ store, scratch: 'probe-x', isTrustedGuarded: true, signal });
+    await findings.next();
+    cancelling.abort();
+    await expect(findings.next()).rejects.toMatchObject({ code: 'aborted' });
+    for await (const page of store.list({ prefix: '' })) expect(page.objects).toEqual([]);
+  });
+
   it('says that scratch objects stayed behind', async () => {
     const { findings } = await probe((store) => ({
       delete: async (targets, options) =>

@@ -152,6 +152,23 @@ describe('execJsonLines', () => {
     expect(await done).toHaveLength(300);
   });
 
+  it('stops reading while as many bytes run as a line may have', async () => {
+    const gate = gatedExecute();
+    const inputs = Array.from({ length: 10 }, (_, index) => ({
+      id: index,
+      name: `${index}`.padEnd(80, '.'),
+    }));
+    const done = answers(lines(...inputs), { ...gate, maxLineBytes: 300 });
+    await settle();
+    // Lines of 100 bytes: the fourth is taken before there are too many.
+    expect(gate.started).toHaveLength(4);
+    for (const { name } of inputs) {
+      gate.finish(name);
+      await settle();
+    }
+    expect(await done).toHaveLength(10);
+  });
+
   it('resolves only after the last answer is out', async () => {
     const out: string[] = [];
     await answers(lines({ id: 1, name: 'a' }), {
