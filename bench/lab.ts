@@ -50,7 +50,7 @@ export function openLab(group: string, { findings, onRows, say, ...options }: La
     grows(growth) {
       findings.growths.push(growth);
       const steps = growth.steps.map(({ size, ratio }) => `${count(size)}: ${ratioText(ratio)}`);
-      say(`${growth.work}, ${growthText(growth)}; ${steps.join(' · ')}`);
+      say(`${growth.work}, by ${growth.of}: ${growthText(growth)}; ${steps.join(' · ')}`);
     },
     fact(text, verdict = 'no goal') {
       findings.facts.push({ group, text, verdict });

@@ -3,11 +3,14 @@ import type { Growth, RunReport } from './run.ts';
 import { count, growthText, ratioText } from './table.ts';
 
 const WIDTH = 900;
-const LEFT = 330;
+const LEFT = 260;
 const RIGHT = 90;
 const LINE = 18;
 const PLOT = WIDTH - LEFT - RIGHT;
-const GROWTH_HEIGHT = 220;
+/** Curves stand side by side, so many to a line. */
+const CURVES = 3;
+const CURVE_WIDTH = WIDTH / CURVES;
+const CURVE_HEIGHT = 190;
 
 /** Colours for light pages and, where the reader's system is dark, for dark ones; the ground stays the page's. */
 const STYLE = `
@@ -32,10 +35,11 @@ export function chartOf({ rows, growths, groups }: RunReport): string {
     parts.push(panel.svg);
     top = panel.bottom + 20;
   }
-  for (const growth of growths) {
-    parts.push(growthPanel(growth, top));
-    top += GROWTH_HEIGHT;
+  for (const [at, growth] of growths.entries()) {
+    const left = (at % CURVES) * CURVE_WIDTH;
+    parts.push(curve(growth, { left, top: top + Math.floor(at / CURVES) * CURVE_HEIGHT }));
   }
+  top += Math.ceil(growths.length / CURVES) * CURVE_HEIGHT;
   const title = 'Costs as ratios to the reference of each piece of work; shorter is faster';
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${top}" width="${WIDTH}" height="${top}" role="img" aria-label="${title}">
 <style>${STYLE}</style>
@@ -67,8 +71,6 @@ function barPanel(group: string, rows: readonly Row[], top: number): Panel {
     parts.push(bar(row, y, scale));
     y += LINE;
   }
-  const one = scale(1).toFixed(1);
-  parts.push(`<line class="axis" x1="${one}" x2="${one}" y1="${top + 24}" y2="${y}"/>`);
   return { svg: parts.join('\n'), bottom: y };
 }
 
@@ -78,7 +80,9 @@ function bar(row: Row, y: number, scale: (ratio: number) => number): string {
   const verdict = verdictOf(row);
   const kind = verdict === 'no goal' ? 'bar' : verdict;
   const middle = y + LINE / 2 - 1;
+  const one = scale(1).toFixed(1);
   const parts = [
+    `<line class="axis" x1="${one}" x2="${one}" y1="${y}" y2="${y + LINE}"/>`,
     text({ x: LEFT - 8, y: y + 12, kind: 'faint', content: row.contestant, anchor: 'end' }),
     `<rect class="${kind}" x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${LINE - 6}"/>`,
     `<line class="spread" x1="${scale(low).toFixed(1)}" x2="${scale(high).toFixed(1)}" y1="${middle}" y2="${middle}"/>`,
@@ -91,34 +95,38 @@ function bar(row: Row, y: number, scale: (ratio: number) => number): string {
   return parts.join('');
 }
 
-function growthPanel(growth: Growth, top: number): string {
-  const { work, steps } = growth;
-  const sizes = steps.map(({ size }) => size);
-  const x = logScale(sizes, [LEFT, LEFT + PLOT]);
-  const y = logScale(
-    steps.map(({ ratio }) => ratio),
-    [top + GROWTH_HEIGHT - 50, top + 50],
+/** The scale covers at least a decade, so that what hardly grows looks flat. */
+function curve(growth: Growth, { left, top }: { readonly left: number; readonly top: number }): string {
+  const { work, of, steps } = growth;
+  const base = top + CURVE_HEIGHT - 30;
+  const x = logScale(
+    steps.map(({ size }) => size),
+    [left + 20, left + CURVE_WIDTH - 50],
   );
-  const points = steps.map(({ size, ratio }) => `${x(size).toFixed(1)},${y(ratio).toFixed(1)}`);
-  const marks = steps.map(({ size, ratio }) => {
-    const [left, high] = [x(size).toFixed(1), y(ratio).toFixed(1)];
-    const label = text({
-      x: x(size),
-      y: y(ratio) - 8,
-      kind: 'faint',
-      content: ratioText(ratio),
-      anchor: 'middle',
-    });
-    const base = top + GROWTH_HEIGHT - 20;
-    const tick = text({ x: x(size), y: base, kind: 'faint', content: count(size), anchor: 'middle' });
-    return `<line class="grid" x1="${left}" x2="${left}" y1="${high}" y2="${base - 14}"/><circle class="dot" cx="${left}" cy="${high}" r="3"/>${label}${tick}`;
+  const y = logScale([0.5, 5, ...steps.map(({ ratio }) => ratio)], [base - 16, top + 52]);
+  const marks = steps.map(({ size, ratio }, at) => {
+    const [across, up] = [x(size), y(ratio)];
+    const tick = at % Math.ceil(steps.length / 4) === 0 ? shortCount(size) : '';
+    return [
+      `<line class="grid" x1="${across.toFixed(1)}" x2="${across.toFixed(1)}" y1="${up.toFixed(1)}" y2="${base - 12}"/>`,
+      `<circle class="dot" cx="${across.toFixed(1)}" cy="${up.toFixed(1)}" r="3"/>`,
+      text({ x: across, y: up - 8, kind: 'faint', content: ratioText(ratio), anchor: 'middle' }),
+      text({ x: across, y: base, kind: 'faint', content: tick, anchor: 'middle' }),
+    ].join('');
   });
+  const points = steps.map(({ size, ratio }) => `${x(size).toFixed(1)},${y(ratio).toFixed(1)}`);
   return [
-    text({ x: 0, y: top + 15, kind: 'head', content: work }),
-    text({ x: 0, y: top + 34, kind: 'faint', content: growthText(growth) }),
+    text({ x: left, y: top + 15, kind: 'work', content: `${work}, by ${of}` }),
+    text({ x: left, y: top + 31, kind: 'faint', content: growthText(growth) }),
     ...marks,
     `<polyline class="line" points="${points.join(' ')}"/>`,
   ].join('\n');
+}
+
+/** In units of 1,024 where it is one of their multiples. */
+function shortCount(size: number): string {
+  if (size < 1_024 || size % 1_024 !== 0) return count(size);
+  return size % 1_048_576 === 0 ? `${size / 1_048_576} Mi` : `${size / 1_024} Ki`;
 }
 
 /** Where on a logarithmic axis between two pixels a value lies; the values given fill it. */

@@ -41,16 +41,15 @@ export function markdownTables({ rows, groups, growths, facts, absences }: RunRe
     return [`### ${group}\n\n${line(HEAD)}\n${line(HEAD.map(() => '---'))}\n${lines.join('\n')}`];
   });
   if (growths.length > 0) {
-    const lines = growths.map(({ work, of, steps, risesFrom, steepFrom }) =>
+    const lines = growths.map((growth) =>
       line([
-        work,
-        of,
-        steps.map(({ size, ratio }) => `${count(size)}: ${ratioText(ratio)}`).join(' · '),
-        fromText(risesFrom),
-        fromText(steepFrom),
+        growth.work,
+        growth.of,
+        growth.steps.map(({ size, ratio }) => `${count(size)}: ${ratioText(ratio)}`).join(' · '),
+        growthText(growth),
       ]),
     );
-    const head = ['work', 'grows in', 'ratio to the smallest', 'grows', 'steeper than in proportion'];
+    const head = ['work', 'grows in', 'ratio to the smallest', 'in words'];
     sections.push(`### What grows\n\n${line(head)}\n${line(head.map(() => '---'))}\n${lines.join('\n')}`);
   }
   if (facts.length > 0) {
@@ -64,13 +63,11 @@ export function markdownTables({ rows, groups, growths, facts, absences }: RunRe
   return sections.join('\n\n');
 }
 
-function fromText(size: number | undefined): string {
-  return size === undefined ? 'never' : `from ${count(size)}`;
-}
-
 /** What a growth comes to, in words. */
-export function growthText({ of, risesFrom, steepFrom }: Growth): string {
-  return `by ${of}: grows ${fromText(risesFrom)}, steeper than in proportion ${fromText(steepFrom)}`;
+export function growthText({ risesFrom, steepFrom }: Growth): string {
+  if (risesFrom === undefined) return 'hardly grows';
+  const steep = steepFrom === undefined ? '' : `, steeply from ${count(steepFrom)}`;
+  return `grows from ${count(risesFrom)}${steep}`;
 }
 
 export function verdictText(verdict: Verdict): string {
