@@ -42,7 +42,7 @@ const LAYERS: readonly Group[] = [
     packages: /^@aws-sdk\/client-kms$|^@smithy\/node-http-handler$/,
   },
   { name: 'keyring', layer: 4, files: /^keys\//, packages: new RegExp(`${NODE.source}|^lru-cache$`) },
-  { name: 'tree', layer: 4, files: /^tree\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
+  { name: 'tree', layer: 4, files: /^tree\//, packages: new RegExp(`${NODE.source}|^(lru-cache|p-limit)$`) },
   { name: 'admin', layer: 5, files: /^admin\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   { name: 'tool', layer: 5, files: /^tool\//, packages: new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`) },
   { name: 'open', layer: 6, files: /^open\//, packages: NODE },
@@ -110,7 +110,7 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|access-records|concurrency|confirmed-put|findings|list-directory|read-file|scan|sealed-record|version-history)\.ts$/,
+      /^tree\/(session|tree|access-records|concurrency|confirmed-put|findings|list-directory|read-file|scan|sealed-record|version-cache|version-history)\.ts$/,
   },
   { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|undo)\.ts$/, importers: /^tree\/rename\// },
   {

@@ -13,6 +13,7 @@ import { createMemory, type Memory } from '../tool/memory-tool.ts';
 import { createAccessRecords } from '../tree/access-records.ts';
 import type { Session } from '../tree/session.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
+import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { createConsoleLogger } from './console-logger.ts';
 import { type MemoryOptions, readSettings, requireTenant, type Settings } from './options.ts';
@@ -47,6 +48,8 @@ export interface OpenTenant {
    * @throws MemoryError as the keyring's load, with what to do next.
    */
   reach(): Promise<void>;
+  /** Overwrites the keys, and what is held of the files. */
+  wipe(): void;
   /** A memory over this tenant; all of them share one order of commands. */
   openMemory(onClose: () => Promise<void>): Memory;
 }
@@ -82,7 +85,7 @@ export async function openTenant(
     parts,
     settings,
     async close() {
-      parts.context.keyrings.close();
+      parts.wipe();
       await base[Symbol.asyncDispose]();
     },
   };
@@ -99,6 +102,8 @@ export async function wireTenant(wiring: {
   readonly minimumEpoch?: number | undefined;
   /** What the process knows of the tenant's objects already. */
   readonly history?: VersionHistory | undefined;
+  /** Instead of a cache of its own: one that shares its room with others. */
+  readonly cache?: VersionCache | undefined;
   /** And of its keyring. */
   readonly guard?: RollbackGuard | undefined;
   /** Shared with other memories of the tenant in this process. */
@@ -107,6 +112,7 @@ export async function wireTenant(wiring: {
   const { settings, base, tenant, credentials, minimumEpoch } = wiring;
   const { guard = createRollbackGuard(), order = createCommandOrder() } = wiring;
   const { profile, onExists, names, expireAfterDays, toolError, logger = CONSOLE_LOGGER } = settings;
+  const { cache = createVersionCaches(settings.cacheBytes)() } = wiring;
   await loadSodium();
   const layout = createLayout({ prefix: settings.prefix, tenant });
   const store = base.forTenant(layout);
@@ -127,6 +133,7 @@ export async function wireTenant(wiring: {
     layout,
     keyrings,
     history: wiring.history ?? createVersionHistory(),
+    cache,
     maxFileBytes: settings.maxFileBytes,
     clock: Date.now,
     monotonic: () => performance.now(),
@@ -140,6 +147,10 @@ export async function wireTenant(wiring: {
   const tree = createTree(context);
   return {
     tree,
+    wipe() {
+      keyrings.close();
+      cache.close();
+    },
     context,
     guard,
     rootKeys,

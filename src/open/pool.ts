@@ -4,6 +4,7 @@ import { createRollbackGuards, type RollbackGuard } from '../keys/rollback-guard
 import { once } from '../time.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import type { Memory } from '../tool/memory-tool.ts';
+import { createVersionCaches } from '../tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { type CredentialSource, createCredentialSource } from './credential-source.ts';
 import { refuseUnknownNames } from './known-names.ts';
@@ -111,6 +112,7 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
   /** In use though their epoch is superseded; wiped with their last memory. */
   const superseded = new Set<KeyedTenant>();
   const guardOf = createRollbackGuards(MOST_TENANTS);
+  const openCache = createVersionCaches(settings.cacheBytes);
   const histories = new WeakMap<RollbackGuard, VersionHistory>();
   let base: Promise<BaseStore> | undefined;
   let closing: Promise<void> | undefined;
@@ -140,7 +142,7 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
     const shared = await openBase();
     const credentials = source?.provider;
     const reached = credentials === undefined ? shared : shared.withCredentials(credentials);
-    return wireTenant({ ...found, settings, base: reached, credentials });
+    return wireTenant({ ...found, settings, base: reached, credentials, cache: openCache() });
   };
 
   const openKeyed = (found: WarmTenant, request: PoolOpenOptions): KeyedTenant => {
@@ -189,7 +191,7 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
   const wipe = async (entry: KeyedTenant): Promise<void> => {
     superseded.delete(entry);
     const [parts] = await Promise.allSettled([entry.parts]);
-    if (parts.status === 'fulfilled') parts.value.context.keyrings.close();
+    if (parts.status === 'fulfilled') parts.value.wipe();
   };
 
   const closeAll = async (): Promise<void> => {

@@ -8,6 +8,7 @@ import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { type Profile, successSentence } from '../language/sentences.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import { editSnippet, viewFile } from '../language/view.ts';
+import type { DirectoryListing } from '../tree/list-directory.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { Claim } from './command-order.ts';
@@ -73,15 +74,24 @@ export function claimsOf(command: MemoryCommand): readonly Claim[] {
 
 async function view(context: CommandContext, command: CommandOf<'view'>): Promise<MemoryContent> {
   const { tree, options } = context;
-  const { given, path } = command.target;
-  const content = path === MEMORY_ROOT ? undefined : await tree.read(path, options);
-  if (content !== undefined) return showFile(command, content);
-  const { files, truncated } = await tree.list(path, { ...options, maxFiles: MAX_LISTED_FILES });
-  if (files.length === 0 && path !== MEMORY_ROOT) {
-    throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
+  const { path } = command.target;
+  const list = (): Promise<DirectoryListing> => tree.list(path, { ...options, maxFiles: MAX_LISTED_FILES });
+  if (path === MEMORY_ROOT) return showDirectory(command, await list());
+  if (tree.wasDirectory(path)) {
+    const listing = await list();
+    // One that has gone is no verdict: a file may lie there by now.
+    if (listing.files.length > 0) return showDirectory(command, listing);
   }
-  const truncatedAt = truncated ? files.length : undefined;
-  return viewDirectory({ given, path, files, viewRange: command.viewRange, truncatedAt });
+  const content = await tree.read(path, options);
+  if (content !== undefined) return showFile(command, content);
+  const listing = await list();
+  if (listing.files.length > 0) return showDirectory(command, listing);
+  throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
+}
+
+function showDirectory(command: CommandOf<'view'>, { files, truncated }: DirectoryListing): string {
+  const { viewRange, target } = command;
+  return viewDirectory({ ...target, files, viewRange, truncatedAt: truncated ? files.length : undefined });
 }
 
 function showFile(command: CommandOf<'view'>, content: Uint8Array): MemoryContent {

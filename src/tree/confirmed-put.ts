@@ -16,6 +16,11 @@ import { settlePut } from '../store/settle.ts';
 import type { Work } from './session.ts';
 import { identityOf, type VersionIdentity } from './version-history.ts';
 
+/** The certain end of a conditional PUT. */
+type ConfirmedPut =
+  /** `body` is what was written. */
+  { readonly etag: ETag; readonly body: Uint8Array } | Extract<WriteResult, { conflict: unknown }>;
+
 export interface ConditionalWrite {
   readonly key: ObjectKey;
   /** Seals what is to be written. Called again where sealed bytes became too old to be sent. */
@@ -47,17 +52,18 @@ const LOOKS = 8;
  *
  * @throws MemoryError `outcome_unknown` when it cannot be known whether the write landed, or is readable.
  */
-export async function confirmedPut(work: Work, write: ConditionalWrite): Promise<WriteResult> {
+export async function confirmedPut(work: Work, write: ConditionalWrite): Promise<ConfirmedPut> {
   let landed = await put(work, write);
   for (let looks = 1; !('conflict' in landed); looks++) {
     const { etag, sealed } = landed;
-    if (!sealed.sendBy.isPast() || (await isSealedByActiveKey(work, sealed))) return { etag };
+    const written = { etag, body: sealed.bytes };
+    if (!sealed.sendBy.isPast() || (await isSealedByActiveKey(work, sealed))) return written;
     if (looks === LOOKS) throw unknownOutcome();
     landed = await put(work, { ...write, mode: { ifMatch: etag } }).catch((cause: unknown) => {
       throw unknownOutcome(cause);
     });
     // Another process has read it and built on it, bound it to the active key, or deleted it: it was written all the same.
-    if ('conflict' in landed) return { etag };
+    if ('conflict' in landed) return written;
   }
   return landed;
 }
@@ -150,8 +156,9 @@ export async function deleteObjects(
   targets: readonly DeleteTarget[],
   options?: DeleteOptions,
 ): Promise<readonly DeleteFailure[]> {
-  const { store, history } = work.session;
+  const { store, history, cache } = work.session;
   const since = history.begin();
+  for (const { key } of targets) cache.drop(key);
   const failures = await store.delete(targets, options);
   const there = new Set(failures.flatMap((failure) => (isGone(failure) ? [] : [failure.key])));
   for (const { key } of targets) if (!there.has(key)) history.sawNothing({ key, since });

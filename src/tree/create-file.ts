@@ -5,8 +5,10 @@ import type { MemoryPath } from '../language/path.ts';
 import { clashError, findClash } from './clashes.ts';
 import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
+import { findHeld } from './read-file.ts';
 import type { Work } from './session.ts';
 import { orTakeBack, undoPut, type Written } from './undo.ts';
+import type { HeldVersion } from './version-cache.ts';
 
 /**
  * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then as many checks at once
@@ -25,13 +27,16 @@ export async function createFile(work: Work, path: MemoryPath, content: Uint8Arr
   });
   if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
   await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
+  work.session.cache.hold(key, outcome);
 }
 
 /** Creates the file or replaces what is there, always conditionally, so that no write passes another unseen. */
 export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<void> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
+  let held: Pick<HeldVersion, 'etag'> | undefined = findHeld(work, key);
   await untilSettled(work, async () => {
-    const current = await work.session.store.head(key, { signal: work.call.signal });
+    const current = held ?? (await work.session.store.head(key, { signal: work.call.signal }));
+    held = undefined;
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
     const created: Uint8Array[] = [];
     const seal = (): Uint8Array => kept(created, sealFor(work, path, content));
@@ -40,6 +45,7 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
     if (current === undefined) {
       await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
     }
+    work.session.cache.hold(key, outcome);
     return undefined;
   });
 }

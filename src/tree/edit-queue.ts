@@ -4,7 +4,7 @@ import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { untilSettled } from './concurrency.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import { refuseTooLarge, sealFor } from './create-file.ts';
-import { readFile } from './read-file.ts';
+import { type FileVersion, recallFile, reviewFile } from './read-file.ts';
 import type { Call, Work } from './session.ts';
 
 /** What an edit makes of a file: the new content, and what to tell about it once it is written. */
@@ -108,33 +108,59 @@ function waitingEdit<T>(
   return { promise, waiting };
 }
 
-/** One round: takes all edits that wait, reads the file, judges them, and writes what they make of it. */
+/**
+ * One round: takes all edits that wait, judges them on the file, and writes what they make of it. The file is taken as
+ * the session holds it first, and read where that writes nothing: the PUT asks the store whether it is that version
+ * still, and nothing else would.
+ */
 async function editTogether(work: Work, path: MemoryPath, take: () => readonly WaitingEdit[]): Promise<void> {
   if (path === MEMORY_ROOT) throw missingFile();
   const key = fileKey(work.session.layout, work.keyring.names, path);
+  let held = recallFile(work, path);
   await untilSettled(work, async () => {
     // Taken before the file is read, so that no verdict rests on a text older than the call it answers.
     const batch = take();
     if (batch.length === 0) return undefined;
-    const current = await readFile(work, path);
-    if (current === undefined) throw missingFile();
-    let { content } = current;
-    let changes = false;
-    for (const edit of batch) {
-      const judged = edit.judge(work, content);
-      content = judged.content;
-      changes ||= judged.changes;
+    let current = held;
+    held = undefined;
+    let judged = current && judgeAll(work, batch, current);
+    if (current === undefined || judged?.changes !== true) {
+      current = await reviewFile(work, path);
+      if (current === undefined) throw missingFile();
+      judged = judgeAll(work, batch, current);
     }
-    if (changes) {
-      const mode = { ifMatch: current.stored.etag };
-      const seal = (): Uint8Array => sealFor(work, path, content, current);
+    if (judged.changes) {
+      const { content } = judged;
+      const replaced = current;
+      const mode = { ifMatch: current.etag };
+      const seal = (): Uint8Array => sealFor(work, path, content, replaced);
       const outcome = await confirmedPut(work, { key, seal, mode });
-      if ('conflict' in outcome && outcome.conflict === 'missing') throw missingFile();
-      if ('conflict' in outcome) return 'again';
+      if ('conflict' in outcome) {
+        work.session.cache.drop(key);
+        if (outcome.conflict === 'missing') throw missingFile();
+        return 'again';
+      }
+      work.session.cache.hold(key, outcome);
     }
     for (const edit of batch) edit.settle();
     return undefined;
   });
+}
+
+/** Judges each edit on the text that the one before left. */
+function judgeAll(
+  work: Work,
+  edits: readonly WaitingEdit[],
+  version: FileVersion,
+): { readonly content: Uint8Array; readonly changes: boolean } {
+  let { content } = version;
+  let changes = false;
+  for (const edit of edits) {
+    const judged = edit.judge(work, content);
+    content = judged.content;
+    changes ||= judged.changes;
+  }
+  return { content, changes };
 }
 
 /** Takes what waits into the round; edits whose callers cancelled are not begun. */

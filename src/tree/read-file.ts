@@ -5,15 +5,18 @@ import { fileKey, type LogicalName, logicalName, type ObjectKey } from '../forma
 import { sealedSize } from '../format/sizes.ts';
 import type { SealingKeys } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
-import type { StoredObject } from '../store/port.ts';
+import type { ETag, StoredObject } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';
 import { BYTES_BETWEEN_TURNS } from './concurrency.ts';
 import type { Work } from './session.ts';
-import { identityOf } from './version-history.ts';
+import type { HeldVersion } from './version-cache.ts';
+import { type Instant, identityOf } from './version-history.ts';
 
 /** One version of a sealed object: what it says, and the object as it is stored. */
-export interface SealedVersion extends OpenedObject {
-  readonly stored: StoredObject;
+export interface SealedVersion extends OpenedVersion<StoredObject> {}
+
+interface OpenedVersion<S extends HeldVersion> extends OpenedObject {
+  readonly stored: S;
   /** The keys that opened it; newer than the work's where another process has rotated them. */
   readonly keys: SealingKeys;
 }
@@ -32,6 +35,59 @@ export async function readFile(work: Work, path: MemoryPath): Promise<SealedVers
   });
 }
 
+/** A version of a file, which need not have been read just now. */
+export interface FileVersion extends OpenedObject {
+  readonly etag: ETag;
+}
+
+/**
+ * The file as this session read or wrote it last, without a request: it may have been replaced or deleted since, so what
+ * is told of it, an error above all, is true only behind a request whose condition names its ETag.
+ */
+export function recallFile(work: Work, path: MemoryPath): FileVersion | undefined {
+  const key = fileKey(work.session.layout, work.keyring.names, path);
+  const held = findHeld(work, key);
+  if (held === undefined) return undefined;
+  try {
+    const opened = open({ keys: work.keyring.keys, name: logicalName(path), object: held.body });
+    return { ...opened, etag: held.etag };
+  } catch {
+    // Its key was retired, so the object was written again: the store knows better.
+    work.session.cache.drop(key);
+    return undefined;
+  }
+}
+
+/** As `readFile`, but a version that the session holds is not transferred again. It is held from then on. */
+export async function reviewFile(work: Work, path: MemoryPath): Promise<FileVersion | undefined> {
+  const { store, history, cache, layout, maxFileBytes } = work.session;
+  const key = fileKey(layout, work.keyring.names, path);
+  const held = findHeld(work, key);
+  const since = history.begin();
+  const answer = await store.get(key, {
+    maxBytes: sealedSize(maxFileBytes),
+    ifNoneMatch: held?.etag,
+    signal: work.call.signal,
+  });
+  const stored = answer === 'not_modified' ? held : answer;
+  if (stored === undefined) {
+    cache.drop(key);
+    history.sawNothing({ key, since });
+    return undefined;
+  }
+  const version = await verified(work, { key, since, name: logicalName(path) }, stored);
+  if (stored !== held) cache.hold(key, stored);
+  return { ...version, etag: stored.etag };
+}
+
+/** What is held of a key, unless this process has met something else there since. */
+export function findHeld({ session: { cache, history } }: Work, key: ObjectKey): HeldVersion | undefined {
+  const held = cache.find(key);
+  if (held === undefined || !history.isSuperseded({ key, version: identityOf(held.body) })) return held;
+  cache.drop(key);
+  return undefined;
+}
+
 /** Reads and verifies any object of the tenant; undefined when none is there. One GET. */
 export async function readSealed(
   work: Work,
@@ -46,9 +102,19 @@ export async function readSealed(
     history.sawNothing({ key, since });
     return undefined;
   }
+  return verified(work, { key, since, name }, stored);
+}
+
+/** Opens what a request that began at `since` met, unless the process knows it to be superseded. */
+async function verified<S extends HeldVersion>(
+  work: Work,
+  met: { readonly key: ObjectKey; readonly since: Instant; readonly name: LogicalName },
+  stored: S,
+): Promise<OpenedVersion<S>> {
+  const { key, since, name } = met;
   const version = await openStored(work, name, stored);
-  if (stored.size >= BYTES_BETWEEN_TURNS) await letOthersRun();
-  history.saw({ key, since, version: identityOf(stored.body) });
+  if (stored.body.length >= BYTES_BETWEEN_TURNS) await letOthersRun();
+  work.session.history.saw({ key, since, version: identityOf(stored.body) });
   return version;
 }
 
@@ -57,7 +123,11 @@ export async function readSealed(
  *
  * @throws MemoryError `unavailable` when it was too early for that, so that the object may well be whole.
  */
-async function openStored(work: Work, name: LogicalName, stored: StoredObject): Promise<SealedVersion> {
+async function openStored<S extends HeldVersion>(
+  work: Work,
+  name: LogicalName,
+  stored: S,
+): Promise<OpenedVersion<S>> {
   const { keys } = work.keyring;
   try {
     return { ...open({ keys, name, object: stored.body }), stored, keys };

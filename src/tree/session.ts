@@ -5,6 +5,7 @@ import type { MemoryPath } from '../language/path.ts';
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
+import type { VersionCache } from './version-cache.ts';
 import type { VersionHistory } from './version-history.ts';
 
 /*
@@ -20,6 +21,8 @@ export interface Session {
   readonly keyrings: KeyringCache;
   /** What is known of the versions of the tenant's objects; one for all that reads and writes them in this process. */
   readonly history: VersionHistory;
+  /** The files that this session read or wrote last. */
+  readonly cache: VersionCache;
   /** The largest content that is written or read, in bytes. */
   readonly maxFileBytes: number;
   /** So many objects are worked on at once. */

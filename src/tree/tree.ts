@@ -1,9 +1,10 @@
 import { hasCode, MemoryError } from '../errors.ts';
-import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { directoriesOf, MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { KEYS_PER_REQUEST } from '../store/port.ts';
 import { createFile, overwriteFile } from './create-file.ts';
 import { createEditQueue, type Edit } from './edit-queue.ts';
 import { type DirectoryListing, listDirectory } from './list-directory.ts';
-import { readFile } from './read-file.ts';
+import { reviewFile } from './read-file.ts';
 import { removePath } from './remove.ts';
 import { renamePath } from './rename/rename.ts';
 import type { Rename } from './rename/rename-file.ts';
@@ -19,6 +20,8 @@ import type { Call, Session, Work } from './session.ts';
 export interface Tree {
   /** The file's bytes, verified; undefined when there is no such file. Never `outcome_unknown`, like `list`. */
   read(path: MemoryPath, options?: Call): Promise<Uint8Array | undefined>;
+  /** Whether files were seen below the path when this session listed it, or a directory above it, last. No request. */
+  wasDirectory(path: MemoryPath): boolean;
   /** Every file below the directory; empty when it does not exist. */
   list(directory: MemoryPath, options?: Call & { readonly maxFiles?: number }): Promise<DirectoryListing>;
   /** @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`. */
@@ -36,6 +39,8 @@ export interface Tree {
   /** A file or a directory. @throws MemoryError `not_found`, `already_exists`, `invalid_command`. */
   rename(rename: Rename, options?: Call): Promise<void>;
 }
+
+const NO_FILES: DirectoryListing = { files: [], foreign: 0, truncated: false };
 
 export function createTree(context: Session): Tree {
   const renames = createRenameRegister();
@@ -72,18 +77,25 @@ export function createTree(context: Session): Tree {
     async read(path, options = {}) {
       if (path === MEMORY_ROOT) return undefined;
       const version = await reading(options, async (work) => {
-        const found = await readFile(work, path);
+        const found = await reviewFile(work, path);
         if (found !== undefined) await context.accessRecords?.record(work, path);
         return found;
       });
       return version?.content;
     },
+    wasDirectory: (path) => context.cache.isDirectory(path),
     async list(directory, options = {}) {
       const { maxFiles } = options;
       const listing = await reading(options, (work) =>
         listDirectory(work, directory, { maxFiles, concurrent: true }),
       );
-      return listing ?? { files: [], foreign: 0, truncated: false };
+      const { files } = listing ?? NO_FILES;
+      context.cache.noteDirectory(directory, files.length > 0 ? 'files' : 'nothing');
+      if (files.length <= KEYS_PER_REQUEST) {
+        for (const each of directoriesOf(files.map(({ path }) => path)))
+          context.cache.noteDirectory(each, 'files');
+      }
+      return listing ?? NO_FILES;
     },
     async create(path, content, options = {}) {
       refuseRoot(path);

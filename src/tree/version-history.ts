@@ -31,6 +31,8 @@ export interface VersionHistory {
   saw(sighting: Sighting & { readonly version: VersionIdentity }): void;
   /** A write of our own was acknowledged; it is in its place by right, whatever was known of it. */
   wrote(sighting: Sighting & { readonly version: VersionIdentity }): void;
+  /** Whether a version is known to have made way for another one, or for none. */
+  isSuperseded(seen: Pick<Sighting, 'key'> & { readonly version: VersionIdentity }): boolean;
   /** Nothing was at the key, be it because a delete of our own succeeded. */
   sawNothing(sighting: Sighting): void;
 }
@@ -152,10 +154,14 @@ export function createVersionHistory(
     },
   };
 
+  const whenSuperseded = (key: ObjectKey, version: VersionIdentity): Instant | undefined =>
+    known.get(key)?.find(({ identity }) => identity === version)?.superseded;
+
   return {
     begin: next,
+    isSuperseded: ({ key, version }) => whenSuperseded(key, version) !== undefined,
     saw({ key, since, version }) {
-      const superseded = known.get(key)?.find(({ identity }) => identity === version)?.superseded;
+      const superseded = whenSuperseded(key, version);
       // What an attacker shows supersedes nothing.
       if (superseded !== undefined && superseded < since) throw putBack();
       note(key, since, version);

@@ -31,7 +31,10 @@ export interface Metering {
   open(): Promise<MeteredMemory>;
 }
 
-/** What each command may cost, counted request by request, with nothing cached but the keyring and the register. */
+/**
+ * What each command may cost, counted request by request, with nothing cached but the keyring and the register unless
+ * a case says what its process has read or written before.
+ */
 export function describeRequestBill(title: string, start: () => Promise<Metering>): void {
   describe(`the requests of a command on ${title}`, { timeout: 120_000 }, () => {
     let metering: Metering;
@@ -85,8 +88,48 @@ export function describeRequestBill(title: string, start: () => Promise<Metering
     it('view: a file 1, the root 1, another directory a GET that misses and its LIST', async () => {
       await write('/memories/a/b/file');
       expect(await cost({ command: 'view', path: '/memories/a/b/file' })).toEqual({ get: 1 });
-      expect(await cost({ command: 'view', path: '/memories' })).toEqual({ list: 1 });
       expect(await cost({ command: 'view', path: '/memories/a' })).toEqual({ get: 1, list: 1 });
+      expect(await cost({ command: 'view', path: '/memories' })).toEqual({ list: 1 });
+    });
+
+    it('view again: a file one GET without its bytes, a directory that a listing has shown its LIST alone', async () => {
+      await write('/memories/w/b/file');
+      await cost({ command: 'view', path: '/memories/w/b/file' });
+      expect(await cost({ command: 'view', path: '/memories/w/b/file' })).toEqual({ get: 1 });
+      expect(await cost({ command: 'view', path: '/memories/w' })).toEqual({ get: 1, list: 1 });
+      expect(await cost({ command: 'view', path: '/memories/w' })).toEqual({ list: 1 });
+      expect(await cost({ command: 'view', path: '/memories/w/b' })).toEqual({ list: 1 });
+      await run(other, { command: 'delete', path: '/memories/w' });
+      await write('/memories/w');
+      expect(await cost({ command: 'view', path: '/memories/w' })).toEqual({ list: 1, get: 1 });
+    });
+
+    it('create in a known directory: no less than one PUT and the checks', async () => {
+      await run(metered.memory, create('/memories/k/one'));
+      await run(metered.memory, { command: 'view', path: '/memories/k' });
+      expect(await cost(create('/memories/k/two'))).toEqual({ put: 1, list: 1, head: 1 });
+    });
+
+    it('str_replace and insert of a file that was read or written before: one PUT; after a conflict a GET and a PUT more', async () => {
+      const path = '/memories/warm';
+      const replace = (old_str: string, new_str: string) => ({
+        command: 'str_replace',
+        path,
+        old_str,
+        new_str,
+      });
+      await write(path);
+      await run(metered.memory, { command: 'view', path });
+      expect(await cost(replace('text', 'new'))).toEqual({ put: 1 });
+      expect(await cost({ command: 'insert', path, insert_line: 0, insert_text: 'x' })).toEqual({ put: 1 });
+      await run(other, replace('new', 'newer'));
+      expect(await cost(replace('newer', 'old'))).toEqual({ get: 1, put: 1 });
+      await run(other, replace('old', 'older'));
+      expect(await cost({ command: 'insert', path, insert_line: 0, insert_text: 'y' })).toEqual({
+        get: 1,
+        put: 2,
+      });
+      expect(await cost(replace('older', 'done'))).toEqual({ put: 1 });
     });
 
     it('create: one PUT and as many checks as the path is deep', async () => {

@@ -65,6 +65,7 @@ describe('optionsFromEnvironment', () => {
       concurrency: 32,
       lazy: false,
       maxFileBytes: 1_048_576,
+      cacheBytes: 16_777_216,
       keyring: {},
       expireAfterDays: undefined,
       s3: {},

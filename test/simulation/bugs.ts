@@ -2,7 +2,7 @@ import { MemoryError } from '../../src/errors.ts';
 import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
 import type { DeleteTarget, ETag, ObjectStore, WriteResult } from '../../src/store/port.ts';
 import { createVersionHistory } from '../../src/tree/version-history.ts';
-import { underWay } from './history.ts';
+import { type Command, underWay } from './history.ts';
 import { createLastSeenHistory } from './last-seen.ts';
 import type { Bug } from './process.ts';
 import type { StoreClass } from './sim-store.ts';
@@ -139,6 +139,45 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       };
     },
   },
+  'cached text trusted for an error': {
+    themeName: 'one file',
+    storeClasses: BOTH,
+    above: (store) => ({ ...store, get: unasked(store, (command) => EDITS.includes(command)) }),
+  },
+  'stale text not revalidated': {
+    themeName: 'one file',
+    storeClasses: BOTH,
+    above: (store) => ({ ...store, get: unasked(store, (command) => command === 'view') }),
+  },
+  'a directory that has gone': {
+    themeName: 'clashes',
+    storeClasses: BOTH,
+    above(store) {
+      const directories = new Set<string>();
+      const isKnown = (key: string): boolean => directories.has(key.replace(/\.sealed$/, '/'));
+      return {
+        ...store,
+        async get(key, options) {
+          const isView = underWay.getStore()?.command.command === 'view';
+          return isView && isKnown(key) ? undefined : store.get(key, options);
+        },
+        async head(key, options) {
+          const isCreate = underWay.getStore()?.command.command === 'create';
+          return isCreate && isKnown(key) ? undefined : store.head(key, options);
+        },
+        async *list(options) {
+          for await (const page of store.list(options)) {
+            for (const { key } of page.objects) {
+              for (let at = key.indexOf('/', LAYOUT.data.length); at >= 0; at = key.indexOf('/', at + 1)) {
+                directories.add(key.slice(0, at + 1));
+              }
+            }
+            yield page;
+          }
+        },
+      };
+    },
+  },
   'the version seen last taken for the only right one': {
     themeName: 'busy readers',
     storeClasses: BOTH,
@@ -158,6 +197,20 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
     },
   },
 };
+
+const EDITS: readonly Command['command'][] = ['str_replace', 'insert'];
+
+/** Takes a version that the process holds for the one that is there, in some commands. */
+function unasked(
+  store: ObjectStore,
+  isTrusting: (command: Command['command']) => boolean,
+): ObjectStore['get'] {
+  return async (key, options) => {
+    const command = underWay.getStore()?.command.command;
+    const isTrusted = options?.ifNoneMatch !== undefined && command !== undefined && isTrusting(command);
+    return isTrusted ? 'not_modified' : store.get(key, options);
+  };
+}
 
 function isFile(key: string): boolean {
   return key.startsWith(LAYOUT.data);

@@ -14,6 +14,7 @@ export function createLastSeenHistory(): VersionHistory {
 
   return {
     begin: () => 0 as Instant,
+    isSuperseded: () => false,
     saw(sighting) {
       const { key, version } = sighting;
       if (last.get(key) !== version && seen.get(key)?.has(version)) {

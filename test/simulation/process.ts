@@ -8,6 +8,7 @@ import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory } from '../../src/tool/memory-tool.ts';
 import type { Session } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
+import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../../src/tree/version-history.ts';
 import { silentLogger } from '../doubles/silent-logger.ts';
 import type { Chance } from './chance.ts';
@@ -67,6 +68,9 @@ export interface Process {
 /** How far the clocks of processes are off at most, in milliseconds. */
 const MOST_SKEW_MS = 120_000;
 
+/** Room for what a process reads, for two files of it, and for none. */
+const CACHE_BYTES = [DEFAULT_CACHE_BYTES, DEFAULT_CACHE_BYTES, DEFAULT_CACHE_BYTES, 1_500, 0] as const;
+
 export function createProcess(
   world: World,
   options: { readonly name: string; readonly chance: Chance; readonly fates: readonly Fate[] },
@@ -119,6 +123,7 @@ export function createProcess(
       history.alarms.push({ ...sighting, at: scheduler.now(), process: name });
       trace.note(name, `sees a version that was put back at ${sighting.key}`);
     }),
+    cache: createVersionCaches(chance.fork('cache').pick(CACHE_BYTES))(),
     concurrency: 32,
     concurrentBytes: 33_554_432,
     monotonic: life.monotonic,

@@ -12,6 +12,7 @@ import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { LeasedWork } from '../../src/tree/rename/lease.ts';
 import type { Session, Work } from '../../src/tree/session.ts';
 import { createTree, type Tree } from '../../src/tree/tree.ts';
+import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
 import { createVersionHistory } from '../../src/tree/version-history.ts';
 import {
   type Around,
@@ -43,6 +44,8 @@ export interface ClientOptions {
   readonly maxFileBytes?: number;
   /** Each request takes a random time of up to so many milliseconds both ways. */
   readonly delayMs?: number;
+  /** For the files that the process reads and writes. */
+  readonly cacheBytes?: number;
   /** Of the keyring in the process's cache. */
   readonly ttlMs?: number;
   /** The process's own clocks, where they are not the site's. */
@@ -133,6 +136,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     layout,
     keyrings,
     history: createVersionHistory(),
+    cache: createVersionCaches(options.cacheBytes ?? DEFAULT_CACHE_BYTES)(),
     maxFileBytes: options.maxFileBytes ?? 1_048_576,
     clock,
     monotonic,

@@ -40,7 +40,7 @@ describe('writing a file', () => {
 
   it('looks for clashes where it creates, not where it overwrites', async () => {
     site = await createSite();
-    const client = await site.client();
+    const client = await site.client({ cacheBytes: 0 });
     await client.create('/memories/warm', '');
     client.calls.length = 0;
     await client.tree.overwrite(at('/memories/d/a'), bytes('first'));

@@ -4,6 +4,7 @@ import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { DeleteFailure, DeleteOptions } from '../../src/store/port.ts';
 import { deleteObjects } from '../../src/tree/confirmed-put.ts';
 import type { Work } from '../../src/tree/session.ts';
+import { createVersionCaches } from '../../src/tree/version-cache.ts';
 
 const TARGETS = ['gone', 'missing', 'changed', 'failed'].map((key) => ({ key: key as ObjectKey }));
 const FAILURES: readonly DeleteFailure[] = [
@@ -25,7 +26,8 @@ describe('deleting objects', () => {
       begin: () => events.push('begun'),
       sawNothing: ({ key, since }: { key: string; since: number }) => events.push(['gone', key, since]),
     };
-    return { events, work: { session: { store, history }, call: {} } as unknown as Work };
+    const cache = createVersionCaches(0)();
+    return { events, work: { session: { store, history, cache }, call: {} } as unknown as Work };
   }
 
   it('tells the history what is certainly gone, as of the time before it was sent', async () => {

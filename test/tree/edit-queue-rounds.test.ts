@@ -19,7 +19,7 @@ async function start(opening: (options: Call) => Promise<void> = async () => {})
   readonly other: TestClient;
 }> {
   const site = await createSite();
-  const [client, other] = [await site.client(), await site.client()];
+  const [client, other] = [await site.client({ cacheBytes: 0 }), await site.client()];
   await client.create('/memories/a', '');
   const work: Work = await client.open();
   const queue = createEditQueue(async (options) => {

@@ -14,7 +14,7 @@ const SEEDS = 60;
 
 describeOnBothKinds('editing a file', (newSite) => {
   it('reads and writes it by one GET and one PUT', async () => {
-    const client = await (await newSite()).client();
+    const client = await (await newSite()).client({ cacheBytes: 0 });
     await client.create('/memories/a', 'one');
     client.calls.length = 0;
     await client.append('/memories/a', ' two');
@@ -316,7 +316,7 @@ describeOnBothKinds('edits of one path in one process', (newSite) => {
 
   it('have no verdict from a read before their call, when those that it was for gave up', async () => {
     const site = await newSite();
-    const [client, other] = [await site.client(), await site.client()];
+    const [client, other] = [await site.client({ cacheBytes: 0 }), await site.client()];
     await client.create('/memories/a', 'old');
     const abort = new AbortController();
     const given: Promise<unknown>[] = [];

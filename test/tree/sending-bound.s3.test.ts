@@ -11,6 +11,7 @@ import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
 import { pause } from '../../src/time.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
+import { createVersionCaches } from '../../src/tree/version-cache.ts';
 import { createVersionHistory } from '../../src/tree/version-history.ts';
 import { laterStore } from '../doubles/later-store.ts';
 import { silentLogger } from '../doubles/silent-logger.ts';
@@ -65,7 +66,12 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
     if (keyring === undefined) throw new Error('there is no keyring');
     const context = { store, layout, keyrings, clock, monotonic, random, pause, logger: silentLogger };
     const limits = { maxFileBytes: 32 * MIB, concurrency: 32, concurrentBytes: 64 * MIB };
-    const session = { ...context, ...limits, history: createVersionHistory() };
+    const session = {
+      ...context,
+      ...limits,
+      history: createVersionHistory(),
+      cache: createVersionCaches(0)(),
+    };
     return { work: { session, keyring, call: {} }, ahead };
   }
 

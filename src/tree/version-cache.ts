@@ -1,0 +1,89 @@
+import { LRUCache } from 'lru-cache';
+import type { ObjectKey } from '../format/object-keys.ts';
+import type { MemoryPath } from '../language/path.ts';
+import type { StoredObject } from '../store/port.ts';
+
+/** A version of a file as it lies in the store: sealed, so that nothing but the tenant's keys opens it. */
+export type HeldVersion = Pick<StoredObject, 'etag' | 'body'>;
+
+/**
+ * What one session read or wrote last, by key, and where it saw directories. Either may have changed since: only a
+ * request whose condition names the ETag, or a listing that shows a file, makes anything of it true.
+ */
+export interface VersionCache {
+  /** A copy of the caller's own. */
+  find(key: ObjectKey): HeldVersion | undefined;
+  /** Takes the place of what was held of the key. Nothing is held after `close`. */
+  hold(key: ObjectKey, version: HeldVersion): void;
+  drop(key: ObjectKey): void;
+  /** Whether files were seen below the path when it was looked at last. */
+  isDirectory(path: MemoryPath): boolean;
+  noteDirectory(path: MemoryPath, seen: 'files' | 'nothing'): void;
+  /** Overwrites and drops all that was held. */
+  close(): void;
+}
+
+/** The bytes that a process holds unless told otherwise. */
+export const DEFAULT_CACHE_BYTES = 16_777_216;
+/** What an entry takes beside its body and its key, about. */
+const ENTRY_BYTES = 256;
+/** Of all sessions together. */
+const MOST_DIRECTORIES = 10_000;
+
+/**
+ * Makes the caches of many sessions, which never see one another's versions and share `maxBytes`: what was used longest
+ * ago, by whichever of them, is overwritten and goes first. With 0 nothing is held.
+ */
+export function createVersionCaches(maxBytes: number): () => VersionCache {
+  if (maxBytes === 0) return () => EMPTY;
+  const held = new LRUCache<string, HeldVersion>({
+    maxSize: maxBytes,
+    sizeCalculation: sizeOf,
+    dispose: ({ body }) => body.fill(0),
+  });
+  const directories = new LRUCache<string, true>({ max: MOST_DIRECTORIES });
+  let sessions = 0;
+  return () => {
+    const session = `${sessions++} `;
+    let closed = false;
+    return {
+      find(key) {
+        const found = held.get(`${session}${key}`);
+        return found && { etag: found.etag, body: found.body.slice() };
+      },
+      hold(key, { etag, body }) {
+        const name = `${session}${key}`;
+        if (closed || sizeOf({ etag, body }, name) > maxBytes) held.delete(name);
+        else held.set(name, { etag, body: body.slice() });
+      },
+      drop(key) {
+        held.delete(`${session}${key}`);
+      },
+      isDirectory: (path) => directories.get(`${session}${path}`) === true,
+      noteDirectory(path, seen) {
+        const name = `${session}${path}`;
+        if (seen === 'files' && !closed) directories.set(name, true);
+        else directories.delete(name);
+      },
+      close() {
+        closed = true;
+        for (const names of [held, directories]) {
+          for (const name of [...names.keys()]) if (name.startsWith(session)) names.delete(name);
+        }
+      },
+    };
+  };
+}
+
+function sizeOf({ body }: HeldVersion, name: string): number {
+  return body.length + name.length + ENTRY_BYTES;
+}
+
+const EMPTY: VersionCache = {
+  find: () => undefined,
+  hold: () => {},
+  drop: () => {},
+  isDirectory: () => false,
+  noteDirectory: () => {},
+  close: () => {},
+};
