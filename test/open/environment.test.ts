@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -381,5 +381,27 @@ describe('.env.example', () => {
     for (const name of names) {
       expect(text).toMatch(new RegExp(`^# .+\\n#?${name}=`, 'm'));
     }
+  });
+});
+
+describe('what the pages, the help and the messages say of variables', () => {
+  const named = (path: string): readonly string[] =>
+    readFileSync(path, 'utf8').match(/\bSEALED_MEMORY_[A-Z0-9_]*[A-Z0-9]\b/g) ?? [];
+  const isRead = (name: string): boolean => {
+    try {
+      optionsFromEnvironment({ [name]: '' });
+      return true;
+    } catch (error) {
+      return !String(error).includes('Known are');
+    }
+  };
+
+  it('names variables that are read, and no others', () => {
+    expect(isRead('SEALED_MEMORY_UNKNOWN')).toBe(false);
+    const names = new Set(
+      globSync(['*.md', 'docs/*.md', '{src,examples,infra,bench}/**/*.ts']).flatMap(named),
+    );
+    expect(names.size).toBeGreaterThan(20);
+    expect([...names].filter((name) => !isRead(name))).toEqual([]);
   });
 });
