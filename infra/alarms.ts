@@ -24,7 +24,7 @@ export interface Watched {
 const FIVE_MINUTES = Duration.minutes(5);
 
 /**
- * What somebody should be woken for (docs/deployment.md, "Alarms"). No data is no alarm.
+ * What an operator should be woken for (docs/deployment.md, "Alarms"). No data is no alarm.
  *
  * @param options.oldestMessage A turn that waits longer means that the workers do not keep up.
  */
@@ -76,7 +76,7 @@ export function createAlarms(
     alarm(
       'IntegrityAlarm',
       integrityErrors(scope, functions),
-      'a stored object is not what was sealed there: somebody may have tampered with the bucket',
+      'a stored object is not what was sealed there: the bucket may have been tampered with',
     ),
     alarm(
       'ThrottlesAlarm',

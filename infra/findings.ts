@@ -33,7 +33,7 @@ export function acknowledgeFindings({
   acknowledge(
     replies,
     'SQS3',
-    'Its reader belongs to whoever deploys this; an answer that nobody fetched stays in the bucket, sealed.',
+    'Its reader belongs to the deploying team; an answer that was not fetched stays in the bucket, sealed.',
   );
   if (apiKey !== undefined) {
     acknowledge(

@@ -149,7 +149,7 @@ function grant(role: Role, statements: readonly PolicyStatement[]): void {
   for (const statement of statements) role.addToPrincipalPolicy(statement);
 }
 
-/** Holds a random text, which Claude refuses, until somebody puts the real key there. */
+/** Holds a random text, which Claude refuses, until an operator puts the real key there. */
 function createApiKey(scope: Construct): ISecret {
   const description = 'sealed-memory: key of the Claude API, as plain text';
   // The cast only drops an optional member that ISecret declares more strictly than its own class.

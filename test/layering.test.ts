@@ -206,7 +206,7 @@ describe('the layers of src', () => {
     ).toEqual([]);
   });
 
-  it('have no door that nobody uses', () => {
+  it('have no door that is not used', () => {
     const entered = everyImport(isRelative).map(
       ([path, { from }]) => [path, resolveImport(path, from)] as const,
     );

@@ -10,7 +10,7 @@ interface Exchange {
   readonly isError: boolean;
 }
 
-/** A request, as whoever plays Claude reads it. */
+/** A request, as a player of Claude reads it. */
 export interface Dialogue {
   /** What the user said last. */
   readonly user: string;

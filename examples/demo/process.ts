@@ -37,14 +37,14 @@ export function runConversation(
   });
 }
 
-/** In a conversation: no longer than whoever started it. */
+/** In a conversation: no longer than the process that started it. */
 export function exitWithParent(): void {
   process.once('disconnect', () => process.exit(1));
   process.channel?.unref();
   quitQuietlyWithoutReader();
 }
 
-/** Ends without a stack trace when the output is a pipe that nobody reads any more. */
+/** Ends without a stack trace when the output is a pipe that is not read any more. */
 export function quitQuietlyWithoutReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(1);

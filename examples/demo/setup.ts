@@ -16,7 +16,7 @@ export interface Setup {
 
 /**
  * Fills in a store, a tenant and a root key where none is configured. No other part of the project has such
- * defaults: a memory under a key that is gone, or a tenant nobody named, is lost. Throws `misconfigured`.
+ * defaults: a memory under a key that is gone, or a tenant that was not named, is lost. Throws `misconfigured`.
  */
 export function setUp(given: Environment): Setup {
   const id = randomBytes(6).toString('hex');
@@ -43,7 +43,7 @@ export function setUp(given: Environment): Setup {
     tenant: given['SEALED_MEMORY_TENANT'] ? tenant : `${tenant} (made for this run)`,
     rootKey: hasRootKey
       ? 'yours'
-      : 'made for this run, written nowhere: afterwards nobody can open this memory',
+      : 'made for this run, written nowhere: afterwards this memory cannot be opened',
     namesAreEncrypted: settings.names !== 'plain',
   };
 }

@@ -7,7 +7,7 @@ import { openBaseStore } from '../../src/open/store.ts';
 import type { ETag, ObjectStore } from '../../src/store/port.ts';
 import type { Line } from './screen.ts';
 
-/** An object as anybody sees it who may read the store and has no key. */
+/** An object as a reader of the store without a key sees it. */
 interface RawObject {
   /** The object key below the tenant's prefix; `keyring` for the keyring, which lies elsewhere. */
   readonly name: string;

@@ -1,7 +1,7 @@
 import { ApiRefusal, filledText, flag, list, record, text } from './api-refusal.ts';
 import { summaryOf } from './summary.ts';
 
-/** A block of a message, as far as whoever plays Claude has a use for it. */
+/** A block of a message, as far as a player of Claude has a use for it. */
 export type RequestBlock =
   | { readonly type: 'text'; readonly text: string }
   | {

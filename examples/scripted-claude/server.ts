@@ -8,7 +8,7 @@ import { checkHeaders, type MessagesRequest, parseMessagesRequest } from './mess
 import { eventsOf, type Part, type Reply, replyOf } from './reply.ts';
 import { type SummaryBlock, summaryBlock } from './summary.ts';
 
-/** A request as whoever plays Claude reads it: `messages` is what is left of the conversation after context editing. */
+/** A request as a player of Claude reads it: `messages` is what is left of the conversation after context editing. */
 export type Scene = Omit<MessagesRequest, 'edits'> & Omit<View, 'messages'>;
 
 /** What becomes of the answer on its way: `break` cuts the connection, `end` closes it as if all had been said. */

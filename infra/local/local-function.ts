@@ -39,7 +39,7 @@ export interface LocalFunction extends InvokedFunction {
 export interface TurnFunctions {
   /** Fed from the queue of turns. */
   readonly worker: InvokedFunction;
-  /** Answers whoever invokes it. */
+  /** Answers its callers. */
   readonly direct: InvokedFunction;
 }
 

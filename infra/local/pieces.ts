@@ -48,7 +48,7 @@ export async function getPieces(
   };
 }
 
-/** MinIO as the tests find it; an endpoint that somebody else runs is not asked for session policies. */
+/** MinIO as the tests find it; an endpoint of another operator is not asked for session policies. */
 export async function getMinio(
   env: Environment,
   { say }: InstallOptions,

@@ -17,7 +17,7 @@ export interface StorePlace {
   readonly moto: string;
 }
 
-/** An object as anybody sees it who may read the bucket and has no key. */
+/** An object as a reader of the bucket without a key sees it. */
 export interface RawObject {
   readonly key: string;
   readonly body: Uint8Array;

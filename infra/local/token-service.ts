@@ -8,7 +8,7 @@ import { type AccessKey, isSignedWith } from './signature.ts';
 
 export interface TokenServiceOptions {
   readonly minio: S3Server;
-  /** Whoever may become a tenant. */
+  /** The roles that may become a tenant. */
   readonly caller: AccessKey;
   readonly roleArn: string;
   /** What a session of one tenant may do on the server. */

@@ -7,7 +7,7 @@ import { type RawObject, readBucket, readReceipts, type StorePlace } from './sto
 
 export interface TourOptions extends StorePlace {
   readonly cloud: Cloud;
-  /** What Claude was asked so far; absent where nobody can tell. */
+  /** What Claude was asked so far; absent where it cannot be told. */
   readonly claudeRequests?: (() => number) | undefined;
   readonly signal: AbortSignal;
   readonly print: (text: string) => void;

@@ -57,7 +57,7 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   const work: Work = { session: context, keyring: request.keyring, call: { signal, onProgress } };
   const { records, ...counted } = await listRecords(work);
   // Looks later than the listing: a rename that is under way is known by then if a copy of it was listed.
-  const task = { ...request, renames: watchRenames({ deadToo: request.reencrypt }) };
+  const task = { ...request, renames: watchRenames({ includeExpiredLeases: request.reencrypt }) };
   const notes = records.some(({ name }) => saysThatFilesExpire(name))
     ? createMigrationNotes(work, new Set(records.map(({ object }) => object.etag)))
     : NO_NOTES;
@@ -83,7 +83,7 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   const migrateOne = async (record: ListedRecord): Promise<void> => {
     const { key, etag } = record.object;
     if (settled.get(key) === etag) return count(left, active.version);
-    // From the cache within its time to live: a machine that slept must not go on with a keyring that is too old.
+    // From the cache within its time to live: a machine that slept must not continue with a keyring that is too old.
     await context.keyrings.load({ signal });
     const migrated = await migrateObject(work, record, task);
     if (migrated === undefined) return;

@@ -43,7 +43,7 @@ export interface MigrationReport {
 export interface MigrateOptions {
   /** Seal every object with a fresh data key, instead of only binding its data key to the active tenant key. */
   readonly reencrypt?: boolean | undefined;
-  /** Go on until the old keys are retired. */
+  /** Continue until the old keys are retired. */
   readonly wait?: boolean | undefined;
   /** The longest time to live that any process gives its keyring; 900,000 by default. */
   readonly ttlMs?: number | undefined;

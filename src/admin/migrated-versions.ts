@@ -62,7 +62,7 @@ export const NO_NOTES: MigrationNotes = { async note() {}, async finish() {} };
 
 /** @param listed ETags of what the pass has seen: other versions are gone, unless a migration has made them since. */
 export function createMigrationNotes(work: Work, listed: ReadonlySet<ETag>): MigrationNotes {
-  // What was migrated must not be forgotten because the migration is given up.
+  // What was migrated must not be forgotten because the migration is cancelled.
   const unhurried = uncancelled(work);
   let pending = new Map<ETag, WrittenVersion>();
   let writing: Promise<void> = Promise.resolve();

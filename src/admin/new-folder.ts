@@ -42,7 +42,7 @@ const NOT_FOR_WINDOWS = /[<>:"|?*]|[ .]$|^(aux|con|nul|prn|com\d|lpt\d)(\.|$)/i;
 /**
  * Begins the folder `to`, which does not exist yet or is empty. Files go to a folder of mode 0700 below
  * `<to>.partial`, which only `finish` moves into place: a run that was cut off leaves no `to`, and the next one clears
- * up after it. Of two runs at a time the later one goes on and the other fails.
+ * up after it. Of two runs at a time the later one continues and the other fails.
  *
  * @throws MemoryError `misconfigured` when something lies at either place.
  */
@@ -143,7 +143,7 @@ async function takeOver(partial: string): Promise<void> {
     if (!isOurs || !names?.every((name) => name === MARKER || RUN.test(name))) {
       throw new MemoryError(
         'misconfigured',
-        'Beside the target lies something with its name and ".partial" that no restore has left: move it away.',
+        'Beside the target lies something with its name and ".partial" that no restore has left: remove it, or rename it.',
       );
     }
     await guarded(() => chmod(partial, OWNER_ONLY));

@@ -14,11 +14,15 @@ export interface RenameWatch {
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** With `deadToo`, a rename whose lease has run out is taken for one under way as long as the register names it. */
-export function watchRenames({ deadToo }: { readonly deadToo: boolean }): RenameWatch {
+/** With `includeExpiredLeases`, a rename whose lease has run out is taken for one under way as long as the register names it. */
+export function watchRenames({
+  includeExpiredLeases,
+}: {
+  readonly includeExpiredLeases: boolean;
+}): RenameWatch {
   const entryOf = async (work: Work): Promise<RenameEntry | undefined> => {
     const state = await readState(work);
-    return state !== undefined && (deadToo || state.ageMs <= LEASE_MS) ? state.entry : undefined;
+    return state !== undefined && (includeExpiredLeases || state.ageMs <= LEASE_MS) ? state.entry : undefined;
   };
   let last: { readonly at: number; readonly entry: Promise<RenameEntry | undefined> } | undefined;
 

@@ -35,8 +35,8 @@ const FIRST_VERSION = 1;
 const RECENT_MS = 3_600_000;
 
 /**
- * Gives the tenant a new key, which seals from now on; the others go on opening. A process with the keyring in its
- * cache goes on sealing with the old one for as long as its time to live. A run that was killed may be run again.
+ * Gives the tenant a new key, which seals from now on; the others still open. A process with the keyring in its
+ * cache seals with the old one for as long as its time to live. A run that was killed may be run again.
  *
  * @throws MemoryError `key_unavailable` without a keyring; `limit_exceeded` when it holds 64 keys; `outcome_unknown`;
  * what the store and the root key throw.

@@ -44,7 +44,7 @@ const TELL_AGAIN_MS = 10_000;
 /**
  * Destroys the tenant's keys: a marker takes the keyring's place and stops its being made again, and once every cache
  * has expired the keyring's older versions are removed. Needs no root key, and no keyring that can be opened. A run
- * that was killed or aborted may be run again and goes on where it was.
+ * that was killed or aborted may be run again and continues where it was.
  *
  * @throws MemoryError `not_found` when nothing was ever written for this tenant; `access_denied`, also when the marker
  * is there but older versions may not be removed; what the store throws.

@@ -172,9 +172,10 @@ async function wholeReply(stream: ReplyStream): Promise<BetaMessage> {
 }
 
 function takeReply(progress: Progress, reply: BetaMessage): void {
-  const goesOn = progress.reply?.stop_reason === 'pause_turn' || progress.reply?.stop_reason === 'compaction';
+  const isContinuation =
+    progress.reply?.stop_reason === 'pause_turn' || progress.reply?.stop_reason === 'compaction';
   const words = reply.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-  progress.text = goesOn ? progress.text + words : words;
+  progress.text = isContinuation ? progress.text + words : words;
   progress.usage = addReply(progress.usage, reply);
   progress.reply = reply;
 }

@@ -19,7 +19,7 @@ export interface TurnTool {
   readonly tool: BetaRunnableTool;
   /** Runs a command outside the runner, reported and judged like one inside. */
   run(input: unknown, signal?: AbortSignal | null): Promise<MemoryResult>;
-  /** The first failure after which the turn must not go on: the memory itself does not work. */
+  /** The first failure after which the turn must end: the memory itself does not work. */
   failure(): MemoryError | undefined;
 }
 

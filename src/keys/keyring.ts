@@ -138,7 +138,7 @@ export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyri
   if (rootKey === undefined) {
     throw new MemoryError(
       'key_unavailable',
-      'The root key that wraps the keyring is not configured: configure the root key this tenant was created with, or the one it was moved to.',
+      'The root key that wraps the keyring is not configured: configure the root key this tenant was created with, or the one that wraps its keyring now.',
     );
   }
   const key = await rootKey.unwrap(wrapped, contextOf(keyringId, tenant), { signal });

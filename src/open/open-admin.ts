@@ -24,7 +24,7 @@ import type { MemoryOptions } from './options.ts';
 
 /**
  * What an operator does with one tenant's keys and objects; docs/keys.md is the guide. Every verb may run while
- * workers go on writing, takes a `signal`, and, when it was killed or aborted, is simply run again. Failures throw
+ * workers write, takes a `signal`, and, when it was killed or aborted, is simply run again. Failures throw
  * `MemoryError`.
  */
 export interface TenantAdmin extends AsyncDisposable {

@@ -4,7 +4,7 @@ import type { Work } from './session.ts';
 
 /** A part is made a little smaller than a page, so that it nearly always fits into one. */
 const PART_OBJECTS = 900;
-const PARTS_SIDE_BY_SIDE = 8;
+const CONCURRENT_PARTS = 8;
 const MOST_PARTS = 128;
 
 /** The characters of encrypted names in byte order. */
@@ -55,7 +55,7 @@ async function listParts(
   tail: { readonly prefix: string; readonly bounds: readonly string[]; readonly collector: Collector },
 ): Promise<void> {
   const { prefix, bounds, collector } = tail;
-  const limit = pLimit(PARTS_SIDE_BY_SIDE);
+  const limit = pLimit(CONCURRENT_PARTS);
   const listPart = async (after: string, index: number): Promise<void> => {
     const end = bounds[index + 1];
     if (collector.full()) return;

@@ -29,7 +29,7 @@ const ROUNDS = 4;
 
 /**
  * Takes back a write of ours, and nothing else: a guarded delete of exactly the version that was written, or of what a
- * migration of keys has made of it. It goes on when the caller cancels, because a write that is left behind would
+ * migration of keys has made of it. It continues when the caller cancels, because a write that is left behind would
  * contradict the error the caller gets. `built_on`: another process has changed the object since, so it stays. `gone`: it
  * was not there any more; another process has deleted it, or has renamed it.
  *
@@ -131,7 +131,7 @@ const REFUSALS: readonly MemoryErrorCode[] = [
 
 /**
  * Whether an object is refused for a reason of its own: it is damaged, or the server does not take its name, its copy or
- * its tombstone. A rename goes on without such a file instead of blocking every other rename.
+ * its tombstone. A rename continues without such a file instead of blocking every other rename.
  */
 export function isRefusal(error: unknown): boolean {
   return error instanceof MemoryError && REFUSALS.includes(error.code);

@@ -34,7 +34,7 @@ export interface DeliveryRequest {
   readonly log: JsonLog;
 }
 
-/** A turn that could not go on waits so long, in seconds. */
+/** A turn that could not be finished waits so long, in seconds. */
 const SHORTEST_PAUSE = 5;
 const LONGEST_PAUSE = 60;
 /**

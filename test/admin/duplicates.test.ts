@@ -59,7 +59,7 @@ describe('places of one content', () => {
     let heads = 0;
     client.intercept(async (call, proceed) => {
       const answer = await proceed();
-      // Both were looked at again; before the newest one is read, somebody writes it.
+      // Both were looked at again; before the newest one is read, another process writes it.
       if (call.verb === 'head' && ++heads === 2) {
         client.intercept((_, go) => go());
         await client.append('/memories/b', '!');
@@ -71,7 +71,7 @@ describe('places of one content', () => {
     expect([await client.text('/memories/a'), await client.text('/memories/b')]).toEqual(['text', 'text!']);
   });
 
-  it('stay, and are told as kept, where a delete fails, and as removed where somebody else was faster', async () => {
+  it('stay, and are told as kept, where a delete fails, and as removed where another process won the race', async () => {
     for (const [answer, state] of [
       [{ conflict: 'changed' }, 'not_removed'],
       [{ error: new MemoryError('unavailable', 'not now') }, 'not_removed'],
@@ -119,10 +119,10 @@ describe('places of one content', () => {
     }
   });
 
-  it('are not repaired any further once the caller gives up', async () => {
+  it('are not repaired any further once the caller cancels', async () => {
     const { work, client, a, b } = await places();
     client.intercept((call, proceed) =>
-      call.verb === 'delete' ? Promise.reject(new MemoryError('aborted', 'given up')) : proceed(),
+      call.verb === 'delete' ? Promise.reject(new MemoryError('aborted', 'cancelled')) : proceed(),
     );
     const repairing = settleDuplicates(work, { ...still, repair: true, groups: [[a, b]] });
     await expect(repairing).rejects.toMatchObject({ code: 'aborted' });
@@ -142,7 +142,7 @@ describe('a verification', () => {
       dead ||= call.verb === 'delete';
       return dead ? new Promise(() => {}) : proceed();
     });
-    void renamer.move('/memories/from', '/memories/to');
+    void renamer.rename('/memories/from', '/memories/to');
     for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
     const register = await site.base.head(REGISTER);
     if (register === undefined) throw new Error('there is no register');

@@ -44,7 +44,7 @@ describeOnBothKinds('expiry', (newSite) => {
     return { site, client };
   };
 
-  it('marks a file that nobody used, and deletes it in a later run', async () => {
+  it('marks a file that was not used, and deletes it in a later run', async () => {
     const { site, client } = await filled();
     await site.time.pause(31 * DAY);
     await client.append('/memories/d/used.md', ' again');
@@ -205,14 +205,14 @@ describeOnBothKinds('expiry', (newSite) => {
       }
     };
 
-    it('deletes what nobody else wrote, and keeps what is used', async () => {
+    it('deletes what is unused, and keeps what is used', async () => {
       const { site, client } = await filled();
       await client.create('/memories/renamed.md', 'renamed');
       await client.create('/memories/read.md', 'read');
       const late = await reader(site);
       await live(site, 29, async (day) => {
         if (day === 15) await client.append('/memories/d/used.md', ' again');
-        if (day === 16) await client.move('/memories/renamed.md', '/memories/new.md');
+        if (day === 16) await client.rename('/memories/renamed.md', '/memories/new.md');
         if (day === 17) await late.read('/memories/read.md');
       });
       expect(await client.paths()).toHaveLength(4);
@@ -292,7 +292,7 @@ describeOnBothKinds('expiry', (newSite) => {
       }
       return proceed();
     });
-    await client.move('/memories/d', '/memories/e');
+    await client.rename('/memories/d', '/memories/e');
     expect(report).toMatchObject({ busy: true, deleted: 0 });
     expect(await client.paths()).toEqual(['/memories/e/used.md', '/memories/old.md']);
   });

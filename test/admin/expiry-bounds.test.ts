@@ -94,7 +94,7 @@ it('a file that was read first and written later counts from the later', async (
   expect(await expire(site)).toMatchObject({ marked: 0 });
 });
 
-it('a file that is written after it was marked is marked anew, and deleted an hour after that', async () => {
+it('a file that is written after it was marked is marked again, and deleted an hour after that', async () => {
   const site = await marked();
   const client = await site.client();
   await client.append('/memories/a.md', ' again');

@@ -105,7 +105,7 @@ describeOnS3('expiry', ['minio'], (server) => {
     expect(await keysOf('access')).toHaveLength(2);
   });
 
-  it('marks what nobody used, then deletes exactly what was marked and is unchanged', async () => {
+  it('marks what was not used, then deletes exactly what was marked and is unchanged', async () => {
     const memory = await fill(OLD, USED);
     expect(await expire(31 * DAY, true)).toMatchObject({ files: 2, deleted: 0, marked: 2 });
     expect(await keysOf('journal')).not.toContain(`tenants/${tenant}/journal/expiry`);

@@ -23,7 +23,7 @@ it('a rotation and a change of the root key end with their caller', async () => 
   expect(await versions()).toEqual([1]);
 });
 
-it('notes of a migration are written though its caller gives up, and stay for a day though nobody lists them', async () => {
+it('notes of a migration are written though its caller cancels, and stay for a day though no listing has them', async () => {
   const site = await createSite();
   const client = await site.client();
   const work = await client.open();

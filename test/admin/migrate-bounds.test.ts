@@ -35,7 +35,7 @@ describe('a migration', () => {
     expect(report).toMatchObject({ retireAfter: written + 1_800_000, retired: [] });
   });
 
-  it('gives up after eight passes in a row that all met what others wrote', async () => {
+  it('ends after eight passes in a row that all met what others wrote', async () => {
     const { site, worker, operator } = await rotated();
     operator.client.intercept(async (call, proceed) => {
       if (call.verb === 'list') await site.time.pause(60_001);
@@ -59,7 +59,7 @@ describe('a migration', () => {
     expect((await etagOf(site)) !== before).toBe(isSealedAnew);
   });
 
-  it('that encrypts anew seals each object once in a run', async () => {
+  it('that encrypts again seals each object once in a run', async () => {
     const { site, operator } = await rotated();
     await putRecord(await operator.client.open(), 'receipts', 'young', bytes('{}'));
     let puts = 0;
@@ -133,10 +133,10 @@ describe('the watch over renames', () => {
       dead ||= call.verb === 'delete';
       return dead ? new Promise(() => {}) : proceed();
     });
-    void renamer.move(RENAME.from, RENAME.to);
+    void renamer.rename(RENAME.from, RENAME.to);
     const client = await site.client();
     const work = await client.open();
-    const watch = watchRenames({ deadToo: false });
+    const watch = watchRenames({ includeExpiredLeases: false });
     while (!(await watch.isUnderWay(work))) await site.time.pause(1);
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     return { site, client, work };
@@ -152,15 +152,15 @@ describe('the watch over renames', () => {
       return found === undefined ? Number.NaN : site.time.clock() - found.lastModified;
     };
     await site.time.pause(ms - (await age()));
-    expect(await watchRenames({ deadToo: false }).isUnderWay(work)).toBe(isAlive);
-    expect(await watchRenames({ deadToo: true }).isUnderWay(work)).toBe(true);
+    expect(await watchRenames({ includeExpiredLeases: false }).isUnderWay(work)).toBe(isAlive);
+    expect(await watchRenames({ includeExpiredLeases: true }).isUnderWay(work)).toBe(true);
   });
 
   it('looks again after a second, by the clock that never goes back', async () => {
     const { client, work } = await standing();
     let steady = 0;
     const clocks = { ...work, session: { ...work.session, monotonic: () => steady, clock: () => 0 } };
-    const watch = watchRenames({ deadToo: true });
+    const watch = watchRenames({ includeExpiredLeases: true });
     client.calls.length = 0;
     for (const [now, looks] of [
       [0, 1],
@@ -182,6 +182,6 @@ describe('the watch over renames', () => {
     await site.base.put('tenants/acme/journal/register' as ObjectKey, new Uint8Array(400), {
       mode: 'overwrite',
     });
-    expect(await watchRenames({ deadToo: true }).isUnderWay(work)).toBe(false);
+    expect(await watchRenames({ includeExpiredLeases: true }).isUnderWay(work)).toBe(false);
   });
 });

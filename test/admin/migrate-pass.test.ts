@@ -51,7 +51,7 @@ describe('a migration', () => {
     const renamer = await site.client();
     let listings = 0;
     operator.client.intercept(async (call, proceed) => {
-      if (call.verb === 'list' && call.page === 1 && ++listings === 2) await renamer.move(FILE, OTHER);
+      if (call.verb === 'list' && call.page === 1 && ++listings === 2) await renamer.rename(FILE, OTHER);
       return proceed();
     });
     const report = await operator.migrate({ reencrypt: true });
@@ -221,7 +221,7 @@ describe('a migration', () => {
       dead ||= call.verb === 'delete';
       return dead ? Promise.reject(noAnswer()) : proceed();
     });
-    await expect(worker.move('/memories/d', '/memories/e')).rejects.toThrow();
+    await expect(worker.rename('/memories/d', '/memories/e')).rejects.toThrow();
     await site.time.pause(60_001);
     const controller = new AbortController();
     operator.client.intercept((call, proceed) => {

@@ -106,9 +106,9 @@ describeOnBothKinds('a migration', (newSite) => {
     },
   );
 
-  it('keeps content ids, times and origins: it only binds the data keys anew', async () => {
+  it('keeps content ids, times and origins: it only binds the data keys again', async () => {
     const { site, worker, operator } = await rotated(await newSite());
-    await worker.move('/memories/b', '/memories/moved');
+    await worker.rename('/memories/b', '/memories/moved');
     const paths = (await worker.paths()).map(at);
     const facts = async (client: TestClient) => {
       const work = await client.open();
@@ -180,7 +180,7 @@ describeOnBothKinds('a migration', (newSite) => {
     }
   });
 
-  it('stops when the caller gives up', async () => {
+  it('stops when the caller cancels', async () => {
     const { operator } = await rotated(await newSite());
     const controller = new AbortController();
     const onProgress = ({ done }: { readonly done: number }): void => {
@@ -204,7 +204,7 @@ describeOnBothKinds('a migration', (newSite) => {
 });
 
 describeOnBothKinds('a migration among others who write', (newSite) => {
-  it('leaves what somebody else wrote first, and looks again', async () => {
+  it('leaves what another process wrote first, and looks again', async () => {
     const { site, operator } = await rotated(await newSite());
     const writer = await site.client();
     const key = await keyOf(writer, '/memories/a');
@@ -322,7 +322,7 @@ describeOnBothKinds('a migration among others who write', (newSite) => {
       }
       return answer;
     });
-    const moved = worker.move('/memories/b', '/memories/moved');
+    const moved = worker.rename('/memories/b', '/memories/moved');
     await standing.promise;
     const early = await operator.migrate();
     // Two files; and their copies and the register.
@@ -347,7 +347,7 @@ describeOnBothKinds('a migration among others who write', (newSite) => {
       dead ||= call.verb === 'delete';
       return dead ? Promise.reject(new MemoryError('outcome_unknown', 'no answer came')) : proceed();
     });
-    await expect(worker.move('/memories/b', '/memories/moved')).rejects.toThrow();
+    await expect(worker.rename('/memories/b', '/memories/moved')).rejects.toThrow();
     await site.time.pause(60_001);
     expect(await operator.migrate()).toMatchObject({ busy: 0, retired: [1] });
     await site.time.pause(10_001);
@@ -387,7 +387,7 @@ describeOnBothKinds('a migration among others who write', (newSite) => {
     expect(await operator.migrate()).toMatchObject({ young: 1, retired: [] });
   });
 
-  it('waits for it when told to wait, also for what is only to be sealed anew', async () => {
+  it('waits for it when told to wait, also for what is only to be sealed again', async () => {
     for (const reencrypt of [false, true]) {
       const { site, operator } = await rotated(await newSite());
       const writer = await site.client();
@@ -542,7 +542,7 @@ describeOnBothKinds('the retirement of old keys', (newSite) => {
     expect(site.time.clock() - before).toBeGreaterThanOrEqual(960_000);
   });
 
-  it('is waited for no longer once the caller gives up', async () => {
+  it('is waited for no longer once the caller cancels', async () => {
     const { operator } = await rotated(await newSite());
     const controller = new AbortController();
     const migrated = operator.migrate({
@@ -591,7 +591,7 @@ describeOnBothKinds('what a migration cannot open', (newSite) => {
     expect(await scene.operator.migrate()).toMatchObject({ retired: [1], blocked: [], problems: [] });
   });
 
-  it('holds no key when it names none, or one that nobody knows', async () => {
+  it('holds no key when it names none, or one that is not known', async () => {
     const scene = await rotated(await newSite());
     const headless = await overwrite(scene, '/memories/a', flip(0));
     const stranger = await overwrite(scene, '/memories/b/c', flip(60));
@@ -619,7 +619,7 @@ describeOnBothKinds('what a migration cannot open', (newSite) => {
     });
   });
 
-  it('is counted where it is nobody’s, and holds no key', async () => {
+  it('is counted where it belongs to no writer, and holds no key', async () => {
     const scene = await rotated(await newSite());
     const { layout } = scene.worker;
     const strays = [
@@ -652,7 +652,7 @@ describeOnBothKinds('what a migration cannot open', (newSite) => {
   });
 });
 
-describeOnBothKinds('a migration that encrypts anew', (newSite) => {
+describeOnBothKinds('a migration that encrypts again', (newSite) => {
   const contentIds = async (site: TestSite): Promise<ReadonlyMap<ObjectKey, string>> =>
     new Map(
       [...(await storedObjects({ store: site.base }))].map(([key, body]) => [
@@ -663,7 +663,7 @@ describeOnBothKinds('a migration that encrypts anew', (newSite) => {
 
   it('gives every object a new content id and data key, and keeps times and origins', async () => {
     const { site, worker, operator } = await rotated(await newSite());
-    await worker.move('/memories/b', '/memories/moved');
+    await worker.rename('/memories/b', '/memories/moved');
     const paths = (await worker.paths()).map(at);
     const facts = async (): Promise<unknown> => {
       const work = await (await site.client()).open();
@@ -689,7 +689,7 @@ describeOnBothKinds('a migration that encrypts anew', (newSite) => {
   it('includes what a rename has bound to the active key already', async () => {
     const { site, operator } = await rotated(await newSite());
     const renamer = await site.client();
-    await renamer.move('/memories/a', '/memories/elsewhere');
+    await renamer.rename('/memories/a', '/memories/elsewhere');
     const key = await keyOf(renamer, '/memories/elsewhere');
     expect(await versionsInUse(site)).toEqual({ 1: OBJECTS - 1, 2: 1 });
     const before = (await contentIds(site)).get(key);
@@ -709,7 +709,7 @@ describeOnBothKinds('a migration that encrypts anew', (newSite) => {
     for (const [key, id] of await contentIds(site)) expect(id).not.toBe(before.get(key));
   });
 
-  it('lets a rename end well whose file it seals anew at both places', async () => {
+  it('lets a rename end well whose file it seals again at both places', async () => {
     const { site, operator } = await rotated(await newSite());
     const renamer = await site.client();
     renamer.intercept(
@@ -719,7 +719,7 @@ describeOnBothKinds('a migration that encrypts anew', (newSite) => {
         return proceed();
       }),
     );
-    await renamer.move('/memories/a', '/memories/elsewhere');
+    await renamer.rename('/memories/a', '/memories/elsewhere');
     expect(await renamer.paths()).toEqual([...FILES.slice(1), '/memories/elsewhere'].sort());
     expect(await renamer.text('/memories/elsewhere')).toBe(textOf('/memories/a'));
   });
@@ -741,7 +741,7 @@ describeOnBothKinds('a migration that encrypts anew', (newSite) => {
     operator.client.intercept(async (call, proceed) => {
       if (call.verb === 'list' && call.page === 1 && ++listings === 2) {
         await renamer.create('/memories/new/a', 'text');
-        moved = renamer.move('/memories/new', '/memories/newer');
+        moved = renamer.rename('/memories/new', '/memories/newer');
         await standing.promise;
         await site.time.pause(60_001);
       }
@@ -761,7 +761,7 @@ describeOnBothKinds('a migration that encrypts anew', (newSite) => {
       dead ||= call.verb === 'delete';
       return dead ? Promise.reject(new MemoryError('outcome_unknown', 'no answer came')) : proceed();
     });
-    await expect(worker.move('/memories/b', '/memories/moved')).rejects.toThrow();
+    await expect(worker.rename('/memories/b', '/memories/moved')).rejects.toThrow();
     await site.time.pause(60_001);
     // The register was written by the very migration that finished the rename.
     expect(await operator.migrate({ reencrypt: true })).toMatchObject({

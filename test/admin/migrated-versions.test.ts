@@ -32,7 +32,7 @@ async function opened(site: TestSite): Promise<{ client: TestClient; work: Work 
 }
 
 describeOnBothKinds('the notes of a migration', (newSite) => {
-  it('lead from what it made to what somebody wrote, over any number of migrations', async () => {
+  it('lead from what it made to what a writer wrote, over any number of migrations', async () => {
     const { work, client } = await opened(await newSite());
     for (const [made, replaced] of [
       ['b', version('a', 1)],

@@ -59,7 +59,7 @@ describe('records of reads', () => {
     }
   });
 
-  it('are written once for many readers at once, of whom one may give up', async () => {
+  it('are written once for many readers at once, of whom one may cancel', async () => {
     const site = await createSite();
     const client = await site.client();
     const work = await client.open();

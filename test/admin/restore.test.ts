@@ -243,7 +243,7 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
     expect(readdirSync(home)).toEqual(['backup']);
   });
 
-  it('leaves nothing behind when it is given up or the source fails', async () => {
+  it('leaves nothing behind when it is cancelled or the source fails', async () => {
     const giveUp = new AbortController();
     const onProgress = ({ done }: { readonly done: number }) => done === 3 && giveUp.abort();
     await expect(restore({ signal: giveUp.signal, onProgress })).rejects.toMatchObject({ code: 'aborted' });

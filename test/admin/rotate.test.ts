@@ -64,7 +64,7 @@ describe('rotateKey', () => {
     expect(await versionsOf(await editor())).toEqual([1, 2]);
   });
 
-  it('knows its own key below a later write of somebody else', async () => {
+  it('knows its own key below a later write of another process', async () => {
     const overtaken = atFirst('put', async (proceed) => {
       await proceed();
       await (await editor()).change(({ keyring }) => ({ ...keyring, epoch: keyring.epoch + 1 }));

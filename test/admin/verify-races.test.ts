@@ -28,7 +28,7 @@ async function duplicates(paths: readonly string[], apartMs: number): Promise<Te
     await site.time.pause(apartMs);
     const renamer = await site.client();
     dieAtDelete(renamer);
-    await expect(renamer.move(from, to)).rejects.toThrow();
+    await expect(renamer.rename(from, to)).rejects.toThrow();
     from = to;
   }
   await site.time.pause(2 * MINUTE);
@@ -45,7 +45,7 @@ async function standingRename(site: TestSite): Promise<void> {
     standing.resolve();
     return new Promise(() => {});
   });
-  void renamer.move('/memories/from', '/memories/to');
+  void renamer.rename('/memories/from', '/memories/to');
   await standing.promise;
 }
 
@@ -116,7 +116,7 @@ describe('a verification', () => {
       await renamer.create('/memories/three', 'text');
       await site.time.pause(MINUTE);
       dieAtDelete(renamer);
-      await expect(renamer.move('/memories/three', '/memories/four')).rejects.toThrow();
+      await expect(renamer.rename('/memories/three', '/memories/four')).rejects.toThrow();
       await site.time.pause(2 * MINUTE);
       const client = await site.client();
       const { session } = await client.open();

@@ -68,13 +68,13 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     await dying.create('/memories/beside', 'text');
     await site.time.pause(5);
     dieAt(dying, 'delete');
-    await expect(dying.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(dying.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
     await site.time.pause(ageMs);
     operator.calls.length = 0;
     return { site, operator };
   }
 
-  const twins = (state: string) => ({ kind: 'duplicate', state, older: FROM, newer: TO });
+  const duplicates = (state: string) => ({ kind: 'duplicate', state, older: FROM, newer: TO });
 
   it('finds nothing in a whole tree, by one GET for each file', async () => {
     const client = await (await newSite()).client();
@@ -242,33 +242,33 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     expect(await operator.paths()).toEqual(['/memories/beside', FROM, TO]);
     operator.calls.length = 0;
     const { files, findings } = await verify(operator);
-    expect({ files, findings }).toEqual({ files: 3, findings: [twins('left')] });
+    expect({ files, findings }).toEqual({ files: 3, findings: [duplicates('left')] });
     expect(operator.calls.filter(({ verb }) => verb === 'put' || verb === 'delete')).toEqual([]);
   });
 
   it('removes the older place on demand, and nothing else', async () => {
     const { operator } = await cutOffRename();
     const { findings } = await verify(operator, { repair: true });
-    expect(findings).toEqual([twins('removed')]);
+    expect(findings).toEqual([duplicates('removed')]);
     expect(findings.some(isLeft)).toBe(false);
     expect(await operator.paths()).toEqual(['/memories/beside', TO]);
     expect(await operator.text(TO)).toBe('text');
     expect(await verify(operator)).toMatchObject({ files: 2, findings: [] });
   });
 
-  it('leaves twins alone while their rename may be under way', async () => {
+  it('leaves duplicates alone while their rename may be under way', async () => {
     const { site, operator } = await cutOffRename(MINUTE - 1_000);
-    expect((await verify(operator, { repair: true })).findings).toEqual([twins('in_progress')]);
+    expect((await verify(operator, { repair: true })).findings).toEqual([duplicates('in_progress')]);
     expect(await operator.paths()).toContain(FROM);
     await site.time.pause(1_000);
-    expect((await verify(operator, { repair: true })).findings).toEqual([twins('removed')]);
+    expect((await verify(operator, { repair: true })).findings).toEqual([duplicates('removed')]);
   });
 
   it('keeps the newest of more than two places', async () => {
     const { site, operator } = await cutOffRename();
     const dying = await site.client();
     dieAt(dying, 'delete');
-    await expect(dying.move(TO, '/memories/last')).rejects.toThrow();
+    await expect(dying.rename(TO, '/memories/last')).rejects.toThrow();
     await site.time.pause(2 * MINUTE);
     const { findings } = await verify(operator, { repair: true });
     expect(findings).toEqual(
@@ -282,14 +282,14 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     const [dying, operator] = [await site.client(), await site.client()];
     await dying.create(FROM, 'text');
     dieAt(dying, 'delete');
-    await expect(dying.move(FROM, TO)).rejects.toThrow();
+    await expect(dying.rename(FROM, TO)).rejects.toThrow();
     await site.time.pause(2 * MINUTE);
     const { findings } = await verify(operator, { repair: true });
-    expect(findings).toEqual([twins('undecided')]);
+    expect(findings).toEqual([duplicates('undecided')]);
     expect(await operator.paths()).toEqual([FROM, TO]);
   });
 
-  it('never takes two files of one text for twins', async () => {
+  it('never takes two files of one text for duplicates', async () => {
     const site = await newSite();
     const client = await site.client();
     await client.create(FROM, 'text');
@@ -314,7 +314,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
           return proceed();
         }),
       );
-      const renamed = frozen.move(FROM, TO).then(
+      const renamed = frozen.rename(FROM, TO).then(
         () => 'moved',
         (error: MemoryError) => error.code,
       );
@@ -352,7 +352,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
             atFirst(verb, async (proceed) => {
               if (meddle === 'edit') await other.append(path, '!');
               else if (meddle === 'remove') await other.remove(path);
-              else await other.move(path, '/memories/elsewhere');
+              else await other.rename(path, '/memories/elsewhere');
               return proceed();
             }),
           );
@@ -383,7 +383,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
         operator.intercept((call, proceed) =>
           call.verb === verb ? Promise.reject(new MemoryError(code, 'no')) : proceed(),
         );
-        expect((await verify(operator, { repair: true })).findings).toEqual([twins('not_removed')]);
+        expect((await verify(operator, { repair: true })).findings).toEqual([duplicates('not_removed')]);
         operator.intercept((_, proceed) => proceed());
         expect(await operator.paths()).toEqual(['/memories/beside', FROM, TO]);
       }
@@ -403,7 +403,7 @@ describeOnBothKinds('verifying a tree', (newSite) => {
     expect(gets).toBeLessThanOrEqual(32);
   });
 
-  it('stops when the caller gives up', async () => {
+  it('stops when the caller cancels', async () => {
     const { operator } = await cutOffRename();
     const controller = new AbortController();
     operator.intercept((call, proceed) => {
@@ -432,7 +432,7 @@ describeOnBothKinds('verifying a tree in which a directory was being renamed', (
       dead ||= registered && call.verb === verb;
       return dead ? Promise.reject(noAnswer()) : proceed();
     });
-    await expect(dying.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(dying.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
     return { site, operator };
   }
 
@@ -445,7 +445,7 @@ describeOnBothKinds('verifying a tree in which a directory was being renamed', (
     expect(findings.every(isLeft)).toBe(true);
   });
 
-  it('takes none of its copies for twins, however old they are', async () => {
+  it('takes none of its copies for duplicates, however old they are', async () => {
     const { site, operator } = await cutOff('delete');
     await site.time.pause(5 * MINUTE);
     const before = operator.calls.length;
@@ -504,13 +504,13 @@ describeOnBothKinds('verifying a tree in which a directory was being renamed', (
     expect(findings).toMatchObject([{ kind: 'rename', state: 'unfinished', code: 'timeout' }]);
   });
 
-  it('removes no other twins while a directory is being renamed', async () => {
+  it('removes no other duplicates while a directory is being renamed', async () => {
     const { site, operator } = await cutOff('delete');
     const dying = await site.client();
     await dying.create('/memories/one', 'text');
     await site.time.pause(5);
     dieAt(dying, 'delete');
-    await expect(dying.move('/memories/one', '/memories/two')).rejects.toThrow();
+    await expect(dying.rename('/memories/one', '/memories/two')).rejects.toThrow();
     await site.time.pause(2 * MINUTE);
     const alive = await site.client();
     const resume = Promise.withResolvers<void>();
@@ -537,7 +537,7 @@ describeOnBothKinds('verifying a tree in which a directory was being renamed', (
     expect(await operator.paths()).toEqual(['/memories/two', ...below(TO)]);
   });
 
-  it('reports a register that cannot be opened and leaves twins alone', async () => {
+  it('reports a register that cannot be opened and leaves duplicates alone', async () => {
     const { site, operator } = await cutOff('delete');
     await site.time.pause(2 * MINUTE);
     await overwriteRaw(site, `${operator.layout.tenantPrefix}journal/register` as ObjectKey, bytes('x'));

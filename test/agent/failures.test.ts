@@ -109,7 +109,7 @@ describe('runTurn, when a reply is cut,', () => {
     expect(outcome.messages).toHaveLength(4);
   });
 
-  it('gives up after the third time', async () => {
+  it('ends after the third time', async () => {
     const cut = { fault: 'break', afterEvents: 2, part: DONE } as const;
     const { outcome, sent } = await play([cut, cut, cut, DONE]);
     expect(outcome).toMatchObject({ outcome: 'failed', code: 'reply_cut', retry: 'later' });

@@ -45,7 +45,7 @@ describe('bootstrapProject', () => {
     expect(await view(FEATURES)).toContain('\t- [ ] Sign in\n');
   });
 
-  it('writes what is missing and leaves the rest, for whoever was interrupted', async () => {
+  it('writes what is missing and leaves the rest, for a caller that was interrupted', async () => {
     await memory.execute({ command: 'create', path: FEATURES, file_text: '- [ ] Mine\n' });
     expect(await bootstrapProject({ memory, ...PLAN })).toHaveLength(2);
     expect((await startSession({ memory })).features).toEqual([{ title: 'Mine', state: 'open' }]);

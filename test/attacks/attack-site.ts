@@ -61,7 +61,7 @@ export async function openAttackSite(
   });
   const victims = await Promise.all(
     Array.from({ length: count }, (_, at) => {
-      // Whoever writes a policy as `tenants/acme*` lets the intruder's neighbours in.
+      // An operator who writes a policy as `tenants/acme*` lets the intruder's neighbours in.
       const tenant = `${INTRUDER}-${at + 1}`;
       return openParty(ground, {
         tenant,

@@ -13,7 +13,7 @@ const WORDS = 'correct-horse-battery-staple';
 const NAMES = ['projekt-aurora', 'Geheimakte.md'];
 
 for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[]) {
-  describeOnS3(`somebody who reads the bucket under ${names} names`, ['minio'], (server) => {
+  describeOnS3(`an attacker who reads the bucket under ${names} names`, ['minio'], (server) => {
     let site: AttackSite;
     beforeAll(async () => {
       site = await openAttackSite(server(), { names, victims: 1, lanesEach: 1 });
@@ -71,12 +71,12 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       await succeed(memory, { command: 'str_replace', path, old_str: text, new_str: WORDS });
       await succeed(memory, { command: 'str_replace', path, old_str: WORDS, new_str: text });
       const after = await site.raw.get(key);
-      const twins = [];
-      for (const path of ['/memories/twin-1', '/memories/twin-2']) {
+      const alike = [];
+      for (const path of ['/memories/alike-1', '/memories/alike-2']) {
         const known = await site.raw.keys();
         await succeed(memory, { command: 'create', path, file_text: text });
         const [added = ''] = (await site.raw.keys()).filter((each) => !known.includes(each));
-        twins.push(await site.raw.get(added));
+        alike.push(await site.raw.get(added));
         await succeed(memory, { command: 'delete', path });
       }
       const runs = (bytes: Uint8Array, length: number): readonly string[] =>
@@ -87,7 +87,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
         const known = new Set(runs(one, length));
         return runs(other, length).filter((run) => known.has(run));
       };
-      const same = [before, after, ...twins];
+      const same = [before, after, ...alike];
       const pairs = same.flatMap((one, i) => same.slice(i + 1).map((other) => [one, other] as const));
       expect(pairs).toHaveLength(6);
       for (const [one, other] of pairs) {

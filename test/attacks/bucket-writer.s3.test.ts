@@ -17,7 +17,7 @@ import { fileOf } from './party.ts';
 const LEASE_MS = 10_000;
 
 for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[]) {
-  describeOnS3(`somebody who writes the bucket under ${names} names`, ['minio'], (server) => {
+  describeOnS3(`an attacker who writes the bucket under ${names} names`, ['minio'], (server) => {
     let site: AttackSite;
     let lane: Lane;
     beforeAll(async () => {
@@ -120,7 +120,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
         const shown = await view(first, `${repeated.directory}/elsewhere/below.md`);
         expect(shown).toEqual({ got: expect.stringContaining(repeated.below.text) });
         expect(await view(first, repeated.below.path)).toEqual({ refusedAs: 'not_found' });
-        // Copies that nobody has changed go, as if the rename had never come further.
+        // Copies that were not changed go, as if the rename had never come further.
         await using second = await undone.victim.open();
         await succeed(second, { command: 'view', path: '/memories' });
         expect(await view(second, `${moved}/below.md`)).toEqual({ refusedAs: 'not_found' });

@@ -11,7 +11,7 @@ import { equal } from './object-kinds.ts';
 import { call, executeAnew } from './outcome.ts';
 import type { Party } from './party.ts';
 
-/** What somebody can try on a tenant's one keyring. */
+/** What an attacker can try on a tenant's one keyring. */
 export function keyringKinds(site: AttackSite): readonly AttackKind[] {
   const watchers = new Map<Party, Promise<Watcher>>();
   const watcherOf = (victim: Party): Promise<Watcher> => {
@@ -62,7 +62,7 @@ export function keyringKinds(site: AttackSite): readonly AttackKind[] {
   ];
 }
 
-/** A long-lived process that has seen the keyring's second epoch, and reads it anew at every load. */
+/** A long-lived process that has seen the keyring's second epoch, and reads it again at every load. */
 interface Watcher {
   load(): ReturnType<KeyringCache['load']>;
   /** Keyrings under the right root key for the right tenant that are not the one this process has seen. */

@@ -12,7 +12,7 @@ import { type AttackSite, type Lane, laneOf, openAttackSite } from './attack-sit
 import { executeAnew, type Outcome, view } from './outcome.ts';
 
 for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[]) {
-  describeOnS3(`somebody who replaces the keyring under ${names} names`, ['minio'], (server) => {
+  describeOnS3(`an attacker who replaces the keyring under ${names} names`, ['minio'], (server) => {
     let site: AttackSite;
     let lane: Lane;
     beforeAll(async () => {
@@ -60,7 +60,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       expect(await listAnew()).toEqual({ refusedAs: 'integrity' });
     });
 
-    it('has none made anew by removing it: data without a keyring is refused', async () => {
+    it('has none made again by removing it: data without a keyring is refused', async () => {
       const { layout, open } = lane.victim;
       await site.raw.remove(layout.keyring);
       const create = { command: 'create', path: '/memories/new.md', file_text: 'under which key?' };

@@ -154,14 +154,14 @@ describe.each(['encrypted', 'plain'] as const satisfies readonly NameMode[])('un
       const forged = seal({
         keys: loaded.keys,
         name: logicalName(path),
-        content: encodeText('Words of somebody else.'),
+        content: encodeText('Words of another writer.'),
         mtime: 1,
         random: osRandom,
       });
       const key: ObjectKey = fileKey(layout, loaded.names, path);
       await write(rotated);
       await store.put(key, forged, { mode: 'overwrite' });
-      expect(await asOwner(VIEW)).toEqual({ got: expect.stringContaining('Words of somebody else.') });
+      expect(await asOwner(VIEW)).toEqual({ got: expect.stringContaining('Words of another writer.') });
       await write({ ...rotated, epoch: 3, tenantKeys: rotated.tenantKeys.slice(1) });
       expect(await asOwner(VIEW)).toEqual({ refusedAs: 'integrity' });
       keyrings.close();

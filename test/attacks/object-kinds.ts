@@ -17,7 +17,7 @@ import { fileOf, type SealedFile } from './party.ts';
 /** Where the fields of an object begin, and its second chunk. */
 const BOUNDARIES = [8, 12, 28, 60, 76, 100, HEADER_BYTES, HEADER_BYTES + 65_552];
 
-/** What somebody can try who writes the bucket at will and holds no key: all of it ends when the owner reads. */
+/** What an attacker can try who writes the bucket at will and holds no key: all of it ends when the owner reads. */
 export function objectKinds(site: AttackSite): readonly AttackKind[] {
   /** What `forge` makes is put in a file's place, and the file is read by the worker that read it before. */
   const forging = (

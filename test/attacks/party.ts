@@ -53,7 +53,7 @@ export interface PartyGround {
   readonly names: NameMode;
 }
 
-/** Makes a tenant with a worker of its own that wrote these files, was given a second key, and wrote them anew. */
+/** Makes a tenant with a worker of its own that wrote these files, was given a second key, and wrote them again. */
 export async function openParty(
   ground: PartyGround,
   { tenant, texts }: { readonly tenant: string; readonly texts: ReadonlyMap<string, string> },
@@ -139,6 +139,6 @@ export async function openParty(
 /** The party's file at `path`, which it has written. */
 export function fileOf({ files }: Party, path: string): SealedFile {
   const file = files.get(path);
-  if (file === undefined) throw new Error('nobody wrote that file');
+  if (file === undefined) throw new Error('that file was not written');
   return file;
 }

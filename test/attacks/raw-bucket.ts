@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { TestBucket } from '../servers/s3.ts';
 
-/** The bucket in the hands of somebody who may do everything with it and holds no key of a tenant. */
+/** The bucket in the hands of an attacker who may do everything with it and holds no key of a tenant. */
 export interface RawBucket {
   get(key: string): Promise<Uint8Array>;
   put(key: string, bytes: Uint8Array): Promise<void>;

@@ -7,7 +7,7 @@ import { equal } from './object-kinds.ts';
 import { execute, executeAnew, view } from './outcome.ts';
 import { fileOf } from './party.ts';
 
-/** What somebody can try on the names and the one register of a tenant, and with tombstones. */
+/** What an attacker can try on the names and the one register of a tenant, and with tombstones. */
 export function tenantKinds(site: AttackSite): readonly AttackKind[] {
   return [
     {
@@ -49,7 +49,7 @@ export function tenantKinds(site: AttackSite): readonly AttackKind[] {
       },
     },
     {
-      title: 'forges names, so that a listing shows what nobody wrote',
+      title: 'forges names, so that a listing shows what no writer wrote',
       refusals: ['foreign', 'integrity'],
       writes: true,
       async attempt({ lane, entitled, chance, number }) {

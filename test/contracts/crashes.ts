@@ -225,7 +225,7 @@ async function workOn(site: CrashSite, recovered: Tree): Promise<Tree> {
       await tree.create(at(`${FROM}/a`), bytes('another'));
       expected[`${FROM}/a`] = 'another';
     } catch (error) {
-      // The sleeper's tombstone lies there, and nobody may touch it yet.
+      // The sleeper's tombstone lies there, and no process may touch it yet.
       expect(error).toMatchObject({ code: 'unavailable' });
     }
   });

@@ -12,7 +12,7 @@ import { startTestWorker, TEST_API_KEY } from '../support/test-worker.ts';
 import { findTraces } from '../support/traces.ts';
 import { createTrail, recordSpans, type SpanRecord } from '../support/trail.ts';
 
-/** One store and what somebody sees of it who reaches it without the library. */
+/** One store and what a party sees of it that reaches it without the library. */
 export interface LeakSite extends AsyncDisposable {
   readonly options: MemoryOptions;
   /** What the command line needs beside tenant and root key. */

@@ -129,7 +129,7 @@ export function describeObjectStore(
         expect(await store.get(freshKey(), { ifNoneMatch: etag })).toBeUndefined();
       });
 
-      it('hand out bytes that nobody else holds', async () => {
+      it('hand out bytes of which there is no other holder', async () => {
         const key = freshKey();
         const body = bytesOf('as written');
         await create(key, body);
@@ -472,7 +472,7 @@ export function describeObjectStore(
       });
     });
 
-    it('does nothing for a caller who has already given up', async () => {
+    it('does nothing for a caller that has already cancelled', async () => {
       const key = freshKey();
       const signal = AbortSignal.abort();
       const aborted = { code: 'aborted' };

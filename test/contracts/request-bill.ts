@@ -27,7 +27,7 @@ export interface Metering {
   readonly probes: boolean;
   /** How many files the large directory holds. */
   readonly many: number;
-  /** One more process of the same tenant, which nobody has used before the first one. */
+  /** One more process of the same tenant, which has no caller before the first one. */
   open(): Promise<MeteredMemory>;
 }
 

@@ -4,7 +4,7 @@ import type { Memory } from '../../src/tool/memory-tool.ts';
 import { succeed } from '../support/succeed.ts';
 import { findTraces } from '../support/traces.ts';
 
-/** What somebody sees and does who reaches the store without the library. */
+/** What a party sees and does that reaches the store without the library. */
 export interface RawStore {
   keys(): Promise<readonly string[]>;
   read(key: string): Promise<Uint8Array>;

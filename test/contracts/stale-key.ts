@@ -33,7 +33,7 @@ export function describeStaleKey(title: string, start: () => Promise<ObjectStore
   describe.each<NameMode>(['plain', 'encrypted'])(`${title} with %s names`, (names) => {
     it.each([
       ['re-bound', false],
-      ['encrypted anew', true],
+      ['encrypted again', true],
     ] as const)(
       'opens nothing any more to who kept the old tenant key, once all is %s and the key retired',
       { timeout: 120_000 },

@@ -27,7 +27,7 @@ export interface FakeKms extends AsyncDisposable {
   createKey(options?: { readonly region?: string; readonly usage?: string }): string;
   setState(keyArn: string, state: KeyState): void;
   removeKey(keyArn: string): void;
-  /** From now on these credentials may use keys for this tenant only; a tenant of `''` is nobody. */
+  /** From now on these credentials may use keys for this tenant only; a tenant of `''` is none. */
   allowOnly(accessKeyId: string, tenant: string): void;
   /** The next `times` requests are answered with this error, or get no answer, or break off. */
   failNext(times: number, failure: KmsError | 'silence' | 'break'): void;

@@ -40,7 +40,7 @@ export function createVirtualTime(seed = 1): VirtualTime {
     pause: (ms, signal) =>
       new Promise((resolve, reject) => {
         const wake = (): void => {
-          if (signal?.aborted) reject(new MemoryError('aborted', 'The caller gave up.'));
+          if (signal?.aborted) reject(new MemoryError('aborted', 'The caller cancelled the call.'));
           else resolve();
         };
         pending.push({ at: now + ms, wake });

@@ -152,7 +152,7 @@ describeOnS3('a memory in bad conditions', ['minio'], (server) => {
       [PATH, renaming.new_path].map((path) => observer.execute({ command: 'view', path })),
     );
     expect(places.filter(({ content }) => String(content).includes('first-line'))).not.toEqual([]);
-    // The tombstone stands before the server refuses the rest: nobody may be told that nothing happened.
+    // The tombstone stands before the server refuses the rest: no caller may be told that nothing happened.
     const removing = { command: 'delete', path: CREATE.path };
     expect((await witness.refusal(memory, removing)).code).toBe('outcome_unknown');
     await succeed(observer, { command: 'view', path: '/memories' });
@@ -201,7 +201,7 @@ describeOnS3('a memory in bad conditions', ['minio'], (server) => {
     expect((await stored()).filter((line) => !line.includes('/probe '))).toEqual([]);
   });
 
-  it('is temporarily unavailable when nobody listens at the endpoint', async () => {
+  it('is temporarily unavailable when nothing listens at the endpoint', async () => {
     const unused = await closedPort();
     secrets.push(`127.0.0.1:${unused}`);
     const memory = await open(at(`http://127.0.0.1:${unused}`));
@@ -264,7 +264,7 @@ describeOnS3('a memory in bad conditions', ['minio'], (server) => {
     expect(told.length).toBeGreaterThan(3);
   });
 
-  it('gives up at once for a caller who gives up while the server hangs', async () => {
+  it('ends at once for a caller that cancels while the server hangs', async () => {
     const proxy = await proxied();
     proxy.react(() => 'hang');
     const memory = await open(at(proxy.endpoint));

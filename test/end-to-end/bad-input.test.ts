@@ -217,7 +217,7 @@ describe('a memory in bad conditions', { timeout: 60_000 }, () => {
     for (let i = 0; i < 20; i++) expect(shown).toContain(`line-${i}.`);
   });
 
-  it('gives up for a caller who gives up, before or while it waits, and changes nothing', async () => {
+  it('ends for a caller that cancels, before or while it waits, and changes nothing', async () => {
     const memory = await fill();
     for (const input of EVERY_COMMAND) {
       const refused = await witness.refusal(memory, input, AbortSignal.abort());

@@ -142,7 +142,7 @@ describe.skipIf(programs.toxiproxy === undefined || programs.minio === undefined
       rmSync(data, { recursive: true, force: true });
     });
 
-    it('has all that it acknowledged, each once, for memories that were never opened anew', async () => {
+    it('has all that it acknowledged, each once, for memories that were never opened again', async () => {
       const credentials = randomCredentials();
       const program = programs.minio ?? '';
       let minio = await launchMinio({ program, credentials, data });

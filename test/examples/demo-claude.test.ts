@@ -75,7 +75,7 @@ describe('The Claude of the demo', () => {
     });
   });
 
-  it('gives up when a command is refused, and repeats the refusal', async () => {
+  it('ends when a command is refused, and repeats the refusal', async () => {
     const answer = { role: 'user', content: [{ ...RESULT, content: 'Not today.', is_error: true }] };
     const { body } = await send({
       ...REQUEST,

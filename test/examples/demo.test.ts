@@ -161,7 +161,7 @@ describe('The demo says in one sentence why it cannot run', { timeout: TIMEOUT }
     ['a store of one process', { SEALED_MEMORY_STORE: 'memory:' }, 'SEALED_MEMORY_STORE is memory:'],
     ['a malformed root key', { SEALED_MEMORY_ROOT_KEY: 'secret' }, 'SEALED_MEMORY_ROOT_KEY is not base64'],
     [
-      'an endpoint nobody listens at',
+      'an endpoint where nothing listens',
       {
         SEALED_MEMORY_STORE: 's3://bucket/prefix',
         SEALED_MEMORY_S3_ENDPOINT: 'http://127.0.0.1:1',
@@ -171,7 +171,7 @@ describe('The demo says in one sentence why it cannot run', { timeout: TIMEOUT }
       'cannot be reached',
     ],
     [
-      'an API nobody listens at',
+      'an API where nothing listens',
       { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' },
       'The API cannot be reached',
     ],

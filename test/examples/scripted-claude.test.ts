@@ -64,7 +64,7 @@ describe('The scripted Claude', () => {
   it.each([
     ['without model', { model: undefined }, 'model'],
     ['without max_tokens', { max_tokens: undefined }, 'max_tokens'],
-    ['with a field nobody knows', { max_token: 10 }, 'Extra inputs'],
+    ['with a field that is not known', { max_token: 10 }, 'Extra inputs'],
     ['with an unknown type of tool', { tools: [{ type: 'dream', name: 'memory' }] }, 'tools.0.type'],
     ['with the memory tool under another name', { tools: [{ type: 'memory_20250818', name: 'm' }] }, 'name'],
     ['with a tool of its own without a schema', { tools: [{ name: 'read' }] }, 'input_schema'],
@@ -91,14 +91,14 @@ describe('The scripted Claude', () => {
       { messages: [USER, { role: 'assistant', content: [{ ...CALL, id: 'a b' }] }] },
       'pattern',
     ],
-    ['with a call nobody answered', { messages: [USER, CALLING, USER] }, 'without `tool_result`'],
+    ['with a call without an answer', { messages: [USER, CALLING, USER] }, 'without `tool_result`'],
     [
       'with a result behind other content',
       { messages: [USER, CALLING, { role: 'user', content: [{ type: 'text', text: 'So:' }, RESULT] }] },
       'without `tool_result`',
     ],
     [
-      'with a result nobody asked for',
+      'with a result that was not asked for',
       { messages: [{ role: 'user', content: [RESULT] }] },
       'unexpected `tool_use_id`',
     ],
@@ -150,9 +150,9 @@ describe('The scripted Claude', () => {
     ['of any kind without a header', edits(CLEARING), '', 'context_management: Extra inputs'],
     ['that clears, with the header of compaction', edits(CLEARING), COMPACTION_BETA, 'edits.0'],
     ['that compacts, with the header of clearing', edits(COMPACTION), CLEARING_BETA, 'edits.0'],
-    ['that nobody knows', edits({ type: 'forget' }), CLEARING_BETA, 'edits.0'],
+    ['that is not known', edits({ type: 'forget' }), CLEARING_BETA, 'edits.0'],
     ['that comes twice', edits(CLEARING, CLEARING), CLEARING_BETA, 'duplicate'],
-    ['with a field nobody knows', edits({ ...CLEARING, more: 1 }), CLEARING_BETA, 'more'],
+    ['with a field that is not known', edits({ ...CLEARING, more: 1 }), CLEARING_BETA, 'more'],
     ['with a malformed trigger', edits({ ...CLEARING, trigger: 100 }), CLEARING_BETA, 'trigger'],
     [
       'that compacts early',
@@ -164,7 +164,7 @@ describe('The scripted Claude', () => {
     expect(await send(body, beta ? { 'anthropic-beta': beta } : {})).toEqual(refusal(reason));
   });
 
-  it('refuses a beta that nobody knows', async () => {
+  it('refuses a beta that is not known', async () => {
     expect(await send(REQUEST, { 'anthropic-beta': `${CLEARING_BETA},dreams-2026-01-01` })).toEqual(
       refusal('dreams-2026-01-01'),
     );

@@ -42,7 +42,7 @@ describe('encrypted names', () => {
   );
 
   it.each(format1.foreign.filter(({ p }) => p !== undefined))(
-    'are attacked in $id by somebody who holds the name key',
+    'are attacked in $id by a holder of the name key',
     ({ dir, p = '', text }) => {
       expect(forgeText(tweakOf(dir), fromHex(p))).toBe(text);
     },

@@ -134,7 +134,7 @@ describe('the secret of a keyring', () => {
   });
 });
 
-describe('a keyring of somebody who holds the root key', () => {
+describe('a keyring of a holder of the root key', () => {
   fuzz('opens only within the limits', {
     runs: 500,
     inputs: [

@@ -88,7 +88,7 @@ describe('a changed object', () => {
   });
 });
 
-describe('an object of somebody who holds the key', () => {
+describe('an object of a holder of the key', () => {
   const numbers = fc.oneof(
     fc.constantFrom(
       ...[0n, 1n, 5n, 16n, 65_536n, 2n ** 30n - 1n, 2n ** 30n, 2n ** 31n, 2n ** 32n + 5n],

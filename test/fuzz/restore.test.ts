@@ -96,7 +96,7 @@ describe('a key of a folder of objects', () => {
   });
 });
 
-describe.each(STORES)('a folder of objects with $names names that somebody changed', (golden) => {
+describe.each(STORES)('a folder of objects with $names names that was tampered with', (golden) => {
   const keys = Object.keys(golden.objects);
   const bodies = keys.map((key) => goldenBytes(golden.objects[key]));
   const texts = Object.fromEntries(
@@ -121,7 +121,7 @@ describe.each(STORES)('a folder of objects with $names names that somebody chang
     ),
   });
 
-  it('is restored as it is when nobody did', async () => {
+  it('is restored as it is when it was not', async () => {
     const { verdict, restored } = await restoreChanged(golden, []);
     expect(verdict).toMatchObject({ value: { files: Object.keys(texts).length, findings: [] } });
     expect(restored).toEqual(texts);

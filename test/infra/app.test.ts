@@ -86,7 +86,7 @@ describe('cdk-nag', { timeout: 60_000 }, () => {
     for (const { reason } of suppressedViolations) expect(reason?.length).toBeGreaterThan(60);
   });
 
-  it('stops the synthesis at a finding that nobody gave a reason for', () => {
+  it('stops the synthesis at a finding without a reason', () => {
     const { error, violations } = validate({}, ({ bucket }) => {
       (bucket.node.defaultChild as CfnBucket).publicAccessBlockConfiguration = { blockPublicAcls: false };
     });
@@ -107,7 +107,7 @@ describe('cdk-nag', { timeout: 60_000 }, () => {
 });
 
 describe('SealedMemory', { timeout: 60_000 }, () => {
-  it('goes into the stack of somebody else, twice, with a secret of theirs', () => {
+  it('goes into the stack of another team, twice, with a secret of theirs', () => {
     const app = new App();
     const stack = new Stack(app, 'Theirs');
     const apiKey = new Secret(stack, 'Key') as ConstructorParameters<typeof SealedMemory>[2]['apiKey'];

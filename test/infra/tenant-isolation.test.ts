@@ -167,7 +167,7 @@ describe.each([
     expect(bare.s3(session, 's3:ListBucket', bare.bucketArn)).toBe('not allowed');
   });
 
-  it('is denied other tenants even where somebody allows the role everything', () => {
+  it('is denied other tenants even where the role is allowed everything', () => {
     const template = synthesize({ prefix });
     const policy = Object.values(template.Resources).find(
       ({ Type, Properties }) =>

@@ -23,7 +23,7 @@ describe('the role of the tenants', { timeout: 60_000 }, () => {
     expect(assume({ roleArn: OPERATOR, tags: {} }, { tenant: 'acme' })).toBe('assumed');
   });
 
-  it('is assumed by nobody else', () => {
+  it('is assumed by no other principal', () => {
     const others = [
       STRANGER,
       'arn:aws:iam::111122223333:role/WorkerRole',

@@ -160,7 +160,7 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
         return TAKEN;
       }),
   },
-  'a view from a cache that nobody validates': {
+  'a view from a cache that is not validated': {
     ...IN_FILES,
     run: (run) => {
       const seen = new Map<string, Awaited<ReturnType<typeof run>>>();
@@ -313,7 +313,7 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       delete: async (targets, options) => (life.command() === 'create' ? [] : store.delete(targets, options)),
     }),
   },
-  'an undo that deletes what somebody has built on': {
+  'an undo that deletes what another process has built on': {
     ...IN_CLASHES,
     store: (store, life) => ({
       ...store,

@@ -12,7 +12,7 @@ const USAGE =
   'npm run linearizability -- [--histories N] [--store sqlite|minio|versitygw] [--seed WORD] [--no-bugs]';
 /** Of so many histories one may be left undecided. */
 const HISTORIES_PER_UNDECIDED = 100;
-/** A seeded bug is tried in so many histories at a time, and given up after so many times. */
+/** A seeded bug is tried in so many histories at a time, so many times at most. */
 const TRIED_AT_ONCE = 10;
 const TRIES = 8;
 

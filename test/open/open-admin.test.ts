@@ -157,7 +157,7 @@ describe('TenantAdmin', () => {
   });
 });
 
-describe('the move from an environment root key to KMS', () => {
+describe('the change from an environment root key to KMS', () => {
   it('leaves every memory readable at every step', async () => {
     await using kms = await startFakeKms();
     vi.stubEnv('AWS_ENDPOINT_URL', undefined);

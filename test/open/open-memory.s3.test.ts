@@ -39,7 +39,7 @@ describeOnS3('openMemory', ['minio'], (server) => {
       'The object store refused the credentials: check the access key, its secret and whether they have expired.',
     ],
     [
-      'an access key that nobody has',
+      'an access key that does not exist',
       { credentials: { accessKeyId: 'nobody', secretAccessKey: 'wrong-secret' } },
       'access_denied',
       'The object store refused the credentials: check the access key, its secret and whether they have expired.',

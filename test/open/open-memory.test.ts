@@ -165,7 +165,7 @@ describe('a memory that cannot be opened', () => {
       'another root key',
       async () => ({ store: await storeWith(), tenant, rootKey: rootKey.with(0, 9) }),
       'key_unavailable',
-      /: configure the root key this tenant was created with, or the one it was moved to\.$/,
+      /: configure the root key this tenant was created with, or the one that wraps its keyring now\.$/,
     ],
     [
       'another name mode',
@@ -214,7 +214,7 @@ describe('a memory that cannot be opened', () => {
     expect(result).toMatchObject({ isError: true, error: { code: 'unavailable' } });
   });
 
-  it('has written nothing for a tenant that nobody has written for', async () => {
+  it('has written nothing for a tenant that was never written for', async () => {
     const store = openSqliteObjectStore({ path: ':memory:' });
     await (await openMemory({ store, tenant: 'unknown', rootKey })).close();
     for await (const { objects } of store.list({ prefix: '' })) expect(objects).toEqual([]);

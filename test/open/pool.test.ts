@@ -206,7 +206,7 @@ describe('a pool with room for few tenants', () => {
     expect(wrapKey).toEqual(new Uint8Array(32));
   });
 
-  it('never cools down a tenant that somebody has open, however many those are', async () => {
+  it('never cools down a tenant that a caller has open, however many those are', async () => {
     await using few = small(1);
     const tenants = Array.from({ length: 8 }, (_, i) => `tenant-${i}`);
     const memories = await Promise.all(tenants.map((tenant) => few.open(tenant)));
@@ -378,7 +378,7 @@ describe('a keyring that is put back', () => {
     expect(await dataObjects('a')).toHaveLength(1);
   });
 
-  it('is refused by whoever opens it with a pin that it does not reach', async () => {
+  it('is refused to a caller that opens it with a pin that it does not reach', async () => {
     await using fresh = createMemoryPool({ store, rootKey });
     await rolledBack(fresh);
     const opening = fresh.open('a', { minimumEpoch: 1, credentials: credentials('other') });
@@ -431,7 +431,7 @@ describe('MemoryPool.close', () => {
     expect(await textOf(await again.open('a'))).toBe(shown('x'));
   });
 
-  it('ends a pool that nobody used', async () => {
+  it('ends a pool that was not used', async () => {
     await createMemoryPool({ store: 'memory:', rootKey }).close();
   });
 });

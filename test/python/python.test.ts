@@ -84,7 +84,7 @@ interface PythonStore {
   readonly foreign: readonly string[];
 }
 
-/** An empty store in a file of its own, as whoever has the file sees it and as the library does. */
+/** An empty store in a file of its own, as a reader of the file sees it and as the library does. */
 function newSite(rootKey: Uint8Array, names?: NameMode) {
   const path = join(directory, `${randomBytes(8).toString('hex')}.db`);
   return {
@@ -134,10 +134,10 @@ describe.skipIf(missing !== undefined && !inCi)(
         for (const [path, content] of FILES) await parts.tree.create(parseMemoryPath(path), content);
         await parts.tree.create(parseMemoryPath('/memories/gone'), random(10));
         await parts.tree.remove(parseMemoryPath('/memories/gone'));
-        const move = (from: string, to: string) =>
+        const rename = (from: string, to: string) =>
           parts.tree.rename({ from: parseMemoryPath(from), to: parseMemoryPath(to) });
-        await move('/memories/sizes', '/memories/moved/sizes');
-        await move('/memories/%41 & +?#~', '/memories/other');
+        await rename('/memories/sizes', '/memories/moved/sizes');
+        await rename('/memories/%41 & +?#~', '/memories/other');
         await close();
 
         const store = await site.read();

@@ -6,7 +6,7 @@ export interface ListingServer extends AsyncDisposable {
   readonly requests: readonly { readonly url: string; readonly accessKeyId: string | undefined }[];
 }
 
-/** An S3 server on the loopback that lists these keyrings to everybody, and denies all else. */
+/** An S3 server on the loopback that lists these keyrings to every caller, and denies all else. */
 export async function listingServer(keys: readonly string[]): Promise<ListingServer> {
   const requests: ListingServer['requests'][number][] = [];
   const server = createServer(({ url = '', headers }, response) => {

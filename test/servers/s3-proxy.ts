@@ -22,7 +22,7 @@ export interface CannedAnswer {
 
 /**
  * `forward`: to the server and back. `lose_answer`: the server executes it, the client's connection breaks.
- * `lose_request`: the connection breaks at once. `hang`: nobody ever answers. `break_body`: the answer ends half-way.
+ * `lose_request`: the connection breaks at once. `hang`: no answer ever comes. `break_body`: the answer ends half-way.
  */
 export type Reaction = 'forward' | 'lose_answer' | 'lose_request' | 'hang' | 'break_body' | CannedAnswer;
 
@@ -32,7 +32,7 @@ export interface S3Proxy extends AsyncDisposable {
   readonly requests: ProxiedRequest[];
   /** Decides about each request from now on; the server sees a request when that is decided. */
   react(judge: (request: ProxiedRequest) => Reaction | Promise<Reaction>): void;
-  /** Resolves once every request that has come so far was answered, lost or given up. */
+  /** Resolves once every request that has come so far was answered, lost or cancelled. */
   settled(): Promise<void>;
   /** Changes the request's headers before the server sees them. */
   editRequestHeaders(

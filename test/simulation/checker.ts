@@ -15,9 +15,9 @@ export interface Claim {
 
 export interface Hints {
   readonly looked: readonly number[];
-  /** Its own changes, and where these fail it those of anybody who may have finished it. */
+  /** Its own changes, and where these fail it those of any process that may have finished it. */
   readonly landed: readonly Change[];
-  readonly anybody: readonly Change[];
+  readonly anyProcess: readonly Change[];
 }
 
 interface Change {
@@ -33,7 +33,7 @@ export type Verdict =
       readonly stuck: readonly string[];
       readonly tree: Tree;
       readonly states: number;
-      /** The search was given up; there may be an explanation. */
+      /** The search has ended at its limit; there may be an explanation. */
       readonly exhausted: boolean;
     };
 
@@ -88,7 +88,7 @@ export function check(claims: readonly Claim[], initial: Tree, mostStates: numbe
   return { explained: false, stuck, tree, states, exhausted: isTooLong || states >= mostStates };
 }
 
-/** A step that only looks, and stops nobody, hinders nothing that is still to come: it is taken at once. */
+/** A step that only looks, and stops no process, hinders nothing that is still to come: it is taken at once. */
 function takeLooks(
   given: readonly Under[],
   tree: Tree,
@@ -132,18 +132,18 @@ function candidates(
 }
 
 function hintFor({ claim, changed }: Under, before: Tree, after: Tree): number {
-  const { looked, landed, anybody } = claim.hints;
+  const { looked, landed, anyProcess } = claim.hints;
   const path = before === after ? undefined : differingPath(before, after);
   const isNext = (change: Change): boolean => change.path === path && !changed.includes(change);
-  const likely = path === undefined ? looked[0] : (landed.find(isNext) ?? anybody.find(isNext))?.at;
+  const likely = path === undefined ? looked[0] : (landed.find(isNext) ?? anyProcess.find(isNext))?.at;
   return likely ?? (claim.mayStop ? Number.POSITIVE_INFINITY : claim.end);
 }
 
 function followed({ claim, changed }: Under, before: Tree, after: Tree): readonly Change[] {
   if (before === after) return [];
   const path = differingPath(before, after);
-  const { landed, anybody } = claim.hints;
-  const change = [...landed, ...anybody].find((each) => each.path === path && !changed.includes(each));
+  const { landed, anyProcess } = claim.hints;
+  const change = [...landed, ...anyProcess].find((each) => each.path === path && !changed.includes(each));
   return change === undefined ? [] : [change];
 }
 

@@ -20,10 +20,10 @@ export interface Execution {
 export interface Request<T> {
   readonly label: string;
   readonly writes: boolean;
-  /** How often the client sends it before it gives up, as SDKs do. */
+  /** How often the client sends it at most, as SDKs do. */
   readonly attempts: number;
   readonly sendBy?: SendBound | undefined;
-  /** Gives up waiting for the answer, and closes the connection. */
+  /** Ends the wait for the answer, and closes the connection. */
   readonly signal?: AbortSignal | undefined;
   /** The answer as the trace shows it. */
   show(answer: T): string;

@@ -13,7 +13,7 @@ export interface Attempt {
   readonly executed: 'all' | 'some' | 'none';
   /** From being executed to the answer's arrival; undefined: no answer comes. */
   readonly answer: number | undefined;
-  /** When the client gives up waiting for the answer, from sending on. It may be executed after that. */
+  /** When the client ends its wait for the answer, from sending on. It may be executed after that. */
   readonly patience: number;
   /** The server answers that it will not do it now, and has not done it: 409, 429. */
   readonly refused: boolean;
@@ -39,7 +39,7 @@ const LATE_MS = 28_000;
 export const LATEST_MS = 400_000;
 /** A DELETE that travels longer may hit what took the place of its tombstone. */
 export const LATE_DELETE_MS = 135_000;
-/** Sealed bytes that travel longer may arrive behind the retirement of their key, and be nobody's to read. */
+/** Sealed bytes that travel longer may arrive behind the retirement of their key, and be readable for no process. */
 export const LATE_SEALED_MS = 60_000;
 /** The longest that anything is held before it is sent: longer than any bound that is looked at there. */
 const LONGEST_HELD_MS = 250_000;

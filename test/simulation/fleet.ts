@@ -59,7 +59,7 @@ export function startFleet(
     }
   };
 
-  /** While anybody works, and a little longer. */
+  /** While any process works, and a little longer. */
   const operate = async (process: Process, chores: number): Promise<void> => {
     for (let left = chores; left > 0; left--) {
       await process.life.pause(chance.fraction() ** 2 * chance.pick([50, 1_000, 20_000]));

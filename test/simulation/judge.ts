@@ -22,7 +22,7 @@ export type Complaint =
   | {
       readonly problem: string;
       readonly details: readonly string[];
-      /** The search for an explanation was given up: nothing is proved. */
+      /** The search for an explanation has ended at its limit: nothing is proved. */
       readonly undecided: boolean;
     }
   | undefined;
@@ -57,7 +57,7 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
   }
   const strange = server.keys().filter((key) => key.startsWith(LAYOUT.data) && !paths.includes(pathOf(key)));
   if (strange.length > 0)
-    return { problem: 'files lie where nobody put any', details: strange, undecided: false };
+    return { problem: 'files lie where no writer put any', details: strange, undecided: false };
   const clashing = clashingFiles(server, history);
   if (clashing.length > 0)
     return { problem: 'a file lies above another one', details: clashing, undecided: false };
@@ -115,7 +115,7 @@ export function pathsOf({ operations, byOperators }: History): readonly string[]
 }
 
 /**
- * Alarms about versions that nobody ever put back, and commands that failed as if there had been an alarm. The one way
+ * Alarms about versions that were never put back, and commands that failed as if there had been an alarm. The one way
  * in which a server without an attacker puts a version back is that a create is executed twice.
  */
 function judgeAlarms({ alarms, strayCreates, lateFiles, operations }: History): readonly string[] {
@@ -155,7 +155,7 @@ function claimOf(operation: Operation, surroundings: Surroundings): Claim {
     end: isAnswered(operation) ? (end ?? start) : lastInstant(operation, surroundings.paths),
     program,
     mayStop,
-    hints: { looked, landed, anybody: isAnswered(operation) ? [] : surroundings.landed },
+    hints: { looked, landed, anyProcess: isAnswered(operation) ? [] : surroundings.landed },
   };
 }
 
@@ -166,7 +166,7 @@ function lastInstant({ command, start, end, lastExecuted }: Operation, paths: re
   return Math.max(end ?? start, lastExecuted);
 }
 
-/** A copy of a rename that was left unfinished may be removed again by whoever takes the rename back. */
+/** A copy of a rename that was left unfinished may be removed again by the process that takes the rename back. */
 function strayClaim(
   { at, path, text }: { readonly at: number; readonly path: string; readonly text: string },
   { others, landed }: Surroundings,
@@ -179,7 +179,7 @@ function strayClaim(
     end: isCopy ? Number.POSITIVE_INFINITY : at,
     program: write(`stray ${path} ${text}`, stray, isCopy ? either(END, takenBack(path, text)) : END),
     mayStop: true,
-    hints: { looked: [], landed: [{ at, path }], anybody: isCopy ? landed : [] },
+    hints: { looked: [], landed: [{ at, path }], anyProcess: isCopy ? landed : [] },
   };
 }
 
@@ -195,7 +195,7 @@ function instantClaim(
     end: at,
     program: write(`${what} ${path}`, change),
     mayStop: true,
-    hints: { looked: [], landed: [{ at, path }], anybody: [] },
+    hints: { looked: [], landed: [{ at, path }], anyProcess: [] },
   };
 }
 

@@ -80,7 +80,7 @@ export function createLife(world: {
     resume,
     pause: (ms, signal) =>
       new Promise((resolve, reject) => {
-        const aborted = (): void => reject(new MemoryError('aborted', 'The caller gave up.'));
+        const aborted = (): void => reject(new MemoryError('aborted', 'The caller cancelled the call.'));
         if (signal?.aborted) return aborted();
         signal?.addEventListener('abort', aborted, { once: true });
         scheduler.after(ms, () =>

@@ -13,9 +13,9 @@ import {
 
 /**
  * How the move of one file may end. `moved`: it lies at the target alone. `undone`: the copy was taken back.
- * `gone`: somebody else removed the source meanwhile, and the copy was taken back. `kept`: both places changed, so
+ * `gone`: another process removed the source meanwhile, and the copy was taken back. `kept`: both places changed, so
  * neither was touched. `copy_kept`: the source was removed by an unknown hand, and the copy stays. `built_on`: the
- * copy was to be taken back, but somebody had changed it, so it stays beside the source.
+ * copy was to be taken back, but another process had changed it, so it stays beside the source.
  */
 export type Ending = 'moved' | 'undone' | 'gone' | 'kept' | 'copy_kept' | 'built_on';
 
@@ -80,7 +80,7 @@ export function moveOfFile(move: MoveOfFile): Program {
   return begin;
 }
 
-/** The write of `text` at `path` is undone, unless somebody has removed it already. */
+/** The write of `text` at `path` is undone, unless another process has removed it already. */
 export function takenBack(path: string, text: string): Program {
   return either(
     write(`undo ${path}`, (tree) => dropped(tree, path, text)),

@@ -58,7 +58,7 @@ export function explain(operation: Operation, { paths, others, touched }: Surrou
   const isIdle = !operation.wrote && command.command === 'rename';
   if (mayStop && isIdle) return { mayStop, program: END };
   const answer: Answer = { code, result, paths, touched, touches };
-  // A rename of a directory that was left is brought to an end by whoever comes next.
+  // A rename of a directory that was left is brought to an end by the next process.
   const isFinished = command.command === 'rename' && touchesFile(command, answer) === 'no';
   return { mayStop: mayStop && !isFinished, program: programOf(command, answer) };
 }
@@ -85,7 +85,7 @@ function view({ path }: Of<'view'>, { code, result, paths }: Answer): Program {
     if (shown.kind === 'file') return look(`${path} reads`, (tree) => tree.get(path) === shown.text);
     const strange = [...shown.sizes.keys()].find((listed) => !paths.includes(listed));
     if (strange !== undefined)
-      throw new ImpossibleAnswer(`${strange} is listed, where nobody ever put a file`);
+      throw new ImpossibleAnswer(`${strange} is listed, where no writer ever put a file`);
     return all(
       paths
         .filter((below) => isBelow(below, path) && below.slice(path.length + 1).split('/').length <= 2)

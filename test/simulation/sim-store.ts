@@ -184,7 +184,7 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
     [Symbol.asyncDispose]: async () => {},
   };
 
-  /** A file was changed for everybody to see. */
+  /** A file was changed for every process to see. */
   function landed(key: ObjectKey, { operation }: Execution): void {
     if (!key.startsWith(LAYOUT.data)) return;
     const landing = { at: scheduler.now(), path: pathOf(key) };

@@ -103,7 +103,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   await scheduler.run();
   await finish(audit());
   const keyring = await finish(auditor.keyring());
-  // Those that were retired since, too: what they sealed may arrive late, for nobody to read.
+  // Those that were retired since, too: what they sealed may arrive late, and cannot be read.
   const everyKeyring = await finish(openAll(server.written(LAYOUT.keyring)));
   const complaint = judge({
     history,

@@ -87,7 +87,7 @@ describe('checkConditions', () => {
     expect(await store.put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
   });
 
-  it('does not fail for others when one caller gives up', async () => {
+  it('does not fail for others when one caller cancels', async () => {
     const { store } = openProcess(openSqliteObjectStore({ path: ':memory:' }), async (_, proceed) => {
       await new Promise((resolve) => setImmediate(resolve));
       return proceed();
@@ -101,7 +101,7 @@ describe('checkConditions', () => {
     expect(await store.head(KEY)).toBeUndefined();
   });
 
-  it('ends no process when it fails after its only caller gave up, before the check or during it', async () => {
+  it('ends no process when it fails after its only caller has cancelled, before the check or during it', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', note);

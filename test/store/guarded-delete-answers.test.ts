@@ -51,7 +51,7 @@ describe('what a guarded delete concludes from the answers to its tombstone', ()
     expect(await base.head(KEY)).toBeUndefined();
   });
 
-  it('takes nobody else’s tombstone for its own, and sends no DELETE for it', async () => {
+  it('takes no other process’s tombstone for its own, and sends no DELETE for it', async () => {
     const { store, base, calls, time } = openSite(
       atFirst('put', async () => {
         await base.put(KEY, createTombstone(time.randomBytes), { mode: 'overwrite' });

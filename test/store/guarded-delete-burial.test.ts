@@ -152,7 +152,7 @@ describe('the burial of old tombstones', () => {
     ]);
   });
 
-  it('leaves alone what somebody has put in the place of a tombstone meanwhile', async () => {
+  it('leaves alone what another process has put in the place of a tombstone meanwhile', async () => {
     site = await createSite('unguarded');
     await leave(KEY);
     await site.time.pause(HOUR + 1_000);
@@ -179,7 +179,7 @@ describe('the burial of old tombstones', () => {
     const slow: ObjectStore = {
       ...base,
       async delete(targets, options) {
-        // Credentials, signing and a connection take their time; meanwhile somebody else takes the tombstone over.
+        // Credentials, signing and a connection take their time; meanwhile another process takes the tombstone over.
         await time.pause(4 * MINUTE);
         await other.put(KEY, new Uint8Array(200), { mode: 'create' });
         return base.delete(targets, options);

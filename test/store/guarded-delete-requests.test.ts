@@ -46,7 +46,7 @@ describe('the requests of a store with guarded deletes', () => {
     expect(named(noted)).toEqual(['put signal', 'get signal', 'delete']);
   });
 
-  it('are not sent for a caller who has given up', async () => {
+  it('are not sent for a caller that has cancelled', async () => {
     const { store, base, calls } = openSite();
     const ifMatch = await create(base, 'first');
     const deleting = store.delete([{ key: KEY, ifMatch }], { signal: AbortSignal.abort() });

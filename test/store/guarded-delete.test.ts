@@ -180,7 +180,7 @@ describe('guardDeletes', () => {
     });
   });
 
-  it('finishes a delete whose caller gives up behind the tombstone', async () => {
+  it('finishes a delete whose caller cancels behind the tombstone', async () => {
     const controller = new AbortController();
     const { store, base } = openSite(async (call, proceed) => {
       const answer = await proceed();
@@ -258,7 +258,7 @@ describe('guardDeletes', () => {
       expect(await base.get(KEY)).toMatchObject({ body: bytesOf('new') });
     });
 
-    it('gives up after five seconds and leaves it in place', async () => {
+    it('ends after five seconds and leaves it in place', async () => {
       const { store, base, time } = openSite();
       await base.put(KEY, createTombstone(time.randomBytes), { mode: 'create' });
       const start = time.clock();
@@ -311,7 +311,7 @@ describe('guardDeletes', () => {
       expect(await base.head(KEY)).toMatchObject({ size: 40 });
     });
 
-    it('stops waiting when its caller gives up', async () => {
+    it('stops waiting when its caller cancels', async () => {
       const { store, base, time } = openSite();
       await base.put(KEY, createTombstone(time.randomBytes), { mode: 'create' });
       const controller = new AbortController();

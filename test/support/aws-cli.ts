@@ -39,7 +39,7 @@ function awsCli(program: string, first: readonly string[]): AwsCli {
       const all = [...first, 's3', ...args, '--endpoint-url', endpoint, '--only-show-errors'];
       await promisify(execFile)(program, all, {
         timeout: LONGEST_COPY_MS,
-        // Nothing of the configuration of whoever runs the tests.
+        // Nothing of the configuration of the user who runs the tests.
         env: {
           PATH: process.env['PATH'],
           AWS_ACCESS_KEY_ID: accessKeyId,

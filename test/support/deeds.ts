@@ -1,4 +1,4 @@
-/** One command of a writer, whose text nobody else writes. */
+/** One command of a writer, whose text no other writer writes. */
 export interface Deed {
   readonly text: string;
   readonly command:

@@ -22,7 +22,7 @@ export interface EditLoadOptions {
 
 const PAUSE_AFTER_ERROR_MS = 100;
 
-/** Makes edits until each memory has had its share acknowledged. No edit is made twice, no memory is opened anew. */
+/** Makes edits until each memory has had its share acknowledged. No edit is made twice, no memory is opened again. */
 export async function runEdits(options: EditLoadOptions): Promise<EditLoad> {
   const { memories, paths, edits, onAcknowledged } = options;
   const acknowledged: string[] = [];
@@ -53,7 +53,7 @@ export async function runEdits(options: EditLoadOptions): Promise<EditLoad> {
 export interface Discrepancies {
   readonly lost: readonly string[];
   readonly doubled: readonly string[];
-  /** Lines of edits that were refused, and lines of nobody. */
+  /** Lines of edits that were refused, and lines of no writer. */
   readonly unexplained: readonly string[];
 }
 

@@ -14,7 +14,7 @@ import {
 } from './format-vectors.ts';
 
 /**
- * Objects and keyrings as somebody could write them who holds every key and follows the format only where he likes.
+ * Objects and keyrings as a holder of every key could write them who follows the format only at will.
  * Laid out field by field from docs/format.md, apart from the code under test but for the primitives.
  */
 export function forgeObject(

@@ -66,7 +66,7 @@ export async function versionsOf(editor: KeyringEditor): Promise<readonly number
   return record.keyring.tenantKeys.map(({ version }) => version);
 }
 
-/** Seals an object beside the tree, as whoever has the work's keys may. */
+/** Seals an object beside the tree, as a holder of the work's keys may. */
 export async function putRecord(
   work: Work,
   cls: ObjectClass,

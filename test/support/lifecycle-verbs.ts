@@ -134,7 +134,7 @@ export const VERBS: readonly LifecycleVerb[] = [
   },
   {
     ...migrating,
-    title: 'migration that encrypts anew',
+    title: 'migration that encrypts again',
     task: () => ({ verb: 'migrate', reencrypt: true, aheadMs: AHEAD_MS }),
     expectDone: expectKeys({ epoch: 2, keys: [1, 2], under: 2, contents: 'fresh' }),
   },

@@ -6,7 +6,7 @@ import { openMemory } from '../../src/open/open-memory.ts';
 
 /**
  * Works with a memory, closes it, and prints the tenant's keys that it used, masked so that this makes no copy of them,
- * and one key that it keeps. Then it waits, for whoever looks into its memory, until its input ends.
+ * and one key that it keeps. Then it waits, for the test to look into its memory, until its input ends.
  */
 const [store = ''] = process.argv.slice(2);
 const MASK = 0x5a;

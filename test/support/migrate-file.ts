@@ -4,10 +4,10 @@ import { confirmedPut } from '../../src/tree/confirmed-put.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { at, type TestClient } from './test-tree.ts';
 
-/** The two ways in which a migration of keys writes a file anew: the key alone, or the content too. */
+/** The two ways in which a migration of keys writes a file again: the key alone, or the content too. */
 export const MIGRATIONS = ['bound', 'sealed'] as const;
 
-/** Writes one file anew as a migration of keys does, however young it is. */
+/** Writes one file again as a migration of keys does, however young it is. */
 export async function migrateFile(
   client: TestClient,
   path: string,

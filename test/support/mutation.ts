@@ -21,7 +21,7 @@ export interface Mutation {
   readonly bytes: Uint8Array;
 }
 
-/** What a length, a count, a version or a time is set to by somebody who looks for a parser's limits. */
+/** What a length, a count, a version or a time is set to in a search for a parser's limits. */
 const EXTREMES: readonly bigint[] = [
   ...[0n, 1n, 0x7fn, 0x80n, 0xffn, 0x100n, 0x7fffn, 0xffffn, 0x10000n, 0x3fffffffn, 0x40000000n],
   ...[

@@ -5,7 +5,7 @@ import type { LogicalName } from '../../src/format/object-keys.ts';
 import { contentLength } from '../../src/format/sizes.ts';
 import { deriveTenantKey, openWrap } from '../../src/format/wrap.ts';
 
-/** What somebody has who once had a tenant's key and kept its bytes. */
+/** What a party has that once had a tenant's key and kept its bytes. */
 export interface StaleKey {
   /** 32 bytes. */
   readonly secret: Uint8Array;

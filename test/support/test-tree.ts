@@ -70,7 +70,7 @@ export interface TestClient {
   create(path: string, text: string): Promise<void>;
   /** Puts `text` behind what the file holds. */
   append(path: string, text: string, signal?: AbortSignal): Promise<void>;
-  move(from: string, to: string, signal?: AbortSignal): Promise<void>;
+  rename(from: string, to: string, signal?: AbortSignal): Promise<void>;
   remove(path: string): Promise<void>;
   /** The paths of all files, sorted. */
   paths(directory?: string): Promise<readonly string[]>;
@@ -172,7 +172,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
         (content) => ({ content: bytes(new TextDecoder().decode(content) + text), result: undefined }),
         { signal },
       ),
-    move: (from, to, signal) => tree.rename({ from: at(from), to: at(to) }, { signal }),
+    rename: (from, to, signal) => tree.rename({ from: at(from), to: at(to) }, { signal }),
     remove: (path) => tree.remove(at(path)),
     async paths(directory = '/memories') {
       const { files } = await tree.list(at(directory));

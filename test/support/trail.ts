@@ -34,7 +34,7 @@ export function createTrail(): Trail {
   };
 }
 
-/** The spans of this process from now on, whoever begins them. */
+/** The spans of this process from now on, of whatever origin. */
 export interface SpanRecord extends AsyncDisposable {
   /** Each with its name, attributes, events, links and status. */
   texts(): readonly string[];

@@ -131,7 +131,7 @@ describeOnS3('the memory tool', ['minio'], (server) => {
     });
   });
 
-  /** Changes the last byte of the first object below `Prefix`, as somebody with access to the bucket could. */
+  /** Changes the last byte of the first object below `Prefix`, as a party with access to the bucket could. */
   async function flipLastByte(Prefix: string): Promise<string | undefined> {
     const Bucket = bucket.bucket;
     const { Contents: [{ Key } = {}] = [] } = await bucket.client.send(

@@ -22,7 +22,7 @@ async function open(options: { readonly profile?: 'doc' | 'sdk' } = {}): Promise
   return memory;
 }
 
-/** The model's input, which nobody has validated. */
+/** The model's input, which is not validated. */
 const as = (input: unknown): BetaMemoryTool20250818Command => input as BetaMemoryTool20250818Command;
 
 const NO_COMMANDS: readonly (readonly [name: string, command: unknown])[] = [

@@ -92,7 +92,7 @@ describe.each<readonly [MemoryErrorCode, sentence: (name: Name) => string]>([
   );
 });
 
-describe('a store that throws what nobody expected', () => {
+describe('a store that throws what is not expected', () => {
   it.each(NAMES)('is told to the model in neutral words by %s', async (name) => {
     around = failWith(new TypeError(HOST_DETAIL));
     const result = await memory.execute(COMMANDS[name]);

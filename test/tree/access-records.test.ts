@@ -39,7 +39,7 @@ describe('the record of a read', () => {
     expect(countCalls(client.calls)).toEqual({ put: 2 });
   });
 
-  it('is written although the caller whose read it was has given up, for others may wait for it', async () => {
+  it('is written although the caller whose read it was has cancelled, for others may wait for it', async () => {
     const { client, work } = await start();
     const records = createAccessRecords();
     await records.record({ ...work, call: { signal: AbortSignal.abort() } }, PATH);

@@ -53,7 +53,7 @@ describe('the look for clashes', () => {
     site = await createSite();
   });
 
-  it('gives up by its own clock where files above follow one another', async () => {
+  it('ends by its own clock where files above follow one another', async () => {
     const { client, work } = await start();
     const other = await (await site.client()).open();
     await put(work, '/memories/a');

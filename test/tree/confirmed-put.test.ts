@@ -84,7 +84,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     expect(client.calls.filter(({ verb }) => verb === 'put')).toHaveLength(1);
   });
 
-  it('does not know the outcome when somebody else has written since the lost answer', async () => {
+  it('does not know the outcome when another process has written since the lost answer', async () => {
     const { client, work, base } = await start();
     client.intercept(
       atFirst('put', async (proceed) => {
@@ -113,7 +113,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     expect(await client.text(PATH)).toBeUndefined();
   });
 
-  it('does not know the outcome when somebody else created the file instead', async () => {
+  it('does not know the outcome when another process created the file instead', async () => {
     const { client, work } = await start();
     await client.remove(PATH);
     client.intercept(
@@ -126,7 +126,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     expect(await client.text(PATH)).toBe('theirs');
   });
 
-  it('never creates again what somebody may have deleted since it was first created', async () => {
+  it('never creates again what another process may have deleted since it was first created', async () => {
     const { client, work } = await start();
     await client.remove(PATH);
     const other = await client.open();
@@ -142,7 +142,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     expect(await client.text(PATH)).toBeUndefined();
   });
 
-  it('gives up after three sends that nobody answers, and tells the truth about it', async () => {
+  it('ends after three sends without an answer, and tells the truth about it', async () => {
     const { client, work, base } = await start();
     client.intercept((call, proceed) => (call.verb === 'put' ? Promise.reject(noAnswer()) : proceed()));
     await expect(confirmedPut(work, edit(work, 'new', base))).rejects.toMatchObject(UNKNOWN);

@@ -50,7 +50,7 @@ describe('writing a file', () => {
     expect(countCalls(client.calls)).toEqual({ head: 1, put: 1 });
   });
 
-  it('takes back what it has created beside a directory, also once a migration of keys wrote it anew', async () => {
+  it('takes back what it has created beside a directory, also once a migration of keys wrote it again', async () => {
     for (const how of MIGRATIONS) {
       site = await createSite();
       const [client, other] = [await site.client(), await site.client()];

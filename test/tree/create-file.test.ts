@@ -101,7 +101,7 @@ describeOnBothKinds('creating a file', (newSite) => {
     }
   });
 
-  it('leaves no trace when the caller gives up during the look for clashes', async () => {
+  it('leaves no trace when the caller cancels during the look for clashes', async () => {
     const client = await (await newSite()).client();
     await client.create('/memories/first', '');
     const controller = new AbortController();
@@ -123,7 +123,7 @@ describeOnBothKinds('creating a file', (newSite) => {
     await expect(client.create('/memories/a/b', 'text')).rejects.toMatchObject({ code: 'outcome_unknown' });
   });
 
-  it('leaves no file above or below another when a migration of keys writes it anew meanwhile', async () => {
+  it('leaves no file above or below another when a migration of keys writes it again meanwhile', async () => {
     for (const [path, clash, error] of [
       ['/memories/a', '/memories/a/b', { code: 'is_directory' }],
       ['/memories/a/b', '/memories/a', { code: 'already_exists', details: { reason: 'below_file' } }],
@@ -145,7 +145,7 @@ describeOnBothKinds('creating a file', (newSite) => {
     }
   });
 
-  it('leaves a file of the same text that somebody else has moved there', async () => {
+  it('leaves a file of the same text that another process has renamed to there', async () => {
     const site = await newSite();
     const [client, other] = [await site.client(), await site.client()];
     await other.create('/memories/a/b', 'below');
@@ -153,8 +153,8 @@ describeOnBothKinds('creating a file', (newSite) => {
       atFirst('delete', async (proceed) => {
         // What was created is moved away and back: the same content, and no create that may be taken back any more.
         await other.remove('/memories/a/b');
-        await other.move('/memories/a', '/memories/c');
-        await other.move('/memories/c', '/memories/a');
+        await other.rename('/memories/a', '/memories/c');
+        await other.rename('/memories/c', '/memories/a');
         return proceed();
       }),
     );
@@ -162,7 +162,7 @@ describeOnBothKinds('creating a file', (newSite) => {
     expect(await client.text('/memories/a')).toBe('above');
   });
 
-  it('reports success when somebody has built on the file before it could be taken back', async () => {
+  it('reports success when another process has built on the file before it could be taken back', async () => {
     const site = await newSite();
     const [client, other] = [await site.client(), await site.client()];
     await other.create('/memories/a/b', 'below');

@@ -41,7 +41,7 @@ describe('a round of edits', () => {
     expect([rounds, await client.text('/memories/a')]).toEqual([2, 'b']);
   });
 
-  it('is not ended by one caller who gives up while another one waits for it to begin', async () => {
+  it('is not ended by one caller that cancels while another one waits for it to begin', async () => {
     const goOn = Promise.withResolvers<void>();
     const signals: AbortSignal[] = [];
     const { queue, client } = await start(async ({ signal }) => {
@@ -59,7 +59,7 @@ describe('a round of edits', () => {
     expect([signals.length, await client.text('/memories/a')]).toEqual([1, 'kept']);
   });
 
-  it('is not ended by one caller who gives up while it is read for another one', async () => {
+  it('is not ended by one caller that cancels while it is read for another one', async () => {
     const { queue, client } = await start();
     const abort = new AbortController();
     client.intercept((call, proceed) => {
@@ -73,13 +73,13 @@ describe('a round of edits', () => {
     expect(client.calls.map(({ verb }) => verb)).toEqual(['get', 'put']);
   });
 
-  it('ends at once when its only caller has given up before the call', async () => {
+  it('ends at once when its only caller has cancelled before the call', async () => {
     const signals: AbortSignal[] = [];
     const { queue } = await start(async ({ signal }) => {
       if (signal === undefined) return;
       signals.push(signal);
       await new Promise((_, reject) => {
-        signal.addEventListener('abort', () => reject(new MemoryError('aborted', 'given up')));
+        signal.addEventListener('abort', () => reject(new MemoryError('aborted', 'cancelled')));
       });
     });
     const editing = queue.edit(PATH, plus('never'), { signal: AbortSignal.abort() });
@@ -87,7 +87,7 @@ describe('a round of edits', () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  it('that was given up leaves those who came later to the next one, in the order of their calls', async () => {
+  it('that was cancelled leaves those that came later to the next one, in the order of their calls', async () => {
     const goOn = Promise.withResolvers<void>();
     const { queue, client } = await start(() => goOn.promise);
     const abort = new AbortController();

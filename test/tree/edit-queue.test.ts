@@ -146,9 +146,9 @@ describe.each(STORE_KINDS)('edits that race a rename and a delete on a(n) %s sto
           await append(editor, '/memories/to', `${i}${round}t.`);
         }
       });
-      // In every third race somebody finds the copy before the rename has ended.
+      // In every third race another process finds the copy before the rename has ended.
       if (seed % 3 === 0) editing.push(append(editors[0], '/memories/to', 'early.').then(() => {}));
-      const moved = mover.move('/memories/from', '/memories/to').then(
+      const moved = mover.rename('/memories/from', '/memories/to').then(
         () => 'moved',
         (error: { code: string }) => error.code,
       );
@@ -314,7 +314,7 @@ describeOnBothKinds('edits of one path in one process', (newSite) => {
     expect(await other.text('/memories/a')).toBe(earlier.status === 'fulfilled' ? 'xearly!' : 'x!');
   });
 
-  it('have no verdict from a read before their call, when those that it was for gave up', async () => {
+  it('have no verdict from a read before their call, when those that it was for have cancelled', async () => {
     const site = await newSite();
     const [client, other] = [await site.client({ cacheBytes: 0 }), await site.client()];
     await client.create('/memories/a', 'old');
@@ -332,7 +332,7 @@ describeOnBothKinds('edits of one path in one process', (newSite) => {
       const isOfFile = 'key' in call && call.key.includes('/data/');
       if (isOfFile && call.verb === 'put' && ++writes === 1) await other.remove('/memories/a');
       if (isOfFile && call.verb === 'get' && ++reads === 1) {
-        // Waits for the next round, and its caller gives up during this one.
+        // Waits for the next round, and its caller cancels during this one.
         given.push(client.append('/memories/a', ' never', abort.signal));
         abort.abort();
       } else if (isOfFile && call.verb === 'get' && reads === 2 && late === undefined) await createAndEdit();
@@ -346,7 +346,7 @@ describeOnBothKinds('edits of one path in one process', (newSite) => {
     expect(await client.text('/memories/a')).toBe('new and edited');
   });
 
-  it('go on when one caller gives up, and end when all have', async () => {
+  it('continue when one caller cancels, and end when all have', async () => {
     const client = await (await newSite()).client();
     await client.create('/memories/a', '');
     const [one, both] = [new AbortController(), new AbortController()];

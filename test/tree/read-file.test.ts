@@ -46,7 +46,7 @@ describeOnBothKinds('reading a file', (newSite) => {
     await expect(reader.text('/memories/large')).rejects.toMatchObject({ code: 'limit_exceeded' });
   });
 
-  it('reads the keyring anew for a file under a tenant key that another process has made', async () => {
+  it('reads the keyring again for a file under a tenant key that another process has made', async () => {
     const site = await newSite();
     const client = await site.client();
     await client.create('/memories/old', 'old');
@@ -180,8 +180,8 @@ describeOnBothKinds('reading a file', (newSite) => {
       await rotate(site, client);
       const other = await site.client();
       await other.create(path, 'new');
-      if (verb === 'move') await client.move(path, `${path}er`);
-      else if (verb === 'move directory') await client.move(`/memories/${verb}`, '/memories/moved');
+      if (verb === 'move') await client.rename(path, `${path}er`);
+      else if (verb === 'move directory') await client.rename(`/memories/${verb}`, '/memories/moved');
       else await client.append(path, 'er');
     }
     expect(await (await site.client()).paths()).toEqual([

@@ -82,7 +82,7 @@ it('a read counts from before its request: what was written during it is no old 
   expect(await readFile(work, PATH)).toBeDefined();
 });
 
-it('a read is given up with its caller', async () => {
+it('a read is cancelled with its caller', async () => {
   const site = await createSite();
   const client = await site.client();
   await client.create('/memories/a.md', 'text');

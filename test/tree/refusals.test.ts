@@ -67,15 +67,15 @@ describeOnBothKinds('a server that refuses an object for a reason of its own', (
       const { site, client, other } = await start({ beneath: refusing(() => refused, code) });
       sites.push(site);
       refused = [await keyAt(other, `${FROM}/b`)];
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({
         code: 'version_conflict',
         retry: 'never',
         details: { reason: 'left_behind', files: 1, paths: [`${FROM}/b`] },
       });
       expect(await other.paths()).toEqual([`${FROM}/b`, `${TO}/a`, `${TO}/c`]);
       expect(await other.text(`${FROM}/b`)).toBe('b');
-      // Nothing stands in anybody's way.
-      await other.move(TO, '/memories/elsewhere');
+      // Nothing blocks other commands.
+      await other.rename(TO, '/memories/elsewhere');
       expect(await other.paths('/memories/elsewhere')).toHaveLength(2);
     }
   });
@@ -85,19 +85,19 @@ describeOnBothKinds('a server that refuses an object for a reason of its own', (
     const { site, client, other } = await start({ beneath: refusing(() => refused, 'is_directory') });
     sites.push(site);
     refused = [await keyAt(other, `${FROM}/b`), await keyAt(other, `${TO}/b`)];
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
       code: 'version_conflict',
       details: { reason: 'left_behind', paths: [`${TO}/b`] },
     });
     expect(await other.paths()).toEqual([`${FROM}/b`, `${TO}/a`, `${TO}/b`, `${TO}/c`]);
-    await other.move(TO, '/memories/elsewhere');
+    await other.rename(TO, '/memories/elsewhere');
   });
 
   it('tells that a single file is at both places when neither lets it go', async () => {
     let refused: readonly string[] = [];
     const { client, other } = await start({ beneath: refusing(() => refused, 'access_denied') });
     refused = [await keyAt(other, `${FROM}/b`), await keyAt(other, `${TO}/b`)];
-    await expect(client.move(`${FROM}/b`, `${TO}/b`)).rejects.toMatchObject({
+    await expect(client.rename(`${FROM}/b`, `${TO}/b`)).rejects.toMatchObject({
       code: 'version_conflict',
       details: { reason: 'left_behind', paths: [`${TO}/b`] },
     });
@@ -114,9 +114,9 @@ describeOnBothKinds('a server that refuses an object for a reason of its own', (
             : proceed(),
       });
       refused = await keyAt(other, `${TO}/b`);
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code });
       expect(await other.paths()).toEqual(NAMES.map((name) => `${FROM}/${name}`));
-      await other.move(FROM, '/memories/elsewhere');
+      await other.rename(FROM, '/memories/elsewhere');
     }
   });
 
@@ -130,12 +130,12 @@ describeOnBothKinds('a server that refuses an object for a reason of its own', (
     });
     sites.push(site);
     refused = { copy: await keyAt(other, `${TO}/c`), stuck: await keyAt(other, `${TO}/a`) };
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
       code: 'version_conflict',
       details: { reason: 'left_behind', paths: [`${TO}/a`] },
     });
     expect(await other.paths()).toEqual([...NAMES.map((name) => `${FROM}/${name}`), `${TO}/a`].sort());
-    await other.move(FROM, '/memories/elsewhere');
+    await other.rename(FROM, '/memories/elsewhere');
   });
 
   it.each([
@@ -156,7 +156,7 @@ describeOnBothKinds('a server that refuses an object for a reason of its own', (
           await client.text(`${FROM}/a`);
           left = allowed;
           const before = await other.paths();
-          const code = await client.move(from, to).then(
+          const code = await client.rename(from, to).then(
             () => 'ok',
             (error: MemoryError) => error.code,
           );
@@ -184,7 +184,7 @@ describeOnBothKinds('a rename of a directory that a process left while it moved'
       isDead ||= call.verb === 'delete';
       return isDead ? Promise.reject(noAnswer()) : proceed();
     });
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
     await site.time.pause(LEASE_OVER_MS);
     return { site, other: await site.client() };
   }
@@ -192,7 +192,7 @@ describeOnBothKinds('a rename of a directory that a process left while it moved'
   it('is finished by a process whose file limit is smaller', async () => {
     const { site } = await leave();
     const small = await site.client({ maxFileBytes: 4 });
-    await small.move('/memories/other', '/memories/another');
+    await small.rename('/memories/other', '/memories/another');
     expect(await (await site.client()).paths()).toEqual([
       '/memories/another/file',
       ...NAMES.map((name) => `${TO}/${name}`),
@@ -210,7 +210,7 @@ describeOnBothKinds('a rename of a directory that a process left while it moved'
     if (typeof found !== 'object') throw new Error('there is no source');
     const damaged = found.body.map((byte, index) => (index === found.body.length - 1 ? byte ^ 1 : byte));
     await site.base.put(key, damaged, { mode: 'overwrite' });
-    await other.move('/memories/other', '/memories/another');
+    await other.rename('/memories/other', '/memories/another');
     expect(await other.paths()).toEqual([
       '/memories/another/file',
       `${FROM}/b`,
@@ -218,7 +218,7 @@ describeOnBothKinds('a rename of a directory that a process left while it moved'
     ]);
     expect(await other.text(`${TO}/b`)).toBe('text of b');
     other.calls.length = 0;
-    await other.move('/memories/another', '/memories/other');
+    await other.rename('/memories/another', '/memories/other');
   });
 
   it('makes directories unavailable to others while it cannot be finished, and says why', async () => {
@@ -226,7 +226,7 @@ describeOnBothKinds('a rename of a directory that a process left while it moved'
     other.intercept((call, proceed) =>
       call.verb === 'delete' ? Promise.reject(new MemoryError('timeout', 'slow')) : proceed(),
     );
-    const moving = other.move('/memories/other', '/memories/another');
+    const moving = other.rename('/memories/other', '/memories/another');
     await expect(moving).rejects.toMatchObject({
       code: 'unavailable',
       cause: { code: 'outcome_unknown', cause: { code: 'timeout' } },

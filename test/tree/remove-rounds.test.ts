@@ -131,7 +131,7 @@ describeOnBothKinds('deleting a directory that others work in', (newSite) => {
     });
   });
 
-  it('lists anew behind a rename that it had to finish', async () => {
+  it('lists again behind a rename that it had to finish', async () => {
     const { site, client, other } = await start();
     await other.create('/memories/kept', '');
     const move = { from: at(DIRECTORY), to: at('/memories/e') };

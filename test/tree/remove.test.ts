@@ -48,7 +48,7 @@ describeOnBothKinds('removing a path', (newSite) => {
     expect(client.calls.filter(({ verb }) => verb === 'delete')).toHaveLength(3);
   });
 
-  it('reports a file that somebody else removed first as missing', async () => {
+  it('reports a file that another process removed first as missing', async () => {
     const site = await newSite();
     const [client, other] = [await site.client(), await site.client()];
     await client.create('/memories/a', 'text');

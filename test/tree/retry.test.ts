@@ -68,7 +68,7 @@ describe('an attempt that may have to be repeated', () => {
     await expect(failing).rejects.toThrow('no');
   });
 
-  it('stops waiting when the caller gives up', async () => {
+  it('stops waiting when the caller cancels', async () => {
     const time = createVirtualTime();
     const controller = new AbortController();
     const { signal } = controller;

@@ -9,7 +9,7 @@ import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.t
 const ROOT_KEY = new Uint8Array(32).fill(9);
 const PUT_BACK = { error: { code: 'integrity', details: { reason: 'put_back' } } };
 
-describeOnS3('an older version that somebody puts back into the bucket', ['minio', 'versitygw'], (server) => {
+describeOnS3('an older version that is put back into the bucket', ['minio', 'versitygw'], (server) => {
   let bucket: TestBucket;
   let base: Awaited<ReturnType<typeof openBaseStore>>;
 

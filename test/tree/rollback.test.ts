@@ -15,7 +15,7 @@ import {
 const PATH = '/memories/project/notes.md';
 const PUT_BACK = { code: 'integrity', details: { reason: 'put_back' } };
 
-/** Somebody who may write to the store and has kept what lay there once. */
+/** A party that may write to the store and has kept what lay there once. */
 interface Attacker {
   /** Keeps the object of a file as it is now, and puts it back on demand. */
   keep(path: string): Promise<() => Promise<void>>;
@@ -51,7 +51,7 @@ describeOnBothKinds('an older version that is put back in its place', (newSite) 
   ): Promise<void> {
     await expect(client.text(path)).rejects.toMatchObject(PUT_BACK);
     await expect(client.append(path, '+')).rejects.toMatchObject(PUT_BACK);
-    await expect(client.move(path, '/memories/elsewhere.md')).rejects.toMatchObject(PUT_BACK);
+    await expect(client.rename(path, '/memories/elsewhere.md')).rejects.toMatchObject(PUT_BACK);
     expect(await (await site.client()).text(path)).toBe(text);
   }
 
@@ -120,7 +120,7 @@ describeOnBothKinds('an older version that is put back in its place', (newSite) 
     const { site, client, attacker } = await start();
     await client.create(PATH, 'old');
     const putBack = await attacker.keep(PATH);
-    await client.move(PATH, '/memories/renamed.md');
+    await client.rename(PATH, '/memories/renamed.md');
     await putBack();
     await expectDetected({ site, client }, { path: PATH, text: 'old' });
     expect(await client.text('/memories/renamed.md')).toBe('old');
@@ -130,13 +130,13 @@ describeOnBothKinds('an older version that is put back in its place', (newSite) 
     const { site, client, attacker } = await start();
     await client.create(PATH, 'old');
     const putBack = await attacker.keep(PATH);
-    await client.move('/memories/project', '/memories/archive');
+    await client.rename('/memories/project', '/memories/archive');
     await putBack();
     await expect(client.text(PATH)).rejects.toMatchObject(PUT_BACK);
     expect(await client.text('/memories/archive/notes.md')).toBe('old');
 
     await client.remove(PATH);
-    await client.move('/memories/archive', '/memories/project');
+    await client.rename('/memories/archive', '/memories/project');
     expect(await client.text(PATH)).toBe('old');
     await putBack();
     await expectDetected({ site, client }, { path: PATH, text: 'old' });
@@ -146,7 +146,7 @@ describeOnBothKinds('an older version that is put back in its place', (newSite) 
     const { site, client, attacker } = await start();
     const moved = '/memories/archive/notes.md';
     await client.create(PATH, 'old');
-    await client.move('/memories/project', '/memories/archive');
+    await client.rename('/memories/project', '/memories/archive');
     const putBack = await attacker.keep(moved);
     await client.append(moved, '+new');
     await putBack();
@@ -170,16 +170,16 @@ describeOnBothKinds('an older version that is put back in its place', (newSite) 
     const putBack = await attacker.keep(PATH);
     await client.append(PATH, '+new');
     await putBack();
-    await expect(client.move('/memories/project', '/memories/archive')).rejects.toMatchObject(PUT_BACK);
+    await expect(client.rename('/memories/project', '/memories/archive')).rejects.toMatchObject(PUT_BACK);
     expect(await client.paths()).toEqual([PATH, '/memories/project/other.md']);
   });
 
   it('is refused in the place of the register of renames', async () => {
     const { client, attacker } = await start();
     await client.create(PATH, 'text');
-    await client.move('/memories/project', '/memories/b');
+    await client.rename('/memories/project', '/memories/b');
     const putBack = await attacker.keepObject(classKey(client.layout, 'journal', 'register'));
-    await client.move('/memories/b', '/memories/c');
+    await client.rename('/memories/b', '/memories/c');
     await putBack();
     await expect(client.remove('/memories/c')).rejects.toMatchObject(PUT_BACK);
     expect(await client.text('/memories/c/notes.md')).toBe('text');

@@ -85,7 +85,7 @@ describeOnBothKinds('the listing of all records', (newSite) => {
     }
   });
 
-  it('keeps what has an impossible size: it is somebody’s file, cut short', async () => {
+  it('keeps what has an impossible size: it is a file, cut short', async () => {
     const site = await newSite();
     const client = await site.client({ names: 'plain' });
     await client.create('/memories/a', 'x');

@@ -134,7 +134,7 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
     expect(sent()).toHaveLength(1);
   });
 
-  it('knows a create again whose answer was lost two minutes later, and writes it anew', async () => {
+  it('knows a create again whose answer was lost two minutes later, and writes it again', async () => {
     const { work, retire } = await start();
     holdFirst(isPut, retire, 'lose_answer');
     await createTree(work.session).create(at('/memories/new'), bytes('new'));

@@ -126,10 +126,10 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     await expect(moving).rejects.toMatchObject({ code: 'outcome_unknown' });
     const other = await scene.site.client();
     expect(await other.text('/memories/dir/there')).toBe('text');
-    // Nor does what arrived late, and nobody can read, stand in anybody's way for long.
+    // Nor does what arrived late, and cannot be read, block other renames for long.
     await scene.site.time.pause(60_000);
     await (await scene.site.client()).create('/memories/other/file', 'text');
-    await (await scene.site.client()).move('/memories/other', '/memories/another');
+    await (await scene.site.client()).rename('/memories/other', '/memories/another');
     expect(await other.text('/memories/another/file')).toBe('text');
     expect(await other.text('/memories/dir/there')).toBe('text');
   });
@@ -209,7 +209,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     expect(await (await site.client()).text('/memories/new')).toBe('new');
   });
 
-  it('is not written once more over what somebody has built on it meanwhile', async () => {
+  it('is not written once more over what another process has built on it meanwhile', async () => {
     const scene = await start();
     const { site } = scene;
     const open = await behind(scene, '/none/');
@@ -248,7 +248,7 @@ describeOnBothKinds('a process that stood still between sealing and sending', (n
     ['by its monotonic clock alone', 0, HOUR],
     ['by both', HOUR, HOUR],
     ['and whose wall clock was set back', -HOUR, 0],
-  ])('seals anew before it sends, %s', async (_, wall, steady) => {
+  ])('seals again before it sends, %s', async (_, wall, steady) => {
     const site = await newSite();
     const clocks = clocksOf(site);
     const worker = await site.client({ ...clocks, ttlMs: TTL_MS });
@@ -358,7 +358,7 @@ describeOnBothKinds('a PUT that is answered late', (newSite) => {
     expect([keyringReads(), puts()]).toEqual([0, 1]);
   });
 
-  it('is acknowledged after one look at the keyring where nobody has rotated it', async () => {
+  it('is acknowledged after one look at the keyring where no process has rotated it', async () => {
     const { site, worker, keyringReads, puts } = await start();
     worker.intercept(answered(site, 75_000));
     await worker.append('/memories/there', '!');
@@ -366,7 +366,7 @@ describeOnBothKinds('a PUT that is answered late', (newSite) => {
     expect(await worker.text('/memories/there')).toBe('text!');
   });
 
-  it('is written once more under the active key where somebody has', async () => {
+  it('is written once more under the active key where another process has rotated it', async () => {
     const { site, worker, keyringReads, puts } = await start();
     const operator = await createOperator(site);
     worker.intercept(
@@ -456,8 +456,8 @@ describeOnBothKinds('a PUT that is answered late', (newSite) => {
   });
 
   it.each([
-    ['it cannot be sealed anew', 600_000, 0],
-    ['it is too late for each one that is sealed anew', 75_000, 75_000],
+    ['it cannot be sealed again', 600_000, 0],
+    ['it is too late for each one that is sealed again', 75_000, 75_000],
   ])('has an unknown outcome where an attempt has none and %s', async (_, first, later) => {
     const { site, worker } = await start();
     let puts = 0;
@@ -473,7 +473,7 @@ describeOnBothKinds('a PUT that is answered late', (newSite) => {
     await expect(worker.append('/memories/there', '!')).rejects.toMatchObject({ code: 'outcome_unknown' });
   });
 
-  it('is not applied twice where the first attempt arrives after it was sealed anew', async () => {
+  it('is not applied twice where the first attempt arrives after it was sealed again', async () => {
     const { site, worker, puts } = await start();
     let first: (() => Promise<unknown>) | undefined;
     worker.intercept(async (call, proceed) => {

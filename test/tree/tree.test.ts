@@ -11,7 +11,7 @@ describeOnBothKinds('a work', (newSite) => {
     for (const verb of [
       client.append('/memories/a', ''),
       client.remove('/memories/a'),
-      client.move('/memories/a', '/memories/b'),
+      client.rename('/memories/a', '/memories/b'),
     ]) {
       await expect(verb).rejects.toMatchObject({ code: 'not_found' });
     }
@@ -64,7 +64,7 @@ describeOnBothKinds('a work', (newSite) => {
     for (const client of clients) {
       await client.create('/memories/a/b c?.md', '1');
       await client.create('/memories/a/%41', '2');
-      await client.move('/memories/a', '/memories/\u00e9/d');
+      await client.rename('/memories/a', '/memories/\u00e9/d');
       await client.append('/memories/\u00e9/d/%41', '3');
       await client.remove('/memories/\u00e9/d/b c?.md');
       expect(await client.paths()).toEqual(['/memories/\u00e9/d/%41']);
@@ -72,7 +72,7 @@ describeOnBothKinds('a work', (newSite) => {
     }
   });
 
-  it('gives up at once for a caller who has given up', async () => {
+  it('ends at once for a caller that has cancelled', async () => {
     const client = await (await newSite()).client();
     await client.create('/memories/a', 'text');
     const signal = AbortSignal.abort();
@@ -83,7 +83,7 @@ describeOnBothKinds('a work', (newSite) => {
     await expect(tree.create(at('/memories/b'), bytes(''), { signal })).rejects.toMatchObject(aborted);
     await expect(tree.remove(at('/memories/a'), { signal })).rejects.toMatchObject(aborted);
     await expect(client.append('/memories/a', '+', signal)).rejects.toMatchObject(aborted);
-    await expect(client.move('/memories/a', '/memories/b', signal)).rejects.toMatchObject(aborted);
+    await expect(client.rename('/memories/a', '/memories/b', signal)).rejects.toMatchObject(aborted);
     expect(await client.paths()).toEqual(['/memories/a']);
     expect(await client.text('/memories/a')).toBe('text');
   });

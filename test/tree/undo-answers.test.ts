@@ -36,7 +36,7 @@ describe('taking a write back', () => {
     return { client, other, work, written: { path: at(PATH), key, etag: first.stored.etag, mark } };
   }
 
-  it('sends no request with the signal of a caller who may give up', async () => {
+  it('sends no request with the signal of a caller that may cancel', async () => {
     const { other, work, written } = await start();
     const noted: NotedOptions[] = [];
     await migrateFile(other, PATH, 'bound');
@@ -137,7 +137,7 @@ describe('taking a write back', () => {
     ] as const) {
       expect(isStill(work, { ...written, mark: { created } }, found)).toBe(isOwn);
     }
-    // The same content id under another time: bound anew by a process whose clock differs.
+    // The same content id under another time: bound again by a process whose clock differs.
     expect(isStill(work, written, { ...found, mtime: found.mtime + 1 })).toBe(true);
     expect(isStill(work, written, { ...found, origin: new Uint8Array(16).fill(1) })).toBe(false);
   });

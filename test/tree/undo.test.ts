@@ -65,14 +65,14 @@ describeOnBothKinds('taking a write back', (newSite) => {
     expect(await client.text(PATH)).toBe('text');
   });
 
-  it('leaves what somebody has built on it', async () => {
+  it('leaves what another process has built on it', async () => {
     const { client, work, written } = await start();
     await client.append(PATH, '!');
     expect(await undoPut(work, written)).toBe('built_on');
     expect(await client.text(PATH)).toBe('text!');
   });
 
-  it('goes on when the caller has given up', async () => {
+  it('continues when the caller has cancelled', async () => {
     const { client, work, written } = await start();
     expect(await undoPut({ ...work, call: { signal: AbortSignal.abort() } }, written)).toBe('undone');
     expect(await client.text(PATH)).toBeUndefined();

@@ -78,7 +78,7 @@ describe('deliverTurn', () => {
     };
   }
 
-  it('says of a turn that somebody runs when that must have ended, in whole seconds', async () => {
+  it('says of a turn that another worker runs when that must have ended, in whole seconds', async () => {
     const site = await createSite();
     const [first, second] = [await worker(site), await worker(site)];
     await first.receipts.claim('turn-1', { leaseMs: LEASE_MS });
@@ -237,7 +237,7 @@ describe('deliverTurn', () => {
     expect(asked).toBe(0);
   });
 
-  it('fails for good on a receipt that somebody changed', async () => {
+  it('fails for good on a receipt that was tampered with', async () => {
     const site = await createSite();
     const first = await worker(site);
     await first.deliver();

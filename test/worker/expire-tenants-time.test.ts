@@ -39,7 +39,7 @@ it('a tenant has its turn while more than thirty seconds are left, and not with 
   expect(await expire(store, 30_000)).toMatchObject({ tenants: 0, failed: 0, isPartial: true });
 });
 
-it('a tenant whose store does not answer is given up thirty seconds before the end', async () => {
+it('a tenant whose store does not answer is left thirty seconds before the end', async () => {
   await using store = openSqliteObjectStore({ path: ':memory:' });
   await fill(store, 'acme');
   const stuck = interceptStore(store, (call, proceed) =>

@@ -68,7 +68,7 @@ async function filesOf(tenant: string): Promise<number> {
 const logged = (): readonly Record<string, unknown>[] => lines.map((line) => JSON.parse(line));
 
 describe('the expiry function', () => {
-  it('marks what nobody used, tenant by tenant, and deletes it an hour later', async () => {
+  it('marks what was not used, tenant by tenant, and deletes it an hour later', async () => {
     await fill('acme', 'bolt', 'core');
     const expired = { ...NOTHING, tenants: 3, failed: 0, isPartial: false, files: 6 };
     expect(await expire()).toEqual({ ...expired, marked: 3 });
@@ -154,7 +154,7 @@ describe('the expiry function', () => {
     });
   });
 
-  it('deletes no file where none is to expire, and has nothing to do where nobody ever wrote', async () => {
+  it('deletes no file where none is to expire, and has nothing to do where no process ever wrote', async () => {
     expect(await expire()).toEqual({ ...NOTHING, tenants: 0, failed: 0, isPartial: false });
     await fill('acme');
     const memory = { store, rootKey };

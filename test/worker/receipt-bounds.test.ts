@@ -100,7 +100,7 @@ describe('a receipt', () => {
     await expect(receipts.claim('turn', LEASE)).rejects.toMatchObject({ code: 'unsupported_format' });
   });
 
-  it('that is gone is closed by nobody any more, and its answer left to the next delivery', async () => {
+  it('that is gone is not closed by any worker, and its answer left to the next delivery', async () => {
     const site = await createSite();
     const { work, receipts } = await process(site);
     const lease = leaseOf(await receipts.claim('turn', LEASE));
@@ -184,7 +184,7 @@ describe('a receipt', () => {
   });
 });
 
-describe('whoever gives up', () => {
+describe('a caller that cancels', () => {
   const aborted = { signal: AbortSignal.abort() };
 
   it('takes no turn, and makes no keyring for it', async () => {
@@ -223,7 +223,7 @@ it('asking for the answer of a tenant that was never written to makes no keyring
   expect(await keyrings()).toEqual(['keyrings/other']);
 });
 
-/** A process at a tenant that nobody has written to, beside another one. */
+/** A process at a tenant that was never written to, beside another one. */
 async function unwritten() {
   const site = await createSite();
   const { session } = await (await site.client({ tenant: 'other' })).open();

@@ -43,7 +43,7 @@ describeOnBothKinds('receipts', (newSite) => {
     }
   });
 
-  it('show the answer of a finished turn to whoever asks, and nothing before', async () => {
+  it('show the answer of a finished turn to every caller, and nothing before', async () => {
     const site = await newSite();
     const [first, second] = [await worker(site), await worker(site)];
     expect(await second.answer('turn-1')).toBeUndefined();
@@ -117,7 +117,7 @@ describe('receipts', () => {
     expect(await next.claim('turn-1', LEASE)).toEqual({ state: 'answered', answer: bytes('stored') });
   });
 
-  it('are finished by their owner though a migration has written them anew meanwhile', async () => {
+  it('are finished by their owner though a migration has written them again meanwhile', async () => {
     const site = await createSite();
     const client = await site.client();
     const work = await client.open();

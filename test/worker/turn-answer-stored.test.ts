@@ -16,7 +16,7 @@ it('answers that a reply points to are read with the tenant’s keys, and only t
   expect(await others.read('turn-1')).toBeUndefined();
 });
 
-it('answers are read until whoever reads them gives up, or closes them by either way', async () => {
+it('answers are read until their reader cancels, or closes them in either way', async () => {
   await using store = openSqliteObjectStore({ path: ':memory:' });
   const rootKey = randomBytes(32).toString('base64');
   await using site = await startTestWorker(store, undefined, { memory: { store, rootKey } });

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import type { Environment } from './find-program.ts';
 import type { Attempt, S3Server } from './s3-server.ts';
 
-/** A server that somebody else runs, with the standard AWS variables for its credentials. */
+/** A server of another operator, with the standard AWS variables for its credentials. */
 export async function useEndpoint(env: Environment, endpoint: string): Promise<Attempt> {
   const accessKeyId = env['AWS_ACCESS_KEY_ID'];
   const secretAccessKey = env['AWS_SECRET_ACCESS_KEY'];

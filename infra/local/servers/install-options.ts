@@ -6,7 +6,7 @@ export interface InstallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A test run installs nothing large by itself, unless nobody waits for it. */
+/** A test run installs nothing large by itself, unless no person waits for it. */
 export function inTests(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,

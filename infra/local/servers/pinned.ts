@@ -57,7 +57,7 @@ export const TOXIPROXY: GoProgram = {
   buildTime: 'some ten seconds',
 };
 
-/** Where a built program is kept; the version is part of the name, so a new pin is built anew. */
+/** Where a built program is kept; the version is part of the name, so a new pin is built again. */
 export function cachedProgram(cacheDirectory: string, program: GoProgram): string {
   return join(cacheDirectory, `${program.command}-${program.version}`);
 }

@@ -46,7 +46,7 @@ export async function renameDirectory(lease: RenameLease, files: readonly Listed
 export async function resumeRename(given: RenameLease, phase: RenamePhase): Promise<MemoryError | undefined> {
   const lease = { ...given, work: withoutLimit(given.work) };
   const { work, rename } = lease;
-  if (phase === 'aborting') return giveUp(lease, { known: [], isComplete: false });
+  if (phase === 'aborting') return takeBackAll(lease, { known: [], isComplete: false });
   const { files } = await listDirectory(work, rename.from);
   if (phase === 'copying') return copyThenMove(lease, { files, resumed: true });
   return goForward(lease, await copyLate(work, rename, files), { takenOver: true });
@@ -70,7 +70,7 @@ async function copyThenMove(
     outcome.failure ?? (await findRefusal(work, rename, outcome).catch((error: unknown) => error));
   if (refusal !== undefined) {
     const isComplete = outcome.failure === undefined && !task.resumed;
-    const kept = await giveUp(lease, { known: outcome.copied, isComplete });
+    const kept = await takeBackAll(lease, { known: outcome.copied, isComplete });
     if (kept !== undefined || refusal instanceof MemoryError) return kept ?? (refusal as MemoryError);
     throw refusal;
   }
@@ -78,7 +78,7 @@ async function copyThenMove(
   return goForward(lease, outcome, { takenOver: false });
 }
 
-/** Why the rename must not go on: nothing is left to rename, or another file lies at, above or below the target. */
+/** Why the rename must not continue: nothing is left to rename, or another file lies at, above or below the target. */
 async function findRefusal(
   work: LeasedWork,
   rename: DirectoryRename,
@@ -104,7 +104,7 @@ async function findRefusal(
  * Takes all copies back; those that are not known are looked for by their origin. Answers with an error when a copy
  * stays beside its source, because another process has built on a known one or because the server does not let it go.
  */
-async function giveUp(
+async function takeBackAll(
   lease: RenameLease,
   copies: { readonly known: readonly CopiedFile[]; readonly isComplete: boolean },
 ): Promise<MemoryError | undefined> {
@@ -181,7 +181,7 @@ async function goForward(
 }
 
 /**
- * Copies files that were found in the source while the rename goes on. Like every new file a copy is looked at after it was
+ * Copies files that were found in the source while the rename is at work. Like every new file a copy is looked at after it was
  * written: where a file lies above or below it the copy goes, and its source stays, as if it had been created after
  * the rename.
  */

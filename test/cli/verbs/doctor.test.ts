@@ -41,7 +41,7 @@ describe('sealed-memory doctor', () => {
     const other = await doctor({ ...env, SEALED_MEMORY_ROOT_KEY: Buffer.alloc(32, 9).toString('base64') });
     expect(other.code).toBe(1);
     expect(other.last).toMatch(
-      /^FAIL {2}keyring — .*: configure the root key this tenant was created with, or the one it was moved to$/,
+      /^FAIL {2}keyring — .*: configure the root key this tenant was created with, or the one that wraps its keyring now$/,
     );
     const pinned = await doctor({ ...env, SEALED_MEMORY_KEYRING_MIN_EPOCH: '2' });
     expect(pinned.code).toBe(1);
@@ -67,7 +67,7 @@ describe('sealed-memory doctor', () => {
     expect(last).not.toContain(folder);
   });
 
-  it('says when nobody listens at the endpoint, and when it is no S3', async () => {
+  it('says when nothing listens at the endpoint, and when it is no S3', async () => {
     const server = createServer((_request, response) => response.writeHead(200).end('<html>hello</html>'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

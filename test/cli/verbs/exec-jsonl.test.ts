@@ -180,7 +180,7 @@ describe('execJsonLines', () => {
     expect(out).toHaveLength(1);
   });
 
-  it('stops when nobody reads the answers any more', async () => {
+  it('stops when the answers are not read any more', async () => {
     let executed = 0;
     const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
     const run = answers(lines({}, {}, {}), {
@@ -194,7 +194,7 @@ describe('execJsonLines', () => {
     expect(executed).toBe(1);
   });
 
-  it('stops when nobody reads the answers any more, although the input stays open and another line runs', async () => {
+  it('stops when the answers are not read any more, although the input stays open and another line runs', async () => {
     const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
     const aborted: unknown[] = [];
     const input = async function* () {

@@ -51,7 +51,7 @@ const run = (...args: readonly string[]): Promise<CliRun> => runCli(['expire', '
 const lastLine = ({ stdout }: CliRun): unknown => JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 
 describe('sealed-memory expire', () => {
-  it('marks what nobody used, and deletes it in a later run, in JSON lines', async () => {
+  it('marks what was not used, and deletes it in a later run, in JSON lines', async () => {
     const first = await run();
     expect(first.code).toBe(0);
     expect(lastLine(first)).toEqual({ event: 'done', dryRun: false, ...NOTHING, files: 2, marked: 1 });

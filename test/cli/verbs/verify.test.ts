@@ -140,7 +140,7 @@ describe('sealed-memory verify', { timeout: 60_000 }, () => {
     age(120_000);
     const found = await verify('--json');
     expect([found.code, found.stderr]).toEqual([1, '']);
-    const twins = { kind: 'duplicate', older: FROM, newer: TO };
+    const duplicates = { kind: 'duplicate', older: FROM, newer: TO };
     expect(lastEvent(found)).toEqual({
       event: 'done',
       files: 2,
@@ -148,7 +148,7 @@ describe('sealed-memory verify', { timeout: 60_000 }, () => {
       left: 1,
       repaired: 0,
       keyVersions: [{ version: 1, objects: 2, active: true }],
-      findings: [{ ...twins, state: 'left' }],
+      findings: [{ ...duplicates, state: 'left' }],
     });
     const repaired = await verify('--json', '--repair');
     expect(repaired.code).toBe(0);

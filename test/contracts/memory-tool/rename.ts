@@ -93,7 +93,7 @@ export function describeRename({ memory, about }: Contract): void {
       }
     });
 
-    it('refuses to move a directory into itself', async () => {
+    it('refuses to rename a directory into itself', async () => {
       await memory.files({ '/memories/d/f': 'x' });
       for (const target of ['/memories/d/e', '/memories/d/f/g', '/memories/d//d']) {
         await memory.refuses(

@@ -40,7 +40,7 @@ describeOnS3('The token service before MinIO', ['minio'], (server) => {
       }),
     );
 
-  it('gives credentials that reach one tenant, and nobody else', async () => {
+  it('gives credentials that reach one tenant, and no other', async () => {
     const provider = createTenantCredentials({ sts: sts(), roleArn: ROLE })(parseTenantId('acme'));
     const client = new S3Client({ ...bucket.storeOptions, credentials: provider });
     const Bucket = bucket.bucket;

@@ -65,7 +65,7 @@ describe('s3Failure', () => {
   });
 
   it('passes its own errors on', () => {
-    const own = new MemoryError('aborted', 'given up');
+    const own = new MemoryError('aborted', 'cancelled');
     expect(s3Failure(own)).toBe(own);
   });
 });

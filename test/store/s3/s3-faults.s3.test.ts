@@ -98,12 +98,12 @@ describeOnS3('the S3 store behind a faulty network', ['minio'], (server) => {
       expect(proxy.requests.length).toBeGreaterThan(1);
     });
 
-    it('is unavailable, not unknown, when nobody listens', async () => {
+    it('is unavailable, not unknown, when nothing listens', async () => {
       const nobody = open({ endpoint: 'http://127.0.0.1:1' });
       await expect(nobody.put(key, BODY, { mode: 'create' })).rejects.toMatchObject({ code: 'unavailable' });
     });
 
-    it('is outcome_unknown when the caller gives up while it is on its way', async () => {
+    it('is outcome_unknown when the caller cancels while it is on its way', async () => {
       const controller = new AbortController();
       proxy.react(() => {
         controller.abort();
@@ -121,7 +121,7 @@ describeOnS3('the S3 store behind a faulty network', ['minio'], (server) => {
       expect(proxy.requests).toHaveLength(3);
     });
 
-    it('gives up after many concurrent writes', async () => {
+    it('ends after many concurrent writes', async () => {
       proxy.react(() => s3ErrorAnswer(409, 'ConditionalRequestConflict'));
       await expect(store.put(key, BODY, { mode: 'create' })).rejects.toMatchObject({ code: 'unavailable' });
       expect(proxy.requests).toHaveLength(9);
@@ -196,7 +196,7 @@ describeOnS3('the S3 store behind a faulty network', ['minio'], (server) => {
       expect(await partsLeft()).toBe(0);
     });
 
-    it('removes its parts when the caller gives up', async () => {
+    it('removes its parts when the caller cancels', async () => {
       const controller = new AbortController();
       proxy.react(({ url }) => {
         if (url.includes('partNumber=2')) controller.abort();
@@ -289,7 +289,7 @@ describeOnS3('the S3 store behind a faulty network', ['minio'], (server) => {
       await expect(store.get(key)).rejects.toMatchObject({ code: 'misconfigured' });
     });
 
-    it('stops when its caller gives up', async () => {
+    it('stops when its caller cancels', async () => {
       const controller = new AbortController();
       proxy.react(() => {
         controller.abort();
@@ -344,7 +344,7 @@ describeOnS3('the S3 store behind a faulty network', ['minio'], (server) => {
   it('is told by the condition check about a proxy that removes conditions', async () => {
     const probe = `${key}-probe` as ObjectKey;
     await store.put(probe, BODY, { mode: 'create' });
-    // What a gateway does that signs requests anew: the server sees a valid request without the condition.
+    // What a gateway does that signs requests again: the server sees a valid request without the condition.
     proxy.react(({ method }) => (method === 'PUT' ? { status: 200, headers: { etag: '"1"' } } : 'forward'));
     const checked = checkConditions(open(), probe);
     await expect(checked.put(key, BODY, { mode: 'create' })).rejects.toMatchObject({ code: 'misconfigured' });

@@ -206,7 +206,7 @@ describe('openS3ObjectStore', () => {
     vi.stubEnv('AWS_CONFIG_FILE', '/nonexistent/config');
   };
 
-  it('says in seconds that there are no credentials, though nobody answers for them', async () => {
+  it('says in seconds that there are no credentials, though nothing answers for them', async () => {
     forgetCredentials();
     vi.stubEnv('AWS_EC2_METADATA_SERVICE_ENDPOINT', await startSilentServer());
     await using store = openS3ObjectStore({ bucket: 'any-bucket', endpoint: 'http://127.0.0.1:1' });
@@ -228,7 +228,7 @@ describe('openS3ObjectStore', () => {
     });
   });
 
-  it('gives up on a name that does not resolve and on a port where nobody listens', async () => {
+  it('ends for a name that does not resolve and for a port where nothing listens', async () => {
     const credentials = { accessKeyId: 'id', secretAccessKey: 'secret' };
     for (const endpoint of ['http://s3.invalid', 'http://127.0.0.1:1']) {
       await using store = openS3ObjectStore({ bucket: 'any-bucket', endpoint, credentials });

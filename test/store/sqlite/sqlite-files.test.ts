@@ -171,7 +171,7 @@ describe('a SQLite store in a file', () => {
     expect(await store.get(KEY)).toMatchObject({ body: BODY });
   });
 
-  it('stops waiting for a lock when its caller gives up', async () => {
+  it('stops waiting for a lock when its caller cancels', async () => {
     const store = open();
     await store.put(KEY, BODY, { mode: 'create' });
     const other = lock(path);

@@ -3,7 +3,7 @@ import { parsePolicy, type Statement } from './policy.ts';
 import { judge, type Verdict } from './simulator.ts';
 import { onlyResource, resolveValue, type Template } from './template.ts';
 
-/** Somebody signed in: a role and, where it was assumed with some, its session tags. */
+/** A principal: a role and, where it was assumed with some, its session tags. */
 export interface Session {
   readonly roleArn: string;
   readonly tags: Readonly<Record<string, string>>;

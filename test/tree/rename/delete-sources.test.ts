@@ -113,7 +113,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     expect(await other.text('/memories/to/a')).toBe('a2');
   });
 
-  it('goes on where a copy was edited and a migration of keys has bound its source anew', async () => {
+  it('goes on where a copy was edited and a migration of keys has bound its source again', async () => {
     const { client, other, work, copied } = await start();
     await migrateFile(other, '/memories/from/a', 'bound');
     await other.append('/memories/to/a', '2');
@@ -125,10 +125,10 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     expect(await other.text('/memories/to/a')).toBe('a2');
   });
 
-  it('keeps a source that was written anew under another origin, though its content is the same', async () => {
+  it('keeps a source that was written again under another origin, though its content is the same', async () => {
     const { other, work, copied } = await start();
-    await other.move('/memories/from/a', '/memories/kept');
-    await other.move('/memories/kept', '/memories/from/a');
+    await other.rename('/memories/from/a', '/memories/kept');
+    await other.rename('/memories/kept', '/memories/from/a');
     await other.remove('/memories/to/a');
     const done = await deleteSources(leased(work), RENAME, { copied, takenOver: false });
     expect(done).toEqual({ keptBoth: true, left: [] });

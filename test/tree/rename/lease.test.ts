@@ -48,7 +48,7 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     expect(countCalls(client.calls)).toEqual({ head: 4, put: 1 });
   });
 
-  it('lets nothing through once somebody else has taken it over', async () => {
+  it('lets nothing through once another process has taken it over', async () => {
     const { client, work, lease } = await take();
     await seize(work);
     client.calls.length = 0;
@@ -69,7 +69,7 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     expect(await readRegister(work)).toMatchObject({ entry: { phase: 'moving' } });
   });
 
-  it('sends nothing that waited for half of it, but renews it and sends that anew', async () => {
+  it('sends nothing that waited for half of it, but renews it and sends that again', async () => {
     const { client, work, lease } = await take();
     const waits = [4_999, 5_000, 4_999];
     client.intercept(async (call, proceed) => {
@@ -88,7 +88,7 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     expect(waits).toEqual([]);
   });
 
-  it('lets nothing through that waited until somebody else had taken it over', async () => {
+  it('lets nothing through that waited until another process had taken it over', async () => {
     const { client, work, lease } = await take();
     client.intercept(async (call, proceed) => {
       if (call.verb !== 'put' || call.key !== KEY) return proceed();

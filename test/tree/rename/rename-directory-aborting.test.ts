@@ -24,7 +24,7 @@ describeOnBothKinds('a rename of a directory that is taken back', (newSite) => {
     client.calls.length = 0;
     return { site, client, other };
   }
-  /** Somebody's file appears at the target behind the look that found none there. */
+  /** The file of another process appears at the target behind the look that found none there. */
   const meet = (other: TestClient, path: string, then: Around = (_, proceed) => proceed()): Around => {
     let listings = 0;
     return async (call, proceed) => {
@@ -62,14 +62,14 @@ describeOnBothKinds('a rename of a directory that is taken back', (newSite) => {
         return proceed();
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
     expect(phases).toEqual(NAMES.map(() => 'aborting'));
   });
 
   it('needs no look for copies where all of them are known', async () => {
     const { client, other } = await start();
     client.intercept(meet(other, `${TO}/own`));
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
     expect(countCalls(client.calls)['list']).toBe(3);
   });
 
@@ -89,14 +89,14 @@ describeOnBothKinds('a rename of a directory that is taken back', (newSite) => {
       }
       return proceed();
     });
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await other.paths()).toEqual(below(FROM));
   });
 
   it('exists because of the file at its target, also where no file could be copied', async () => {
     const { client, other } = await start(['a']);
     client.intercept(meet(other, `${TO}/a`));
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
     expect(await other.paths()).toEqual([`${FROM}/a`, `${TO}/a`]);
   });
 
@@ -107,7 +107,7 @@ describeOnBothKinds('a rename of a directory that is taken back', (newSite) => {
     for (const name of NAMES) await other.create(`${FROM}/${name}`, name);
     key = await keyAt(other, `${TO}/b`);
     client.intercept(meet(other, `${TO}/own`));
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
       code: 'version_conflict',
       details: { reason: 'left_behind', files: 1, paths: [`${TO}/b`] },
     });
@@ -122,7 +122,7 @@ describeOnBothKinds('a rename of a directory that is taken back', (newSite) => {
         isRegister(call) && ++writes === 2 ? Promise.reject(DOWN) : proceed(),
       ),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
     await site.time.pause(10_001);
     expect(await (await site.client()).paths()).toEqual([...below(FROM), `${TO}/own`]);
   });
@@ -133,7 +133,7 @@ describeOnBothKinds('a rename of a directory that is taken back', (newSite) => {
     client.intercept((call, proceed) =>
       isRegister(call) && ++writes === 2 ? Promise.reject(DOWN) : proceed(),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
     await site.time.pause(10_001);
     expect(await (await site.client()).paths()).toEqual(below(TO));
   });
@@ -165,7 +165,7 @@ describeOnBothKinds('a rename of a directory that goes on', (newSite) => {
       if (call.verb === 'delete') await other.create(`${FROM}/${++deletes}`, '');
       return proceed();
     });
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(deletes).toBe(4);
     expect(await other.paths()).toEqual([
       `${FROM}/4`,

@@ -28,7 +28,7 @@ describe.each(STORE_KINDS)('a directory that is renamed on a(n) %s store', (kind
           await creator.create(path, path);
           created.push(path);
         };
-        await Promise.allSettled([mover.move(FROM, TO), create(earlier, 100), create(later, 400)]);
+        await Promise.allSettled([mover.rename(FROM, TO), create(earlier, 100), create(later, 400)]);
         const paths = await mover.paths();
         expect(paths.filter((path) => paths.some((above) => path.startsWith(`${above}/`)))).toEqual([]);
         const texts = await Promise.all(paths.map((path) => mover.text(path)));
@@ -51,14 +51,14 @@ describe.each(STORE_KINDS)('files above one another that a process left on a(n) 
     void dying.create(`${FROM}/x/below`, 'lower');
     await time.pause(1_000);
     const before = time.clock();
-    await expect(mover.move(FROM, TO)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(mover.rename(FROM, TO)).rejects.toMatchObject({ code: 'unavailable' });
     expect(time.clock() - before).toBeGreaterThan(9_000);
     expect(await mover.paths()).toEqual([`${FROM}/x`, `${FROM}/x/below`]);
     await time.pause(60_000);
     // How young a file is that lies neither above nor below another one does not matter.
     await mover.create(`${FROM}/young`, 'young');
     const settled = time.clock();
-    await mover.move(FROM, TO);
+    await mover.rename(FROM, TO);
     expect(time.clock() - settled).toBeLessThan(1_000);
     expect(await mover.paths()).toEqual([`${TO}/x`, `${TO}/x/below`, `${TO}/young`]);
     await base[Symbol.asyncDispose]();
@@ -86,7 +86,7 @@ describe.each(STORE_KINDS)('files above one another that a process left on a(n) 
       if (call.verb === 'head' && call.key === vanishing) await other.remove(`${FROM}/y/below`);
       return proceed();
     });
-    await expect(mover.move(FROM, TO)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(mover.rename(FROM, TO)).rejects.toMatchObject({ code: 'unavailable' });
     expect(await mover.paths(TO)).toEqual([]);
     await base[Symbol.asyncDispose]();
   });

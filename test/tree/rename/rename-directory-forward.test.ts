@@ -69,7 +69,7 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
         if (count === 1) await other.append(`${FROM}/a`, ' and much more');
       }),
     );
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(await other.paths()).toEqual(below(TO));
     expect(await other.text(`${TO}/a`)).toBe('a and much more');
   });
@@ -83,7 +83,7 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
         await other.append(`${TO}/3`, 'there');
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
     expect(await other.paths()).toEqual([`${FROM}/3`, ...below(TO, ['0', '1', '2', '3'])]);
   });
 
@@ -104,7 +104,7 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
         if (count === 4) await other.append(`${TO}/3`, ' and edited');
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
     expect(await other.paths()).toEqual([`${FROM}/3`, ...below(TO, ['0', '1', '2', '3', '3/below'])]);
     expect(await other.text(`${TO}/3`)).toBe('late and edited');
   });
@@ -127,7 +127,7 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
     client.intercept((call, proceed) =>
       call.verb === 'put' && call.key === key ? Promise.reject(DENIED) : deletes(call, proceed),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
       details: { reason: 'left_behind', paths: [`${FROM}/late`] },
     });
     expect(await other.paths()).toEqual([`${FROM}/late`, ...below(TO)]);
@@ -147,7 +147,7 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
         }
         return proceed();
       });
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
       await site.time.pause(10_001);
       expect(await (await site.client()).paths()).toEqual(below(TO, [...NAMES, 'late']));
     }
@@ -186,9 +186,9 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
     client.intercept((call, proceed) =>
       isRegister(call) && ++writes === 3 ? Promise.reject(DOWN) : proceed(),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
     expect(await other.paths()).toEqual(below(TO));
-    // Whoever takes it over cannot tell a file that was created since from one that was there all the time.
+    // The process that takes it over cannot tell a file that was created since from one that was there all the time.
     await other.create(`${FROM}/since`, '');
     await site.time.pause(10_001);
     expect(await (await site.client()).paths()).toEqual([...below(TO), `${TO}/since`].toSorted());
@@ -205,7 +205,7 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
       if (call.verb === 'put' && call.key === key) return Promise.reject(DENIED);
       return isRegister(call) && ++writes === 3 ? Promise.reject(DOWN) : deletes(call, proceed);
     });
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
   });
 
   it('is taken back past what is damaged at its target, and not past what could not be read', async () => {

@@ -40,14 +40,14 @@ describeOnBothKinds('renaming a directory', (newSite) => {
 
   it('moves every file with its text and nothing beside it', async () => {
     const { client, other } = await start();
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(await other.paths()).toEqual(['/memories/from-here', ...source(TO)].sort());
     for (const name of NAMES) expect(await other.text(`${TO}/${name}`)).toBe(name);
   });
 
   it('costs a GET and a PUT for each file, three PUTs of the register, one batch of deletes and four LISTs', async () => {
     const { client } = await start();
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     // One GET more finds no file at the source; a HEAD each for the target and its new ancestor.
     expect(countCalls(client.calls)).toEqual({ get: 4, put: 3 + 3, delete: 1, list: 4, head: 2 });
   });
@@ -58,14 +58,14 @@ describeOnBothKinds('renaming a directory', (newSite) => {
     await client.create('/memories/dir/a', '');
     const before = await client.paths();
     for (const to of ['/memories/file', '/memories/dir', FROM]) {
-      await expect(client.move(FROM, to)).rejects.toMatchObject({ code: 'already_exists' });
+      await expect(client.rename(FROM, to)).rejects.toMatchObject({ code: 'already_exists' });
     }
-    await expect(client.move(FROM, '/memories/file/x')).rejects.toMatchObject({
+    await expect(client.rename(FROM, '/memories/file/x')).rejects.toMatchObject({
       code: 'already_exists',
       details: { reason: 'below_file' },
     });
-    await expect(client.move(`${FROM}/b`, FROM)).rejects.toMatchObject({ code: 'already_exists' });
-    await expect(client.move(FROM, `${FROM}/b/new`)).rejects.toMatchObject({
+    await expect(client.rename(`${FROM}/b`, FROM)).rejects.toMatchObject({ code: 'already_exists' });
+    await expect(client.rename(FROM, `${FROM}/b/new`)).rejects.toMatchObject({
       code: 'invalid_command',
       details: { reason: 'into_itself' },
     });
@@ -80,7 +80,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
       if (name !== undefined) await other.create(`${FROM}/${name}`, name);
       return proceed();
     });
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(await filesBelow(other)).toEqual([...source(TO), `${TO}/late 1`, `${TO}/late 2`].sort());
     expect(await other.text(`${TO}/late 2`)).toBe('late 2');
   });
@@ -92,7 +92,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
       if (call.verb === 'delete' && edits-- > 0) await other.append(`${FROM}/a`, '+');
       return proceed();
     });
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(await filesBelow(other)).toEqual(source(TO));
     expect(await other.text(`${TO}/a`)).toBe('a+++');
   });
@@ -108,7 +108,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
         });
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
     expect(await other.text(`${TO}/a`)).toBe('a');
     expect(await other.text(`${FROM}/a`)).toBe('new');
   });
@@ -122,7 +122,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
           return proceed();
         }),
       );
-      await client.move(FROM, TO);
+      await client.rename(FROM, TO);
       expect(await filesBelow(other)).toEqual([`${TO}/a`, `${TO}/b/d/.e`]);
     }
   });
@@ -130,7 +130,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
   it('reports a source whose files have all gone meanwhile as missing', async () => {
     const { client, other } = await start();
     client.intercept(beforeListing(2, () => other.remove(FROM)));
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'not_found' });
     expect(await filesBelow(other)).toEqual([]);
   });
 
@@ -138,7 +138,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
     for (const appearing of [`${TO}/a`, `${TO}/b/c`, `${TO}/other`, `${TO}/b/d`]) {
       const { client, other } = await start();
       client.intercept(afterListing(2, () => other.create(appearing, 'theirs')));
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
       expect(await filesBelow(other)).toEqual([...source(), appearing].sort());
       expect(await other.text(appearing)).toBe('theirs');
     }
@@ -148,12 +148,12 @@ describeOnBothKinds('renaming a directory', (newSite) => {
     for (const appearing of [TO, '/memories/x']) {
       const { client, other } = await start();
       client.intercept(afterListing(2, () => other.create(appearing, 'theirs')));
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
       expect(await filesBelow(other)).toEqual([...source(), appearing].sort());
     }
   });
 
-  it('takes copies back, too, that a migration of keys has written anew', async () => {
+  it('takes copies back, too, that a migration of keys has written again', async () => {
     for (const how of MIGRATIONS) {
       const { client, other } = await start();
       client.intercept(
@@ -162,12 +162,12 @@ describeOnBothKinds('renaming a directory', (newSite) => {
           await other.create(`${TO}/other`, 'theirs');
         }),
       );
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
       expect(await filesBelow(other)).toEqual([...source(), `${TO}/other`].sort());
     }
   });
 
-  it('does not bring back a file that was deleted while a migration of keys wrote its copy anew', async () => {
+  it('does not bring back a file that was deleted while a migration of keys wrote its copy again', async () => {
     for (const how of MIGRATIONS) {
       const { client, other } = await start();
       client.intercept(
@@ -177,12 +177,12 @@ describeOnBothKinds('renaming a directory', (newSite) => {
           return proceed();
         }),
       );
-      await client.move(FROM, TO);
+      await client.rename(FROM, TO);
       expect(await filesBelow(other)).toEqual([`${TO}/a`, `${TO}/b/d/.e`]);
     }
   });
 
-  it('follows an edit of a source over a copy that a migration of keys has written anew', async () => {
+  it('follows an edit of a source over a copy that a migration of keys has written again', async () => {
     for (const how of MIGRATIONS) {
       const { client, other } = await start();
       client.intercept(
@@ -192,13 +192,13 @@ describeOnBothKinds('renaming a directory', (newSite) => {
           return proceed();
         }),
       );
-      await client.move(FROM, TO);
+      await client.rename(FROM, TO);
       expect(await filesBelow(other)).toEqual(source(TO));
       expect(await other.text(`${TO}/a`)).toBe('a!');
     }
   });
 
-  it('leaves a copy that somebody has edited when it takes the others back, and says that both were kept', async () => {
+  it('leaves a copy that another process has edited when it takes the others back, and says that both were kept', async () => {
     const { client, other } = await start();
     client.intercept(
       beforeListing(3, async () => {
@@ -206,7 +206,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
         await other.create(`${TO}/other`, 'theirs');
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
       code: 'version_conflict',
       details: { reason: 'both_kept' },
     });
@@ -224,7 +224,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
         return proceed();
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
       code: 'version_conflict',
       details: { reason: 'both_kept' },
     });
@@ -234,7 +234,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
     expect(await other.text(`${TO}/b/c`)).toBe('b/c+');
   });
 
-  it('keeps a late file where it is when somebody else has made the same one at the target', async () => {
+  it('keeps a late file where it is when another process has made the same one at the target', async () => {
     const { client, other } = await start();
     client.intercept(
       atFirst('delete', async (proceed) => {
@@ -243,7 +243,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
         return proceed();
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
       code: 'version_conflict',
       details: { reason: 'both_kept' },
     });
@@ -261,13 +261,13 @@ describeOnBothKinds('renaming a directory', (newSite) => {
         client.intercept((call, proceed) =>
           isCopying(call) && ++requests === failing ? Promise.reject(new MemoryError(code, 'no')) : proceed(),
         );
-        await expect(client.move(FROM, TO)).rejects.toMatchObject({ code });
+        await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code });
         expect({ failing, paths: await filesBelow(other) }).toEqual({ failing, paths: source() });
       }
     }
   });
 
-  it('leaves everything as it was when the caller gives up before the first delete', async () => {
+  it('leaves everything as it was when the caller cancels before the first delete', async () => {
     for (const failing of [1, 2, 4, 6, 8, 10]) {
       const { client, other } = await start();
       const controller = new AbortController();
@@ -276,7 +276,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
         if (++requests === failing) controller.abort();
         return proceed();
       });
-      await expect(client.move(FROM, TO, controller.signal)).rejects.toMatchObject({ code: 'aborted' });
+      await expect(client.rename(FROM, TO, controller.signal)).rejects.toMatchObject({ code: 'aborted' });
       expect({ failing, paths: await filesBelow(other) }).toEqual({ failing, paths: source() });
     }
   });
@@ -289,7 +289,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
       lost.add(call.key);
       return lost.size % 2 === 0 ? loseAnswer(proceed) : Promise.reject(noAnswer());
     });
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(lost.size).toBe(NAMES.length + 1);
     expect(await filesBelow(other)).toEqual(source(TO));
   });
@@ -302,7 +302,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
     ]) {
       const { client, other } = await start();
       client.intercept(atFirst('delete', fail));
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
       for (const name of NAMES) expect(await other.text(`${TO}/${name}`)).toBe(name);
     }
   });
@@ -314,7 +314,7 @@ describeOnBothKinds('renaming a directory', (newSite) => {
     const { store } = (await client.open()).session;
     const key = `${directory}foreign` as NonNullable<typeof listed>['key'];
     await store.put(key, new Uint8Array(200), { mode: 'create' });
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(await filesBelow(other)).toEqual(source(TO));
     expect(await store.head(key)).toBeDefined();
   });
@@ -326,7 +326,7 @@ describe.each(STORE_KINDS)('renaming a directory of 1,500 files on a(n) %s store
     const client = await site.client();
     for (let i = 0; i < 1_500; i++) await client.create(`${FROM}/${i % 7}/${i}`, `${i}`);
     client.calls.length = 0;
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     const { get = 0, put = 0, list = 0, head = 0, ...rest } = countCalls(client.calls);
     expect({ get, put, head, ...rest }).toEqual({ get: 1_501, put: 1_500 + 3, head: 2, delete: 2 });
     expect(list).toBeLessThanOrEqual(2 * 2 + 2);
@@ -375,7 +375,7 @@ describe.each(STORE_KINDS)(
             () => false,
           );
         })();
-        await Promise.all([editing, creating, deleting, mover.move(FROM, TO)]);
+        await Promise.all([editing, creating, deleting, mover.rename(FROM, TO)]);
         const paths = await setUp.paths();
         for (const { name, mark } of acknowledged) {
           const texts = await Promise.all(

@@ -22,7 +22,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
     return { client, other, isGuarded: site.kind === 'guarded' };
   }
 
-  it('goes on where somebody has built on its copy before a clash could take it back', async () => {
+  it('goes on where another process has built on its copy before a clash could take it back', async () => {
     const { client, other } = await start();
     await other.create(`${TO}/below`, 'there');
     client.intercept(
@@ -31,7 +31,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
         return proceed();
       }),
     );
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(await other.paths()).toEqual([TO, `${TO}/below`]);
     expect(await other.text(TO)).toBe('text!');
   });
@@ -49,7 +49,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
           await migrateFile(other, TO, 'bound');
         return proceed();
       });
-      const moving = client.move(FROM, TO).then(
+      const moving = client.rename(FROM, TO).then(
         () => 'moved',
         (error: MemoryError) => error.details['reason'],
       );
@@ -68,7 +68,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
         return answer;
       }),
     );
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(await other.paths()).toEqual([TO]);
     expect(await other.text(TO)).toBe('another');
   });
@@ -82,7 +82,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
         return proceed();
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'version_conflict' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'version_conflict' });
     expect(await other.paths()).toEqual([FROM]);
   });
 
@@ -95,7 +95,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
       else if (call.verb === 'delete' && deletes === 3) await other.remove(FROM);
       return proceed();
     });
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'not_found' });
     expect(countCalls(client.calls)).toMatchObject({ put: 3, delete: 4 });
     expect(await other.paths()).toEqual([]);
   });
@@ -109,7 +109,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
       if (deletes === 2) throw DENIED;
       return proceed();
     });
-    await expect(client.move(FROM, TO)).rejects.toBe(DENIED);
+    await expect(client.rename(FROM, TO)).rejects.toBe(DENIED);
     expect(deletes).toBe(3);
     expect(await other.paths()).toEqual([FROM]);
   });
@@ -125,7 +125,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
         if (isEdited) await other.append(TO, '!');
         throw DENIED;
       });
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DENIED });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DENIED });
       expect(await other.paths()).toEqual([FROM, TO]);
     }
   });
@@ -138,7 +138,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
       isRefused = true;
       return [{ key: 'any', error: DENIED }] as T;
     });
-    await expect(client.move(FROM, TO)).rejects.toBe(DENIED);
+    await expect(client.rename(FROM, TO)).rejects.toBe(DENIED);
     expect(await other.paths()).toEqual([FROM]);
   });
 
@@ -153,7 +153,7 @@ describeOnBothKinds('a rename of a file', (newSite) => {
         });
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await other.text(FROM)).toBe('another');
     expect(await other.text(TO)).toBe('text');
   });
@@ -177,6 +177,6 @@ describeOnBothKinds('a rename of a file', (newSite) => {
   it('does not know the outcome when no answer to the delete comes', async () => {
     const { client } = await start();
     client.intercept(atFirst('delete', () => Promise.reject(noAnswer())));
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
   });
 });

@@ -29,7 +29,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
 
   it('copies it by GET and PUT, looks for clashes at the target and deletes the source', async () => {
     const { client } = await start();
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(countCalls(client.calls)).toEqual({ get: 1, put: 1, list: 1, head: 2, delete: 1 });
     expect(await client.paths()).toEqual([TO]);
     expect(await client.text(TO)).toBe('text');
@@ -44,7 +44,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
       await client.create('/memories/a/b/c', '');
       await site.time.pause(ageMs);
       client.calls.length = 0;
-      await client.move('/memories/a/b/c', '/memories/a/b/d');
+      await client.rename('/memories/a/b/c', '/memories/a/b/d');
       expect(countCalls(client.calls)).toEqual({ get: 1, put: 1, list: 1, delete: 1, ...head });
       await client.remove('/memories/a');
     }
@@ -57,7 +57,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
     other.intercept(
       atFirst('head', async (proceed) => {
         // Created below a file, and not yet taken back.
-        await expect(client.move('/memories/a/b/c', '/memories/a/d')).rejects.toMatchObject({
+        await expect(client.rename('/memories/a/b/c', '/memories/a/d')).rejects.toMatchObject({
           code: 'already_exists',
           details: { reason: 'below_file' },
         });
@@ -71,7 +71,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
   it('keeps contentId and mtime, and binds the copy to its new path', async () => {
     const { client } = await start();
     const before = await readFile(await client.open(), at(FROM));
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     const work = await client.open();
     const after = await readFile(work, at(TO));
     expect(after).toMatchObject({ contentId: before?.contentId, mtime: before?.mtime });
@@ -84,10 +84,10 @@ describeOnBothKinds('renaming a file', (newSite) => {
     await client.create('/memories/file', 'kept');
     await client.create('/memories/dir/a', 'kept');
     for (const to of ['/memories/file', '/memories/dir', FROM]) {
-      await expect(client.move(FROM, to)).rejects.toMatchObject({ code: 'already_exists', details: {} });
+      await expect(client.rename(FROM, to)).rejects.toMatchObject({ code: 'already_exists', details: {} });
     }
     for (const to of ['/memories/file/below', `${FROM}/below`]) {
-      await expect(client.move(FROM, to)).rejects.toMatchObject({ details: { reason: 'below_file' } });
+      await expect(client.rename(FROM, to)).rejects.toMatchObject({ details: { reason: 'below_file' } });
     }
     expect(await client.paths()).toEqual(['/memories/dir/a', '/memories/file', FROM]);
     expect(await client.text('/memories/file')).toBe('kept');
@@ -102,7 +102,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
         if (edit !== undefined) await other.append(FROM, edit);
       }),
     );
-    await client.move(FROM, TO);
+    await client.rename(FROM, TO);
     expect(await client.paths()).toEqual([TO]);
     expect(await client.text(TO)).toBe('text123');
   });
@@ -110,7 +110,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
   it('gives its copy up when the source was deleted or renamed meanwhile', async () => {
     for (const meddle of [
       (other: TestClient) => other.remove(FROM),
-      (other: TestClient) => other.move(FROM, '/memories/elsewhere'),
+      (other: TestClient) => other.rename(FROM, '/memories/elsewhere'),
     ]) {
       const { client, other } = await start();
       client.intercept(
@@ -119,7 +119,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
           return proceed();
         }),
       );
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'not_found' });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'not_found' });
       expect(await client.text(TO)).toBeUndefined();
       expect(await client.text(FROM)).toBeUndefined();
     }
@@ -129,16 +129,16 @@ describeOnBothKinds('renaming a file', (newSite) => {
     const { client, other } = await start();
     client.intercept(
       atFirst('delete', async (proceed) => {
-        await other.move(FROM, '/memories/elsewhere');
-        await other.move(TO, '/memories/moved on');
+        await other.rename(FROM, '/memories/elsewhere');
+        await other.rename(TO, '/memories/moved on');
         return proceed();
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await other.paths()).toEqual(['/memories/elsewhere', '/memories/moved on']);
   });
 
-  it('gives its copy up, too, when a migration of keys has written it anew', async () => {
+  it('takes its copy back, too, when a migration of keys has written it again', async () => {
     for (const how of MIGRATIONS) {
       const { client, other } = await start();
       client.intercept(
@@ -148,12 +148,12 @@ describeOnBothKinds('renaming a file', (newSite) => {
           return proceed();
         }),
       );
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'not_found' });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'not_found' });
       expect(await client.paths()).toEqual([]);
     }
   });
 
-  it('leaves no file beside a directory of its name when a migration of keys writes its copy anew', async () => {
+  it('leaves no file beside a directory of its name when a migration of keys writes its copy again', async () => {
     for (const how of MIGRATIONS) {
       const { client, other } = await start();
       await other.create(`${TO}/below`, 'there');
@@ -163,12 +163,12 @@ describeOnBothKinds('renaming a file', (newSite) => {
           return proceed();
         }),
       );
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'already_exists' });
       expect(await client.paths()).toEqual([FROM, `${TO}/below`]);
     }
   });
 
-  it('follows an edit of the source over a copy that a migration of keys has written anew', async () => {
+  it('follows an edit of the source over a copy that a migration of keys has written again', async () => {
     for (const how of MIGRATIONS) {
       const { client, other } = await start();
       client.intercept(
@@ -178,13 +178,13 @@ describeOnBothKinds('renaming a file', (newSite) => {
           return proceed();
         }),
       );
-      await client.move(FROM, TO);
+      await client.rename(FROM, TO);
       expect(await client.paths()).toEqual([TO]);
       expect(await client.text(TO)).toBe('text and more');
     }
   });
 
-  it('goes on where the copy was edited and a migration of keys alone has written the source anew', async () => {
+  it('goes on where the copy was edited and a migration of keys alone has written the source again', async () => {
     for (const how of MIGRATIONS) {
       const { client, other } = await start();
       client.intercept(
@@ -195,25 +195,25 @@ describeOnBothKinds('renaming a file', (newSite) => {
         }),
       );
       client.calls.length = 0;
-      await client.move(FROM, TO);
+      await client.rename(FROM, TO);
       expect(countCalls(client.calls)).toEqual({ get: 2, put: 1, list: 1, head: 2, delete: 2 });
       expect(await client.paths()).toEqual([TO]);
       expect(await client.text(TO)).toBe('text and more');
     }
   });
 
-  it('keeps a source that a repair has written anew, and whose copy that has removed', async () => {
+  it('keeps a source that a repair has written again, and whose copy that has removed', async () => {
     const { client, other } = await start();
     client.intercept(
       atFirst('delete', async (proceed) => {
         // The same content, under an origin of its own: the repair has decided for the source.
-        await other.move(FROM, '/memories/kept');
-        await other.move('/memories/kept', FROM);
+        await other.rename(FROM, '/memories/kept');
+        await other.rename('/memories/kept', FROM);
         await other.remove(TO);
         return proceed();
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
     expect(await client.paths()).toEqual([FROM]);
   });
 
@@ -222,11 +222,11 @@ describeOnBothKinds('renaming a file', (newSite) => {
     client.intercept(
       atFirst('delete', async (proceed) => {
         await other.remove(TO);
-        await other.move(FROM, TO);
+        await other.rename(FROM, TO);
         return proceed();
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'version_conflict' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'version_conflict' });
     expect(await client.paths()).toEqual([TO]);
   });
 
@@ -239,7 +239,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
         return proceed();
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
       code: 'version_conflict',
       details: { reason: 'both_kept' },
     });
@@ -247,7 +247,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
     expect(await client.text(TO)).toBe('text two');
   });
 
-  it('keeps a target that somebody has edited when the source is deleted meanwhile', async () => {
+  it('keeps a target that another process has edited when the source is deleted meanwhile', async () => {
     const { client, other } = await start();
     client.intercept(
       atFirst('delete', async (proceed) => {
@@ -256,7 +256,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
         return proceed();
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'version_conflict' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'version_conflict' });
     expect(await client.text(TO)).toBe('text!');
   });
 
@@ -264,7 +264,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
     for (const lose of [loseAnswer, () => Promise.reject(noAnswer())]) {
       const { client } = await start();
       client.intercept(atFirst('put', lose));
-      await client.move(FROM, TO);
+      await client.rename(FROM, TO);
       expect(await client.paths()).toEqual([TO]);
     }
   });
@@ -273,7 +273,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
     for (const lose of [loseAnswer, () => Promise.reject(noAnswer())]) {
       const { client, other } = await start();
       client.intercept(atFirst('delete', lose));
-      await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+      await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
       expect(await other.text(TO)).toBe('text');
     }
   });
@@ -281,7 +281,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
   it('does not know the outcome when its delete was sent twice and the source is gone', async () => {
     const { client } = await start();
     client.intercept((call, proceed) => (call.verb === 'delete' ? sendTwice(proceed) : proceed()));
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await client.paths()).toEqual([TO]);
   });
 
@@ -292,13 +292,13 @@ describeOnBothKinds('renaming a file', (newSite) => {
         const { client, other } = await start();
         const failure = new MemoryError(code, 'no');
         client.intercept(atFirst(verb, () => Promise.reject(failure)));
-        await expect(client.move(FROM, TO)).rejects.toMatchObject({ code });
+        await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code });
         expect(await other.paths()).toEqual([FROM]);
       }
     },
   );
 
-  it('leaves everything as it was when the caller gives up at any request', async () => {
+  it('leaves everything as it was when the caller cancels at any request', async () => {
     for (let at = 0; at < 6; at++) {
       const { client, other } = await start();
       const controller = new AbortController();
@@ -307,7 +307,7 @@ describeOnBothKinds('renaming a file', (newSite) => {
         if (requests++ === at) controller.abort();
         return proceed();
       });
-      const outcome = await client.move(FROM, TO, controller.signal).then(
+      const outcome = await client.rename(FROM, TO, controller.signal).then(
         () => 'moved',
         (error: { code: string }) => error.code,
       );
@@ -327,14 +327,14 @@ describeOnBothKinds('renaming a file', (newSite) => {
         throw new MemoryError('access_denied', 'refused after the deed');
       }),
     );
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await other.paths()).toEqual([TO]);
   });
 
   it('goes back when the source never stops changing', async () => {
     const { client, other } = await start();
     client.intercept(before('delete', () => other.append(FROM, '.')));
-    await expect(client.move(FROM, TO)).rejects.toMatchObject({ code: 'version_conflict' });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'version_conflict' });
     expect(await other.paths()).toEqual([FROM]);
     expect(await other.text(FROM)).toMatch(/^text\.+$/);
   });

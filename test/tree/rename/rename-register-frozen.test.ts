@@ -24,7 +24,7 @@ describeOnBothKinds('a rename whose process is frozen', (newSite) => {
         return proceed();
       }),
     );
-    const moving = client.move(FROM, TO).then(
+    const moving = client.rename(FROM, TO).then(
       () => 'moved',
       (error: unknown) => error,
     );
@@ -66,7 +66,7 @@ describeOnBothKinds('a rename whose process is frozen', (newSite) => {
     const client = await site.client();
     for (const name of NAMES) await client.create(`${FROM}/${name}`, name);
     client.intercept(atFirst('delete', () => new Promise(() => {})));
-    void client.move(FROM, TO);
+    void client.rename(FROM, TO);
     await site.time.pause(1_000);
     const next = await site.client();
     expect(await next.text(`${FROM}/a`)).toBe('a');

@@ -130,13 +130,13 @@ describeOnBothKinds('taking the rename of a directory over', (newSite) => {
     },
   );
 
-  it('ends with the caller who waits for it, and tells nobody that the store is unavailable', async () => {
+  it('ends with the caller who waits for it, and does not call the store unavailable', async () => {
     const { site, next } = await leave('moving');
     await site.time.pause(10_001);
     const controller = new AbortController();
     const work = await next.open(controller.signal);
     next.intercept((call, proceed) => {
-      if (call.verb === 'list') return Promise.reject(new MemoryError('aborted', 'the caller gave up'));
+      if (call.verb === 'list') return Promise.reject(new MemoryError('aborted', 'the caller cancelled'));
       return proceed();
     });
     const settling = createRenameRegister().settle(work);

@@ -126,7 +126,7 @@ describe('waiting for a turn at the register', () => {
     expect(client.calls[0]?.verb).toBe('get');
   });
 
-  it('looks again when somebody else was faster than what it knew', async () => {
+  it('looks again when another process was faster than what it knew', async () => {
     const { client, work } = await start();
     const renames = createRenameRegister();
     await (await renames.begin(work, MOVE)).end();
@@ -136,7 +136,7 @@ describe('waiting for a turn at the register', () => {
     expect(client.calls.map(({ verb }) => verb)).toEqual(['put', 'get', 'put', 'put']);
   });
 
-  it('sees a rename of somebody else behind one of its own', async () => {
+  it('sees a rename of another process behind one of its own', async () => {
     const { work } = await start();
     const renames = createRenameRegister();
     await (await renames.begin(work, MOVE)).end();
@@ -163,12 +163,12 @@ describe('waiting for a turn at the register', () => {
     const puts = client.calls.flatMap((call) =>
       call.verb === 'put' && call.key.includes('/journal/') ? [call.mode] : [],
     );
-    // Taken over, entered, left; then taken anew, without one that is refused.
+    // Taken over, entered, left; then taken again, without one that is refused.
     expect(puts).toHaveLength(4);
     await lease.end();
   });
 
-  it('may be over by the time somebody else has taken a rename over', async () => {
+  it('may be over by the time another process has taken a rename over', async () => {
     const { client, work } = await start();
     await occupy();
     await work.session.pause(10_001);

@@ -34,7 +34,7 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
     expect(countCalls(client.calls)).toEqual({ put: 2 });
   });
 
-  it('waits for the rename of somebody else to end', async () => {
+  it('waits for the rename of another process to end', async () => {
     const { site, client } = await start();
     const other = await abandon(site);
     const work = await client.open();
@@ -47,7 +47,7 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
     expect(work.session.clock() - begun).toBeLessThan(3_000);
   });
 
-  it('gives up after a minute of renames by others', async () => {
+  it('is unavailable after a minute of renames by others', async () => {
     const { site, client } = await start();
     const other = await abandon(site);
     const work = await client.open();
@@ -76,11 +76,11 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
     const { site, client } = await start();
     const lease = await abandon(site);
     await lease.enter('moving');
-    await client.create(`${TO}/a`, 'of somebody else');
+    await client.create(`${TO}/a`, 'of another process');
     await site.time.pause(LEASE_MS + 1);
     const next = await site.client();
     expect(await next.paths()).toEqual([`${FROM}/a`, `${TO}/a`, `${TO}/b/c`]);
-    expect(await next.text(`${TO}/a`)).toBe('of somebody else');
+    expect(await next.text(`${TO}/a`)).toBe('of another process');
   });
 
   it('takes back the copies of one that was aborting, and nothing else', async () => {
@@ -97,7 +97,7 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
     expect(await next.text(`${TO}/a`)).toBe('a, and built on');
   });
 
-  it('takes the copies back when the caller gives up before all are made', async () => {
+  it('takes the copies back when the caller cancels before all are made', async () => {
     const { site, client } = await start();
     const mover = await site.client();
     const stopped = new AbortController();
@@ -105,7 +105,7 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
       if (call.verb === 'put' && call.mode === 'create') stopped.abort();
       return proceed();
     });
-    await expect(mover.move(FROM, TO, stopped.signal)).rejects.toMatchObject({ code: 'aborted' });
+    await expect(mover.rename(FROM, TO, stopped.signal)).rejects.toMatchObject({ code: 'aborted' });
     expect(await client.paths()).toEqual([`${FROM}/a`, `${FROM}/b/c`]);
     expect(await readRegister(await client.open())).toMatchObject({ entry: undefined });
   });
@@ -115,7 +115,7 @@ describeOnBothKinds('taking turns at renames of directories', (newSite) => {
     const [one, two] = [await site.client({ delayMs: 20 }), await site.client({ delayMs: 20 })];
     await one.create('/memories/x/1', '1');
     await one.create('/memories/y/2', '2');
-    const outcomes = await Promise.allSettled([one.move('/memories/x', TO), two.move('/memories/y', TO)]);
+    const outcomes = await Promise.allSettled([one.rename('/memories/x', TO), two.rename('/memories/y', TO)]);
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const paths = await one.paths();
     expect(paths).toHaveLength(2);

@@ -7,7 +7,7 @@ describeOnBothKinds('renaming a path', (newSite) => {
     const client = await (await newSite()).client();
     await client.create('/memories/a/b', '');
     for (const to of ['/memories', '/memories/a', '/memories/a/b', '/memories/a/b/c', '/memories/missing']) {
-      await expect(client.move('/memories/missing', to)).rejects.toMatchObject({ code: 'not_found' });
+      await expect(client.rename('/memories/missing', to)).rejects.toMatchObject({ code: 'not_found' });
     }
     expect(await client.paths()).toEqual(['/memories/a/b']);
   });
@@ -20,7 +20,7 @@ describeOnBothKinds('renaming a path', (newSite) => {
       ['/memories/a/b', '/memories'],
       ['/memories', '/memories/b'],
     ] as const) {
-      await expect(client.move(from, to)).rejects.toMatchObject({
+      await expect(client.rename(from, to)).rejects.toMatchObject({
         code: 'invalid_command',
         details: { reason: 'root' },
       });
@@ -41,7 +41,10 @@ describeOnBothKinds('renaming a path', (newSite) => {
       // The directory could have that path, and the file below it not.
       ['/memories/a', deep(4), 'target'],
     ] as const) {
-      await expect(client.move(from, to)).rejects.toMatchObject({ code: 'invalid_path', details: { role } });
+      await expect(client.rename(from, to)).rejects.toMatchObject({
+        code: 'invalid_path',
+        details: { role },
+      });
     }
     expect(countCalls(client.calls)['put']).toBeUndefined();
     expect(await client.paths()).toEqual([below, '/memories/file']);
@@ -50,9 +53,9 @@ describeOnBothKinds('renaming a path', (newSite) => {
   it('moves a file or a directory to where a name merely begins alike', async () => {
     const client = await (await newSite()).client();
     await client.create('/memories/a/b', 'text');
-    await client.move('/memories/a', '/memories/ab');
-    await client.move('/memories/ab/b', '/memories/a');
-    await client.move('/memories/a', '/memories/ab/c');
+    await client.rename('/memories/a', '/memories/ab');
+    await client.rename('/memories/ab/b', '/memories/a');
+    await client.rename('/memories/a', '/memories/ab/c');
     expect(await client.paths()).toEqual(['/memories/ab/c']);
     expect(await client.text('/memories/ab/c')).toBe('text');
   });
