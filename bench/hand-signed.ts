@@ -2,6 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import type { S3Server } from '../infra/local/servers/s3-server.ts';
 
+type SignedServer = Pick<S3Server, 'endpoint' | 'region' | 'accessKeyId' | 'secretAccessKey'>;
+
 /** The shortest road to a bucket from Node: each request signed by hand and sent over connections that stay open. */
 export interface HandSigned extends Disposable {
   get(key: string): Promise<Uint8Array>;
@@ -13,7 +15,7 @@ export interface HandSigned extends Disposable {
 const UNSIGNED = 'UNSIGNED-PAYLOAD';
 
 /** Keys must consist of letters, digits and `-_./`: nothing is escaped. */
-export function handSigned(server: S3Server, bucket: string): HandSigned {
+export function handSigned(server: SignedServer, bucket: string): HandSigned {
   const { hostname, port, host } = new URL(server.endpoint);
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const sign = signer(server, host);
@@ -62,7 +64,7 @@ export function handSigned(server: S3Server, bucket: string): HandSigned {
 type Sign = (method: string, path: string, query: string) => Record<string, string>;
 
 /** Signature version 4 with the key of the day kept. */
-function signer({ region, accessKeyId, secretAccessKey }: S3Server, host: string): Sign {
+function signer({ region, accessKeyId, secretAccessKey }: SignedServer, host: string): Sign {
   let [day, key]: [string, Buffer | undefined] = ['', undefined];
   return (method, path, query) => {
     const now = new Date().toISOString().replace(/[:-]|\.\d+/g, '');

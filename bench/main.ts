@@ -36,7 +36,10 @@ const GROUPS: Readonly<
     run: (lab) => growth(lab, sites),
   },
   wire: { about: 'GET and PUT: by hand, by our client, by the AWS SDK', run: (lab) => wire(lab, sites) },
-  start: { about: 'the start of a process, and the size of bundles', run: start },
+  start: {
+    about: 'from the start of a process to its first file, and the size of bundles',
+    run: (lab) => start(lab, sites),
+  },
   crypto: { about: 'sealing and opening beside AES-GCM and the AWS Encryption SDK', run: crypto },
 };
 

@@ -1,94 +1,110 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-import { bundle, MOST_BYTES, WORKER_ENTRY } from '../infra/bundle.ts';
+import { bundle, MOST_EAGER_BYTES, WORKER_ENTRY } from '../infra/bundle.ts';
+import { openMemory, optionsFromEnvironment } from '../src/index.ts';
+import { openS3ObjectStore } from '../src/store/s3/s3-store.ts';
 import { type Lab, temporaryFolder } from './lab.ts';
 import { inTurns } from './rounds.ts';
+import type { FindSites, Sites } from './sites.ts';
 
 interface Contestant {
   readonly name: string;
   readonly file: string;
-  /** The most that its start may take, as a ratio to the empty handler's; absent: told for information. */
-  readonly budget?: number;
+  /** The most that its start may take, as a ratio to the empty process's; absent: told for information. */
+  readonly goal?: number;
 }
+
+type Environment = Readonly<Record<string, string>>;
 
 const ROUNDS = 41;
+const MOST_LIBRARY_BYTES = 150_000;
 const LIBRARY = fileURLToPath(new URL('../src/index.ts', import.meta.url));
+const FIRST_FILE = fileURLToPath(new URL('first-file.ts', import.meta.url));
+const FIRST_GETS = fileURLToPath(new URL('first-gets.ts', import.meta.url));
 const WARM_TENANTS = fileURLToPath(new URL('warm-tenants.ts', import.meta.url));
-const OPTIONS = "tenant: 'bench', rootKey: new Uint8Array(32)";
+const FILE = { command: 'create', path: '/memories/notes.md', file_text: 'one line\n'.repeat(200) };
 
-/** What a handler file does that has the library in it, before its first invocation. */
-const LOADING = `export { openMemory } from ${JSON.stringify(LIBRARY)};\n`;
-
-/** The budgets of size and start, and what a warm tenant takes. */
-export async function start(lab: Lab): Promise<void> {
+/**
+ * From the start of a process to its first decrypted file, how much is read before, and what a warm tenant takes. All
+ * programs are bundled the same way.
+ */
+export async function start(lab: Lab, findSites: FindSites): Promise<void> {
   const folder = await temporaryFolder(lab);
-  const bytes = await bundle({ entry: WORKER_ENTRY, folder: join(folder, 'worker') });
-  const [size, most] = [bytes, MOST_BYTES].map((each) => Math.ceil(each / 1_000));
-  lab.fact(`the worker's bundle has ${size} KB, at most ${most}`, bytes <= MOST_BYTES ? 'met' : 'missed');
-  const entry = join(folder, 'empty.mjs');
-  await writeFile(entry, 'export const handler = async () => {};\n');
-  await bundle({ entry, folder: join(folder, 'empty') });
-  await measureStarts(lab, [
-    { name: 'empty handler', file: join(folder, 'empty', 'index.mjs') },
-    { name: 'library with S3', file: await deployed(folder, LOADING), budget: 3.4 },
-    { name: 'worker', file: join(folder, 'worker', 'index.mjs'), budget: 4.2 },
-    { name: 'memory opened on memory:', file: await library(folder, 'memory:'), budget: 3.4 },
-    { name: 'memory opened on s3:', file: await deployed(folder, opening('s3://bucket')) },
-  ]);
-  lab.fact(run('--expose-gc', WARM_TENANTS).trim());
-}
-
-/** A program bundled as the worker is: in one file, S3 included. */
-async function deployed(folder: string, program: string): Promise<string> {
-  const home = await mkdtemp(join(folder, 'deployed-'));
-  const entry = join(home, 'main.ts');
-  await writeFile(entry, program);
-  await bundle({ entry, folder: home });
-  return join(home, 'index.mjs');
-}
-
-function opening(store: string): string {
-  return `import { openMemory } from ${JSON.stringify(LIBRARY)};
-const memory = await openMemory({ store: '${store}', ${OPTIONS} });
+  const made = async (name: string, entry: string) => {
+    const home = join(folder, name);
+    const { eager } = await bundle({ entry, folder: home });
+    return { file: join(home, 'index.mjs'), eager };
+  };
+  const program = async (name: string, source: string) => {
+    const entry = join(folder, `${name}.mjs`);
+    await writeFile(entry, source);
+    return (await made(name, entry)).file;
+  };
+  const worker = await made('worker', WORKER_ENTRY);
+  const library = await made('library', LIBRARY);
+  tellSize(lab, { what: 'worker', bytes: worker.eager, most: MOST_EAGER_BYTES });
+  tellSize(lab, { what: 'library', bytes: library.eager, most: MOST_LIBRARY_BYTES });
+  const opening = `import { openMemory } from ${JSON.stringify(LIBRARY)};
+const memory = await openMemory({ store: 'memory:', tenant: 'bench', rootKey: new Uint8Array(32) });
+await memory.execute(${JSON.stringify(FILE)});
 await memory.close();`;
+  const local: readonly Contestant[] = [
+    { name: 'empty process', file: await program('empty', 'export {};\n') },
+    { name: 'library, loaded', file: library.file, goal: 2 },
+    { name: 'worker, loaded', file: worker.file, goal: 3 },
+    { name: 'memory:, a file created', file: await program('memory', opening), goal: 3 },
+  ];
+  const sites = await findSites(lab);
+  if (sites === undefined) return measureStarts(lab, local, {});
+  const onS3: readonly Contestant[] = [
+    { name: 's3:, the same two GETs by hand', file: (await made('gets', FIRST_GETS)).file },
+    { name: 's3:, first file decrypted', file: (await made('file', FIRST_FILE)).file, goal: 3.5 },
+  ];
+  await measureStarts(lab, [...local, ...onS3], await writtenFile(sites));
+  lab.fact(run(['--expose-gc', WARM_TENANTS]).trim());
 }
 
-/** A program that opens a memory, bundled as a host's own bundler does it: what is not needed stays in other files. */
-async function library(folder: string, store: string): Promise<string> {
-  const outdir = join(folder, store.replace(/\W/g, ''));
-  await build({
-    stdin: {
-      contents: opening(store),
-      resolveDir: folder,
-      sourcefile: 'main.ts',
-    },
-    outdir,
-    entryNames: 'main',
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    splitting: true,
-    minify: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    banner: {
-      js: "import{createRequire as __r}from'node:module';const require=__r(import.meta.url);",
-    },
-    logLevel: 'warning',
-  });
-  return join(outdir, 'main.mjs');
+/** A bucket with one file in it, as the environment of a program that reads it. */
+async function writtenFile(sites: Sites): Promise<Environment> {
+  const { endpoint, region, accessKeyId, secretAccessKey } = sites.near.server;
+  const bucket = await sites.bucket();
+  const credentials = { accessKeyId, secretAccessKey };
+  const environment = {
+    SEALED_MEMORY_STORE: `s3://${bucket}`,
+    SEALED_MEMORY_TENANT: 'bench',
+    SEALED_MEMORY_ROOT_KEY: randomBytes(32).toString('base64'),
+    SEALED_MEMORY_S3_ENDPOINT: endpoint,
+    SEALED_MEMORY_S3_REGION: region,
+  };
+  await using memory = await openMemory({ ...optionsFromEnvironment(environment), credentials });
+  if ((await memory.execute(FILE)).isError) throw new Error('the file was not created');
+  await using store = openS3ObjectStore({ endpoint, region, bucket, credentials });
+  const keys: string[] = [];
+  for await (const { objects } of store.list({ prefix: '' })) {
+    keys.push(...objects.map(({ key }) => key).filter((key) => /^keyrings\/|\/data\//.test(key)));
+  }
+  return {
+    ...environment,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    FIRST_GETS_BUCKET: bucket,
+    FIRST_GETS_KEYS: keys.join(' '),
+  };
 }
 
 /** Starts them in turns, each round in another order. */
-async function measureStarts(lab: Lab, contestants: readonly Contestant[]): Promise<void> {
+async function measureStarts(
+  lab: Lab,
+  contestants: readonly Contestant[],
+  environment: Environment,
+): Promise<void> {
   const files = new Map(contestants.map(({ name, file }) => [name, file]));
   const rounds = await inTurns([...files.keys()], 1 + (lab.isQuick ? 5 : ROUNDS), async (name) => {
     const started = performance.now();
-    run(files.get(name) ?? '');
+    run([files.get(name) ?? ''], environment);
     return { wall: performance.now() - started };
   });
   lab.compare({
@@ -98,18 +114,29 @@ async function measureStarts(lab: Lab, contestants: readonly Contestant[]): Prom
     // The first round brings the files into memory.
     rounds: rounds.slice(1),
     goals: Object.fromEntries(
-      contestants.flatMap(({ name, budget }) => (budget === undefined ? [] : [[name, budget]])),
+      contestants.flatMap(({ name, goal }) => (goal === undefined ? [] : [[name, goal]])),
     ),
   });
 }
 
 /** Standard output of a Node process that must end well. */
-function run(...args: readonly string[]): string {
+function run(args: readonly string[], environment: Environment = {}): string {
   const { status, stdout } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
-    env: { PATH: process.env['PATH'], AWS_REGION: 'us-east-1' },
+    env: { PATH: process.env['PATH'], ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   if (status !== 0) throw new Error(`${args.at(-1)} ended with ${status}`);
   return stdout;
+}
+
+function tellSize(
+  lab: Lab,
+  { what, bytes, most }: { readonly what: string; readonly bytes: number; readonly most: number },
+): void {
+  const [size, limit] = [bytes, most].map((each) => Math.ceil(each / 1_000));
+  lab.fact(
+    `the ${what}'s bundle reads ${size} KB at its start, at most ${limit}`,
+    bytes <= most ? 'met' : 'missed',
+  );
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import type { Plugin } from 'esbuild';
 
@@ -25,33 +24,3 @@ for (const name of ${JSON.stringify(names)}) lazily(name, () => load()[name]);
 lazily('default', load);
 exports.__esModule = true;`;
 }
-
-/** Sources whose `import()` the bundle turns into `import`: ours, and those of the SDKs that all their clients share. */
-const DELAYING = new RegExp(
-  [
-    'src/(keys|open|tool|worker)/[^/]+\\.ts$',
-    '@smithy/core/.*/HttpProtocol\\.js$',
-    '@anthropic-ai/sdk/(core|lib)/.*\\.mjs$',
-  ]
-    .join('|')
-    .replaceAll('/', '[/\\\\]'),
-);
-const DELAYED = /(?<!typeof )\bimport\((["'][^"']+["'])\)/g;
-
-/**
- * In one file nothing can be loaded later, and what an `import()` may reach is wrapped in functions, module by module:
- * Node then parses it twice.
- */
-export const plainImports: Plugin = {
-  name: 'plain imports',
-  setup({ onLoad }) {
-    onLoad({ filter: DELAYING }, async ({ path }) => {
-      const imports: string[] = [];
-      const source = (await readFile(path, 'utf8')).replace(DELAYED, (_, module: string) => {
-        imports.push(`import * as __delayed${imports.length} from ${module};`);
-        return `Promise.resolve(__delayed${imports.length - 1})`;
-      });
-      return { contents: [...imports, source].join('\n'), loader: path.endsWith('.ts') ? 'ts' : 'js' };
-    });
-  },
-};

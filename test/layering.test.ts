@@ -17,7 +17,7 @@ const NODE = /^node:(?!buffer$|process$)/;
 const AWS = /^@aws-sdk\/|^@smithy\//;
 
 const LAYERS: readonly Group[] = [
-  { name: 'ground', layer: 0, files: /^(errors|logger|time)\.ts$/, packages: NOTHING },
+  { name: 'ground', layer: 0, files: /^(errors|logger|recent|time)\.ts$/, packages: NOTHING },
   { name: 'language', layer: 1, files: /^language\//, packages: NOTHING },
   { name: 'sodium', layer: 1, files: /^format\/sodium(-scratch)?\.ts$/, packages: /^libsodium-wrappers$/ },
   { name: 'native cipher', layer: 1, files: /^format\/native-box\.ts$/, packages: /^node:crypto$/ },
@@ -41,8 +41,8 @@ const LAYERS: readonly Group[] = [
     files: /^keys\/kms-/,
     packages: /^@aws-sdk\/client-kms$|^@smithy\/node-http-handler$/,
   },
-  { name: 'keyring', layer: 4, files: /^keys\//, packages: new RegExp(`${NODE.source}|^lru-cache$`) },
-  { name: 'tree', layer: 4, files: /^tree\//, packages: new RegExp(`${NODE.source}|^(lru-cache|p-limit)$`) },
+  { name: 'keyring', layer: 4, files: /^keys\//, packages: NODE },
+  { name: 'tree', layer: 4, files: /^tree\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   { name: 'admin', layer: 5, files: /^admin\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   { name: 'tool', layer: 5, files: /^tool\//, packages: new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`) },
   { name: 'open', layer: 6, files: /^open\//, packages: NODE },
@@ -58,7 +58,7 @@ const LAYERS: readonly Group[] = [
     layer: 8,
     files: /^worker\//,
     packages:
-      /^(node:(async_hooks|crypto)|@aws-sdk\/client-(sqs|sts)|@anthropic-ai\/sdk|@opentelemetry\/api|aws-lambda|lru-cache)$/,
+      /^(node:(async_hooks|crypto)|@aws-sdk\/client-(sqs|sts)|@anthropic-ai\/sdk|@opentelemetry\/api|aws-lambda)$/,
   },
   { name: 'index', layer: 8, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
 ];

@@ -1,5 +1,3 @@
-import { SQSClient } from '@aws-sdk/client-sqs';
-import { STSClient } from '@aws-sdk/client-sts';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import {
   createExpiry,
@@ -12,7 +10,7 @@ import {
   type ScheduledExpiry,
   type Worker,
 } from '../../src/worker/index.ts';
-import { readApiKey } from './api-key.ts';
+import { lazyClient } from './lazy-client.ts';
 import { TurnClient } from './turn-client.ts';
 
 // The functions of the deployment, wired from the environment at their first call: the worker and the expiry function
@@ -32,7 +30,10 @@ export const expire: ScheduledExpiry = (event, context) => openExpiry()(event, c
 function openWorker(): Worker {
   if (worker !== undefined) return worker;
   const config = readWorkerConfig(process.env);
-  const sqs = new SQSClient({});
+  const sqs = lazyClient(async () => {
+    const { SQSClient } = await import('../../src/worker/sqs-sdk.ts');
+    return new SQSClient({});
+  });
   const { tenantRoleArn, replyQueueUrl, reply, model, maxTokens, queueUrl } = config;
   worker = createWorker({
     memory: optionsFromEnvironment(),
@@ -60,7 +61,12 @@ function openExpiry(): ScheduledExpiry {
 }
 
 function credentialsOf(roleArn: string | undefined): ReturnType<typeof createTenantCredentials> | undefined {
-  return roleArn === undefined ? undefined : createTenantCredentials({ sts: new STSClient({}), roleArn });
+  if (roleArn === undefined) return undefined;
+  const sts = lazyClient(async () => {
+    const { STSClient } = await import('../../src/worker/sts-sdk.ts');
+    return new STSClient({});
+  });
+  return createTenantCredentials({ sts, roleArn });
 }
 
 /** The key is read once; a failure to read it is not kept. */
@@ -73,5 +79,7 @@ function openClient(secretArn: string | undefined): Promise<TurnClient> {
 }
 
 async function createClient(secretArn: string | undefined): Promise<TurnClient> {
-  return secretArn === undefined ? new TurnClient() : new TurnClient({ apiKey: await readApiKey(secretArn) });
+  if (secretArn === undefined) return new TurnClient();
+  const { readApiKey } = await import('./api-key.ts');
+  return new TurnClient({ apiKey: await readApiKey(secretArn) });
 }

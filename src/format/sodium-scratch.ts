@@ -1,4 +1,3 @@
-import libsodium from 'libsodium-wrappers';
 import { copyOfKey } from './encoding.ts';
 
 /**
@@ -54,6 +53,8 @@ const STACK_MARGIN_BYTES = 2_048;
 
 /** @param bytes what lies ready; more is taken from the library's heap for one call. */
 export async function createScratch(bytes: number): Promise<Scratch> {
+  // Its size is several times the rest of a program's: it is read when a key is used first, not at the start.
+  const { default: libsodium } = await import('libsodium-wrappers');
   await libsodium.ready;
   const sodium = (libsodium as unknown as { readonly libsodium: RawSodium }).libsodium;
   const missing = USED.filter((name) => typeof sodium?.[name] !== 'function');

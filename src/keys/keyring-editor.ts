@@ -105,7 +105,9 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
   async function readObject(request: RequestOptions): Promise<FoundObject | undefined> {
     const before = guard.begin();
     try {
-      const found = await store.get(key, { ...request, maxBytes: MAX_KEYRING_BYTES });
+      const answer = store.get(key, { ...request, maxBytes: MAX_KEYRING_BYTES });
+      // While the request is on its way: in a new process it is the first one, and nothing before it needs libsodium.
+      const [found] = await Promise.all([answer, loadSodium()]);
       if (typeof found !== 'object') return undefined;
       if (isShredMarker(found.body)) guard.shredded();
       return { ...found, before };
@@ -116,7 +118,6 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
   }
 
   async function open(found: FoundObject, request: RequestOptions): Promise<KeyringRecord | 'overtaken'> {
-    await loadSodium();
     throwIfAborted(request.signal);
     const { body: bytes, etag, lastModified: writtenAt, servedAt, before } = found;
     const keyring = await openKeyring({ bytes, tenant, rootKeys, signal: request.signal });
@@ -261,7 +262,6 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
       });
     },
     async fetch(request) {
-      await loadSodium();
       const found = await whileOvertaken(() => find(request));
       return found === 'absent' ? undefined : found;
     },

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import { MemoryError } from '../errors.ts';
 import { equalBytes, hash } from '../format/sodium.ts';
+import { createRecent } from '../recent.ts';
 import type { Keyring } from './keyring.ts';
 
 /** A keyring that was opened, with the bytes of its object. */
@@ -88,7 +88,7 @@ export function createRollbackGuard(): RollbackGuard {
  * Above `most` guards the least recently used one is evicted; a caller that kept its guard hands it in as `kept`.
  */
 export function createRollbackGuards(most: number): (tenant: string, kept?: RollbackGuard) => RollbackGuard {
-  const guards = new LRUCache<string, RollbackGuard>({ max: most });
+  const guards = createRecent<string, RollbackGuard>({ most });
   return (tenant, kept) => {
     const guard = kept ?? guards.get(tenant) ?? createRollbackGuard();
     guards.set(tenant, guard);

@@ -1,20 +1,12 @@
 import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
-import { type KeyStatus, readKeyStatus } from '../admin/key-status.ts';
-import { type MigrateOptions, type MigrationReport, migrateObjects } from '../admin/migrate.ts';
-import { type RestoreReport, type RestoreRequest, restoreTree } from '../admin/restore.ts';
-import {
-  type RewrapOptions,
-  type Rewrapping,
-  type RotateOptions,
-  type Rotation,
-  rewrapRoot,
-  rotateKey,
-} from '../admin/rotate.ts';
-import { type ShredOptions, type ShredReport, shredTenant } from '../admin/shred.ts';
+import type { KeyStatus } from '../admin/key-status.ts';
+import type { MigrateOptions, MigrationReport } from '../admin/migrate.ts';
+import type { RestoreReport, RestoreRequest } from '../admin/restore.ts';
+import type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from '../admin/rotate.ts';
+import type { ShredOptions, ShredReport } from '../admin/shred.ts';
 import type { Verification, VerifyOptions } from '../admin/verify.ts';
 import { checkWholeNumber, MemoryError } from '../errors.ts';
 import { fileKey, parseFileKey } from '../format/object-keys.ts';
-import { loadSodium } from '../format/sodium.ts';
 import { LEAST_TTL_MS, LONGEST_TTL_MS, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import { createKeyringEditor } from '../keys/keyring-editor.ts';
 import { parseMemoryPath } from '../language/path.ts';
@@ -83,17 +75,25 @@ export async function openAdmin(options: MemoryOptions): Promise<TenantAdmin> {
   return {
     tenant: layout.tenant,
     keyStatus: async ({ signal } = {}) => {
-      await loadSodium();
+      const { readKeyStatus } = await import('../admin/key-status.ts');
       return readKeyStatus({ rootKeys, editor, signal });
     },
-    rotate: (request) => rotateKey({ editor, clock, random }, request),
+    rotate: async (request) => {
+      const { rotateKey } = await import('../admin/rotate.ts');
+      return rotateKey({ editor, clock, random }, request);
+    },
     migrate: async (request) => {
       checkTtl(request?.ttlMs, LEAST_TTL_MS);
+      const { migrateObjects } = await import('../admin/migrate.ts');
       return migrateObjects(context, { ...request, editor });
     },
-    rewrapRoot: (request) => rewrapRoot({ editor, rootKeys }, request),
+    rewrapRoot: async (request) => {
+      const { rewrapRoot } = await import('../admin/rotate.ts');
+      return rewrapRoot({ editor, rootKeys }, request);
+    },
     shred: async (request) => {
       checkTtl(request?.ttlMs, 0);
+      const { shredTenant } = await import('../admin/shred.ts');
       const report = await shredTenant({ store, layout, versions, clock, pause }, request);
       // It meets the marker, and the keys leave this process too.
       await keyrings.look().catch(() => undefined);
@@ -118,7 +118,10 @@ export async function openAdmin(options: MemoryOptions): Promise<TenantAdmin> {
       }
       return parts.expire(request);
     },
-    restore: (request) => restoreTree(context, request),
+    restore: async (request) => {
+      const { restoreTree } = await import('../admin/restore.ts');
+      return restoreTree(context, request);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,7 +1,6 @@
-import { type ExpiryOptions, expireTree, type TenantExpiry } from '../admin/expire.ts';
-import { type Verification, type VerifyOptions, verifyTree } from '../admin/verify.ts';
+import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
+import type { Verification, VerifyOptions } from '../admin/verify.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
-import { loadSodium } from '../format/sodium.ts';
 import { createKeyringCache } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
@@ -113,7 +112,6 @@ export async function wireTenant(wiring: {
   const { guard = createRollbackGuard(), order = createCommandOrder() } = wiring;
   const { profile, onExists, names, expireAfterDays, toolError, logger = CONSOLE_LOGGER } = settings;
   const { cache = createVersionCaches(settings.cacheBytes)() } = wiring;
-  await loadSodium();
   const layout = createLayout({ prefix: settings.prefix, tenant });
   const store = base.forTenant(layout);
   const rootKeys =
@@ -155,8 +153,12 @@ export async function wireTenant(wiring: {
     guard,
     rootKeys,
     versions: base.versions,
-    verify: (request) => verifyTree(context, request),
+    async verify(request) {
+      const { verifyTree } = await import('../admin/verify.ts');
+      return verifyTree(context, request);
+    },
     async expire(request = {}) {
+      const { expireTree } = await import('../admin/expire.ts');
       const report = await expireTree(context, { afterDays: expireAfterDays, ...request });
       const { dryRun = false, signal } = request;
       const tombstones = dryRun ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });

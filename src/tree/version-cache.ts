@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { ObjectKey } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
+import { createRecent } from '../recent.ts';
 import type { StoredObject } from '../store/port.ts';
 
 /** A version of a file as it lies in the store: sealed, so that nothing but the tenant's keys opens it. */
@@ -36,12 +36,12 @@ const MOST_DIRECTORIES = 10_000;
  */
 export function createVersionCaches(maxBytes: number): () => VersionCache {
   if (maxBytes === 0) return () => EMPTY;
-  const held = new LRUCache<string, HeldVersion>({
-    maxSize: maxBytes,
-    sizeCalculation: sizeOf,
+  const held = createRecent<string, HeldVersion>({
+    most: maxBytes,
+    sizeOf,
     dispose: ({ body }) => body.fill(0),
   });
-  const directories = new LRUCache<string, true>({ max: MOST_DIRECTORIES });
+  const directories = createRecent<string, true>({ most: MOST_DIRECTORIES });
   let sessions = 0;
   return () => {
     const session = `${sessions++} `;

@@ -19,8 +19,8 @@ export interface RepliesOptions {
 }
 
 /** The SDK of queues, an optional peer. */
-export function loadSqs(): Promise<typeof import('@aws-sdk/client-sqs')> {
-  return loadPeer(() => import('@aws-sdk/client-sqs'), { name: '@aws-sdk/client-sqs', of: 'the worker' });
+export function loadSqs(): Promise<typeof import('./sqs-sdk.ts')> {
+  return loadPeer(() => import('./sqs-sdk.ts'), { name: '@aws-sdk/client-sqs', of: 'the worker' });
 }
 
 /** A message of SQS holds 256 KiB; a longer text stays in the store. */

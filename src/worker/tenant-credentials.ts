@@ -1,8 +1,8 @@
 import type { STSClient } from '@aws-sdk/client-sts';
-import { LRUCache } from 'lru-cache';
 import { loadPeer, MemoryError } from '../errors.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import { untilRenewal } from '../open/credential-source.ts';
+import { createRecent } from '../recent.ts';
 import { redactedCause } from '../store/failures.ts';
 
 /** Temporary credentials that reach one tenant's objects and keys, and no other tenant's. */
@@ -35,7 +35,7 @@ const REFUSALS: ReadonlySet<string> = new Set(['AccessDenied', 'AccessDeniedExce
 export function createTenantCredentials(
   options: CredentialsOptions,
 ): (tenant: TenantId) => TenantCredentialProvider {
-  const providers = new LRUCache<TenantId, TenantCredentialProvider>({ max: MOST_PROVIDERS });
+  const providers = createRecent<TenantId, TenantCredentialProvider>({ most: MOST_PROVIDERS });
   return (tenant) => {
     const provider = providers.get(tenant) ?? untilRenewal(() => assumeRole(options, tenant), options.clock);
     providers.set(tenant, provider);
@@ -48,7 +48,7 @@ async function assumeRole(
   { sts, roleArn }: CredentialsOptions,
   tenant: TenantId,
 ): Promise<TenantCredentials> {
-  const { AssumeRoleCommand } = await loadPeer(() => import('@aws-sdk/client-sts'), {
+  const { AssumeRoleCommand } = await loadPeer(() => import('./sts-sdk.ts'), {
     name: '@aws-sdk/client-sts',
     of: 'a role for each tenant',
   });

@@ -1,0 +1,54 @@
+/** A map that keeps what was used last. `get` and `set` are uses. */
+export interface Recent<K, V> {
+  get(key: K): V | undefined;
+  set(key: K, value: V): void;
+  delete(key: K): void;
+  keys(): IterableIterator<K>;
+}
+
+interface RecentOptions<K, V> {
+  /** Of all sizes together. */
+  readonly most: number;
+  /** 1 unless given; the same at every call for one entry. */
+  readonly sizeOf?: (value: V, key: K) => number;
+  /** Called once for every value that leaves: evicted, deleted, or replaced. */
+  readonly dispose?: (value: V) => void;
+}
+
+/** Evicts what was used longest ago until the sizes together are at most `most`, if need be the new entry itself. */
+export function createRecent<K, V>(options: RecentOptions<K, V>): Recent<K, V> {
+  const { most, sizeOf = () => 1, dispose = () => {} } = options;
+  /** The one used longest ago first. */
+  const entries = new Map<K, { readonly value: V; readonly size: number }>();
+  let total = 0;
+
+  const remove = (key: K): void => {
+    const entry = entries.get(key);
+    if (entry === undefined) return;
+    entries.delete(key);
+    total -= entry.size;
+    dispose(entry.value);
+  };
+
+  return {
+    get(key) {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      entries.set(key, entry);
+      return entry.value;
+    },
+    set(key, value) {
+      remove(key);
+      const size = sizeOf(value, key);
+      entries.set(key, { value, size });
+      total += size;
+      for (const oldest of entries.keys()) {
+        if (total <= most) break;
+        remove(oldest);
+      }
+    },
+    delete: remove,
+    keys: () => entries.keys(),
+  };
+}
