@@ -157,8 +157,8 @@ async function sizes(lab: Lab, sites: Sites): Promise<void> {
   });
   const texts = new Map(all.map((size) => [size, 'a'.repeat(size)]));
   const read = async (size: number): Promise<void> => {
-    const bytes = await memory.files.read(`/memories/${size}.md`);
-    if (bytes?.length !== size) throw new Error('a file came back shorter or longer');
+    const found = await memory.files.read(`/memories/${size}.md`);
+    if (found?.size !== size) throw new Error('a file came back shorter or longer');
   };
   const write = (size: number): Promise<void> =>
     command(memory, { command: 'create', path: `/memories/${size}.md`, file_text: texts.get(size) });

@@ -29,9 +29,18 @@ export type { AwsCredentialProvider, AwsCredentials, AwsIdentity, S3Options } fr
 export type * from './store/port.ts';
 export type { ImageBlock, MemoryContent } from './tool/commands.ts';
 export type {
+  DirectoryStat,
+  FileContent,
+  FileEntry,
+  FileOptions,
+  FileStat,
+  Files,
+  WriteMode,
+  WrittenFile,
+} from './tool/files.ts';
+export type {
   ExecuteOptions,
   Memory,
-  MemoryFiles,
   MemoryHandlers,
   MemoryResult,
   MemoryTool,

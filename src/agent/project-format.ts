@@ -76,28 +76,18 @@ export function currentFeature(features: readonly Feature[]): Feature | undefine
 }
 
 /**
- * The edit that completes the feature: its line as it stands, and what takes its place.
+ * The text of the checklist with the feature complete.
  *
  * @throws MemoryError `invalid_command` for evidence that is empty.
  */
-export function completion(
-  lines: readonly string[],
-  feature: Feature,
-  evidence: Evidence,
-): { readonly oldText: string; readonly newText: string } {
+export function completedText(lines: readonly string[], feature: Feature, evidence: Evidence): string {
   const at = lines.findIndex((line) => FEATURE.exec(line)?.[2] === feature.title);
-  // Between line breaks, so that a longer title which begins like this one is not met.
-  const before = at > 0 ? '\n' : '';
-  const after = at + 1 < lines.length ? '\n' : '';
   const proven = [
     `- [x] ${feature.title}`,
     `    Checked: ${oneLine('check', evidence.check)}`,
     `    Result: ${oneLine('result of the check', evidence.result)}`,
   ];
-  return {
-    oldText: `${before}${lines[at] ?? ''}${after}`,
-    newText: `${before}${proven.join('\n')}${after}`,
-  };
+  return lines.toSpliced(at, 1, ...proven).join('\n');
 }
 
 /** The text on one line, so that it cannot be taken for another line of the file. */

@@ -1,8 +1,9 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { hasCode, hasReason, MemoryError } from '../errors.ts';
+import type { FileContent } from '../tool/files.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import {
   checklistText,
-  completion,
+  completedText,
   currentFeature,
   type Evidence,
   entryText,
@@ -15,7 +16,7 @@ import {
 
 /** Where a project lies, and how to cancel. */
 export interface ProjectOptions {
-  readonly memory: Pick<Memory, 'execute' | 'files'>;
+  readonly memory: Pick<Memory, 'files'>;
   /** `/memories/project` by default; for several projects in one memory. */
   readonly directory?: string;
   readonly signal?: AbortSignal;
@@ -43,7 +44,7 @@ export interface ProjectState {
 }
 
 const DIRECTORY = '/memories/project';
-const APPENDING_ATTEMPTS = 3;
+const ATTEMPTS = 8;
 
 /**
  * Writes the progress log, the feature checklist and the reference to the start-up script. Whatever is there already
@@ -79,14 +80,14 @@ export async function startSession(options: ProjectOptions): Promise<ProjectStat
     existing(files.checklist),
     existing(files.start),
   ]);
-  const features = parseChecklist(checklist);
+  const features = parseChecklist(linesOf(checklist));
   const current = currentFeature(features);
-  const state = { progress: progress.join('\n'), features, current, start: start.join('\n') };
+  const state = { progress: progress.text(), features, current, start: start.text() };
   const next = current
     ? `Work on this feature and on no other: ${current.title}`
     : 'Every feature is complete; there is nothing to do unless the user adds one.';
   const parts = (['start', 'checklist', 'progress'] as const).map(
-    (name) => `${pathOf(options, name)}:\n${{ start, checklist, progress }[name].join('\n')}`,
+    (name) => `${pathOf(options, name)}:\n${{ start, checklist, progress }[name].text()}`,
   );
   return { ...state, briefing: ['Your memory says about this project:', ...parts, next].join('\n\n') };
 }
@@ -101,16 +102,8 @@ export async function endSession(
 ): Promise<void> {
   const entry = entryText(options, options.now ?? new Date());
   const { progress } = filesOf(options);
-  for (let attempt = 1; ; attempt += 1) {
-    const lines = await existing(progress);
-    try {
-      return await progress.insertAfter(lines.length - (lines.at(-1) === '' ? 1 : 0), entry);
-    } catch (error) {
-      // Another process shortened the log between the two commands.
-      const isMoved = hasCode(error, 'line_out_of_range');
-      if (!isMoved || attempt === APPENDING_ATTEMPTS) throw error;
-    }
-  }
+  await existing(progress);
+  await progress.append(entry);
 }
 
 /**
@@ -124,31 +117,37 @@ export async function completeFeature(
   options: ProjectOptions & { readonly feature: string; readonly evidence: Evidence },
 ): Promise<Feature | undefined> {
   const { checklist } = filesOf(options);
-  const lines = await existing(checklist);
-  const features = parseChecklist(lines);
-  const current = currentFeature(features);
-  if (!features.some(({ title }) => title === options.feature)) {
-    throw new MemoryError('not_found', 'the checklist of the project has no such feature');
+  for (let attempt = 1; ; attempt += 1) {
+    const file = await existing(checklist);
+    const features = parseChecklist(linesOf(file));
+    const current = currentFeature(features);
+    if (!features.some(({ title }) => title === options.feature)) {
+      throw new MemoryError('not_found', 'the checklist of the project has no such feature');
+    }
+    if (current?.title !== options.feature) {
+      throw new MemoryError('policy_refused', 'only the first feature that is not complete can be completed');
+    }
+    try {
+      await checklist.replace(file, completedText(linesOf(file), current, options.evidence));
+      return currentFeature(features.filter((feature) => feature !== current));
+    } catch (error) {
+      // Another process changed the list since it was read.
+      if (!hasCode(error, 'version_conflict') || attempt === ATTEMPTS) throw error;
+    }
   }
-  if (current?.title !== options.feature) {
-    throw new MemoryError('policy_refused', 'only the first feature that is not complete can be completed');
-  }
-  const { oldText, newText } = completion(lines, current, options.evidence);
-  await checklist.replace(oldText, newText);
-  return currentFeature(features.filter((feature) => feature !== current));
 }
 
 type FileName = 'progress' | 'checklist' | 'start';
 
 /** A text file of the project. Every method throws the `MemoryError` of what failed. */
 interface ProjectFile {
-  /** Its lines, so that a final line break leaves an empty one; undefined when there is no file. */
-  read(): Promise<readonly string[] | undefined>;
+  /** Undefined when there is no file. */
+  read(): Promise<FileContent | undefined>;
   /** False when the file was there before; it is then left alone. */
   createIfAbsent(text: string): Promise<boolean>;
-  replace(oldText: string, newText: string): Promise<void>;
-  /** @throws MemoryError `line_out_of_range` when the file has fewer lines by now. */
-  insertAfter(line: number, text: string): Promise<void>;
+  /** @throws MemoryError `version_conflict` when the file is no longer `read`. */
+  replace(read: FileContent, text: string): Promise<unknown>;
+  append(text: string): Promise<void>;
 }
 
 function filesOf(options: ProjectOptions): Readonly<Record<FileName, ProjectFile>> {
@@ -160,36 +159,30 @@ function pathOf({ directory = DIRECTORY }: ProjectOptions, name: FileName): stri
   return `${directory}/${name === 'checklist' ? 'features' : name}.md`;
 }
 
-/** Written by the same commands that Claude has. */
 function projectFile({ memory, signal }: ProjectOptions, path: string): ProjectFile {
-  const run = async (input: object): Promise<void> => {
-    const result = await memory.execute({ ...input, path }, { signal });
-    if (result.isError) throw result.error;
-  };
-  const read: ProjectFile['read'] = async () => {
-    const content = await memory.files.read(path, { signal });
-    return content && new TextDecoder().decode(content).split('\n');
-  };
+  const { files } = memory;
   return {
-    read,
-    async createIfAbsent(file_text) {
-      // A memory that overwrites existing files would not refuse the create.
-      if ((await read()) !== undefined) return false;
-      return run({ command: 'create', file_text }).then(
+    read: () => files.read(path, { signal }),
+    createIfAbsent: (text) =>
+      files.write(path, text, { mode: 'create', signal }).then(
         () => true,
         (error: unknown) => {
-          if (hasCode(error, 'already_exists')) return false;
+          if (hasCode(error, 'already_exists') && !hasReason(error, 'below_file')) return false;
           throw error;
         },
-      );
-    },
-    replace: (old_str, new_str) => run({ command: 'str_replace', old_str, new_str }),
-    insertAfter: (insert_line, insert_text) => run({ command: 'insert', insert_line, insert_text }),
+      ),
+    replace: (read, text) => files.write(path, text, { mode: { ifUnchanged: read.version }, signal }),
+    append: (text) => files.append(path, text, { signal }),
   };
 }
 
-async function existing(file: ProjectFile): Promise<readonly string[]> {
-  const lines = await file.read();
-  if (lines !== undefined) return lines;
+async function existing(file: ProjectFile): Promise<FileContent> {
+  const found = await file.read();
+  if (found !== undefined) return found;
   throw new MemoryError('not_found', 'a file of the project is missing; bootstrap it first');
+}
+
+/** A final line break leaves an empty one. */
+function linesOf(file: FileContent): readonly string[] {
+  return file.text().split('\n');
 }

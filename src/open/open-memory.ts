@@ -170,6 +170,16 @@ export async function wireTenant(wiring: {
       });
       if (!settings.lazy) await loading;
     },
-    openMemory: (onClose) => createMemory({ tree, order, profile, onExists, logger, toolError, onClose }),
+    openMemory: (onClose) =>
+      createMemory({
+        tree,
+        order,
+        profile,
+        onExists,
+        maxFileBytes: settings.maxFileBytes,
+        logger,
+        toolError,
+        onClose,
+      }),
   };
 }

@@ -1,12 +1,12 @@
 import { isForTheOperator, MemoryError } from '../errors.ts';
 import { COMMAND_NAMES, type CommandName, parseCommand } from '../language/command.ts';
-import { parseMemoryPath } from '../language/path.ts';
 import { failureSentence, type Profile } from '../language/sentences.ts';
 import type { Logger } from '../logger.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
 import { claimsOf, type MemoryContent, runCommand } from './commands.ts';
+import { createFiles, type Files } from './files.ts';
 
 export type MemoryResult =
   | { readonly isError: false; readonly content: MemoryContent }
@@ -53,16 +53,10 @@ export interface Memory extends AsyncDisposable {
   readonly handlers: MemoryHandlers;
   /** For every other host: takes the model's input as it came and never rejects for what the model may read. */
   execute(input: unknown, options?: ExecuteOptions): Promise<MemoryResult>;
-  /** Files as an application reads them; in one order with the commands. */
-  readonly files: MemoryFiles;
+  /** Files as an application reads and writes them; in one order with the commands. */
+  readonly files: Files;
   /** Waits for the commands under way, wipes the keys and closes what was opened. Later commands are refused. */
   close(): Promise<void>;
-}
-
-/** Unlike `execute` these reject, with `MemoryError`. */
-export interface MemoryFiles {
-  /** The bytes of the file at a path such as `/memories/notes.md`; undefined when there is none. */
-  read(path: string, options?: ExecuteOptions): Promise<Uint8Array | undefined>;
 }
 
 /** The class whose instances the host's tool runner passes to the model verbatim. */
@@ -74,6 +68,8 @@ export interface MemoryToolOptions {
   readonly order: CommandOrder;
   readonly profile: Profile;
   readonly onExists: 'error' | 'overwrite';
+  /** The largest file that may be written. */
+  readonly maxFileBytes: number;
   readonly logger: Logger;
   readonly toolError?: ToolErrorClass | undefined;
   /** Called once, by `close`, after the last command has ended. */
@@ -81,7 +77,7 @@ export interface MemoryToolOptions {
 }
 
 export function createMemory(options: MemoryToolOptions): Memory {
-  const { tree, order, profile, onExists, logger, toolError } = options;
+  const { tree, order, profile, onExists, maxFileBytes, logger, toolError } = options;
   let closing: Promise<void> | undefined;
 
   const refuseWhenClosed = (): void => {
@@ -128,13 +124,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
     }),
     handlers: handlersOf(serve),
     execute,
-    files: Object.freeze<MemoryFiles>({
-      async read(path, verbs = {}) {
-        const at = parseMemoryPath(path);
-        refuseWhenClosed();
-        return order.run([{ path: at, mode: 'read' }], () => tree.read(at, verbs), verbs.signal);
-      },
-    }),
+    files: createFiles({ tree, order, maxFileBytes, refuseWhenClosed }),
     close,
     [Symbol.asyncDispose]: close,
   });

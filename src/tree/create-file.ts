@@ -2,6 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { type OpenedObject, seal } from '../format/object.ts';
 import { fileKey, logicalName } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
+import type { ETag } from '../store/port.ts';
 import { clashError, findClash } from './clashes.ts';
 import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
@@ -17,7 +18,7 @@ import type { HeldVersion } from './version-cache.ts';
  * @throws MemoryError `already_exists` when a file is there, or above the path (`reason: 'below_file'`);
  * `is_directory` when a directory is there; `limit_exceeded`.
  */
-export async function createFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<void> {
+export async function createFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
   const created: Uint8Array[] = [];
   const outcome = await confirmedPut(work, {
@@ -28,12 +29,14 @@ export async function createFile(work: Work, path: MemoryPath, content: Uint8Arr
   if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
   await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
   work.session.cache.hold(key, outcome);
+  return outcome.etag;
 }
 
 /** Creates the file or replaces what is there, always conditionally, so that no write passes another unseen. */
-export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<void> {
+export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
   let held: Pick<HeldVersion, 'etag'> | undefined = findHeld(work, key);
+  let written: ETag | undefined;
   await untilSettled(work, async () => {
     const current = held ?? (await work.session.store.head(key, { signal: work.call.signal }));
     held = undefined;
@@ -46,8 +49,34 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
       await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
     }
     work.session.cache.hold(key, outcome);
+    written = outcome.etag;
     return undefined;
   });
+  if (written === undefined) throw new MemoryError('unavailable', 'a write ended without an outcome');
+  return written;
+}
+
+/** Replaces exactly that version of the file. One PUT. @throws MemoryError `version_conflict` when it is not there. */
+export async function replaceVersion(
+  work: Work,
+  path: MemoryPath,
+  { content, version }: { readonly content: Uint8Array; readonly version: ETag },
+): Promise<ETag> {
+  const key = fileKey(work.session.layout, work.keyring.names, path);
+  const seal = (): Uint8Array => sealFor(work, path, content);
+  const outcome = await confirmedPut(work, { key, seal, mode: { ifMatch: version } });
+  if ('etag' in outcome) {
+    work.session.cache.hold(key, outcome);
+    return outcome.etag;
+  }
+  work.session.cache.drop(key);
+  throw new MemoryError(
+    'version_conflict',
+    'The file is no longer the version that was named: read it again.',
+    {
+      retry: 'never',
+    },
+  );
 }
 
 /**

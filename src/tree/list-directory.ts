@@ -80,11 +80,12 @@ export async function listPath(work: Work, path: MemoryPath): Promise<PathKind> 
   return { kind: 'directory', listing: { files, foreign, truncated: false } };
 }
 
-function fileEntry(path: MemoryPath, object: ListedObject): ListedEntry {
+export function fileEntry(path: MemoryPath, object: ListedObject): ListedEntry {
   return { ...object, path, size: contentLength(object.size) ?? 0 };
 }
 
-function decodeEntry(
+/** The file of a listed object; undefined for what no writer of this tenant made. */
+export function decodeEntry(
   work: Work,
   listed: { readonly directory: MemoryPath; readonly prefix: string; readonly object: ListedObject },
 ): ListedEntry | undefined {

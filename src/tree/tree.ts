@@ -1,15 +1,17 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { directoriesOf, MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
-import { KEYS_PER_REQUEST } from '../store/port.ts';
-import { createFile, overwriteFile } from './create-file.ts';
+import { type ETag, KEYS_PER_REQUEST } from '../store/port.ts';
+import { createFile, overwriteFile, replaceVersion } from './create-file.ts';
 import { createEditQueue, type Edit } from './edit-queue.ts';
 import { type DirectoryListing, listDirectory } from './list-directory.ts';
-import { reviewFile } from './read-file.ts';
+import { type FileVersion, reviewFile } from './read-file.ts';
 import { removePath } from './remove.ts';
 import { renamePath } from './rename/rename.ts';
 import type { Rename } from './rename/rename-file.ts';
 import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
 import type { Call, Session, Work } from './session.ts';
+import { type PathStat, statPath } from './stat-path.ts';
+import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
 
 /**
  * One tenant's encrypted tree: files at memory paths, directories that exist while a file is below them. Every verb
@@ -22,12 +24,27 @@ export interface Tree {
   read(path: MemoryPath, options?: Call): Promise<Uint8Array | undefined>;
   /** Whether files were seen below the path when this session listed it, or a directory above it, last. No request. */
   wasDirectory(path: MemoryPath): boolean;
+  /** The same with what tells its version. */
+  readVersion(path: MemoryPath, options?: Call): Promise<FileVersion | undefined>;
+  /** What lies at the path; undefined for nothing. The root is always a directory. */
+  stat(path: MemoryPath, options?: Call): Promise<PathStat | undefined>;
+  /** Page by page what lies in the directory, or with `recursive` below it; nothing when it does not exist. */
+  walk(
+    directory: MemoryPath,
+    options?: Call & { readonly recursive?: boolean },
+  ): AsyncGenerator<readonly WalkedEntry[], void, undefined>;
   /** Every file below the directory; empty when it does not exist. */
   list(directory: MemoryPath, options?: Call & { readonly maxFiles?: number }): Promise<DirectoryListing>;
   /** @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`. */
-  create(path: MemoryPath, content: Uint8Array, options?: Call): Promise<void>;
+  create(path: MemoryPath, content: Uint8Array, options?: Call): Promise<ETag>;
   /** Creates or replaces. @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`. */
-  overwrite(path: MemoryPath, content: Uint8Array, options?: Call): Promise<void>;
+  overwrite(path: MemoryPath, content: Uint8Array, options?: Call): Promise<ETag>;
+  /** Replaces one version. @throws MemoryError `version_conflict` when it is not there, `limit_exceeded`. */
+  replace(
+    path: MemoryPath,
+    replacement: { readonly content: Uint8Array; readonly version: ETag },
+    options?: Call,
+  ): Promise<ETag>;
   /**
    * Edits of one path take effect in the order of the calls; those that wait together are written together.
    *
@@ -73,15 +90,26 @@ export function createTree(context: Session): Tree {
   };
   const edits = createEditQueue(changing);
 
+  const readVersion: Tree['readVersion'] = async (path, options = {}) => {
+    if (path === MEMORY_ROOT) return undefined;
+    return reading(options, async (work) => {
+      const found = await reviewFile(work, path);
+      if (found !== undefined) await context.accessRecords?.record(work, path);
+      return found;
+    });
+  };
+
   return {
-    async read(path, options = {}) {
-      if (path === MEMORY_ROOT) return undefined;
-      const version = await reading(options, async (work) => {
-        const found = await reviewFile(work, path);
-        if (found !== undefined) await context.accessRecords?.record(work, path);
-        return found;
-      });
-      return version?.content;
+    read: async (path, options) => (await readVersion(path, options))?.content,
+    readVersion,
+    async stat(path, options = {}) {
+      if (path === MEMORY_ROOT) return 'directory';
+      return reading(options, (work) => statPath(work, path));
+    },
+    async *walk(directory, options = {}) {
+      const { recursive = false } = options;
+      const pages = await reading(options, async (work) => walkDirectory(work, directory, { recursive }));
+      if (pages !== undefined) yield* pages;
     },
     wasDirectory: (path) => context.cache.isDirectory(path),
     async list(directory, options = {}) {
@@ -99,11 +127,15 @@ export function createTree(context: Session): Tree {
     },
     async create(path, content, options = {}) {
       refuseRoot(path);
-      await createFile(await creating(options), path, content);
+      return createFile(await creating(options), path, content);
     },
     async overwrite(path, content, options = {}) {
       refuseRoot(path);
-      await overwriteFile(await creating(options), path, content);
+      return overwriteFile(await creating(options), path, content);
+    },
+    async replace(path, replacement, options = {}) {
+      refuseRoot(path);
+      return replaceVersion(await changing(options), path, replacement);
     },
     edit: (path, edit, options) => edits.edit(path, edit, options),
     async remove(path, options = {}) {

@@ -148,6 +148,7 @@ async function startLife({ site, bug }: Racer, chance: Chance, calm: boolean): P
     order: createCommandOrder(),
     profile: 'doc',
     onExists: 'error',
+    maxFileBytes: session.maxFileBytes,
     logger: silentLogger,
     onClose: async () => {},
   });

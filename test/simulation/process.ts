@@ -144,6 +144,7 @@ export function createProcess(
     order: createCommandOrder(),
     profile: 'doc',
     onExists: 'error',
+    maxFileBytes: context.maxFileBytes,
     logger: silentLogger,
     onClose: async () => {},
   });

@@ -165,7 +165,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
       const content = await tree.read(at(path));
       return content && new TextDecoder().decode(content);
     },
-    create: (path, text) => tree.create(at(path), bytes(text)),
+    create: async (path, text) => void (await tree.create(at(path), bytes(text))),
     append: (path, text, signal) =>
       tree.edit(
         at(path),

@@ -186,7 +186,7 @@ describeOnBothKinds('overwriting a file', (newSite) => {
   it('refuses a directory and a path below a file', async () => {
     const client = await (await newSite()).client();
     await client.create('/memories/a/b', 'text');
-    const overwrite = (path: string): Promise<void> => client.tree.overwrite(at(path), bytes('new'));
+    const overwrite = (path: string): Promise<unknown> => client.tree.overwrite(at(path), bytes('new'));
     await expect(overwrite('/memories/a')).rejects.toMatchObject({ code: 'is_directory' });
     await expect(overwrite('/memories/a/b/c')).rejects.toMatchObject({ code: 'already_exists' });
     expect(await client.paths()).toEqual(['/memories/a/b']);

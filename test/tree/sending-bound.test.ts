@@ -319,7 +319,7 @@ describeOnBothKinds('a write that cannot be sealed', (newSite) => {
     const controller = new AbortController();
     const work = await worker.open(controller.signal);
     worker.calls.length = 0;
-    const create = (text: string): Promise<void> => createFile(work, at('/memories/new'), bytes(text));
+    const create = (text: string): Promise<unknown> => createFile(work, at('/memories/new'), bytes(text));
     await expect(create('x'.repeat(1_048_577))).rejects.toMatchObject({ code: 'limit_exceeded' });
     expect(worker.calls).toEqual([]);
     await site.time.pause(2 * TTL_MS);

@@ -1,0 +1,319 @@
+import { hasCode, hasReason, MemoryError } from '../errors.ts';
+import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../language/path.ts';
+import { decodeText, encodeText } from '../language/text.ts';
+import type { ETag } from '../store/port.ts';
+import type { Call } from '../tree/session.ts';
+import type { Tree } from '../tree/tree.ts';
+import type { Claim, CommandOrder } from './command-order.ts';
+
+/**
+ * A tenant's files for the application, whole and without line numbers: in one order with the commands of the model,
+ * under the same policies. Paths are the tool's, such as `/memories/notes.md`. All reject with `MemoryError`:
+ * `invalid_path`, `invalid_command` for an argument of another type, `aborted`, and what the store and the keyring fail
+ * with.
+ */
+export interface Files {
+  /** The file; undefined when there is none. @throws MemoryError `limit_exceeded` for one above the file limit. */
+  read(path: string, options?: FileOptions): Promise<FileContent | undefined>;
+  /**
+   * Writes all of a file. `mode` is `replace` unless given.
+   *
+   * @throws MemoryError `already_exists` where `create` meets a file, or a part of the path is one; `version_conflict`
+   * where `ifUnchanged` meets another version or none; `is_directory`, `limit_exceeded`.
+   */
+  write(
+    path: string,
+    content: string | Uint8Array,
+    options?: FileOptions & { readonly mode?: WriteMode },
+  ): Promise<WrittenFile>;
+  /**
+   * Puts the content behind what is there, atomically, also among other processes; creates the file where there is none.
+   *
+   * @throws MemoryError `is_directory`, `already_exists` below a file, `limit_exceeded`, `version_conflict` when other
+   * processes were faster at every attempt.
+   */
+  append(path: string, content: string | Uint8Array, options?: FileOptions): Promise<void>;
+  /**
+   * What lies in a directory, `/memories` unless given; with `recursive` every file below it. In the store's order, a page
+   * in memory at a time. Nothing for a directory that does not exist.
+   */
+  list(path?: string, options?: FileOptions & { readonly recursive?: boolean }): AsyncIterable<FileEntry>;
+  /** What lies at the path, without reading it; undefined for nothing. */
+  stat(path: string, options?: FileOptions): Promise<FileEntry | undefined>;
+  /** Whether a file or a directory lies at the path. */
+  exists(path: string, options?: FileOptions): Promise<boolean>;
+  /**
+   * Makes a new file of the content of another. `mode` is `create` unless given.
+   *
+   * @throws MemoryError `not_found`, `is_directory` for a directory, and what `write` throws.
+   */
+  copy(
+    from: string,
+    to: string,
+    options?: FileOptions & { readonly mode?: 'create' | 'replace' },
+  ): Promise<WrittenFile>;
+  /** A file or a directory. @throws MemoryError `not_found`, `already_exists`, `invalid_command`, `version_conflict`. */
+  rename(from: string, to: string, options?: FileOptions): Promise<void>;
+  /** A file, or a directory with all below. @throws MemoryError `not_found`, `invalid_command` for the root. */
+  remove(path: string, options?: FileOptions): Promise<void>;
+}
+
+/** How a caller cancels, and hears how far a rename or a removal of many files has come. */
+export type FileOptions = Call;
+
+/** `create`: nothing may be there. `replace`: whatever is there. `ifUnchanged`: that version and no other. */
+export type WriteMode = 'create' | 'replace' | { readonly ifUnchanged: string };
+
+export interface FileStat {
+  readonly type: 'file';
+  readonly path: string;
+  /** Bytes of content, by the store's word until the file is read. */
+  readonly size: number;
+  /** When its object was last written, to the second, by the store's clock; a change of the tenant's keys counts. */
+  readonly modified: Date;
+  /** Names what is stored now: opaque, for `ifUnchanged`. A change of the tenant's keys makes a new one. */
+  readonly version: string;
+}
+
+export interface DirectoryStat {
+  readonly type: 'directory';
+  readonly path: string;
+}
+
+export type FileEntry = FileStat | DirectoryStat;
+
+export interface FileContent extends WrittenFile {
+  readonly bytes: Uint8Array;
+  /** The bytes as UTF-8. @throws MemoryError `not_text` when they are not. */
+  text(): string;
+}
+
+/** A file as it was read or written. */
+export type WrittenFile = Pick<FileStat, 'path' | 'size' | 'version'>;
+
+export interface FilesOptions {
+  readonly tree: Tree;
+  readonly order: CommandOrder;
+  readonly maxFileBytes: number;
+  /** Throws once the memory is closed. */
+  readonly refuseWhenClosed: () => void;
+}
+
+/** How often another process may remove or create the file of an append in between. */
+const APPENDING_ROUNDS = 16;
+/** ETags of every kind of store; `*`, which stands for any version, is none. */
+const VERSION = /^"?[\w.+/=-]{1,128}"?$/;
+
+export function createFiles({ tree, order, maxFileBytes, refuseWhenClosed }: FilesOptions): Files {
+  const run = <T>(
+    claims: readonly Claim[],
+    action: () => Promise<T>,
+    { signal }: FileOptions,
+  ): Promise<T> => {
+    refuseWhenClosed();
+    return order.run(claims, action, signal);
+  };
+
+  const refuseTooLarge = (value: number): void => {
+    if (value <= maxFileBytes) return;
+    throw new MemoryError('limit_exceeded', 'The content is larger than the file limit.', {
+      details: { limit: 'file_bytes', value, max: maxFileBytes },
+    });
+  };
+
+  /** The caller's content, copied: it may change what it gave while the write waits for its turn. */
+  const bytesOf = (content: unknown): Uint8Array => {
+    if (typeof content === 'string') {
+      // No text has fewer bytes than UTF-16 units.
+      refuseTooLarge(content.length);
+      if (!content.isWellFormed()) throw refusedArgument('The text holds half of a surrogate pair.');
+      return encodeText(content);
+    }
+    if (!(content instanceof Uint8Array))
+      throw refusedArgument('The content must be a text or a Uint8Array.');
+    refuseTooLarge(content.length);
+    return Uint8Array.from(content);
+  };
+
+  const written = (path: MemoryPath, content: Uint8Array, version: ETag): WrittenFile => ({
+    path,
+    size: content.length,
+    version,
+  });
+
+  const put = async (
+    path: MemoryPath,
+    content: Uint8Array,
+    { mode, options }: { readonly mode: unknown; readonly options: FileOptions },
+  ): Promise<WrittenFile> => {
+    if (mode === 'create') return written(path, content, await tree.create(path, content, options));
+    if (mode === 'replace') return written(path, content, await tree.overwrite(path, content, options));
+    const version = versionOf(mode);
+    return written(path, content, await tree.replace(path, { content, version }, options));
+  };
+
+  const appendOnce = async (path: MemoryPath, more: Uint8Array, options: FileOptions): Promise<void> => {
+    const edit = (content: Uint8Array) => {
+      refuseTooLarge(content.length + more.length);
+      const joined = new Uint8Array(content.length + more.length);
+      joined.set(content);
+      joined.set(more, content.length);
+      return { content: joined, result: undefined };
+    };
+    try {
+      await tree.edit(path, edit, options);
+    } catch (error) {
+      if (!hasCode(error, 'not_found')) throw error;
+      await tree.create(path, more, options);
+    }
+  };
+
+  const append = async (path: MemoryPath, more: Uint8Array, options: FileOptions): Promise<void> => {
+    for (let round = 1; ; round++) {
+      try {
+        return await appendOnce(path, more, options);
+      } catch (error) {
+        // Another writer created the file between the look for it and the create.
+        const isFile = hasCode(error, 'already_exists') && !hasReason(error, 'below_file');
+        if (!isFile || round === APPENDING_ROUNDS) throw error;
+      }
+    }
+  };
+
+  /** The first of several appends at once, by path: the others follow together, once there is a file for certain. */
+  const leading = new Map<MemoryPath, Promise<void>>();
+
+  const appendInOrder = async (path: MemoryPath, more: Uint8Array, options: FileOptions): Promise<void> => {
+    const leader = leading.get(path);
+    if (leader !== undefined) {
+      await leader;
+      return append(path, more, options);
+    }
+    const appended = append(path, more, options);
+    const ended = appended.catch(() => {});
+    leading.set(path, ended);
+    // Before those that wait for it go on, so that none that is called later overtakes them.
+    void ended.then(() => leading.delete(path));
+    return appended;
+  };
+
+  const stat: Files['stat'] = async (path, options = {}) => {
+    const at = pathOf(path);
+    const found = await run([{ path: at, mode: 'read' }], () => tree.stat(at, options), options);
+    if (found === undefined) return undefined;
+    return found === 'directory' ? { type: 'directory', path: at } : statOf(found);
+  };
+
+  return Object.freeze<Files>({
+    async read(path, options = {}) {
+      const at = pathOf(path);
+      const found = await run([{ path: at, mode: 'read' }], () => tree.readVersion(at, options), options);
+      if (found === undefined) return undefined;
+      const { content: bytes, etag } = found;
+      return { ...written(at, bytes, etag), bytes, text: () => textOf(bytes) };
+    },
+    async write(path, content, options = {}) {
+      const at = pathOf(path);
+      const { mode = 'replace', ...verbs } = options;
+      const bytes = bytesOf(content);
+      return run([{ path: at, mode: 'write' }], () => put(at, bytes, { mode, options: verbs }), verbs);
+    },
+    async append(path, content, options = {}) {
+      const at = pathOf(path);
+      const bytes = bytesOf(content);
+      return run([{ path: at, mode: 'edit' }], () => appendInOrder(at, bytes, options), options);
+    },
+    list(path = MEMORY_ROOT, options = {}) {
+      const at = pathOf(path);
+      return { [Symbol.asyncIterator]: () => entriesOf(at, options) };
+    },
+    stat,
+    exists: async (path, options) => (await stat(path, options)) !== undefined,
+    async copy(from, to, options = {}) {
+      const [source, target] = [pathOf(from), pathOf(to)];
+      const { mode = 'create', ...verbs } = options;
+      if (mode !== 'create' && mode !== 'replace') throw refusedArgument('mode must be create or replace.');
+      const claims: readonly Claim[] = [
+        { path: source, mode: 'read' },
+        { path: target, mode: 'write' },
+      ];
+      const copyFile = async (): Promise<WrittenFile> => {
+        const content = await tree.read(source, verbs);
+        if (content === undefined) throw await missing(source, verbs);
+        return put(target, content, { mode, options: verbs });
+      };
+      return run(claims, copyFile, verbs);
+    },
+    async rename(from, to, options = {}) {
+      const [source, target] = [pathOf(from), pathOf(to)];
+      const claims: readonly Claim[] = [
+        { path: source, mode: 'write' },
+        { path: target, mode: 'write' },
+      ];
+      return run(claims, () => tree.rename({ from: source, to: target }, options), options);
+    },
+    async remove(path, options = {}) {
+      const at = pathOf(path);
+      return run([{ path: at, mode: 'write' }], () => tree.remove(at, options), options);
+    },
+  });
+
+  /** Each page has its own place in the order, so that the caller may write while it goes through them. */
+  async function* entriesOf(
+    path: MemoryPath,
+    options: FileOptions & { readonly recursive?: boolean },
+  ): AsyncGenerator<FileEntry, void, undefined> {
+    const pages = tree.walk(path, options);
+    try {
+      for (;;) {
+        const page = await run([{ path, mode: 'read' }], () => pages.next(), options);
+        if (page.done) return;
+        for (const entry of page.value) {
+          yield 'directory' in entry ? { type: 'directory', path: entry.directory } : statOf(entry);
+        }
+      }
+    } finally {
+      await pages.return();
+    }
+  }
+
+  async function missing(path: MemoryPath, options: FileOptions): Promise<MemoryError> {
+    const found = await tree.stat(path, options);
+    return found === 'directory'
+      ? new MemoryError('is_directory', 'A directory cannot be copied.')
+      : new MemoryError('not_found', 'There is no file of that path.');
+  }
+}
+
+function statOf(found: {
+  readonly path: MemoryPath;
+  readonly size: number;
+  readonly lastModified: number;
+  readonly etag: ETag;
+}): FileStat {
+  const { path, size, lastModified, etag } = found;
+  // Listings tell parts of a second that answers about one object do not.
+  const modified = new Date(lastModified - (lastModified % 1_000));
+  return { type: 'file', path, size, modified, version: etag };
+}
+
+function textOf(bytes: Uint8Array): string {
+  const text = decodeText(bytes);
+  if (text !== undefined) return text;
+  throw new MemoryError('not_text', 'The file is not UTF-8 text.', { details: { size: bytes.length } });
+}
+
+function pathOf(path: unknown): MemoryPath {
+  if (typeof path !== 'string') throw refusedArgument('The path must be a text.');
+  return parseMemoryPath(path);
+}
+
+function versionOf(mode: unknown): ETag {
+  const version = typeof mode === 'object' && mode !== null ? Reflect.get(mode, 'ifUnchanged') : undefined;
+  if (typeof version === 'string' && VERSION.test(version)) return version as ETag;
+  throw refusedArgument('mode must be create, replace, or ifUnchanged with a version that a file had.');
+}
+
+function refusedArgument(message: string): MemoryError {
+  return new MemoryError('invalid_command', message);
+}

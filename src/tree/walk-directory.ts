@@ -1,0 +1,58 @@
+import { directoryPrefix } from '../format/object-keys.ts';
+import { joinPath, type MemoryPath, segmentsOf } from '../language/path.ts';
+import { KEYS_PER_REQUEST, type ListedObject } from '../store/port.ts';
+import { decodeEntry, type ListedEntry } from './list-directory.ts';
+import { pagesBelow } from './list-objects.ts';
+import type { Work } from './session.ts';
+
+/** A file, or the name of a directory that holds some. */
+export type WalkedEntry = ListedEntry | { readonly directory: MemoryPath };
+
+/** Follows the slash that ends a directory's name in an object key. */
+const BEHIND_SLASH = '0';
+
+/**
+ * What lies in `directory`, page by page and in the store's order: with `recursive` every file below it, otherwise its
+ * own files, and each of its directories once. One LIST per 1,000 objects; a large directory that is named alone is
+ * passed over by one.
+ */
+export async function* walkDirectory(
+  work: Work,
+  directory: MemoryPath,
+  { recursive }: { readonly recursive: boolean },
+): AsyncGenerator<readonly WalkedEntry[], void, undefined> {
+  const prefix = directoryPrefix(work.session.layout, work.keyring.names, directory);
+  let startAfter: string | undefined;
+  let last: MemoryPath | undefined;
+  do {
+    let behind: string | undefined;
+    for await (const { objects } of pagesBelow(work, { prefix, startAfter })) {
+      const found: WalkedEntry[] = [];
+      for (const object of objects) {
+        const entry = decodeEntry(work, { directory, prefix, object });
+        const inner = entry && !recursive ? directoryOf(entry.path, directory) : undefined;
+        if (entry !== undefined && inner === undefined) found.push(entry);
+        if (inner !== undefined && inner !== last) found.push({ directory: inner });
+        last = inner ?? last;
+      }
+      yield found;
+      behind = recursive ? undefined : endOfDirectory(objects, prefix);
+      if (behind !== undefined) break;
+    }
+    startAfter = behind;
+  } while (startAfter !== undefined);
+}
+
+/** The directory within `directory` that the path lies in; undefined when it lies in `directory` itself. */
+function directoryOf(path: MemoryPath, directory: MemoryPath): MemoryPath | undefined {
+  const [name, below] = segmentsOf(path).slice(segmentsOf(directory).length);
+  return name === undefined || below === undefined ? undefined : joinPath(directory, name);
+}
+
+/** Where the next directory begins, if a full page ends within one. No file's key is the one that is returned. */
+function endOfDirectory(objects: readonly ListedObject[], prefix: string): string | undefined {
+  const rest = objects.at(-1)?.key.slice(prefix.length) ?? '';
+  const slash = rest.indexOf('/');
+  if (objects.length < KEYS_PER_REQUEST || slash === -1) return undefined;
+  return `${prefix}${rest.slice(0, slash)}${BEHIND_SLASH}`;
+}
