@@ -5,6 +5,7 @@
 
 mod confirm;
 mod create;
+mod edit;
 mod guarded_delete;
 mod guards;
 mod key_retirement;
@@ -19,9 +20,10 @@ use stateright::{Checker, Expectation, HasDiscoveries, Model};
 use std::time::Instant;
 use world::{Exploration, Protocol};
 
-const SUBJECTS: [(Subject, &str); 6] = [
+const SUBJECTS: [(Subject, &str); 7] = [
     (Subject::GuardedDelete, "guarded delete"),
     (Subject::Create, "create against directory"),
+    (Subject::Edit, "edit of a file"),
     (Subject::RenameFile, "rename of a file"),
     (Subject::RenameDirectory, "rename of a directory"),
     (Subject::Receipts, "receipts of turns"),
@@ -81,6 +83,7 @@ fn run(subject: Subject, guards: Guards, full: bool, until: Until) -> Found {
     match subject {
         Subject::GuardedDelete => explore(guarded_delete::GuardedDelete { guards, full }, until),
         Subject::Create => explore(create::Create { guards, full }, until),
+        Subject::Edit => explore(edit::EditFile { guards, full }, until),
         Subject::RenameFile => explore(rename_file::RenameFile { guards, full }, until),
         Subject::RenameDirectory => explore(rename_directory::RenameDirectory { guards, full }, until),
         Subject::Receipts => explore(receipts::Receipts { guards, full }, until),
