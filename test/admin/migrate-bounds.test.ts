@@ -35,6 +35,17 @@ describe('a migration', () => {
     expect(report).toMatchObject({ retireAfter: written + 1_800_000, retired: [] });
   });
 
+  it('that may wait does not, where nothing is left to wait for', async () => {
+    const site = await createSite();
+    const worker = await site.client();
+    await worker.create(FILE, 'text');
+    await site.time.pause(60_001);
+    const operator = await createOperator(site);
+    const begun = site.time.clock();
+    expect(await operator.migrate({ wait: true, ttlMs: 900_000 })).toMatchObject({ passes: 1, retired: [] });
+    expect(site.time.clock()).toBe(begun);
+  });
+
   it('ends after eight passes in a row that all met what others wrote', async () => {
     const { site, worker, operator } = await rotated();
     operator.client.intercept(async (call, proceed) => {

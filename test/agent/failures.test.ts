@@ -23,6 +23,8 @@ describe('runTurn, when the API does not answer,', () => {
     [529, 'overloaded_error', {}, undefined],
     [500, 'api_error', { 'retry-after': '-1' }, undefined],
     [503, 'api_error', { 'retry-after': 'soon' }, undefined],
+    [503, 'api_error', { 'retry-after': '2147483' }, 2_147_483_000],
+    [503, 'api_error', { 'retry-after': '2147484' }, undefined],
   ])('calls %i %s a failure that passes, and says when to come back', async (status, type, headers, wait) => {
     const { outcome } = await play([VIEW, refusal(status, type, headers)]);
     expect(outcome).toMatchObject({ outcome: 'failed', source: 'api', code: type, retry: 'later' });

@@ -200,6 +200,14 @@ describe('runTurn', () => {
     expect(next).toMatchObject({ outcome: 'answered' });
   });
 
+  it('primes the view once, also where the first reply is cut', async () => {
+    const cut = { fault: 'break', afterEvents: 2, part: { say: 'At a.' } } as const;
+    const { outcome, sent } = await play([cut, { say: 'At a.' }], { prime: true });
+    expect(outcome).toMatchObject({ outcome: 'answered' });
+    expect(sent).toHaveLength(2);
+    expect(sent[1]?.body).toEqual(sent[0]?.body);
+  });
+
   it('goes on when the API pauses a long turn, and puts the answer together', async () => {
     const { outcome, scenes } = await play(
       [{ say: 'I searched ', searched: 'bread', stop: 'pause_turn' }, { say: 'and found it.' }],

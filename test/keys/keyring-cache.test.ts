@@ -470,6 +470,17 @@ describe('KeyringCache and failures', () => {
     expect(requests).toEqual(['get']);
   });
 
+  it('is forgotten on demand', async () => {
+    const [{ store, requests, state }, clocks] = [failing('access_denied'), handClocks()];
+    const cached = keyrings({ store, ...clocks });
+    await expect(cached.load()).rejects.toEqual(refusal('access_denied'));
+    state.fails = false;
+    await expect(cached.load()).rejects.toEqual(refusal('access_denied'));
+    expect(requests).toEqual(['get']);
+    cached.forgetFailure();
+    expect(await cached.load()).toBeUndefined();
+  });
+
   it('does not remember an abort', async () => {
     const { store, state } = failing('aborted');
     const store1 = keyrings({ store });

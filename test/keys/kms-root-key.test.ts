@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { KMSClient } from '@aws-sdk/client-kms';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { kmsFailure } from '../../src/keys/kms-errors.ts';
 import { type KmsRootKeyOptions, kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import type { KeyringContext, RootKey } from '../../src/keys/root-key.ts';
 import { CONTEXT, describeRootKey } from '../contracts/root-key.ts';
@@ -52,6 +53,15 @@ describeRootKey('A key in KMS', async () => ({
   root: rootKey(kms.createKey()),
   another: rootKey(kms.createKey()),
 }));
+
+describe('a failure of KMS', () => {
+  it('is told by its status where its name means nothing, be it that of a property of every object', () => {
+    for (const name of ['SomethingNew', 'constructor', 'toString', '__proto__']) {
+      const error = Object.assign(new Error('words'), { name, $metadata: { httpStatusCode: 503 } });
+      expect(kmsFailure(error)).toMatchObject({ code: 'unavailable' });
+    }
+  });
+});
 
 describe('the key in an answer of KMS', () => {
   const keyArn = `arn:aws:kms:eu-central-1:111122223333:key/${ID}`;

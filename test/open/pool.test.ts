@@ -378,6 +378,21 @@ describe('a keyring that is put back', () => {
     expect(await dataObjects('a')).toHaveLength(1);
   });
 
+  it('and so is an older version of a file that the tenant has seen replaced before it cooled down', async () => {
+    await using few = createMemoryPool({ store, rootKey, maxTenants: 1 });
+    const memory = await few.open('a');
+    await create(memory, 'x');
+    const [file] = await dataObjects('a');
+    const before = file && (await store.get(file.key));
+    if (typeof before !== 'object') throw new Error('there is no file');
+    await memory.execute({ command: 'str_replace', path, old_str: 'x', new_str: 'y' });
+    await memory.close();
+    await (await few.open('b')).close();
+    await store.put(file?.key as ObjectKey, before.body, { mode: 'overwrite' });
+    const again = await few.open('a');
+    expect(await again.execute({ command: 'view', path })).toMatchObject(refused);
+  });
+
   it('is refused to a caller that opens it with a pin that it does not reach', async () => {
     await using fresh = createMemoryPool({ store, rootKey });
     await rolledBack(fresh);

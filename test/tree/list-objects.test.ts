@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { ListedObject, ObjectStore } from '../../src/store/port.ts';
+import { listDirectory } from '../../src/tree/list-directory.ts';
 import { listObjects } from '../../src/tree/list-objects.ts';
 import { roundsDuring } from '../support/event-loop.ts';
 import { at, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
@@ -81,6 +82,38 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     expect(pages).toBeGreaterThanOrEqual(5);
     const decoded = await roundsDuring(() => client.tree.list(at('/memories')));
     expect(decoded).toBeGreaterThanOrEqual(6);
+    await site.base[Symbol.asyncDispose]();
+  });
+
+  it('lets everything else run while names are decoded, however the pages came', async () => {
+    const { client, site } = await filled(5_500);
+    const work = await client.open();
+    const { objects } = await listObjects(work, {
+      prefix: client.layout.data,
+      maxObjects: 1e6,
+      concurrent: false,
+    });
+    const store: ObjectStore = {
+      ...work.session.store,
+      async *list() {
+        yield { objects, servedAt: 0 };
+      },
+    };
+    const listing = () => listDirectory(withSession(work, { store }), at('/memories'));
+    expect(await roundsDuring(listing)).toBeGreaterThanOrEqual(5);
+    await site.base[Symbol.asyncDispose]();
+  });
+
+  it('begins no part of a listing that has reached its limit', async () => {
+    const { client, site } = await filled(12_000);
+    const work = await client.open();
+    client.calls.length = 0;
+    const { truncated } = await listObjects(work, {
+      ...{ prefix: client.layout.data, maxObjects: 1_001, concurrent: true },
+    });
+    expect(truncated).toBe(true);
+    // The first page, and the eight parts that begin together.
+    expect(client.calls).toHaveLength(9);
     await site.base[Symbol.asyncDispose]();
   });
 

@@ -194,10 +194,13 @@ describeOnBothKinds('reading a file', (newSite) => {
 
   it('binds a version behind its own bound and behind that of what it replaces, also sealed again', async () => {
     const client = await (await newSite()).client();
-    await client.create('/memories/a', 'text');
+    await client.create('/memories/a', 'te');
+    await client.append('/memories/a', 'xt');
     const work = await client.open();
     const version = await readFile(work, at('/memories/a'));
     if (version === undefined) throw new Error('there is no file');
+    const { mtime, previous, writer, origin } = version;
+    expect(previous.some((byte) => byte !== 0)).toBe(true);
     const slow = withSession(work, { clock: () => 0 });
     const { keys } = version;
     const retired = { ...version, keys: { ...keys, active: keys.active, find: () => undefined } };
@@ -206,10 +209,10 @@ describeOnBothKinds('reading a file', (newSite) => {
       for (const distance of [-5n, 5n]) {
         const after = version.bound + distance;
         const object = bindVersion(slow, read, { from: name, to: name, after });
-        const { bound, content } = open({ keys, name, object });
-        expect(bound).toBeGreaterThan(version.bound);
-        expect(bound).toBeGreaterThan(after);
-        expect(content).toEqual(bytes('text'));
+        const bound = open({ keys, name, object });
+        expect(bound).toMatchObject({ content: bytes('text'), mtime, previous, writer, origin });
+        expect(bound.bound).toBeGreaterThan(version.bound);
+        expect(bound.bound).toBeGreaterThan(after);
       }
     }
   });

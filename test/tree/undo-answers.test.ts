@@ -6,8 +6,8 @@ import { type ObjectStore, resentConflict } from '../../src/store/port.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { Work } from '../../src/tree/session.ts';
-import { isStill, notTakenBack, takeBack, undoPut, type Written } from '../../src/tree/undo.ts';
-import { atFirst, countCalls, sendTwice } from '../doubles/intercepted-store.ts';
+import { isStill, notTakenBack, orTakeBack, takeBack, undoPut, type Written } from '../../src/tree/undo.ts';
+import { atFirst, countCalls, noAnswer, sendTwice } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { migrateFile } from '../support/migrate-file.ts';
 import { at, bytes, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
@@ -78,6 +78,31 @@ describe('taking a write back', () => {
     client.intercept(atFirst('delete', () => Promise.reject(resentConflict())));
     expect(await undoPut(work, written)).toBe('built_on');
     expect(await client.text(PATH)).toBe('of another process');
+  });
+
+  it('follows a check that fails, also where another process was faster to remove the write', async () => {
+    const { other, work, written } = await start();
+    const failing = orTakeBack(work, written, async () => {
+      await other.remove(PATH);
+      throw new MemoryError('timeout', 'slow');
+    });
+    await expect(failing).rejects.toMatchObject({ code: 'timeout' });
+  });
+
+  it('removes the other copies, too, behind one of which nothing is known', async () => {
+    const { client, work, written } = await start();
+    await client.create('/memories/b', 'text');
+    const key = fileKey(work.session.layout, work.keyring.names, at('/memories/b'));
+    const second = await readFile(work, at('/memories/b'));
+    if (second === undefined) throw new Error('nothing was written');
+    const mark = { created: [second.stored.body] };
+    client.intercept(atFirst('delete', () => Promise.reject(noAnswer())));
+    const taking = takeBack(withSession(work, { concurrency: 1 }), [
+      written,
+      { path: at('/memories/b'), key, etag: second.stored.etag, mark },
+    ]);
+    await expect(taking).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(await client.paths()).toEqual([PATH]);
   });
 
   it('names a copy that may not go unless it is seen to be gone', async () => {

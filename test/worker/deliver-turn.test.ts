@@ -78,6 +78,26 @@ describe('deliverTurn', () => {
     };
   }
 
+  it('leaves a turn that fails when its time is up to the next delivery, whatever it fails with', async () => {
+    const site = await createSite();
+    const { receipts, deliver } = await worker(site);
+    const ending = new AbortController();
+    const { claim } = receipts;
+    vi.spyOn(receipts, 'claim').mockImplementation(async (turn, request) => {
+      const claimed = await claim(turn, request);
+      ending.abort();
+      return claimed;
+    });
+    const contextManagement = { compaction: { triggerTokens: 0.5 } };
+    expect(await deliver(ending.signal, { contextManagement })).toEqual({
+      ...{ state: 'later', code: 'deadline', afterSeconds: 5 },
+    });
+    vi.restoreAllMocks();
+    expect(await deliver(undefined, { contextManagement })).toEqual({
+      ...{ state: 'failed', code: 'misconfigured' },
+    });
+  });
+
   it('says of a turn that another worker runs when that must have ended, in whole seconds', async () => {
     const site = await createSite();
     const [first, second] = [await worker(site), await worker(site)];

@@ -31,6 +31,17 @@ describe('leavesCommitUnknown', () => {
     expect(isBusy(fullDatabase())).toBe(false);
   });
 
+  it.each([
+    ['a lock', 5],
+    ['a lock of the same process', 6],
+    ['a file that may not be written', 8],
+    ['a full disk', 13],
+  ])('is false for %s, whatever SQLite says besides', (_, code) => {
+    for (const errcode of [code, code | (1 << 8)]) {
+      expect(leavesCommitUnknown(Object.assign(new Error('refused'), { errcode }))).toBe(false);
+    }
+  });
+
   it('is true for an I/O error', () => {
     expect(leavesCommitUnknown(Object.assign(new Error('disk I/O error'), { errcode: 10 | (4 << 8) }))).toBe(
       true,
