@@ -15,6 +15,8 @@ const RAW = 'the same requests, raw';
 interface Work {
   readonly title: string;
   readonly before?: (round: number) => Readonly<Record<string, unknown>>;
+  /** Rounds after which connections are open and code is compiled. */
+  readonly warmUps?: number;
   readonly measured: (round: number) => Readonly<Record<string, unknown>>;
 }
 
@@ -54,6 +56,7 @@ const WORKS: readonly Work[] = [
   },
   {
     title: `rename a directory of ${FILES}`,
+    warmUps: 10,
     measured: (round) => renameBetween('/memories/here', '/memories/there', round),
   },
 ];
@@ -84,14 +87,15 @@ export async function commands(lab: Lab, findSites: FindSites): Promise<void> {
   for (const work of WORKS) {
     const rounds: Round[] = [];
     let requests = '';
-    for (let round = 0; round < (lab.isQuick ? 6 : 40); round++) {
+    const { warmUps = lab.isQuick ? 2 : 100 } = work;
+    for (let round = 0; round < warmUps + (lab.isQuick ? 5 : 60); round++) {
       if (work.before !== undefined) await mirrored(work.before(round));
       const ours = await costOf(() => command(memory, work.measured(round)));
       const sent = recorder.take();
       const raw = await costOf(() => replay(sent, shadow));
       requests = requestsOf(sent.map(({ name }) => name));
-      // The first of each kind opens connections and has its code compiled.
-      if (round > 1)
+      // Before that connections are opened and code is compiled.
+      if (round >= warmUps)
         rounds.push(
           new Map<string, Cost>([
             [OURS, ours],
