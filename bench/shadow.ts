@@ -6,6 +6,8 @@ interface Sent {
   readonly began: number;
   /** Infinity while it is under way. */
   ended: number;
+  /** Whether its condition failed. */
+  isConflict: boolean;
   send(store: ObjectStore): Promise<unknown>;
 }
 
@@ -20,10 +22,17 @@ export interface Recorder {
 export function record(store: ObjectStore): Recorder {
   let sent: Sent[] = [];
   const note = async <T>(name: string, send: Sent['send'], proceed: () => Promise<T>): Promise<T> => {
-    const entry = { name, send, began: performance.now(), ended: Number.POSITIVE_INFINITY };
+    const entry = {
+      name,
+      send,
+      began: performance.now(),
+      ended: Number.POSITIVE_INFINITY,
+      isConflict: false,
+    };
     sent.push(entry);
     const answer = await proceed();
     entry.ended = performance.now();
+    entry.isConflict = isConflict(answer);
     // That there are no more pages is no request.
     if (isEndOfPages(answer)) sent = sent.filter((other) => other !== entry);
     return answer;
@@ -75,6 +84,11 @@ export function record(store: ObjectStore): Recorder {
   };
 }
 
+function isConflict(answer: unknown): boolean {
+  if (Array.isArray(answer)) return answer.length > 0;
+  return typeof answer === 'object' && answer !== null && 'conflict' in answer;
+}
+
 function isEndOfPages(answer: unknown): boolean {
   return typeof answer === 'object' && answer !== null && 'done' in answer && answer.done === true;
 }
@@ -87,14 +101,19 @@ async function firstPage(pages: AsyncIterable<ListPage>): Promise<ListPage | und
 /**
  * Sends the same requests to another store, each as soon as those have ended that had ended before it began the first
  * time: one after another, or side by side, as the command sent them.
+ *
+ * @throws Error when a condition fails there that did not fail the first time, or the other way round: the stores then hold
+ * different things.
  */
 export async function replay(sent: readonly Sent[], store: ObjectStore): Promise<void> {
-  const answers: Promise<unknown>[] = [];
+  const answers: Promise<void>[] = [];
+  const send = async (request: Sent): Promise<void> => {
+    const answer = await request.send(store);
+    if (isConflict(answer) !== request.isConflict) throw new Error(`the ${request.name} ended otherwise`);
+  };
   for (const request of sent) {
     const awaited = answers.filter((_, at) => (sent[at]?.ended ?? 0) <= request.began);
-    answers.push(
-      awaited.length === 0 ? request.send(store) : Promise.all(awaited).then(() => request.send(store)),
-    );
+    answers.push(awaited.length === 0 ? send(request) : Promise.all(awaited).then(() => send(request)));
   }
   await Promise.all(answers);
 }
