@@ -66,11 +66,16 @@ export async function findPeers(lab: Lab): Promise<readonly Peer[]> {
     'the AWS command line': findAws,
   };
   for (const [name, attempt] of Object.entries(attempts)) {
-    const peers = await attempt(lab, home);
+    const peers = await attempt(lab, home).catch((error: unknown) => ({ reason: firstLine(error) }));
     if ('reason' in peers) lab.lacks(name, peers.reason);
     else found.push(...peers);
   }
   return found;
+}
+
+function firstLine(error: unknown): string {
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+  return line;
 }
 
 type Attempt = Promise<readonly Peer[] | { readonly reason: string }>;
