@@ -8,7 +8,7 @@ import { eachConcurrently } from '../tree/concurrency.ts';
 import { deleteObjects } from '../tree/confirmed-put.ts';
 import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
 import { readRegister } from '../tree/rename/register.ts';
-import type { Call, Session, Work } from '../tree/session.ts';
+import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
 import {
   DAY_MS,
   type ExpiryMark,
@@ -68,12 +68,11 @@ const MOST_DAYS = 3_650;
  * store and the keyring throw.
  */
 export async function expireTree(context: Session, options: ExpiryOptions): Promise<ExpiryReport> {
-  const { afterDays, recordDays = 30, dryRun = false, signal, onProgress } = options;
+  const { afterDays, recordDays = 30, dryRun = false } = options;
   if (afterDays !== undefined) checkWholeNumber('afterDays', afterDays, { least: 1, most: MOST_DAYS });
   checkWholeNumber('recordDays', recordDays, { least: 15, most: MOST_DAYS });
-  const keyring = await context.keyrings.load({ signal });
-  if (keyring === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, busy: false };
-  const work: Work = { session: context, keyring, call: { signal, onProgress } };
+  const work = await openWork(context, options);
+  if (work === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, busy: false };
 
   const busy = (await readRegister(work)).entry !== undefined;
   const records = await listReadsAndTurns(work);

@@ -4,7 +4,7 @@ import { readHeader } from '../format/header.ts';
 import { seal } from '../format/object.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import type { LoadedKeyring } from '../keys/keyring-cache.ts';
-import type { ETag } from '../store/port.ts';
+import { ageOf, type ETag } from '../store/port.ts';
 import { confirmedPut } from '../tree/confirmed-put.ts';
 import { countFindings, type Finding, findingOf, sortFindings } from '../tree/findings.ts';
 import { bindVersion, type SealedVersion } from '../tree/read-file.ts';
@@ -162,7 +162,7 @@ async function migrateObject(
   if (!needsWrite(version, keyVersion, task)) {
     return { state: 'settled', keyVersion, etag: version.stored.etag };
   }
-  if (isYoung(version)) {
+  if (ageOf(version.stored) <= YOUNG_MS) {
     return { state: 'young', keyVersion, contentId: toBase64url(version.contentId) };
   }
   if (await isInUse(work, { record, version, renames: task.renames })) return { state: 'busy', keyVersion };
@@ -183,17 +183,12 @@ function needsWrite(
   return task.reencrypt && mayBeOlder && !task.sealed.has(toBase64url(contentId));
 }
 
-function isYoung({ stored: { servedAt, lastModified } }: SealedVersion): boolean {
-  return servedAt - lastModified <= YOUNG_MS;
-}
-
 async function isInUse(
   work: Work,
   given: { readonly record: ListedRecord; readonly version: SealedVersion; readonly renames: RenameWatch },
 ): Promise<boolean> {
   const { record, version, renames } = given;
-  const { servedAt, lastModified } = version.stored;
-  if (record.cls === 'receipts') return servedAt - lastModified < RECEIPT_IN_USE_MS;
+  if (record.cls === 'receipts') return ageOf(version.stored) < RECEIPT_IN_USE_MS;
   if (record.cls === 'data') return renames.touches(work, record.path);
   return isRegister(record.name) && (await renames.isUnderWay(work));
 }
@@ -219,15 +214,11 @@ async function write(
     const outcome = await confirmedPut(work, { key, seal: sealed, mode: { ifMatch: stored.etag } });
     return 'etag' in outcome ? outcome.etag : undefined;
   } catch (error) {
-    if (hasCode(error, 'outcome_unknown') && !work.call.signal?.aborted) {
-      return undefined;
-    }
+    if (hasCode(error, 'outcome_unknown') && !work.call.signal?.aborted) return undefined;
     throw error;
   }
 }
 
-type Unopened = Exclude<Inspection, { readonly state: 'whole' }>;
-
-function isUnopened(migrated: MigratedObject): migrated is Unopened {
+function isUnopened(migrated: MigratedObject): migrated is Exclude<Inspection, { readonly state: 'whole' }> {
   return migrated.state === 'damaged' || migrated.state === 'unknown_key' || migrated.state === 'too_large';
 }

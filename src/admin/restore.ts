@@ -9,7 +9,7 @@ import { throwIfAborted } from '../time.ts';
 import { countFindings, type Finding, sortFindings } from '../tree/findings.ts';
 import { readSealed } from '../tree/read-file.ts';
 import { eachRecord, type FileRecord, listFileRecords } from '../tree/scan.ts';
-import type { Call, Session, Work } from '../tree/session.ts';
+import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
 import { beginFolder, type NewFolder } from './new-folder.ts';
 
 export interface RestoreRequest extends Call {
@@ -38,12 +38,11 @@ export async function restoreTree(
   request: RestoreRequest,
   begin: (to: string) => Promise<NewFolder> = beginFolder,
 ): Promise<RestoreReport> {
-  const { to, signal, onProgress } = request;
+  const { to, signal } = request;
   const source: Session = { ...context, store: readOnly(context.store) };
   await requireKeyring(source, signal);
-  const keyring = await context.keyrings.load({ signal });
-  if (keyring === undefined) throw noKeyring();
-  const work: Work = { session: source, keyring, call: { signal, onProgress } };
+  const work = await openWork(source, request);
+  if (work === undefined) throw noKeyring();
 
   const folder = await begin(to);
   try {

@@ -14,7 +14,7 @@ import { LEASE_MS } from '../tree/rename/lease.ts';
 import { isRegister, type RenameEntry, readRegister } from '../tree/rename/register.ts';
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
 import { eachRecord, inspectRecord, listRecords } from '../tree/scan.ts';
-import type { Call, Session, Work } from '../tree/session.ts';
+import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
 import { type Place, settleDuplicates } from './duplicates.ts';
 import type { KeyVersionUse } from './key-status.ts';
 
@@ -40,11 +40,10 @@ export interface Verification {
  */
 export async function verifyTree(
   context: Session,
-  { repair = false, signal, onProgress }: VerifyOptions = {},
+  { repair = false, ...call }: VerifyOptions = {},
 ): Promise<Verification> {
-  const keyring = await context.keyrings.load({ signal });
-  if (keyring === undefined) return { files: 0, bytes: 0, findings: [], keyVersions: [] };
-  const work: Work = { session: context, keyring, call: { signal, onProgress } };
+  const work = await openWork(context, call);
+  if (work === undefined) return { files: 0, bytes: 0, findings: [], keyVersions: [] };
 
   const recovered = repair ? await recoverRename(work) : undefined;
   const { files, bytes, findings, groups, keyVersions } = await readAll(work);

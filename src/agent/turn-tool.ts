@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import type { BetaMessageParam, BetaThinkingConfigParam } from '@anthropic-ai/sdk/resources/beta';
 import type { MemoryError, MemoryErrorCode } from '../errors.ts';
-import { COMMAND_NAMES, type CommandName } from '../language/command.ts';
+import { type CommandName, echoOf } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
 
 /** One memory command of a turn, as a log may tell it: no path, no text. */
@@ -47,7 +47,7 @@ export function createTurnTool(options: {
     const result = await memory.execute(input, { signal: signal ?? undefined });
     if (result.isError && MEMORY_IS_DOWN.has(result.error.code)) failure ??= result.error;
     onCommand?.({
-      command: commandOf(input),
+      command: echoOf(input).command,
       durationMs: performance.now() - started,
       code: result.isError ? result.error.code : undefined,
     });
@@ -68,11 +68,6 @@ export function createTurnTool(options: {
     run,
     failure: () => failure,
   };
-}
-
-function commandOf(input: unknown): CommandName | undefined {
-  const name = typeof input === 'object' && input !== null ? Reflect.get(input, 'command') : undefined;
-  return COMMAND_NAMES.find((known) => known === name);
 }
 
 const VIEW = { command: 'view', path: '/memories' } as const;

@@ -84,6 +84,11 @@ export type DeleteFailure = { readonly key: ObjectKey } & (
   | { readonly error: unknown }
 );
 
+/** Whether it is certain that nothing was there any more. */
+export function isMissing(failure: DeleteFailure): boolean {
+  return 'conflict' in failure && failure.conflict === 'missing';
+}
+
 export interface ListOptions extends RequestOptions {
   readonly prefix: string;
   /** List keys strictly after this one, in UTF-8 byte order. */

@@ -2,15 +2,16 @@ import { hasCode, MemoryError } from '../errors.ts';
 import { readHeader } from '../format/header.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
-import type {
-  DeleteFailure,
-  DeleteOptions,
-  DeleteTarget,
-  ETag,
-  ObjectStore,
-  PutMode,
-  SendBound,
-  WriteResult,
+import {
+  type DeleteFailure,
+  type DeleteOptions,
+  type DeleteTarget,
+  type ETag,
+  isMissing,
+  type ObjectStore,
+  type PutMode,
+  type SendBound,
+  type WriteResult,
 } from '../store/port.ts';
 import { settlePut } from '../store/settle.ts';
 import type { Work } from './session.ts';
@@ -160,11 +161,7 @@ export async function deleteObjects(
   const since = history.begin();
   for (const { key } of targets) cache.drop(key);
   const failures = await store.delete(targets, options);
-  const there = new Set(failures.flatMap((failure) => (isGone(failure) ? [] : [failure.key])));
+  const there = new Set(failures.flatMap((failure) => (isMissing(failure) ? [] : [failure.key])));
   for (const { key } of targets) if (!there.has(key)) history.sawNothing({ key, since });
   return failures;
-}
-
-function isGone(failure: DeleteFailure): boolean {
-  return 'conflict' in failure && failure.conflict === 'missing';
 }

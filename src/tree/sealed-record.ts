@@ -2,7 +2,7 @@ import { seal } from '../format/object.ts';
 import { classKey, classLogicalName, type ObjectClass } from '../format/object-keys.ts';
 import { sealedSize } from '../format/sizes.ts';
 import { decodeText, encodeText } from '../language/text.ts';
-import type { ETag, WriteResult } from '../store/port.ts';
+import { ageOf, type ETag, type WriteResult } from '../store/port.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import { readSealed } from './read-file.ts';
 import type { Work } from './session.ts';
@@ -31,8 +31,7 @@ export async function readRecord(work: Work, name: RecordName): Promise<StoredRe
     maxBytes: sealedSize(maxBytes),
   });
   if (version === undefined) return undefined;
-  const { etag, servedAt, lastModified } = version.stored;
-  return { content: version.content, etag, ageMs: servedAt - lastModified };
+  return { content: version.content, etag: version.stored.etag, ageMs: ageOf(version.stored) };
 }
 
 /**

@@ -61,6 +61,16 @@ export interface Work {
   readonly call: Call;
 }
 
+/** Loads the keyring for a command. Undefined for a tenant that has none, unless it is to be created. */
+export async function openWork(
+  session: Session,
+  { signal, onProgress }: Call,
+  { create = false }: { readonly create?: boolean } = {},
+): Promise<Work | undefined> {
+  const keyring = await session.keyrings.load({ create, signal });
+  return keyring && { session, keyring, call: { signal, onProgress } };
+}
+
 /** The same work for what has to be finished, or is done for several callers: no caller cancels it. */
 export function uncancelled<W extends Work>(work: W): W {
   return { ...work, call: {} };

@@ -9,7 +9,7 @@ import { removePath } from './remove.ts';
 import { renamePath } from './rename/rename.ts';
 import type { Rename } from './rename/rename-file.ts';
 import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
-import type { Call, Session, Work } from './session.ts';
+import { type Call, openWork, type Session, type Work } from './session.ts';
 import { type PathStat, statPath } from './stat-path.ts';
 import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
 
@@ -63,27 +63,22 @@ export function createTree(context: Session): Tree {
   const renames = createRenameRegister();
   const recovery = createRecovery(renames);
 
-  const opened = async (options: Call, create = false): Promise<Work | undefined> => {
-    const { signal, onProgress } = options;
-    const keyring = await context.keyrings.load({ create, signal });
-    return keyring && { session: context, keyring, call: { signal, onProgress } };
-  };
   const reading = async <T>(options: Call, verb: (work: Work) => Promise<T>): Promise<T | undefined> => {
     try {
-      const work = await opened(options);
+      const work = await openWork(context, options);
       return await (work && recovery.beside(work, () => verb(work)));
     } catch (error) {
       throw asOfRead(error);
     }
   };
   const changing = async (options: Call): Promise<Work> => {
-    const work = await opened(options);
+    const work = await openWork(context, options);
     if (work === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
     await recovery.before(work);
     return work;
   };
   const creating = async (options: Call): Promise<Work> => {
-    const work = await opened(options, true);
+    const work = await openWork(context, options, { create: true });
     if (work === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
     await recovery.before(work);
     return work;

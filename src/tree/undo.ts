@@ -4,7 +4,7 @@ import { type OpenedObject, open } from '../format/object.ts';
 import { logicalName, type ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
 import type { MemoryPath } from '../language/path.ts';
-import { type ETag, isResentConflict } from '../store/port.ts';
+import { type ETag, isMissing, isResentConflict } from '../store/port.ts';
 import { eachConcurrently } from './concurrency.ts';
 import { deleteObjects } from './confirmed-put.ts';
 import { readFile, type SealedVersion } from './read-file.ts';
@@ -44,7 +44,7 @@ export async function undoPut(work: Work, written: Written): Promise<'undone' | 
         { ...target, error },
       ]);
       if (failure === undefined) return 'undone';
-      if ('conflict' in failure && failure.conflict === 'missing') return 'gone';
+      if (isMissing(failure)) return 'gone';
       // Behind an attempt of ours that may have landed, what is there now decides.
       if ('error' in failure && !isResentConflict(failure.error)) throw failure.error;
       const found = await readFile(quiet, written.path);

@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import type { ETag, RequestOptions, WriteResult } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
-import type { Session, Work } from '../tree/session.ts';
+import { openWork, type Session, type Work } from '../tree/session.ts';
 
 /**
  * What becomes of a delivered turn. `ours`: no other worker runs it, until the lease ends. `answered`: it was finished
@@ -60,7 +60,8 @@ export function createReceipts(context: Session): Receipts {
   return {
     async claim(turn, { leaseMs: exactMs, signal }) {
       const leaseMs = Math.ceil(exactMs);
-      const work = await openWork(context, signal);
+      const work = await openWork(context, { signal }, { create: true });
+      if (work === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
       const id = receiptId(work, turn);
       const running: Running = {
         state: 'running',
@@ -83,9 +84,8 @@ export function createReceipts(context: Session): Receipts {
       throw new MemoryError('unavailable', 'the receipt of the turn was changed by others at every look');
     },
     async answer(turn, { signal } = {}) {
-      const keyring = await context.keyrings.load({ signal });
-      if (keyring === undefined) return undefined;
-      const work = { session: context, keyring, call: { signal } };
+      const work = await openWork(context, { signal });
+      if (work === undefined) return undefined;
       const id = receiptId(work, turn);
       const stored = await readReceipt(work, id);
       return stored?.receipt.state === 'done' ? readAnswer(work, id) : undefined;
@@ -185,10 +185,4 @@ function parseReceipt(content: Uint8Array): Receipt {
     return { state };
   }
   throw new MemoryError('unsupported_format', 'the receipt of a turn is of a later version');
-}
-
-async function openWork(context: Session, signal: AbortSignal | undefined): Promise<Work> {
-  const keyring = await context.keyrings.load({ create: true, signal });
-  if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
-  return { session: context, keyring, call: { signal } };
 }

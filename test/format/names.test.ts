@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { concat, fromBase64url, toBase64url, u32 } from '../../src/format/encoding.ts';
-import { childTweak, createNames, FILE_SUFFIX, type Names, ROOT_TWEAK } from '../../src/format/names.ts';
+import { createNames, FILE_SUFFIX, type Names } from '../../src/format/names.ts';
+import { childTweak, ROOT_TWEAK } from '../../src/format/segments.ts';
 import { deriveKey, hash, loadSodium } from '../../src/format/sodium.ts';
 import { isValidSegment } from '../../src/language/path.ts';
 import { encodeText } from '../../src/language/text.ts';

@@ -75,15 +75,11 @@ export async function copyFiles(
       work.call.onProgress?.({ done: copied.length, total: task.files.length });
     } catch (error) {
       if (task.phase === 'moving' && isRefusal(error)) left.push({ path: from, cause: error });
-      else failure = failure === undefined || isUnknown(error) ? error : failure;
+      else failure = failure === undefined || hasCode(error, 'outcome_unknown') ? error : failure;
     }
   };
   await eachConcurrently(work.session, task.files, copyOne, ({ size }) => size);
   return { copied, taken, left, failure };
-}
-
-function isUnknown(error: unknown): boolean {
-  return hasCode(error, 'outcome_unknown');
 }
 
 /** Copies one file, or finds the copy that this rename has made of it already. */

@@ -1,4 +1,4 @@
-import { type DeleteFailure, isResentConflict } from '../../store/port.ts';
+import { type DeleteFailure, isMissing, isResentConflict } from '../../store/port.ts';
 import { deleteObjects } from '../confirmed-put.ts';
 import { isRefusal, type LeftFile, takeBack, undoPut } from '../undo.ts';
 import { type CopiedFile, copyAgain } from './copy-files.ts';
@@ -75,10 +75,6 @@ async function sendDeletes(
     if (only === undefined || targets.length > 1) throw error;
     return [{ key: only.key, error }];
   }
-}
-
-function isMissing(failure: DeleteFailure): boolean {
-  return 'conflict' in failure && failure.conflict === 'missing';
 }
 
 /** What became of a source that was not deleted: the copy of a newer version, whose source is still to be deleted, or its end. */
