@@ -38,7 +38,7 @@ async function grow(
   },
 ): Promise<void> {
   const { work, of, sizes: all, run } = growing;
-  const rounds = await inTurns(all.map(String), lab.isQuick ? 3 : 9, (size, round) =>
+  const rounds = await inTurns(all.map(String), lab.isQuick ? 3 : 6, (size, round) =>
     costOf(() => run(Number(size), round)),
   );
   const steps = all.map((size) => ({

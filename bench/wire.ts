@@ -15,10 +15,10 @@ const BYTES = 2_048;
 /** Copies every object under a new name. */
 type Copy = (from: string, to: string) => Promise<unknown>;
 
-/** A GET and a PUT for each of 1,000 objects of 2 KiB, 32 at once: three roads to the same server. */
+/** A GET and a PUT for each of 500 objects of 2 KiB, 32 at once: three roads to the same server. */
 export async function wire(lab: Lab, findSites: FindSites): Promise<void> {
   const sites = await findSites(lab);
-  const names = Array.from({ length: lab.isQuick ? 100 : 1_000 }, (_, at) => String(at));
+  const names = Array.from({ length: lab.isQuick ? 100 : 500 }, (_, at) => String(at));
   for (const site of sites?.all ?? []) {
     const bucket = (await sites?.bucket()) ?? '';
     using hand = handSigned(site.server, bucket);
@@ -28,7 +28,7 @@ export async function wire(lab: Lab, findSites: FindSites): Promise<void> {
       [OURS]: await ourCopy(lab, site, bucket),
       [SDK]: sdkCopy(lab, site, bucket),
     };
-    const rounds = await inTurns(Object.keys(copies), lab.isQuick ? 2 : 7, (contestant, round) =>
+    const rounds = await inTurns(Object.keys(copies), lab.isQuick ? 3 : 7, (contestant, round) =>
       costOf(() =>
         sideBySide(
           names,
