@@ -10,6 +10,7 @@ import type { S3Server } from '../infra/local/servers/s3-server.ts';
 import { pythonEnvironment } from '../test/support/python.ts';
 import { type Lab, temporaryFolder } from './lab.ts';
 import type { Cost } from './report/row.ts';
+import { childrenTimes } from './report/shell-times.ts';
 
 /** Encrypts on the client, as this library does. */
 const RCLONE: GoProgram = {
@@ -207,14 +208,4 @@ async function runPeer(
   } finally {
     process.off('exit', kill);
   }
-}
-
-/** What `times` says of a shell's children in its second line, such as `0m1.25s 0m0.10s`; in milliseconds. */
-export function childrenTimes(told: string): number {
-  const [, ofChildren = ''] = told.trim().split('\n');
-  const parts = [...ofChildren.matchAll(/(\d+)m([\d.]+)s/g)];
-  return parts.reduce(
-    (sum, [, minutes, seconds]) => sum + Number(minutes) * 60_000 + Number(seconds) * 1_000,
-    0,
-  );
 }

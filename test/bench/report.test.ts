@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { childrenTimes } from '../../bench/peers.ts';
 import { chartOf } from '../../bench/report/chart.ts';
 import { withFigures } from '../../bench/report/document.ts';
 import { dollarsOf } from '../../bench/report/prices.ts';
 import type { Row } from '../../bench/report/row.ts';
 import type { RunReport } from '../../bench/report/run.ts';
+import { childrenTimes } from '../../bench/report/shell-times.ts';
 import { markdownTables, textHead, textTable } from '../../bench/report/table.ts';
 
 const row = (contestant: string, median: number, more: Partial<Row> = {}): Row => ({
