@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
 
-const page = read('../docs/format.md');
-const vectors = ['format-1.json', 'format-1-additions.json'].map((name) => read(`./vectors/${name}`)).join();
+const page = read('../../docs/format.md');
+const vectors = ['format-1.json', 'format-1-additions.json'].map((name) => read(`../vectors/${name}`)).join();
 const blocks = page.split(/^```.*$/m).filter((_, index) => index % 2 === 1);
 
 /** What an example shows as bytes: runs of hexadecimal, those of four bytes and more. */
