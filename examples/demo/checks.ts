@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import type { ConversationReport } from './conversation.ts';
 import { CODE_NAME } from './script.ts';
 import type { StoreView } from './store-view.ts';
@@ -32,6 +33,31 @@ export async function checkStore(request: {
   return {
     holds: words.size > 0 && objects.length > 0 && leaks.length === 0,
     text: `none of the ${objects.length} objects in the store holds any of the ${words.size} longer words Claude wrote${namesAreEncrypted ? '' : '; their names are plain, as configured'}`,
+  };
+}
+
+/**
+ * What plain tools find in the file without a key: lines of readable characters with one of the longest words that Claude
+ * wrote.
+ */
+export function searchStrings(request: {
+  readonly file: string;
+  readonly reports: readonly ConversationReport[];
+}): { readonly command: string; readonly found: number } {
+  const words = [...new Set(request.reports.flatMap(({ written }) => written.flatMap(longWords)))]
+    .sort((a, b) => b.length - a.length)
+    .slice(0, 4);
+  const bytes = [request.file, `${request.file}-wal`]
+    .filter((file) => existsSync(file))
+    .map((file) => readFileSync(file));
+  const lines =
+    Buffer.concat(bytes)
+      .toString('latin1')
+      .match(/[\t\x20-\x7e]{4,}/g) ?? [];
+  const pattern = new RegExp(words.join('|'), 'i');
+  return {
+    command: `cat ${request.file}* | strings | grep -ciE '${words.join('|')}'`,
+    found: lines.filter((line) => pattern.test(line)).length,
   };
 }
 

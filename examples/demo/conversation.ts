@@ -9,7 +9,7 @@ import type {
 import { openMemory, optionsFromEnvironment } from '../../src/index.ts';
 import type { MemoryCommand } from './dialogue.ts';
 import { exitWithParent, fail } from './process.ts';
-import { block, type Line, rule, sideBySide } from './screen.ts';
+import { block, type Line, rule, sideBySide, writePaced } from './screen.ts';
 import { type ConversationName, USER_LINES } from './script.ts';
 import { openStoreView, type StoreView } from './store-view.ts';
 
@@ -79,7 +79,7 @@ async function printTurn({
   const changes = await view.changes();
   const right: readonly Line[] =
     changes.length > 0 || calls.length === 0 ? changes : [{ text: '(unchanged)', style: 'dim' }];
-  process.stdout.write(`${sideBySide({ left: [...said, ...calls], right })}\n`);
+  await writePaced(`${sideBySide({ left: [...said, ...calls], right })}\n`);
 }
 
 function describeCommand({ command, ...args }: MemoryCommand): readonly Line[] {

@@ -1,6 +1,6 @@
 import type { Environment } from '../../src/open/environment.ts';
 import type { ScriptedClaude } from '../scripted-claude/server.ts';
-import { checkMemory, checkStore } from './checks.ts';
+import { checkMemory, checkStore, searchStrings } from './checks.ts';
 import { startDemoClaude } from './demo-claude.ts';
 import { fail, quitQuietlyWithoutReader, runConversation } from './process.ts';
 import { block, type Line, rule } from './screen.ts';
@@ -45,7 +45,23 @@ async function demo(signal: AbortSignal): Promise<void> {
     print([{ text: `${holds ? 'checked' : 'NOT TRUE'}: ${text}`, style: holds ? 'green' : 'red' }]);
     if (!holds) process.exitCode = 1;
   }
+  if (setup.file !== undefined) {
+    const { command, found } = searchStrings({ file: setup.file, reports: [one, two] });
+    print([{ text: '\nAnd what the file tells without the key:' }]);
+    process.stdout.write(`$ ${command}\n${found}\n`);
+    if (found > 0) process.exitCode = 1;
+  }
+  process.stdout.write(rule('Your turn'));
+  const configured = setup.config === undefined ? '' : `export SEALED_MEMORY_CONFIG=${setup.config}\n`;
+  process.stdout.write(`${configured}${NEXT_STEPS}`);
 }
+
+/** Not wrapped: they are for copying. */
+const NEXT_STEPS = `npx sealed-memory tree
+npx sealed-memory grep Kestrel
+npx sealed-memory verify
+npx sealed-memory --help
+`;
 
 function scriptedEnvironment(env: Environment, { url }: ScriptedClaude): Environment {
   const own = Object.entries(env).filter(([name]) => !name.startsWith('ANTHROPIC_'));

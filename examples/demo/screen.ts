@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { styleText } from 'node:util';
 
 /** A line of output; styles apply only where the terminal shows them. */
@@ -47,6 +48,20 @@ export function block(lines: readonly Line[], width: number = screenWidth()): st
     .flatMap((line) => wrap(line, width))
     .map((line) => `${paint(line)}\n`)
     .join('');
+}
+
+const LINE_MS = 90;
+
+/** Writes a text: on a screen line by line, so that a person can follow. */
+export async function writePaced(text: string): Promise<void> {
+  if (process.stdout.isTTY !== true) {
+    process.stdout.write(text);
+    return;
+  }
+  for (const line of text.split(/(?<=\n)/)) {
+    process.stdout.write(line);
+    await pause(LINE_MS);
+  }
 }
 
 /** A heading over the full width. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -9,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDemoClaude } from '../../examples/demo/demo-claude.ts';
 import type { Reply } from '../../examples/scripted-claude/reply.ts';
 import { openMemory } from '../../src/index.ts';
+import { runCli } from '../support/cli.ts';
 import { printedCommands, runDemo, SECRET_WORDS, startDemo } from '../support/demo-process.ts';
 
 const TIMEOUT = 60_000;
@@ -35,7 +37,7 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
     );
     expect(stdout.replaceAll(/\s+/g, '')).toContain(`Storesqlite:${directory}/sealed-memory-demo-`);
     expect(stdout).toMatch(/Tenant {4}demo-[0-9a-f]{12} \(made for this run\)/);
-    expect(stdout).toContain('Root key  made for this run');
+    expect(stdout.replaceAll(/\s+/g, '')).toContain('root.key(madeforthisrun;onlyyoumayreadit)');
     const processes = [...stdout.matchAll(/Conversation (\w+), process (\d+)/g)];
     expect(processes.map(([, name]) => name)).toEqual(['one', 'two']);
     expect(new Set(processes.map(([, , pid]) => pid)).size).toBe(2);
@@ -45,7 +47,8 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
       ...['view', 'view', 'str_replace', 'create'],
     ]);
     expect(stdout.match(/^checked: /gm)).toHaveLength(2);
-    expect(widest(stdout)).toBeLessThanOrEqual(100);
+    const [wrapped = ''] = stdout.split('And what the file tells without');
+    expect(widest(wrapped)).toBeLessThanOrEqual(100);
   });
 
   it('prints beside the commands what lies in the store, where no word of the memory can be found', async () => {
@@ -60,6 +63,28 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
     for (const word of SECRET_WORDS) {
       expect(right.join('\n')).not.toContain(word);
       expect(database.includes(word), word).toBe(false);
+    }
+  });
+
+  it('ends with a search of the file that finds nothing, and with commands that run as printed', async () => {
+    const { stdout } = await runDemo('main.ts', { env: place });
+    const search = /^\$ (cat .* \| strings \| grep -ciE '.*')\n0$/m.exec(stdout)?.[1] ?? '';
+    expect(search).toContain('Kestrel');
+    const without = search.replace('| strings |', '|').replace('grep -ciE', 'grep -aciE');
+    expect(spawnSync('sh', ['-c', without], { encoding: 'utf8' })).toMatchObject({
+      stdout: '0\n',
+      stderr: '',
+    });
+    const steps = stdout.split('Your turn')[1] ?? '';
+    const config = /^export SEALED_MEMORY_CONFIG=(.*)$/m.exec(steps)?.[1] ?? '';
+    const commands = [...steps.matchAll(/^npx sealed-memory (.*)$/gm)].map(([, args = '']) =>
+      args.split(' '),
+    );
+    expect(commands).toHaveLength(4);
+    for (const args of commands) {
+      const { code, stdout: said, stderr } = await runCli(args, { env: { SEALED_MEMORY_CONFIG: config } });
+      expect([args, code, stderr]).toEqual([args, 0, '']);
+      if (args[0] === 'grep') expect(said).toContain('Kestrel');
     }
   });
 
