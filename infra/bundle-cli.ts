@@ -5,7 +5,6 @@ import { type BuildOptions, build, type Plugin } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = join(ROOT, 'src/cli');
-const FOLDER = join(ROOT, 'dist/cli');
 
 /** Stays outside: what a user of the library installs beside it. */
 const EXTERNAL = ['@aws-sdk/*', '@smithy/*', '@anthropic-ai/sdk', '@opentelemetry/api', 'libsodium-wrappers'];
@@ -38,13 +37,13 @@ function verbsApart(verbs: Set<string>): Plugin {
  * Writes the command line's program: `main.cjs`, all that `--help` needs, as one CommonJS file, which Node starts in half
  * the time of many modules; and the verbs as modules that share what they have in common.
  */
-export async function bundleCli(): Promise<void> {
-  await rm(FOLDER, { recursive: true, force: true });
+export async function bundleCli(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
   const verbs = new Set<string>();
   const main = await build({
     ...COMMON,
     entryPoints: [join(SOURCES, 'main.ts')],
-    outfile: join(FOLDER, 'main.cjs'),
+    outfile: join(folder, 'main.cjs'),
     format: 'cjs',
     // An older Node must be able to read it, to say that it is too old.
     target: 'node18',
@@ -53,7 +52,7 @@ export async function bundleCli(): Promise<void> {
   const rest = await build({
     ...COMMON,
     entryPoints: [...verbs].sort(),
-    outdir: join(FOLDER, 'verbs'),
+    outdir: join(folder, 'verbs'),
     format: 'esm',
     target: 'node22',
     splitting: true,
@@ -63,8 +62,8 @@ export async function bundleCli(): Promise<void> {
     },
   });
   const inputs = [main, rest].flatMap(({ metafile }) => Object.keys(metafile?.inputs ?? {}));
-  await writeFile(join(FOLDER, 'LICENSES.txt'), await licensesOf(inputs));
-  await chmod(join(FOLDER, 'main.cjs'), 0o755);
+  await writeFile(join(folder, 'LICENSES.txt'), await licensesOf(inputs));
+  await chmod(join(folder, 'main.cjs'), 0o755);
 }
 
 /** The licences of the packages whose code is in the bundles. */
@@ -81,8 +80,10 @@ async function licensesOf(inputs: readonly string[]): Promise<string> {
 
 async function licenseIn(folder: string): Promise<string> {
   const name = (await readdir(folder)).find((file) => /^licen[cs]e/i.test(file));
-  if (name === undefined) throw new Error(`${folder} has no file with its licence, so it cannot be bundled.`);
-  return readFile(join(folder, name), 'utf8');
+  if (name !== undefined) return readFile(join(folder, name), 'utf8');
+  const { license, repository } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  if (license === undefined) throw new Error(`${folder} names no licence, so it cannot be bundled.`);
+  return `${license}; ${repository?.url ?? repository}\n`;
 }
 
-if (import.meta.main) await bundleCli();
+if (import.meta.main) await bundleCli(join(ROOT, 'dist/cli'));

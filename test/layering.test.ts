@@ -51,7 +51,8 @@ const LAYERS: readonly Group[] = [
     name: 'command line',
     layer: 8,
     files: /^cli\//,
-    packages: /^(node:.*|commander|cli-progress|smol-toml|p-limit)$/,
+    packages:
+      /^(node:.*|commander|@bomb\.sh\/tab|cli-progress|smol-toml|diff|modern-tar|age-encryption|p-limit)$/,
   },
   {
     name: 'worker',

@@ -1,18 +1,156 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type Choose, withSource } from './arguments.ts';
-import type { SourceOptions } from './verbs/source.ts';
+import type { CatArguments, GrepArguments, LineRange, PutArguments } from './verbs/files.ts';
+import type { ListArguments } from './verbs/list.ts';
+import type { ExportArguments, ImportArguments } from './verbs/transfer.ts';
+
+const ROOT = '/memories';
 
 /** Adds the commands on files, for people and scripts. */
 export function addFileVerbs(program: Command, choose: Choose): void {
-  program
-    .command('cat <path>')
-    .description("write a file's bytes to standard output")
-    .action((path: string) => choose(async (run) => (await verbs()).runCat(path, run)));
-  withSource(
-    program.command('put <path>').description('write a file of any bytes, new or in place of the old'),
-  ).action((path: string, source: SourceOptions) =>
-    choose(async (run) => (await verbs()).runPut(path, source, run)),
-  );
+  addListing(program, choose);
+  addReadingAndWriting(program, choose);
+  addWholeTrees(program, choose);
 }
 
-const verbs = (): Promise<typeof import('./verbs/files.ts')> => import('./verbs/files.ts');
+function addListing(program: Command, choose: Choose): void {
+  program
+    .command('ls [path]')
+    .description('list a directory')
+    .option('-l, --long', 'with sizes and times')
+    .option('-R, --recursive', 'every file below it')
+    .action((path: string = ROOT, options: ListArguments) =>
+      choose(async (run) => (await listing()).runLs(path, options, run)),
+    );
+  program
+    .command('tree [path]')
+    .description('draw all that lies below a directory')
+    .action((path: string = ROOT) => choose(async (run) => (await listing()).runTree(path, run)));
+  program
+    .command('du [path]')
+    .description('sum up sizes below a directory')
+    .action((path: string = ROOT) => choose(async (run) => (await listing()).runDu(path, run)));
+  program
+    .command('stat <path>')
+    .description('show size, time and version')
+    .action((path: string) => choose(async (run) => (await listing()).runStat(path, run)));
+  program
+    .command('grep <pattern> [path]')
+    .description('search the lines of all files; exit code 1 when none matches')
+    .option('-i, --ignore-case', 'capitals count as small letters')
+    .option('-F, --fixed-strings', 'the pattern is a text, no regular expression')
+    .option('-l, --files-with-matches', 'print paths alone')
+    .action((pattern: string, path: string = ROOT, options: GrepArguments) =>
+      choose(async (run) => (await files()).runGrep({ pattern, path }, options, run)),
+    );
+  program
+    .command('tenants')
+    .description('list the tenants of the store')
+    .action(() => choose(async (run) => (await import('./verbs/tenants.ts')).runTenants(run)));
+}
+
+function addReadingAndWriting(program: Command, choose: Choose): void {
+  program
+    .command('cat <path...>')
+    .description('write files to standard output')
+    .option('--lines <first,last>', 'some lines of a text, such as 10,20; 10, to the end', parseLines)
+    .action((paths: string[], options: CatArguments) =>
+      choose(async (run) => (await files()).runCat(paths, options, run)),
+    );
+  withSource(
+    program.command('put <path>').description('write a file of any bytes, new or in place of the old'),
+  )
+    .option('--create', 'never replace a file')
+    .option('--append', 'behind what is there')
+    .action((path: string, options: PutArguments) =>
+      choose(async (run) => (await files()).runPut(path, options, run)),
+    );
+  program
+    .command('get <path> [file]')
+    .description('write a file to one of yours; - for standard output')
+    .option('-f, --force', 'replace a file that is there')
+    .action((path: string, to: string | undefined, { force }: { readonly force?: boolean }) =>
+      choose(async (run) => (await files()).runGet(path, { to, ...(force && { force }) }, run)),
+    );
+  program
+    .command('edit <path>')
+    .description('open a file in $EDITOR, and write it back unless another writer changed it')
+    .action((path: string) => choose(async (run) => (await import('./verbs/edit.ts')).runEdit(path, run)));
+  program
+    .command('diff <left> <right>')
+    .description('show how two files differ; a path outside of /memories is a file of yours')
+    .action((left: string, right: string) =>
+      choose(async (run) => (await import('./verbs/diff.ts')).runDiff({ left, right }, run)),
+    );
+}
+
+function addWholeTrees(program: Command, choose: Choose): void {
+  program
+    .command('cp <from> <to>')
+    .description('copy a file')
+    .option('-r, --recursive', 'a directory with all below it')
+    .option('-f, --force', 'replace files that are there')
+    .action((from: string, to: string, options: { readonly recursive?: boolean; readonly force?: boolean }) =>
+      choose(async (run) => (await files()).runCp({ from, to }, options, run)),
+    );
+  program
+    .command('mv <from> <to>')
+    .description('rename a file or a directory')
+    .action((from: string, to: string) => choose(async (run) => (await files()).runMv({ from, to }, run)));
+  program
+    .command('rm <path...>')
+    .description('remove files')
+    .option('-r, --recursive', 'directories with all below them')
+    .option('-f, --force', 'no failure where there is nothing')
+    .action((paths: string[], options: { readonly recursive?: boolean; readonly force?: boolean }) =>
+      choose(async (run) => (await files()).runRm(paths, options, run)),
+    );
+  program
+    .command('import <folder> [path]')
+    .description(
+      "write all files of a folder into the memory; also of the SDK's filesystem tool or Claude Code's memory",
+    )
+    .option('-f, --force', 'replace files that differ')
+    .action((from: string, path: string = ROOT, options: ImportArguments) =>
+      choose(async (run) => (await transfer()).runImport({ from, path }, options, run)),
+    );
+  program
+    .command('export')
+    .usage('[options] [path] <folder>')
+    .argument('<folder>', 'where to, after the path of what to write; with --age the file to make')
+    .argument('[folder]')
+    .description('write files of the memory into a folder, as they are')
+    .option('-f, --force', 'replace what differs')
+    .option(
+      '--age <recipient>',
+      'one archive instead, encrypted for a recipient, which "age" and "tar" open',
+      collect,
+    )
+    .action((first: string, second: string | undefined, options: ExportArguments) =>
+      choose(async (run) => {
+        const ends = second === undefined ? { path: ROOT, to: first } : { path: first, to: second };
+        return (await transfer()).runExport(ends, options, run);
+      }),
+    );
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+function parseLines(text: string): LineRange {
+  const [, first, comma, last] = /^([1-9]\d{0,9})(,)?([1-9]\d{0,9})?$/.exec(text) ?? [];
+  if (
+    first === undefined ||
+    (comma === undefined && last !== undefined) ||
+    Number(last ?? first) < Number(first)
+  ) {
+    throw new InvalidArgumentError('Give a line, or first,last such as 10,20, or 10, for all from there.');
+  }
+  if (comma === undefined) return { first: Number(first), last: Number(first) };
+  return { first: Number(first), ...(last !== undefined && { last: Number(last) }) };
+}
+
+const listing = (): Promise<typeof import('./verbs/list.ts')> => import('./verbs/list.ts');
+const files = (): Promise<typeof import('./verbs/files.ts')> => import('./verbs/files.ts');
+const transfer = (): Promise<typeof import('./verbs/transfer.ts')> => import('./verbs/transfer.ts');

@@ -22,6 +22,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   const program = createProgram((action) => {
     chosen = action;
   });
+  await addCompletion(program, args[0]);
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
@@ -31,6 +32,16 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   if (chosen === undefined) return 0;
   const { runAction } = await import('./verbs/invocation.ts');
   return runAction(chosen, program.opts<Flags>());
+}
+
+/** Shells ask `complete` for words; the package that answers is loaded for that alone. */
+async function addCompletion(program: Command, verb: string | undefined): Promise<void> {
+  if (verb === 'completion' || verb === 'complete') {
+    const { default: tab } = await import('@bomb.sh/tab/commander');
+    tab(program, { completionCommandName: 'completion' });
+  } else {
+    program.command('completion <shell>').description('print what completes commands in bash, zsh or fish');
+  }
 }
 
 /** What is typed. What is done lies in `verbs`, and is loaded by the command that needs it. */

@@ -6,8 +6,24 @@ const COMMANDS = [
   ...[
     'init',
     'doctor',
+    'ls',
+    'tree',
+    'du',
+    'stat',
+    'grep',
+    'tenants',
     'cat',
     'put',
+    'get',
+    'edit',
+    'diff',
+    'cp',
+    'mv',
+    'rm',
+  ],
+  ...[
+    'import',
+    'export',
     'verify',
     'restore',
     'expire',
@@ -16,6 +32,7 @@ const COMMANDS = [
     'names',
     'tool',
     'exec',
+    'completion',
   ],
 ];
 
@@ -48,6 +65,9 @@ describe('sealed-memory', () => {
     [['tool', 'str-replace', '/memories/a']],
     [['tool', 'insert', '/memories/a', 'two', '--text', 'x']],
     [['exec']],
+    [['cat', '/memories/a', '--lines', '3,1']],
+    [['export']],
+    [['completion', 'tcsh']],
   ])('ends with 2 when it is called as %j', async (args) => {
     const { code, stdout, stderr } = await runCli(args, { env: CLI_MEMORY_ENV });
     expect([code, stdout]).toEqual([2, '']);

@@ -17,7 +17,7 @@ export function invocationOf({
     stdin: (async function* () {
       yield new TextEncoder().encode(typed);
     })(),
-    out: async (said) => void shown.push(String(said)),
+    out: async (said) => void shown.push(Buffer.from(said as string).toString()),
     complain: (line) => complaints.push(line),
     note: (line) => complaints.push(line),
     style: (_, text) => text,

@@ -1,27 +1,239 @@
+import { open } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { MemoryError } from '../../errors.ts';
-import { parseMemoryPath } from '../../language/path.ts';
-import { openMemory, openTenant } from '../../open/open-memory.ts';
-import type { Invocation } from './invocation.ts';
-import { readMemoryOptions } from './settings.ts';
+import { toBase64 } from '../../format/encoding.ts';
+import { decodeText, encodeText } from '../../language/text.ts';
+import { fileCodeOf } from '../../store/failures.ts';
+import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import { type FileRun, filesAt, readFile, requireEntry, runOnFiles, worded } from './memory.ts';
+import { counted } from './report.ts';
 import { readSource, type SourceOptions } from './source.ts';
 
-/** The bytes go out as they are, whatever they are; in JSON they stand as text or base64. */
-export async function runCat(path: string, invocation: Invocation): Promise<number> {
-  const { terminal, signal } = invocation;
-  await using memory = await openMemory(readMemoryOptions(invocation));
-  const bytes = await memory.files.read(path, { signal });
-  if (bytes === undefined) throw new MemoryError('not_found', `There is no file at ${path}.`);
-  await terminal.out(bytes);
-  return 0;
+/** Lines as they are counted in an editor, from 1; without `last` to the end. */
+export interface LineRange {
+  readonly first: number;
+  readonly last?: number | undefined;
 }
 
-export async function runPut(path: string, source: SourceOptions, invocation: Invocation): Promise<number> {
-  const { terminal, report, signal } = invocation;
-  const options = readMemoryOptions(invocation);
-  const content = await readSource(source, { terminal, options });
-  const { parts, close } = await openTenant(options);
-  await using _memory = parts.openMemory(close);
-  await parts.tree.overwrite(parseMemoryPath(path), content, { signal });
-  await report.done({ path, bytes: content.length });
-  return 0;
+export interface CatArguments {
+  readonly lines?: LineRange;
+}
+
+/** The bytes go out as they are, whatever they are; in JSON they stand as text, or as base64 when they are none. */
+export function runCat(paths: readonly string[], { lines }: CatArguments, invocation: Invocation) {
+  return runOnFiles(async (run) => {
+    const { terminal, report, flags } = invocation;
+    for (const path of paths) {
+      const bytes = await readFile(run, path);
+      const wanted = lines === undefined ? bytes : linesOf(bytes, lines, path);
+      if (flags.json === true) await report.entry({ path, ...contentOf(wanted) }, '');
+      else await terminal.out(terminal.isForEyes ? textFor(wanted, path) : wanted);
+    }
+    if (flags.json === true) await report.done({ files: paths.length });
+    return 0;
+  }, invocation);
+}
+
+/** On a screen bytes that are no text would be of no use. */
+function textFor(bytes: Uint8Array, path: string): string {
+  const text = decodeText(bytes);
+  if (text !== undefined) return text;
+  throw new MemoryError('not_text', `${path} is not text: "sealed-memory get" writes it to a file.`);
+}
+
+function contentOf(bytes: Uint8Array) {
+  const text = decodeText(bytes);
+  return text === undefined ? { base64: toBase64(bytes) } : { text };
+}
+
+function linesOf(bytes: Uint8Array, { first, last }: LineRange, path: string): Uint8Array {
+  const lines = textFor(bytes, path).split(/(?<=\n)/);
+  if (first > lines.length) {
+    throw new MemoryError('line_out_of_range', `${path} has ${counted(lines.length, 'line')}.`);
+  }
+  return encodeText(lines.slice(first - 1, last).join(''));
+}
+
+export interface PutArguments extends SourceOptions {
+  /** Never replaces a file. */
+  readonly create?: boolean;
+  /** Puts the content behind what is there. */
+  readonly append?: boolean;
+}
+
+export function runPut(path: string, { create, append, ...source }: PutArguments, invocation: Invocation) {
+  return runOnFiles(async ({ files, options }) => {
+    const { terminal, report, signal } = invocation;
+    const content = await readSource(source, { terminal, options });
+    if (append === true) {
+      await worded({ command: 'create', path }, () => files.append(path, content, { signal }));
+      await report.done({ path, appended: content.length });
+    } else {
+      const mode = create === true ? 'create' : 'replace';
+      const write = () => files.write(path, content, { mode, signal });
+      await report.done({ ...(await worded({ command: 'create', path }, write)) });
+    }
+    return 0;
+  }, invocation);
+}
+
+/** Writes one file to one of the user's, which is replaced with `force` alone. */
+export function runGet(
+  path: string,
+  { to = basename(path), force = false }: { readonly to?: string | undefined; readonly force?: boolean },
+  invocation: Invocation,
+) {
+  return runOnFiles(async (run) => {
+    const bytes = await readFile(run, path);
+    if (to === '-') await invocation.terminal.out(bytes);
+    else await writeOwn(to, bytes, { force });
+    await invocation.report.done({ path, to, size: bytes.length });
+    return 0;
+  }, invocation);
+}
+
+async function writeOwn(
+  to: string,
+  bytes: Uint8Array,
+  { force }: { readonly force: boolean },
+): Promise<void> {
+  try {
+    // What was encrypted is for its owner alone.
+    await using file = await open(to, force ? 'w' : 'wx', 0o600);
+    await file.writeFile(bytes);
+  } catch (error) {
+    const code = fileCodeOf(error) ?? 'unknown error';
+    throw new MemoryError(
+      'invalid_command',
+      code === 'EEXIST' ? `${to} exists: --force replaces it.` : `${to} cannot be written (${code}).`,
+    );
+  }
+}
+
+export function runCp(
+  { from, to }: { readonly from: string; readonly to: string },
+  { recursive = false, force = false }: { readonly recursive?: boolean; readonly force?: boolean },
+  invocation: Invocation,
+) {
+  return runOnFiles(async (run) => {
+    const { report, signal } = invocation;
+    const source = await requireEntry(run, from);
+    if (source.type === 'directory' && !recursive) {
+      throw new MemoryError('is_directory', `${from} is a directory: --recursive copies all below it.`);
+    }
+    if (`${to}/`.startsWith(`${from}/`)) {
+      throw new MemoryError('invalid_command', `${from} cannot be copied into itself.`);
+    }
+    const sources = await filesAt(run, from);
+    let done = 0;
+    for (const { path } of sources) {
+      const target = `${to}${path.slice(from.length)}`;
+      const copy = () => run.files.copy(path, target, { mode: force ? 'replace' : 'create', signal });
+      await worded({ command: 'create', path: target }, copy);
+      report.progress(
+        { done: ++done, total: sources.length },
+        { what: 'files', done, total: sources.length },
+      );
+    }
+    await report.done({ from, to, files: done });
+    return 0;
+  }, invocation);
+}
+
+export function runMv({ from, to }: { readonly from: string; readonly to: string }, invocation: Invocation) {
+  return runOnFiles(async (run) => {
+    const input = { command: 'rename', old_path: from, new_path: to };
+    await worded(input, () => run.files.rename(from, to, callOf(invocation)));
+    await invocation.report.done({ from, to });
+    return 0;
+  }, invocation);
+}
+
+export function runRm(
+  paths: readonly string[],
+  { recursive = false, force = false }: { readonly recursive?: boolean; readonly force?: boolean },
+  invocation: Invocation,
+) {
+  return runOnFiles(async (run: FileRun) => {
+    for (const path of paths) {
+      const found = await worded({ command: 'delete', path }, () =>
+        run.files.stat(path, { signal: invocation.signal }),
+      );
+      if (found === undefined && force) continue;
+      if (found?.type === 'directory' && !recursive) {
+        throw new MemoryError('is_directory', `${path} is a directory: --recursive removes all below it.`);
+      }
+      await worded({ command: 'delete', path }, () => run.files.remove(path, callOf(invocation)));
+    }
+    await invocation.report.done({ paths });
+    return 0;
+  }, invocation);
+}
+
+function callOf({ signal, report }: Invocation) {
+  return {
+    signal,
+    onProgress: (progress: { readonly done: number; readonly total: number }): void =>
+      report.progress({ ...progress }, { what: 'files', ...progress }),
+  };
+}
+
+export interface GrepArguments {
+  readonly ignoreCase?: boolean;
+  readonly fixedStrings?: boolean;
+  readonly filesWithMatches?: boolean;
+}
+
+/** Prints the lines that match; resolves to 1 when none does, as grep does. */
+export function runGrep(
+  { pattern, path }: { readonly pattern: string; readonly path: string },
+  options: GrepArguments,
+  invocation: Invocation,
+) {
+  const matcher = matcherOf(pattern, options);
+  return runOnFiles(async (run) => {
+    const { report, terminal } = invocation;
+    const files = await filesAt(run, path);
+    let [matches, skipped] = [0, 0];
+    for (const [done, file] of files.entries()) {
+      report.progress({ done, total: files.length }, { what: 'files', done, total: files.length });
+      const found = await run.files.read(file.path, { signal: invocation.signal });
+      const text = found && decodeText(found.bytes);
+      if (text === undefined) {
+        skipped += 1;
+        continue;
+      }
+      const hits = text
+        .split('\n')
+        .flatMap((line, index) => (matcher.test(line) ? [{ line, number: index + 1 }] : []));
+      if (hits.length > 0 && options.filesWithMatches === true) {
+        await report.entry({ path: file.path }, file.path);
+      } else {
+        for (const { line, number } of hits) {
+          const place = `${terminal.style('cyan', file.path)}:${number}:`;
+          await report.entry(
+            { path: file.path, line: number, text: line },
+            `${place}${line.replace(/\r$/, '')}`,
+          );
+        }
+      }
+      matches += hits.length;
+    }
+    if (skipped > 0)
+      terminal.note(`${counted(skipped, 'file')} that ${skipped === 1 ? 'is' : 'are'} not text, passed over`);
+    await report.done({ matches, skipped });
+    return matches > 0 ? 0 : EXIT_FAILED;
+  }, invocation);
+}
+
+function matcherOf(pattern: string, { ignoreCase = false, fixedStrings = false }: GrepArguments): RegExp {
+  const source = fixedStrings ? pattern.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&') : pattern;
+  try {
+    return new RegExp(source, ignoreCase ? 'iu' : 'u');
+  } catch {
+    throw new MemoryError(
+      'misconfigured',
+      'The pattern is not a regular expression; --fixed-strings takes it as it is.',
+    );
+  }
 }

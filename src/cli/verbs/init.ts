@@ -34,7 +34,7 @@ export async function runInit({ flags, report }: Invocation): Promise<number> {
     'Next:',
     `  ${programName()} doctor                                # is everything well?`,
     `  ${programName()} put --text 'hello' /memories/hello.md  # the first file`,
-    `  ${programName()} cat /memories/hello.md`,
+    `  ${programName()} ls -l`,
   ]);
   return 0;
 }

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { hasCode, MemoryError, misconfigured } from '../../errors.ts';
+import { sameBytes } from '../../format/encoding.ts';
+import { processEnvironment } from '../../open/environment.ts';
+import type { WriteMode } from '../../tool/files.ts';
+import type { Invocation } from './invocation.ts';
+import { type FileRun, runOnFiles } from './memory.ts';
+
+/**
+ * Opens a file in the user's editor ($VISUAL, $EDITOR, or vi) and writes it back where it was changed; a path without a
+ * file begins a new one. While the editor is open the text lies in a temporary folder of mode 0700. It is removed, unless
+ * another writer changed the file in the meantime: then it stays, and the failure names it.
+ */
+export function runEdit(path: string, invocation: Invocation): Promise<number> {
+  return runOnFiles(async (run) => {
+    const found = await run.files.read(path, { signal: invocation.signal });
+    const folder = await mkdtemp(join(tmpdir(), 'sealed-memory-edit-'));
+    const copy = join(folder, basename(path));
+    let isKept = false;
+    try {
+      await writeFile(copy, found?.bytes ?? '', { mode: 0o600 });
+      await openEditor(copy);
+      const edited = await readFile(copy);
+      const isChanged = found === undefined ? edited.length > 0 : !sameBytes(found.bytes, edited);
+      if (!isChanged) {
+        await invocation.report.done({ path, changed: false }, [`${path} was not changed`]);
+        return 0;
+      }
+      const mode = found === undefined ? 'create' : { ifUnchanged: found.version };
+      await writeBack(run, { path, copy, edited, mode }).catch((error: unknown) => {
+        isKept = true;
+        throw error;
+      });
+      return 0;
+    } finally {
+      if (!isKept) await rm(folder, { recursive: true, force: true });
+    }
+  }, invocation);
+}
+
+async function openEditor(file: string): Promise<void> {
+  const { VISUAL, EDITOR } = processEnvironment();
+  const editor = VISUAL || EDITOR || 'vi';
+  // The variable may hold arguments, as in "code --wait"; a shell takes it apart as the user's own would.
+  const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' });
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw misconfigured(`The editor failed (${editor}); nothing was changed.`);
+}
+
+async function writeBack(
+  { files, invocation }: FileRun,
+  {
+    path,
+    copy,
+    edited,
+    mode,
+  }: { readonly path: string; readonly copy: string; readonly edited: Uint8Array; readonly mode: WriteMode },
+): Promise<void> {
+  try {
+    const written = await files.write(path, edited, { mode });
+    await invocation.report.done({ ...written, changed: true }, [`${path} was written`]);
+  } catch (error) {
+    const why = hasCode(error, 'version_conflict', 'already_exists')
+      ? 'changed while it was edited'
+      : 'could not be written';
+    const code = error instanceof MemoryError ? error.code : 'unavailable';
+    throw new MemoryError(code, `${path} ${why}; your text is kept in ${copy}.`, { cause: error });
+  }
+}

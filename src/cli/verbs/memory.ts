@@ -1,0 +1,78 @@
+import { isForTheOperator, MemoryError } from '../../errors.ts';
+import { MEMORY_ROOT } from '../../language/path.ts';
+import { failureSentence } from '../../language/sentences.ts';
+import { openMemory } from '../../open/open-memory.ts';
+import type { MemoryOptions } from '../../open/options.ts';
+import type { FileEntry, FileStat, Files } from '../../tool/files.ts';
+import type { Invocation } from './invocation.ts';
+import { readMemoryOptions } from './settings.ts';
+import type { ToolInput } from './tool.ts';
+
+/** What a verb on files works with. */
+export interface FileRun {
+  readonly files: Files;
+  readonly options: MemoryOptions;
+  readonly invocation: Invocation;
+}
+
+/** Runs one verb on the files of the configured memory. Resolves to the exit code. */
+export async function runOnFiles(
+  verb: (run: FileRun) => Promise<number>,
+  invocation: Invocation,
+): Promise<number> {
+  const options = readMemoryOptions(invocation);
+  await using memory = await openMemory(options);
+  return await verb({ files: memory.files, options, invocation });
+}
+
+/** A refusal of `work` is told in the sentence of the command of the tool that comes nearest. */
+export async function worded<T>(input: ToolInput, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MemoryError) || isForTheOperator(error)) throw error;
+    const { code, details, cause } = error;
+    const sentence = failureSentence({ error, input, profile: 'doc' }).replace(/^Error: /, '');
+    throw new MemoryError(code, sentence, { details, cause });
+  }
+}
+
+/** @throws MemoryError `not_found`; `invalid_path`. */
+export async function requireEntry(
+  { files, invocation: { signal } }: FileRun,
+  path: string,
+): Promise<FileEntry> {
+  const found = await worded({ command: 'view', path }, () => files.stat(path, { signal }));
+  if (found !== undefined) return found;
+  if (path === MEMORY_ROOT) return { type: 'directory', path };
+  throw new MemoryError('not_found', `There is nothing at ${path}.`);
+}
+
+/** The entries of a directory in the order of their paths; with `recursive` all files below it. */
+export async function sortedEntries(
+  { files, invocation: { signal } }: FileRun,
+  { path, recursive }: { readonly path: string; readonly recursive: boolean },
+): Promise<readonly FileEntry[]> {
+  const entries: FileEntry[] = [];
+  for await (const entry of files.list(path, { recursive, signal })) entries.push(entry);
+  return entries.sort(({ path: left }, { path: right }) => (left < right ? -1 : 1));
+}
+
+/** The file at a path, or all files below the directory there, in the order of their paths. */
+export async function filesAt(run: FileRun, path: string): Promise<readonly FileStat[]> {
+  const found = await requireEntry(run, path);
+  if (found.type === 'file') return [found];
+  const entries = await sortedEntries(run, { path, recursive: true });
+  return entries.filter((entry) => entry.type === 'file');
+}
+
+/** @throws MemoryError `not_found`; `is_directory`. */
+export async function readFile({ files, invocation }: FileRun, path: string): Promise<Uint8Array> {
+  const { signal } = invocation;
+  const found = await worded({ command: 'view', path }, () => files.read(path, { signal }));
+  if (found !== undefined) return found.bytes;
+  if ((await files.stat(path, { signal })) !== undefined) {
+    throw new MemoryError('is_directory', `${path} is a directory.`);
+  }
+  throw new MemoryError('not_found', `There is no file at ${path}.`);
+}
