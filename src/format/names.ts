@@ -49,6 +49,8 @@ interface Directory {
 }
 
 const REMEMBERED_DIRECTORIES = 20_000;
+/** Of paths that were encoded; a command asks for the same one several times, and the next one often again. */
+const REMEMBERED_PATHS = 4_096;
 
 /** Copies what it needs of `nameKey` (32 bytes). */
 export function createNames({
@@ -121,8 +123,12 @@ function directorySuffix(): MemoryError {
 
 function encryptedCodec(keys: SegmentKeys): Codec {
   const directories = rememberDirectories(keys);
+  const encoded = new Map<string, string>();
   return {
     encode(segments) {
+      const path = segments.join('/');
+      const remembered = encoded.get(path);
+      if (remembered !== undefined) return remembered;
       let directory = directories.root();
       const texts: string[] = [];
       for (const [index, segment] of segments.entries()) {
@@ -135,7 +141,10 @@ function encryptedCodec(keys: SegmentKeys): Codec {
           texts.push(directory.text);
         }
       }
-      return texts.join('/');
+      const text = texts.join('/');
+      if (encoded.size >= REMEMBERED_PATHS) encoded.clear();
+      encoded.set(path, text);
+      return text;
     },
     decode(base, texts) {
       let directory = directories.root();

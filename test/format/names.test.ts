@@ -176,6 +176,27 @@ describe('the key text of a file', () => {
   });
 });
 
+describe('paths that were encoded before', () => {
+  it('are encoded as at the first time, also beyond those that are remembered', () => {
+    const [names, fresh] = [encrypted(), encrypted()];
+    const paths = Array.from({ length: 5_000 }, (_, at) => ['d', `${at}`]);
+    const texts = paths.map((path) => names.encodeFile(path));
+    for (const at of [0, 1, 4_095, 4_096, 4_999]) {
+      expect(names.encodeFile(paths[at] ?? [])).toBe(texts[at]);
+      expect(texts[at]).toBe(fresh.encodeFile(paths[at] ?? []));
+      expect(names.encodeDirectory(paths[at] ?? [])).toBe(texts[at]?.slice(0, -FILE_SUFFIX.length));
+    }
+    expect(new Set(texts).size).toBe(paths.length);
+  });
+
+  it('are not encoded any more once the names are wiped', () => {
+    const names = encrypted();
+    names.encodeFile(['a']);
+    names.wipe();
+    expect(() => names.encodeFile(['a'])).toThrow(expect.objectContaining({ code: 'aborted' }));
+  });
+});
+
 describe('a segment', () => {
   const illFormed = added.illFormed.map((hex) => fromHex(hex));
   const fromUtf16 = (units: Uint8Array): string =>
