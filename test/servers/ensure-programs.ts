@@ -4,11 +4,11 @@
  */
 import { findProgram } from '../../infra/local/servers/find-program.ts';
 import { goInstall } from '../../infra/local/servers/go-install.ts';
-import { MINIO, MINIO_IMAGE, TOXIPROXY, VERSITYGW } from '../../infra/local/servers/pinned.ts';
+import { AGE, MINIO, MINIO_IMAGE, TOXIPROXY, VERSITYGW } from '../../infra/local/servers/pinned.ts';
 
 const say = (line: string): void => console.error(line);
 const paths: string[] = [];
-for (const program of [MINIO, VERSITYGW, TOXIPROXY]) {
+for (const program of [MINIO, VERSITYGW, TOXIPROXY, AGE]) {
   const found = (await findProgram(process.env, program)) ?? (await goInstall(process.env, program, say));
   if ('reason' in found) {
     say(found.reason);

@@ -57,6 +57,18 @@ export const TOXIPROXY: GoProgram = {
   buildTime: 'some ten seconds',
 };
 
+/** Opens what `export --age` makes. */
+export const AGE: GoProgram = {
+  title: 'age',
+  command: 'age',
+  module: 'filippo.io/age',
+  moduleVersion: 'v1.2.1',
+  packagePath: 'filippo.io/age/cmd/age',
+  version: '1.2.1',
+  minimumGo: [1, 19],
+  buildTime: 'some ten seconds',
+};
+
 /** Where a built program is kept; the version is part of the name, so a new pin is built again. */
 export function cachedProgram(cacheDirectory: string, program: GoProgram): string {
   return join(cacheDirectory, `${program.command}-${program.version}`);
