@@ -31,7 +31,7 @@ export interface Sites {
 /** Where the servers of a run are started, once and by the group that asks first. */
 export type FindSites = (lab: Lab) => Promise<Sites | undefined>;
 
-/** MinIO as the tests find it, from its program unless TEST_S3 says otherwise, and a proxy that delays its answers. */
+/** MinIO of this run, from its program or, with TEST_S3=docker, from its image; and a proxy that delays its answers. */
 export function findSites(env: NodeJS.ProcessEnv): FindSites {
   let found: (() => Promise<Sites | { readonly reason: string }>) | undefined;
   return async (lab) => {
@@ -50,7 +50,8 @@ async function startSites(
   env: NodeJS.ProcessEnv,
   { stack, say }: Lab,
 ): Promise<Sites | { readonly reason: string }> {
-  const minio = await locateMinio(env, env['TEST_S3'] ?? 'binary', say);
+  // Never a server that was there before: what is measured fills it, and removes nothing.
+  const minio = await locateMinio(env, env['TEST_S3'] === 'docker' ? 'docker' : 'binary', say);
   if ('reason' in minio) return minio;
   const { server, stop } = minio.running;
   stack.defer(stop);
