@@ -113,7 +113,7 @@ const DOORS: readonly {
     files:
       /^tree\/(session|tree|access-records|concurrency|confirmed-put|findings|list-directory|read-file|scan|sealed-record|version-cache|version-history)\.ts$/,
   },
-  { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|undo)\.ts$/, importers: /^tree\/rename\// },
+  { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|settled|undo)\.ts$/, importers: /^tree\/rename\// },
   {
     room: /^tree\/rename\//,
     files: /^tree\/rename\/(lease|recovery|register|rename|rename-file|rename-register)\.ts$/,

@@ -4,14 +4,13 @@ import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts
 import { ageOf } from '../store/port.ts';
 import { type ListedEntry, listDirectory } from './list-directory.ts';
 import { pagesBelow } from './list-objects.ts';
+import { SETTLED_MS } from './read-file.ts';
 import type { Work } from './session.ts';
 
 /** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
 const SETTLING_MS = 3_000;
 const LOOK_AGAIN_MS = 100;
-/** By then the process that created a file has found out whether the file may stay (milliseconds, the server's clock). */
-export const SETTLED_MS = 60_000;
-/** How long the rename of a directory waits for creates in it (milliseconds). */
+/** How long a command waits for creates that clash (milliseconds). */
 const PATIENCE_MS = 10_000;
 
 type Clash = 'directory_at_path' | 'file_above';
@@ -80,19 +79,30 @@ export async function listSettled(
   directory: MemoryPath,
   first: readonly ListedEntry[],
 ): Promise<readonly ListedEntry[]> {
-  const deadline = work.session.clock() + PATIENCE_MS;
-  for (let files = first; ; files = (await listDirectory(work, directory)).files) {
+  let listed: readonly ListedEntry[] | undefined = first;
+  return patiently(work, async () => {
+    const files = listed ?? (await listDirectory(work, directory)).files;
+    listed = undefined;
     const clashing = clashingPaths(files);
     const youngest = files
       .filter(({ path }) => clashing.has(path))
       .reduce<ListedEntry | undefined>((a, b) => (a && a.lastModified > b.lastModified ? a : b), undefined);
     if (youngest === undefined) return files;
     const found = await work.session.store.head(youngest.key, { signal: work.call.signal });
-    if (found !== undefined && ageOf(found) > SETTLED_MS) return files;
-    if (work.session.clock() >= deadline) {
+    return found !== undefined && ageOf(found) > SETTLED_MS ? files : 'again';
+  });
+}
+
+/** Runs `attempt` ten times a second until it answers something other than `'again'`, for 10 s. */
+export async function patiently<T>({ session, call }: Work, attempt: () => Promise<T | 'again'>): Promise<T> {
+  const deadline = session.clock() + PATIENCE_MS;
+  for (;;) {
+    const result = await attempt();
+    if (result !== 'again') return result;
+    if (session.clock() >= deadline) {
       throw new MemoryError('unavailable', 'a file is being created above or below another one');
     }
-    await work.session.pause(LOOK_AGAIN_MS, work.call.signal);
+    await session.pause(LOOK_AGAIN_MS, call.signal);
   }
 }
 

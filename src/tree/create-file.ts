@@ -6,10 +6,10 @@ import type { ETag } from '../store/port.ts';
 import { clashError, findClash } from './clashes.ts';
 import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
-import { findHeld } from './read-file.ts';
+import type { FileVersion } from './read-file.ts';
 import type { Work } from './session.ts';
+import { headSettled, keep, recallSettled, untilSettledAs } from './settled.ts';
 import { orTakeBack, undoPut, type Written } from './undo.ts';
-import type { HeldVersion } from './version-cache.ts';
 
 /**
  * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then as many checks at once
@@ -28,17 +28,17 @@ export async function createFile(work: Work, path: MemoryPath, content: Uint8Arr
   });
   if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
   await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
-  work.session.cache.hold(key, outcome);
+  keep(work, key, outcome);
   return outcome.etag;
 }
 
 /** Creates the file or replaces what is there, always conditionally, so that no write passes another unseen. */
 export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
-  let held: Pick<HeldVersion, 'etag'> | undefined = findHeld(work, key);
+  let held: Pick<FileVersion, 'etag'> | undefined = recallSettled(work, path);
   let written: ETag | undefined;
   await untilSettled(work, async () => {
-    const current = held ?? (await work.session.store.head(key, { signal: work.call.signal }));
+    const current = held ?? (await headSettled(work, path));
     held = undefined;
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
     const created: Uint8Array[] = [];
@@ -48,7 +48,7 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
     if (current === undefined) {
       await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
     }
-    work.session.cache.hold(key, outcome);
+    keep(work, key, outcome);
     written = outcome.etag;
     return undefined;
   });
@@ -56,17 +56,18 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
   return written;
 }
 
-/** Replaces exactly that version of the file. One PUT. @throws MemoryError `version_conflict` when it is not there. */
+/** Replaces exactly that version of the file. One PUT; a HEAD and a look for clashes more where it may be taken back. @throws MemoryError `version_conflict` when it is not there. */
 export async function replaceVersion(
   work: Work,
   path: MemoryPath,
   { content, version }: { readonly content: Uint8Array; readonly version: ETag },
 ): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
+  await untilSettledAs(work, path, version);
   const seal = (): Uint8Array => sealFor(work, path, content);
   const outcome = await confirmedPut(work, { key, seal, mode: { ifMatch: version } });
   if ('etag' in outcome) {
-    work.session.cache.hold(key, outcome);
+    keep(work, key, outcome);
     return outcome.etag;
   }
   work.session.cache.drop(key);

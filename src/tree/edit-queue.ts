@@ -4,8 +4,9 @@ import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { untilSettled } from './concurrency.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import { refuseTooLarge, sealFor } from './create-file.ts';
-import { type FileVersion, recallFile, reviewFile } from './read-file.ts';
+import type { FileVersion } from './read-file.ts';
 import type { Call, Work } from './session.ts';
+import { keep, recallSettled, reviewSettled } from './settled.ts';
 
 /** What an edit makes of a file: the new content, and what to tell about it once it is written. */
 interface Edited<T> {
@@ -116,7 +117,7 @@ function waitingEdit<T>(
 async function editTogether(work: Work, path: MemoryPath, take: () => readonly WaitingEdit[]): Promise<void> {
   if (path === MEMORY_ROOT) throw missingFile();
   const key = fileKey(work.session.layout, work.keyring.names, path);
-  let held = recallFile(work, path);
+  let held = recallSettled(work, path);
   await untilSettled(work, async () => {
     // Taken before the file is read, so that no verdict rests on a text older than the call it answers.
     const batch = take();
@@ -125,7 +126,7 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
     held = undefined;
     let judged = current && judgeAll(work, batch, current);
     if (current === undefined || judged?.changes !== true) {
-      current = await reviewFile(work, path);
+      current = await reviewSettled(work, path);
       if (current === undefined) throw missingFile();
       judged = judgeAll(work, batch, current);
     }
@@ -140,7 +141,7 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
         if (outcome.conflict === 'missing') throw missingFile();
         return 'again';
       }
-      work.session.cache.hold(key, outcome);
+      keep(work, key, outcome);
     }
     for (const edit of batch) edit.settle();
     return undefined;

@@ -3,14 +3,18 @@ import { readHeader } from '../format/header.ts';
 import { type OpenedObject, open, rebind, seal } from '../format/object.ts';
 import { fileKey, type LogicalName, logicalName, type ObjectKey } from '../format/object-keys.ts';
 import { sealedSize } from '../format/sizes.ts';
-import type { SealingKeys } from '../format/wrap.ts';
+import { equalBytes } from '../format/sodium.ts';
+import { NO_ID, type SealingKeys } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
-import type { ETag, StoredObject } from '../store/port.ts';
+import { ageOf, type ETag, type StoredObject } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';
 import { BYTES_BETWEEN_TURNS } from './concurrency.ts';
 import type { Work } from './session.ts';
 import type { HeldVersion } from './version-cache.ts';
 import { type Instant, identityOf } from './version-history.ts';
+
+/** By then the process that put a file there has found out whether it may stay (milliseconds, the server's clock). */
+export const SETTLED_MS = 60_000;
 
 /** One version of a sealed object: what it says, and the object as it is stored. */
 export interface SealedVersion extends OpenedVersion<StoredObject> {}
@@ -105,6 +109,16 @@ export async function readSealed(
   return verified(work, { key, since, name }, stored);
 }
 
+/** Whether it has just been transferred, and so tells its age. */
+function isDated(stored: HeldVersion | StoredObject): stored is StoredObject {
+  return 'servedAt' in stored;
+}
+
+/** What an edit has written is never taken back: it followed on what stays. */
+function isEdit({ previous, origin }: OpenedObject): boolean {
+  return !equalBytes(previous, NO_ID) && equalBytes(origin, NO_ID);
+}
+
 /** Opens what a request that began at `since` met, unless the process knows it to be superseded. */
 async function verified<S extends HeldVersion>(
   work: Work,
@@ -114,7 +128,12 @@ async function verified<S extends HeldVersion>(
   const { key, since, name } = met;
   const version = await openStored(work, name, stored);
   if (stored.body.length >= BYTES_BETWEEN_TURNS) await letOthersRun();
-  work.session.history.saw({ key, since, version: identityOf(stored.body) });
+  const { history } = work.session;
+  const identity = identityOf(stored.body);
+  history.saw({ key, since, version: identity });
+  if (isEdit(version) || (isDated(stored) && ageOf(stored) > SETTLED_MS)) {
+    history.settle({ key, etag: stored.etag, version: identity });
+  }
   return version;
 }
 

@@ -2,12 +2,18 @@ import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { OFFSET } from '../format/header.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
+import type { ETag } from '../store/port.ts';
 
 /** Tells one version of an object apart from all others that were ever written: the nonce of its wrap. */
 export type VersionIdentity = string & { readonly __brand: 'VersionIdentity' };
 
 /** A place in the order of what this process did and saw. No clock: nothing sets it back. */
 export type Instant = number & { readonly __brand: 'Instant' };
+
+interface StoredVersion {
+  readonly key: ObjectKey;
+  readonly etag: ETag;
+}
 
 /** What a process saw at a key, by a request that it began at `since`. */
 interface Sighting {
@@ -35,6 +41,10 @@ export interface VersionHistory {
   isSuperseded(seen: Pick<Sighting, 'key'> & { readonly version: VersionIdentity }): boolean;
   /** Nothing was at the key, be it because a delete of our own succeeded. */
   sawNothing(sighting: Sighting): void;
+  /** It is certain that the writer of a version, which was seen or written here, does not take it back any more. */
+  settle(settled: StoredVersion & { readonly version: VersionIdentity }): void;
+  /** Whether that was noted, and not forgotten since. */
+  isSettled(stored: StoredVersion): boolean;
 }
 
 interface HistoryLimits {
@@ -114,7 +124,7 @@ export function createVersionHistory(
     const now = next();
     supersede(versions, { since, now, by: version });
     if (!versions.some(({ identity }) => identity === version)) {
-      versions.push({ identity: version, firstSeen: now, superseded: undefined });
+      versions.push({ identity: version, firstSeen: now, superseded: undefined, settledAs: undefined });
       count++;
     }
     if (versions.length > limits.versionsOfKey) {
@@ -154,14 +164,14 @@ export function createVersionHistory(
     },
   };
 
-  const whenSuperseded = (key: ObjectKey, version: VersionIdentity): Instant | undefined =>
-    known.get(key)?.find(({ identity }) => identity === version)?.superseded;
+  const find = (key: ObjectKey, version: VersionIdentity): KnownVersion | undefined =>
+    known.get(key)?.find(({ identity }) => identity === version);
 
   return {
     begin: next,
-    isSuperseded: ({ key, version }) => whenSuperseded(key, version) !== undefined,
+    isSuperseded: ({ key, version }) => find(key, version)?.superseded !== undefined,
     saw({ key, since, version }) {
-      const superseded = whenSuperseded(key, version);
+      const superseded = find(key, version)?.superseded;
       // What an attacker shows supersedes nothing.
       if (superseded !== undefined && superseded < since) throw putBack();
       note(key, since, version);
@@ -175,6 +185,11 @@ export function createVersionHistory(
       supersede(touch(key), { since, now: next(), by: undefined });
       report();
     },
+    settle({ key, version, etag }) {
+      const found = find(key, version);
+      if (found !== undefined) found.settledAs = etag;
+    },
+    isSettled: ({ key, etag }) => known.get(key)?.some(({ settledAs }) => settledAs === etag) ?? false,
   };
 }
 
@@ -184,6 +199,7 @@ interface KnownVersion {
   readonly firstSeen: Instant;
   /** When it was known to have made way for another version, or for none. */
   superseded: Instant | undefined;
+  settledAs: ETag | undefined;
 }
 
 /** Versions that were there before the request began have made way for what it met. */

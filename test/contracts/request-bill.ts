@@ -119,8 +119,9 @@ export function describeRequestBill(title: string, start: () => Promise<Metering
         new_str,
       });
       await write(path);
+      await run(other, replace('text', 'old'));
       await run(metered.memory, { command: 'view', path });
-      expect(await cost(replace('text', 'new'))).toEqual({ put: 1 });
+      expect(await cost(replace('old', 'new'))).toEqual({ put: 1 });
       expect(await cost({ command: 'insert', path, insert_line: 0, insert_text: 'x' })).toEqual({ put: 1 });
       await run(other, replace('new', 'newer'));
       expect(await cost(replace('newer', 'old'))).toEqual({ get: 1, put: 1 });
@@ -138,13 +139,19 @@ export function describeRequestBill(title: string, start: () => Promise<Metering
       expect(await cost(create('/memories/d5/x/y/z/file'))).toEqual({ put: 1, list: 1, head: 4 });
     });
 
-    it('str_replace and insert: a GET and a PUT', async () => {
+    it('str_replace and insert: a GET and a PUT, and the checks of a create where another process has just created it', async () => {
       await write('/memories/edited-1');
-      await write('/memories/edited-2');
       const replace = { command: 'str_replace', path: '/memories/edited-1', old_str: 'text', new_str: 'new' };
+      await run(other, { ...replace, new_str: 'text text' });
+      await run(other, { ...replace, old_str: ' text', new_str: '' });
       expect(await cost(replace)).toEqual({ get: 1, put: 1 });
+      await write('/memories/edited-2');
       const insert = { command: 'insert', path: '/memories/edited-2', insert_line: 0, insert_text: 'x' };
-      expect(await cost(insert)).toEqual({ get: 1, put: 1 });
+      expect(await cost(insert)).toEqual({ get: 1, put: 1, list: 1 });
+      expect(await cost(insert)).toEqual({ put: 1 });
+      await write('/memories/edited/3');
+      const below = await cost({ ...insert, path: '/memories/edited/3' });
+      expect(below).toEqual({ get: 1, put: 1, list: 1, head: 1 });
     });
 
     it('delete of a file: 2, or 3 where the store does not guard it', async () => {
@@ -153,12 +160,15 @@ export function describeRequestBill(title: string, start: () => Promise<Metering
       expect(bill).toEqual({ list: 1, delete: 1, ...(metering.guarded ? {} : { put: 1 }) });
     });
 
-    it('rename of a young file: 3, or 4, and one LIST and a HEAD for each ancestor of the target', async () => {
-      await write('/memories/r/s/from');
+    it('rename of a file: 3, or 4, and one LIST and a HEAD for each ancestor that the target has alone', async () => {
       const moving = { get: 1, put: 1 + burials(1), delete: 1, list: 1 };
-      expect(await cost(rename('/memories/r/s/from', '/memories/r/s/to'))).toEqual({ ...moving, head: 2 });
+      await run(metered.memory, create('/memories/r/s/own'));
+      expect(await cost(rename('/memories/r/s/own', '/memories/r/s/to'))).toEqual(moving);
       const further = await cost(rename('/memories/r/s/to', '/memories/r/t/u/to'));
-      expect(further).toEqual({ ...moving, head: 3 });
+      expect(further).toEqual({ ...moving, head: 2 });
+      await write('/memories/r/s/from');
+      const young = await cost(rename('/memories/r/s/from', '/memories/r/s/again'));
+      expect(young).toEqual({ ...moving, list: 2, head: 2 });
     });
 
     it('rename and delete of a directory: 2 or 3 for each file moved, 0 or 1 for each deleted, and the register', async () => {

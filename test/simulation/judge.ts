@@ -3,14 +3,7 @@ import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
 import { identityOf } from '../../src/tree/version-history.ts';
 import { ImpossibleAnswer, isBelow } from './answer.ts';
 import { type Claim, check } from './checker.ts';
-import {
-  type Alarm,
-  type Command,
-  describeCommand,
-  describeResult,
-  type History,
-  type Operation,
-} from './history.ts';
+import { type Alarm, describeCommand, describeResult, type History, type Operation } from './history.ts';
 import { explain, type Surroundings, type Unfinished } from './model.ts';
 import { takenBack } from './model-moves.ts';
 import { END, either, type Tree, withFile, withoutFile, write } from './program.ts';
@@ -89,12 +82,12 @@ export function judge({ history, server, textOf }: Evidence): Complaint {
 }
 
 /**
- * Files above which others lie at the end. A process that died in a create, a request that came late, and an edit of a
- * file that is not settled yet may leave such files; other commands that were answered may not.
+ * Files above which others lie at the end. A process that died in a create, one that stood still in it for as long as
+ * files may be taken back, and a request that came late may leave such files; other commands that were answered may not.
  */
 function clashingFiles(server: Server, { operations, strayCreates, lateFiles }: History): readonly string[] {
   if (!operations.every(isAnswered) || strayCreates.length > 0 || lateFiles.length > 0) return [];
-  if (operations.some(({ command }) => EDITS.includes(command.command))) return [];
+  if (operations.some(tookTooLong)) return [];
   const paths = server
     .keys()
     .filter((key) => key.startsWith(LAYOUT.data) && server.head(key)?.size !== TOMBSTONE_BYTES)
@@ -102,7 +95,13 @@ function clashingFiles(server: Server, { operations, strayCreates, lateFiles }: 
   return paths.filter((path) => paths.some((other) => other !== path && isBelow(other, path)));
 }
 
-const EDITS: readonly Command['command'][] = ['str_replace', 'insert'];
+/** Servers tell whole seconds, so that a minute may be 59 s. */
+const SETTLED_MS = 59_000;
+
+/** Whether its own file may have been taken for settled before it had looked for clashes. */
+function tookTooLong({ landed, end, start }: Operation): boolean {
+  return landed.some(({ at }) => (end ?? start) - at >= SETTLED_MS);
+}
 
 /** Every path at which a file may have been: those named in commands, and those where anything was written. */
 export function pathsOf({ operations, byOperators }: History): readonly string[] {

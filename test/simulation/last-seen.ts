@@ -24,5 +24,7 @@ export function createLastSeenHistory(): VersionHistory {
     },
     wrote: note,
     sawNothing: ({ key }) => last.set(key, undefined),
+    settle: () => {},
+    isSettled: () => false,
   };
 }

@@ -165,12 +165,23 @@ describeOnBothKinds('creating a file', (newSite) => {
   it('reports success when another process has built on the file before it could be taken back', async () => {
     const site = await newSite();
     const [client, other] = [await site.client(), await site.client()];
-    await other.create('/memories/a/b', 'below');
-    client.intercept(async (call, proceed) => {
-      if (call.verb === 'delete') await other.append('/memories/a', ' and more');
-      return proceed();
-    });
+    await client.create('/memories/first', '');
+    let below: Promise<void> | undefined;
+    client.intercept(
+      atFirst('list', async (proceed) => {
+        await other.append('/memories/a', ' and more');
+        // Seen by the look of the one above, and taken back itself.
+        below = expect(other.create('/memories/a/b', 'below')).rejects.toMatchObject({
+          code: 'already_exists',
+        });
+        await site.time.pause(100);
+        expect(await other.paths('/memories/a')).toEqual(['/memories/a/b']);
+        return proceed();
+      }),
+    );
     await client.create('/memories/a', 'above');
+    await below;
+    expect(await client.paths()).toEqual(['/memories/a', '/memories/first']);
     expect(await client.text('/memories/a')).toBe('above and more');
   });
 });

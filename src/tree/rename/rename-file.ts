@@ -2,12 +2,13 @@ import { hasReason, MemoryError } from '../../errors.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
-import { ageOf, type DeleteFailure } from '../../store/port.ts';
-import { clashError, findClash, SETTLED_MS } from '../clashes.ts';
+import type { DeleteFailure } from '../../store/port.ts';
+import { clashError, findClash } from '../clashes.ts';
 import { untilSettled } from '../concurrency.ts';
 import { confirmedPut, deleteObjects } from '../confirmed-put.ts';
 import { bindVersion, readFile, type SealedVersion } from '../read-file.ts';
 import type { Work } from '../session.ts';
+import { keep } from '../settled.ts';
 import {
   isMigrated,
   isStill,
@@ -25,7 +26,7 @@ export interface Rename {
 }
 
 /**
- * Renames the file whose version `source` was just read: a copy bound to the new path, then a guarded delete of
+ * Renames the file whose version `source` was just read, and certainly stays: a copy bound to the new path, then a guarded delete of
  * exactly the version that was copied. A crash in between leaves the file at both places, never at none.
  *
  * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
@@ -42,18 +43,12 @@ export async function renameFile(work: Work, from: Rename, source: SealedVersion
   });
   if ('conflict' in written) throw targetExists();
   const target: Written = { path: rename.to, key, etag: written.etag, mark: { origin: rename.id } };
-  const clash = await orTakeBack(work, target, () =>
-    findClash(work, rename.to, knownDirectories(rename, source)),
-  );
+  const clash = await orTakeBack(work, target, () => findClash(work, rename.to, ancestorsOf(rename.from)));
   if (clash !== undefined && (await undoPut(work, target)) !== 'built_on') {
     throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
+  keep(work, key, written);
   await removeSource(work, rename, { source, target });
-}
-
-/** Above a young file another one may lie, whose clash is not settled yet. */
-function knownDirectories({ from }: Rename, { stored }: SealedVersion): readonly MemoryPath[] {
-  return ageOf(stored) > SETTLED_MS ? ancestorsOf(from) : [];
 }
 
 /** A rename of one file; every copy it makes carries its id as the origin, and a migration of keys keeps that. */

@@ -2,8 +2,8 @@ import { hasCode, MemoryError } from '../../errors.ts';
 import { fileKey } from '../../format/object-keys.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../../language/path.ts';
 import { listDirectory, listPath } from '../list-directory.ts';
-import { readFile } from '../read-file.ts';
 import type { Work } from '../session.ts';
+import { readSettled } from '../settled.ts';
 import { renameDirectory } from './rename-directory.ts';
 import { type Rename, renameFile, targetExists } from './rename-file.ts';
 import type { RenameRegister } from './rename-register.ts';
@@ -17,7 +17,7 @@ import type { RenameRegister } from './rename-register.ts';
  */
 export async function renamePath(work: Work, renames: RenameRegister, rename: Rename): Promise<void> {
   refuseImpossible(work, rename.from, 'source');
-  const source = await readFile(work, rename.from);
+  const source = await readSettled(work, rename.from);
   if (source !== undefined) {
     refuseTarget(rename, 'file');
     refuseImpossible(work, rename.to, 'target');

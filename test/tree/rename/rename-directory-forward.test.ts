@@ -97,13 +97,18 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
 
   it('says that both were kept of a late copy that has to go and was edited before', async () => {
     const { site, client, other } = await start(['0']);
-    client.intercept(
-      atDeletes(async (count) => {
-        if (count <= 3) await other.create(`${FROM}/${count}`, 'late');
-        if (count === 3) await leaveFile(site, `${TO}/3/below`);
-        if (count === 4) await other.append(`${TO}/3`, ' and edited');
-      }),
-    );
+    const copy = await keyAt(other, `${TO}/3`);
+    const deletes = atDeletes(async (count) => {
+      if (count <= 3) await other.create(`${FROM}/${count}`, 'late');
+    });
+    client.intercept(async (call, proceed) => {
+      const answer = await deletes(call, proceed);
+      if (call.verb === 'put' && call.key === copy && call.mode === 'create') {
+        await other.append(`${TO}/3`, ' and edited');
+        await leaveFile(site, `${TO}/3/below`);
+      }
+      return answer;
+    });
     await expect(client.rename(FROM, TO)).rejects.toMatchObject({ details: { reason: 'both_kept' } });
     expect(await other.paths()).toEqual([`${FROM}/3`, ...below(TO, ['0', '1', '2', '3', '3/below'])]);
     expect(await other.text(`${TO}/3`)).toBe('late and edited');

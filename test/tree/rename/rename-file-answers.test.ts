@@ -6,33 +6,48 @@ import type { Work } from '../../../src/tree/session.ts';
 import { atFirst, countCalls, noAnswer, sendTwice } from '../../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../../doubles/noted-options.ts';
 import { migrateFile } from '../../support/migrate-file.ts';
-import { at, describeOnBothKinds, type TestClient, withSession } from '../../support/test-tree.ts';
+import {
+  at,
+  describeOnBothKinds,
+  type TestClient,
+  type TestSite,
+  withSession,
+} from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/to';
 const DENIED = new MemoryError('access_denied', 'no');
 
 describeOnBothKinds('a rename of a file', (newSite) => {
-  async function start(): Promise<{ client: TestClient; other: TestClient; isGuarded: boolean }> {
+  async function start(): Promise<{
+    site: TestSite;
+    client: TestClient;
+    other: TestClient;
+    isGuarded: boolean;
+  }> {
     const site = await newSite();
     const [client, other] = [await site.client(), await site.client()];
     await client.create(FROM, 'text');
     await site.time.pause(61_000);
     client.calls.length = 0;
-    return { client, other, isGuarded: site.kind === 'guarded' };
+    return { site, client, other, isGuarded: site.kind === 'guarded' };
   }
 
   it('goes on where another process has built on its copy before a clash could take it back', async () => {
-    const { client, other } = await start();
-    await other.create(`${TO}/below`, 'there');
+    const { client, other, site } = await start();
+    let below: Promise<void> | undefined;
     client.intercept(
-      atFirst('delete', async (proceed) => {
+      atFirst('list', async (proceed) => {
         await other.append(TO, '!');
+        below = expect(other.create(`${TO}/below`, '')).rejects.toMatchObject({ code: 'already_exists' });
+        await site.time.pause(100);
+        expect(await other.paths()).toEqual([FROM, TO, `${TO}/below`]);
         return proceed();
       }),
     );
     await client.rename(FROM, TO);
-    expect(await other.paths()).toEqual([TO, `${TO}/below`]);
+    await below;
+    expect(await other.paths()).toEqual([TO]);
     expect(await other.text(TO)).toBe('text!');
   });
 

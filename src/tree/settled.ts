@@ -1,0 +1,84 @@
+import { fileKey, type ObjectKey } from '../format/object-keys.ts';
+import type { MemoryPath } from '../language/path.ts';
+import { ageOf, type DatedMeta, type ETag } from '../store/port.ts';
+import { findClash, patiently } from './clashes.ts';
+import {
+  type FileVersion,
+  findHeld,
+  readFile,
+  recallFile,
+  reviewFile,
+  SETTLED_MS,
+  type SealedVersion,
+} from './read-file.ts';
+import type { Work } from './session.ts';
+import type { HeldVersion } from './version-cache.ts';
+import { identityOf } from './version-history.ts';
+
+/*
+ * Nothing is built on a file that its creator, or the rename that put it there, may still take back. Each of these looks
+ * for clashes where another process has put the file there within the last minute and none has edited it since, and
+ * looks at it again while there is one. They throw `unavailable` when that takes longer than 10 s, and what the read does.
+ */
+
+/** As `readFile`. */
+export function readSettled(work: Work, path: MemoryPath): Promise<SealedVersion | undefined> {
+  const look = (): Promise<SealedVersion | undefined> => readFile(work, path);
+  return onceSettled(work, path, { look, stays: (key, { stored }) => isSettled(work, key, stored.etag) });
+}
+
+/** As `reviewFile`; what is held and may be taken back is transferred again, for its age. */
+export function reviewSettled(work: Work, path: MemoryPath): Promise<FileVersion | undefined> {
+  const key = keyOf(work, path);
+  const held = findHeld(work, key);
+  if (held !== undefined && !isSettled(work, key, held.etag)) work.session.cache.drop(key);
+  const look = (): Promise<FileVersion | undefined> => reviewFile(work, path);
+  return onceSettled(work, path, { look, stays: (_, { etag }) => isSettled(work, key, etag) });
+}
+
+/** What lies there, for a writer that replaces it unread. One HEAD. */
+export function headSettled(work: Work, path: MemoryPath): Promise<DatedMeta | undefined> {
+  const { signal } = work.call;
+  const look = (): Promise<DatedMeta | undefined> => work.session.store.head(keyOf(work, path), { signal });
+  const stays = (key: ObjectKey, found: DatedMeta): boolean =>
+    ageOf(found) > SETTLED_MS || isSettled(work, key, found.etag);
+  return onceSettled(work, path, { look, stays });
+}
+
+/** Waits where the version of the file that a writer is about to replace is there, and may be taken back. */
+export async function untilSettledAs(work: Work, path: MemoryPath, version: ETag): Promise<void> {
+  if (!isSettled(work, keyOf(work, path), version)) await headSettled(work, path);
+}
+
+/** As `recallFile`, without a request; undefined where it takes one to tell whether the file stays. */
+export function recallSettled(work: Work, path: MemoryPath): FileVersion | undefined {
+  const held = recallFile(work, path);
+  return held !== undefined && isSettled(work, keyOf(work, path), held.etag) ? held : undefined;
+}
+
+/** Holds what was written here, and is not taken back any more. */
+export function keep(work: Work, key: ObjectKey, written: HeldVersion): void {
+  work.session.history.settle({ key, etag: written.etag, version: identityOf(written.body) });
+  work.session.cache.hold(key, written);
+}
+
+async function onceSettled<T>(
+  work: Work,
+  path: MemoryPath,
+  { look, stays }: { look(): Promise<T | undefined>; stays(key: ObjectKey, found: T): boolean },
+): Promise<T | undefined> {
+  const key = keyOf(work, path);
+  return patiently(work, async () => {
+    const found = await look();
+    if (found === undefined || stays(key, found)) return found;
+    return (await findClash(work, path)) === undefined ? found : 'again';
+  });
+}
+
+function isSettled({ session: { history } }: Work, key: ObjectKey, etag: ETag): boolean {
+  return history.isSettled({ key, etag });
+}
+
+function keyOf({ session: { layout }, keyring }: Work, path: MemoryPath): ObjectKey {
+  return fileKey(layout, keyring.names, path);
+}
