@@ -25,7 +25,7 @@ export function createDirectWorker(scope: Construct, runner: TurnRunner): Bundle
 }
 
 /**
- * The function that runs turns, one message at a time. A failed message goes back to the queue alone, and after three
+ * The function that runs turns, one message at a time. A failed message returns to the queue alone, and after three
  * attempts to the dead letters.
  *
  * @param source.maxConcurrency 2–1,000 turns at once, which bounds what is spent on Claude.

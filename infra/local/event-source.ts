@@ -27,7 +27,7 @@ const PAUSE_AFTER_ERROR_MS = 1_000;
 
 /**
  * What Lambda does between a queue and a function, with `ReportBatchItemFailures`: receives messages, invokes, and
- * deletes those that the function did not give back. A function that fails keeps them all in the queue.
+ * deletes those that the function did not return. A function that fails keeps them all in the queue.
  */
 export function startEventSource(options: EventSourceOptions): AsyncDisposable {
   const stopping = new AbortController();
@@ -87,7 +87,7 @@ async function deliver(options: EventSourceOptions, messages: readonly Message[]
   if (Entries.length > 0) await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
 }
 
-/** Ids of the messages that go back; undefined, for all of them, when the answer is none that Lambda understands. */
+/** Ids of the messages that return to the queue; undefined, for every message, when Lambda would not understand the answer. */
 function readFailures(answer: unknown): ReadonlySet<string> | undefined {
   if (answer === null || answer === undefined) return new Set();
   const { batchItemFailures } = answer as { readonly batchItemFailures?: unknown };

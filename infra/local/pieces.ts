@@ -20,7 +20,7 @@ export interface Pieces extends AsyncDisposable {
 }
 
 /**
- * Everything but MinIO, or one sentence for each piece that is not to be had here.
+ * Everything but MinIO, or one sentence for each piece that is not available here.
  *
  * @throws the signal's reason when it is aborted meanwhile.
  */

@@ -65,7 +65,7 @@ function readOnly(store: ObjectStore): ObjectStore {
   return { ...store, put: refuse, delete: refuse, [Symbol.asyncDispose]: async () => {} };
 }
 
-/** Asked for first, so that a copy without it is told apart from a memory that was never written to. */
+/** Asked for first, to distinguish a copy without it from a memory that was never written to. */
 async function requireKeyring({ store, layout }: Session, signal: AbortSignal | undefined): Promise<void> {
   // Not a HEAD: to that a bucket that does not exist looks the same.
   const found = await store.get(layout.keyring, { maxBytes: MAX_KEYRING_BYTES, signal }).catch(tooLarge);

@@ -145,7 +145,7 @@ interface Everything extends Verification {
   readonly groups: readonly (readonly Place[])[];
 }
 
-/** Objects that vanish meanwhile are not counted. What is wrong with the register of renames is told by itself. */
+/** Objects that vanish meanwhile are not counted. What is wrong with the register of renames is a finding of its own. */
 async function readAll(work: Work): Promise<Everything> {
   const { records, ...counted } = await listRecords(work);
   const active = work.keyring.keys.active.version;

@@ -59,7 +59,7 @@ async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
   }
 }
 
-/** Those of the files above which, or below which, another one of them lies. */
+/** The files that lie above or below another one of the given files. */
 export function clashingPaths(files: readonly { readonly path: MemoryPath }[]): ReadonlySet<MemoryPath> {
   const paths = files.map(({ path }) => path);
   const directories = directoriesOf(paths);

@@ -35,11 +35,11 @@ export function createEditQueue(open: (options: Call) => Promise<Work>): EditQue
 
   const drain = async (path: MemoryPath, queue: PathQueue): Promise<void> => {
     while (queue.waiting.length > 0) {
-      queue.giveUp = new AbortController();
+      queue.canceller = new AbortController();
       queue.batch = [];
       queue.early = queue.waiting.length;
       try {
-        const work = await open({ signal: queue.giveUp.signal });
+        const work = await open({ signal: queue.canceller.signal });
         await editTogether(work, path, () => takeWaiting(queue));
       } catch (error) {
         failRound(queue, error);
@@ -52,7 +52,7 @@ export function createEditQueue(open: (options: Call) => Promise<Work>): EditQue
     edit(path, edit, { signal } = {}) {
       const { promise, waiting } = waitingEdit(edit, signal);
       const known = queues.get(path);
-      const queue = known ?? { waiting: [], batch: [], early: 0, giveUp: new AbortController() };
+      const queue = known ?? { waiting: [], batch: [], early: 0, canceller: new AbortController() };
       queue.waiting.push(waiting);
       if (known === undefined) {
         queues.set(path, queue);
@@ -71,7 +71,7 @@ interface PathQueue {
   /** How many waited when the round under way began: those behind them were called later. */
   early: number;
   /** Ends the requests of the round under way. */
-  giveUp: AbortController;
+  canceller: AbortController;
 }
 
 /** An edit may be judged several times and is settled once. */
@@ -167,16 +167,16 @@ function judgeAll(
 /** Takes what waits into the round; edits whose callers cancelled are not begun. */
 function takeWaiting(queue: PathQueue): readonly WaitingEdit[] {
   const taken = queue.waiting.splice(0);
-  for (const edit of taken) if (edit.signal?.aborted) edit.fail(gaveUp());
+  for (const edit of taken) if (edit.signal?.aborted) edit.fail(cancelled());
   queue.batch = [...queue.batch, ...taken.filter((edit) => !edit.signal?.aborted)];
   return queue.batch;
 }
 
 /** A failure is that of the edits that were judged; before any was, of those that waited when the round began. */
 function failRound(queue: PathQueue, error: unknown): void {
-  const isGivenUp = queue.giveUp.signal.aborted;
+  const isCancelled = queue.canceller.signal.aborted;
   const failed = queue.batch.length > 0 ? queue.batch : queue.waiting.splice(0, queue.early);
-  const kept = failed.filter((edit) => isGivenUp && !edit.signal?.aborted);
+  const kept = failed.filter((edit) => isCancelled && !edit.signal?.aborted);
   for (const edit of failed) if (!kept.includes(edit)) edit.fail(error);
   queue.waiting.unshift(...kept);
 }
@@ -187,7 +187,7 @@ async function watched<T>(
   { queue, signal }: { readonly queue: PathQueue; readonly signal: AbortSignal },
 ): Promise<T> {
   const onAbort = (): void => {
-    if ([...queue.batch, ...queue.waiting].every((edit) => edit.signal?.aborted)) queue.giveUp.abort();
+    if ([...queue.batch, ...queue.waiting].every((edit) => edit.signal?.aborted)) queue.canceller.abort();
   };
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
@@ -198,7 +198,7 @@ async function watched<T>(
   }
 }
 
-function gaveUp(): MemoryError {
+function cancelled(): MemoryError {
   return new MemoryError('aborted', 'The caller cancelled the call.');
 }
 

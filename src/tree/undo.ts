@@ -140,7 +140,7 @@ export function isRefusal(error: unknown): boolean {
 /** How many of the files an error names. */
 const MOST_NAMED = 20;
 
-/** What is told to the one who asked for the rename: it is over, but for these files. */
+/** What the caller of the rename reads: it is over, but for these files. */
 export function leftBehind(files: readonly LeftFile[]): MemoryError {
   const paths = [...new Set(files.map(({ path }) => path as string))].sort();
   return new MemoryError('version_conflict', 'some files of a directory could not be renamed with it', {

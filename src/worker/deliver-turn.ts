@@ -42,7 +42,7 @@ const LONGEST_PAUSE = 60;
  * too early would use up one of its attempts.
  */
 const CLOCK_STEPS = 2;
-/** For giving a turn back after the signal has ended everything else. */
+/** For the release of a turn after the signal has ended everything else. */
 const RELEASE_WITHIN_MS = 5_000;
 
 /**
@@ -82,11 +82,11 @@ async function runClaimed(request: DeliveryRequest, lease: TurnLease): Promise<D
     ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),
   }).catch((error: unknown) => failureOf(error, signal));
   if ('state' in outcome) {
-    await giveBack(request, lease);
+    await releaseTurn(request, lease);
     return outcome;
   }
   if (!isFinal(outcome)) {
-    await giveBack(request, lease);
+    await releaseTurn(request, lease);
     return unfinished(outcome);
   }
   // What Claude has said is kept even when the time is up meanwhile.
@@ -95,10 +95,10 @@ async function runClaimed(request: DeliveryRequest, lease: TurnLease): Promise<D
   return { state: 'answered', answer: decodeAnswer(stored), isFresh: true };
 }
 
-/** A lease that cannot be given back runs out by itself. */
-async function giveBack({ log }: DeliveryRequest, lease: TurnLease): Promise<void> {
+/** A lease that cannot be released runs out by itself. */
+async function releaseTurn({ log }: DeliveryRequest, lease: TurnLease): Promise<void> {
   await lease.release({ signal: AbortSignal.timeout(RELEASE_WITHIN_MS) }).catch((error: unknown) => {
-    log.warn('the turn could not be given back before its lease ends', { code: codeOf(error) });
+    log.warn('the turn could not be released before its lease ends', { code: codeOf(error) });
   });
 }
 

@@ -95,9 +95,9 @@ const FAILED_PAUSE_SECONDS = 1;
 const LONGEST_VISIBILITY_SECONDS = 43_200;
 
 /**
- * Answers which messages go back to the queue; the others are done and deleted. A message that goes back becomes
- * visible when it makes sense to try it again. Messages of one FIFO group keep their order: behind one that goes
- * back, the others of its group go back too.
+ * Answers which messages return to the queue; the others are done and deleted. A message that returns becomes visible
+ * when a retry makes sense. Messages of one FIFO group keep their order: behind one that returns, the others of its
+ * group return too.
  */
 export function createSqsHandler(
   options: SqsHandlerOptions,
@@ -109,7 +109,7 @@ export function createSqsHandler(
   };
 }
 
-/** Ids of the messages that go back. */
+/** Ids of the messages that return to the queue. */
 async function deliverInOrder(
   options: SqsHandlerOptions,
   group: readonly SQSRecord[],

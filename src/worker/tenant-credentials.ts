@@ -66,7 +66,7 @@ async function assumeRole(
       const cause = redactedCause(error, 'STS');
       throw REFUSALS.has(cause.name)
         ? new MemoryError('access_denied', 'the tenant role may not be assumed', { cause })
-        : new MemoryError('unavailable', 'no credentials for the tenant could be had', { cause });
+        : new MemoryError('unavailable', 'no credentials for the tenant were given', { cause });
     });
   const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = Credentials ?? {};
   if (!AccessKeyId || !SecretAccessKey || !SessionToken || !Expiration) {

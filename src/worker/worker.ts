@@ -39,7 +39,7 @@ export interface Worker extends AsyncDisposable {
   readonly invoke: (event: unknown, context: LambdaTime) => Promise<TurnAnswer | LambdaFunctionURLResult>;
 }
 
-/** What stays of a function's time for giving the turn back, in milliseconds. */
+/** What stays of a function's time for the release of the turn, in milliseconds. */
 const RESERVE_MS = 10_000;
 /** A turn is free again so long after the function that held it must have ended. */
 const LEASE_MARGIN_MS = 30_000;
@@ -61,7 +61,7 @@ export function createWorker(options: WorkerOptions): Worker {
     try {
       message = typeof given === 'string' ? parseTurnText(given) : parseTurnMessage(given);
     } catch (error) {
-      log.error('a message is no turn', { code: 'invalid_command' });
+      log.error('a message holds no turn', { code: 'invalid_command' });
       return failureOf(error, undefined);
     }
     return deliverLogged({ options, pool, message, context });
@@ -109,7 +109,7 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
       : { claudeRequests: 0 };
     log.info('turn answered', { code: outcome, ...cost, ...counts });
   } else if (ended.state === 'later') {
-    log.warn('turn goes back', { code: ended.code, afterSeconds: ended.afterSeconds, ...cost });
+    log.warn('turn will be retried', { code: ended.code, afterSeconds: ended.afterSeconds, ...cost });
   } else {
     log.error('turn failed', { code: ended.code, ...cost });
   }
@@ -125,7 +125,7 @@ async function deliverOne(
   const signal = AbortSignal.timeout(Math.max(0, Math.floor(remainingMs - RESERVE_MS)));
   try {
     const credentials = options.credentials?.(tenant);
-    // Asked for here, so that a refusal is told as what it is.
+    // Asked for here, so that a refusal keeps its own code.
     await credentials?.();
     const { memory, context: place } = await pool.open(tenant, { credentials });
     try {

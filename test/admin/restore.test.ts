@@ -244,9 +244,9 @@ describe.each(MODES)('restoreTree of a memory with %s names', (names) => {
   });
 
   it('leaves nothing behind when it is cancelled or the source fails', async () => {
-    const giveUp = new AbortController();
-    const onProgress = ({ done }: { readonly done: number }) => done === 3 && giveUp.abort();
-    await expect(restore({ signal: giveUp.signal, onProgress })).rejects.toMatchObject({ code: 'aborted' });
+    const caller = new AbortController();
+    const onProgress = ({ done }: { readonly done: number }) => done === 3 && caller.abort();
+    await expect(restore({ signal: caller.signal, onProgress })).rejects.toMatchObject({ code: 'aborted' });
     expect(readdirSync(home)).toEqual(['backup']);
     const failing = interceptStore(openFolderObjectStore({ path: backup }), (call, proceed) =>
       call.verb === 'get' && call.key === keys['a.md']

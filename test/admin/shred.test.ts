@@ -124,10 +124,10 @@ describeOnBothKinds('shredTenant', (newSite) => {
   it('goes on where an earlier run was cut off', async () => {
     const site = await newSite();
     await (await site.client()).create('/memories/a', 'secret');
-    const giveUp = new AbortController();
+    const caller = new AbortController();
     const cutOff = shred(site, {
-      signal: giveUp.signal,
-      onProgress: ({ phase }) => phase === 'waiting' && giveUp.abort(),
+      signal: caller.signal,
+      onProgress: ({ phase }) => phase === 'waiting' && caller.abort(),
     });
     await expect(cutOff).rejects.toEqual(refusal('aborted'));
     await site.time.pause(15 * MINUTE);

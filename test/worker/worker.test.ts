@@ -186,7 +186,7 @@ describe('the worker', () => {
     });
     expect(await site.deliver([TURN], { remainingMs: 10_400 })).toEqual(FIRST_BACK);
     expect(logOf(site)).toContainEqual(
-      expect.objectContaining({ message: 'turn goes back', code: 'deadline' }),
+      expect.objectContaining({ message: 'turn will be retried', code: 'deadline' }),
     );
     pauseMs = 0;
     expect(await site.deliver([TURN])).toEqual(NO_FAILURES);

@@ -75,7 +75,7 @@ async function removeSource(work: Work, rename: MarkedRename, first: Copied): Pr
       if (failure === undefined) return undefined;
       refuseUnknown(failure);
       const newer = await copyNewer(work, rename, copied);
-      if (newer === undefined) return giveUpTarget(work, copied.target);
+      if (newer === undefined) return takeTargetBack(work, copied.target);
       copied = newer;
       return 'again';
     });
@@ -128,7 +128,7 @@ async function withdraw(
 }
 
 /** The source is gone by another process's delete or rename, which therefore came first: our copy must not stay. */
-async function giveUpTarget(work: Work, target: Copied['target']): Promise<never> {
+async function takeTargetBack(work: Work, target: Copied['target']): Promise<never> {
   const undone = await undoPut(work, target);
   if (undone === 'built_on') throw bothKept();
   // The process that renamed the copy has the file at a third place, besides the process that was first at the source.
