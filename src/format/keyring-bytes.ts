@@ -19,7 +19,7 @@ import { equalBytes, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from './sodium.ts';
 import { deriveTenantKey, ID_BYTES, type TenantKey } from './wrap.ts';
 
 /** One version of the tenant's key with the 32 bytes it is derived from. */
-export interface KeyringKey extends TenantKey {
+interface KeyringKey extends TenantKey {
   readonly secret: Uint8Array;
 }
 

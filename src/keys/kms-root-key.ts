@@ -6,7 +6,7 @@ import { once, throwIfAborted, untilAborted } from '../time.ts';
 import { kmsFailure, kmsRefusal } from './kms-errors.ts';
 import type { KeyringContext, RootKey } from './root-key.ts';
 
-export interface KmsRootKeyOptions {
+interface KmsRootKeyOptions {
   /** `arn:aws:kms:REGION:ACCOUNT:key/ID` of a symmetric encryption key. */
   readonly keyArn: string;
   /** The region of the ARN when absent. */

@@ -20,7 +20,7 @@ import {
 } from './port.ts';
 import { type Burial, beginRemoval, placeTombstone, TAKEOVER_AGE_MS } from './tombstones.ts';
 
-export interface GuardedDeleteOptions {
+interface GuardedDeleteOptions {
   readonly random?: RandomBytes;
   readonly pause?: Pause;
   /** Milliseconds from any origin, never set back. */

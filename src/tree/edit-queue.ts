@@ -16,7 +16,7 @@ interface Edited<T> {
 
 export type Edit<T> = (content: Uint8Array) => Edited<T>;
 
-export interface EditQueue {
+interface EditQueue {
   /**
    * Takes a place behind the edits of `path` that were queued before; the place is taken at the call itself. All
    * edits that wait when it is read are applied one on the text the one before left, and written by one PUT.

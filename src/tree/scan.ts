@@ -35,7 +35,7 @@ export interface FileRecord extends NamedObject {
 /** The same for any object of the tenant; nothing is authenticated. */
 export type ListedRecord = FileRecord | (NamedObject & { readonly cls: ObjectClass });
 
-export interface RecordListing<R extends ListedRecord = ListedRecord> {
+interface RecordListing<R extends ListedRecord = ListedRecord> {
   /** In the store's order. */
   readonly records: readonly R[];
   /** Objects among the files whose names no writer of this tenant made. */

@@ -22,7 +22,7 @@ interface TurnPlace {
   readonly receipts: Receipts;
 }
 
-export interface DeliveryRequest {
+interface DeliveryRequest {
   readonly message: TurnMessage;
   readonly place: TurnPlace;
   /** What a turn needs besides the message: the client, the model and its limits. */

@@ -3,7 +3,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { kmsFailure } from '../../src/keys/kms-errors.ts';
-import { type KmsRootKeyOptions, kmsRootKey } from '../../src/keys/kms-root-key.ts';
+import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
 import type { KeyringContext, RootKey } from '../../src/keys/root-key.ts';
 import { CONTEXT, describeRootKey } from '../contracts/root-key.ts';
 import { type FakeKms, type KmsError, startFakeKms } from '../doubles/fake-kms.ts';
@@ -23,7 +23,7 @@ afterEach(() => {
 });
 afterAll(() => kms[Symbol.asyncDispose]());
 
-function rootKey(keyArn: string, options: Partial<KmsRootKeyOptions> = {}): RootKey {
+function rootKey(keyArn: string, options: Partial<Parameters<typeof kmsRootKey>[0]> = {}): RootKey {
   return kmsRootKey({ keyArn, endpoint: kms.endpoint, credentials, ...options });
 }
 

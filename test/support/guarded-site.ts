@@ -1,5 +1,5 @@
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { type GuardedDeleteOptions, guardDeletes } from '../../src/store/guarded-delete.ts';
+import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ETag, ObjectStore, WriteResult } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import {
@@ -27,7 +27,9 @@ export interface GuardedSite {
 
 export function openSite(
   around: Around = (_, proceed) => proceed(),
-  options: GuardedDeleteOptions | ((time: VirtualTime) => GuardedDeleteOptions) = {},
+  options:
+    | NonNullable<Parameters<typeof guardDeletes>[1]>
+    | ((time: VirtualTime) => NonNullable<Parameters<typeof guardDeletes>[1]>) = {},
 ): GuardedSite {
   const time = createVirtualTime();
   const base = openSqliteObjectStore({ path: ':memory:', clock: time.clock, pause: time.pause });

@@ -1,4 +1,4 @@
-import { type KeyringKey, keyringKey } from '../../src/format/keyring-bytes.ts';
+import { keyringKey } from '../../src/format/keyring-bytes.ts';
 import { rebind, seal } from '../../src/format/object.ts';
 import type { LogicalName } from '../../src/format/object-keys.ts';
 import type { SealingKeys } from '../../src/format/wrap.ts';
@@ -29,7 +29,7 @@ export function objectFields(id: string): ObjectFields {
 }
 
 /** A keyring's tenant keys as they are in memory. */
-export function tenantKeysOf(fields: KeyringFields): readonly KeyringKey[] {
+export function tenantKeysOf(fields: KeyringFields): readonly ReturnType<typeof keyringKey>[] {
   return entriesOf(fields).map(([version, created, key]) => keyringKey(version, Number(created), input(key)));
 }
 

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { createEditQueue, type Edit, type EditQueue } from '../../src/tree/edit-queue.ts';
+import { createEditQueue, type Edit } from '../../src/tree/edit-queue.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { Call, Work } from '../../src/tree/session.ts';
 import { atFirst } from '../doubles/intercepted-store.ts';
@@ -14,7 +14,7 @@ const plus =
   (content) => ({ content: bytes(new TextDecoder().decode(content) + text), result: text });
 
 async function start(opening: (options: Call) => Promise<void> = async () => {}): Promise<{
-  readonly queue: EditQueue;
+  readonly queue: ReturnType<typeof createEditQueue>;
   readonly client: TestClient;
   readonly other: TestClient;
 }> {

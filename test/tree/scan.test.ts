@@ -6,7 +6,7 @@ import { loadSodium } from '../../src/format/sodium.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../src/language/path.ts';
 import { listDirectory } from '../../src/tree/list-directory.ts';
-import { eachRecord, listRecords, type RecordListing } from '../../src/tree/scan.ts';
+import { eachRecord, listRecords } from '../../src/tree/scan.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { added, input } from '../support/format-vectors.ts';
@@ -20,7 +20,7 @@ import {
   withSession,
 } from '../support/test-tree.ts';
 
-async function list(client: TestClient): Promise<RecordListing> {
+async function list(client: TestClient): Promise<Awaited<ReturnType<typeof listRecords>>> {
   return listRecords(await client.open());
 }
 
@@ -28,7 +28,8 @@ async function put(site: TestSite, key: string, body: Uint8Array = new Uint8Arra
   await site.base.put(key as ObjectKey, body, { mode: 'create' });
 }
 
-const namesOf = ({ records }: RecordListing): readonly string[] => records.map(({ name }) => name).sort();
+const namesOf = ({ records }: Awaited<ReturnType<typeof listRecords>>): readonly string[] =>
+  records.map(({ name }) => name).sort();
 
 describe('the verdict of a listing', () => {
   const layout = createLayout({ prefix: 'p/q', tenant: parseTenantId('acme') });

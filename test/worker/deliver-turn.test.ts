@@ -4,13 +4,7 @@ import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
 import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey } from '../../src/format/object-keys.ts';
-import {
-  codeOf,
-  type Delivery,
-  type DeliveryRequest,
-  deliverTurn,
-  failureOf,
-} from '../../src/worker/deliver-turn.ts';
+import { codeOf, type Delivery, deliverTurn, failureOf } from '../../src/worker/deliver-turn.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createReceipts, type Receipts } from '../../src/worker/receipts.ts';
 import { parseTurnMessage } from '../../src/worker/turn-message.ts';
@@ -55,7 +49,10 @@ describe('deliverTurn', () => {
   async function worker(site: TestSite): Promise<{
     readonly client: TestClient;
     readonly receipts: Receipts;
-    deliver(signal?: AbortSignal, turn?: Partial<DeliveryRequest['turn']>): Promise<Delivery>;
+    deliver(
+      signal?: AbortSignal,
+      turn?: Partial<Parameters<typeof deliverTurn>[0]['turn']>,
+    ): Promise<Delivery>;
   }> {
     const client = await site.client();
     const receipts = createReceipts((await client.open()).session);

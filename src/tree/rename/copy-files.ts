@@ -48,7 +48,7 @@ interface CopyOptions {
  * What became of one file. `taken`: another file lies at its target, or another process has changed our copy there, so
  * that neither place may be touched.
  */
-export type CopyResult = { readonly copied: CopiedFile } | 'source_gone' | 'taken';
+type CopyResult = { readonly copied: CopiedFile } | 'source_gone' | 'taken';
 
 /** A file as a listing shows it. */
 type FileToCopy = Pick<ListedEntry, 'path' | 'size'>;

@@ -47,7 +47,7 @@ export interface RenameLease {
   end(): Promise<ETag>;
 }
 
-export interface LeaseRequest {
+interface LeaseRequest {
   readonly rename: DirectoryRename;
   readonly phase: RenamePhase;
   /** The version of the register that is replaced; undefined where there is none. */

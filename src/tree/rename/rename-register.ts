@@ -121,7 +121,7 @@ function renameOf({ id, from, to }: RenameEntry): RenameLease['rename'] {
  * Finishes what a process that is gone has left behind. One look is enough for the life of a session, unless it finds a
  * rename under way: the process that runs it may die within its lease, so the first command after the lease looks again.
  */
-export interface Recovery {
+interface Recovery {
   /** Waits for it. */
   before(work: Work): Promise<void>;
   /** Runs `read` beside it, and again when something was finished meanwhile. */

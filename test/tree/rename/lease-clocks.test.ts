@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
-import { LEASE_MS, type LeaseRequest, type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
+import { LEASE_MS, type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import type { Work } from '../../../src/tree/session.ts';
 import { countCalls, type StoreCall } from '../../doubles/intercepted-store.ts';
@@ -18,7 +18,10 @@ describe('the clocks of a lease', () => {
     const client = await site.client();
     return { client, work: await client.open() };
   }
-  const take = async (work: Work, request: Partial<LeaseRequest> = {}): Promise<RenameLease> => {
+  const take = async (
+    work: Work,
+    request: Partial<Parameters<typeof takeLease>[1]> = {},
+  ): Promise<RenameLease> => {
     const lease = await takeLease(work, { rename: RENAME, phase: 'copying', base: undefined, ...request });
     if (lease === 'overtaken') throw new Error('the register was taken');
     return lease;

@@ -5,7 +5,6 @@ import { LEASE_MS } from '../../../src/tree/rename/lease.ts';
 import {
   createRecovery,
   type Recovered,
-  type Recovery,
   type RenameRegister,
 } from '../../../src/tree/rename/rename-register.ts';
 import type { Work } from '../../../src/tree/session.ts';
@@ -13,7 +12,7 @@ import type { Work } from '../../../src/tree/session.ts';
 describe('the recovery of a session', () => {
   /** A register of which each look has its own end. */
   function start(): {
-    recovery: Recovery;
+    recovery: ReturnType<typeof createRecovery>;
     looks: { readonly work: Work; readonly end: PromiseWithResolvers<Recovered> }[];
     logged: (LogFields | undefined)[];
     time: { now: number };
