@@ -50,6 +50,15 @@ describe('beginFolder', () => {
     expect([mode & 0o777, Math.floor(mtimeMs)]).toEqual([0o600, MTIME]);
   });
 
+  it('keeps the time of a file to the millisecond, whichever it is', async () => {
+    const folder = await beginFolder(to);
+    const times = Array.from({ length: 200 }, (_, i) => MTIME + 7 * i);
+    for (const mtime of times) expect(await folder.write({ ...file(`${mtime}`), mtime })).toBeUndefined();
+    await folder.finish();
+    const kept = times.map((mtime) => Math.floor(lstatSync(join(to, `${mtime}`)).mtimeMs));
+    expect(kept).toEqual(times);
+  });
+
   it('takes the latest time that can be sealed', async () => {
     const folder = await beginFolder(to);
     expect(await folder.write({ ...file('a'), mtime: 2 ** 53 - 1 })).toBeUndefined();

@@ -105,11 +105,12 @@ describe('startSession', () => {
     await memory.execute({
       command: 'create',
       path: FEATURES,
-      file_text: '# Mine\n- [x] a\n    Checked: by hand\n    Result: good\n- [X] b\n    Checked:\n- [ ] c',
+      file_text:
+        '# Mine\n- [x] a\n    Checked: by hand\n    Result: good\n- [X] b\n    Checked: by hand\n- [x] d\n    Result: good\n- [ ] c',
     });
     await bootstrapProject({ memory, ...PLAN });
     const { features, current } = await startSession({ memory });
-    expect(features.map(({ state }) => state)).toEqual(['complete', 'unproven', 'open']);
+    expect(features.map(({ state }) => state)).toEqual(['complete', 'unproven', 'unproven', 'open']);
     expect(current?.title).toBe('b');
   });
 

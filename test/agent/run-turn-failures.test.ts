@@ -118,6 +118,13 @@ describe('runTurn, when a reply is cut,', () => {
     expect(sent).toHaveLength(3);
   });
 
+  it('counts what was cut among the requests that it may make', async () => {
+    const cut = { fault: 'break', afterEvents: 2, part: DONE } as const;
+    const { outcome, sent } = await play([VIEW, cut, VIEW, VIEW, DONE], { maxRequests: 3 });
+    expect(outcome).toMatchObject({ outcome: 'truncated', by: 'max_requests', usage: { requests: 3 } });
+    expect(sent).toHaveLength(3);
+  });
+
   it('does not ask again where that would be a request too many', async () => {
     const cut = { fault: 'break', afterEvents: 2, part: DONE } as const;
     const { outcome, sent } = await play([VIEW, cut, DONE], { maxRequests: 2 });

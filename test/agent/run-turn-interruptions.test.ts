@@ -7,6 +7,7 @@ import { useTurnSite } from '../support/turn-site.ts';
 
 const CREATE = commands({ command: 'create', path: '/memories/f', file_text: 'x' });
 const VIEW = commands({ command: 'view', path: '/memories' });
+const VIEW_FILE = commands({ command: 'view', path: '/memories/warm' });
 const DONE = { say: 'Done.' };
 
 const site = useTurnSite();
@@ -18,6 +19,18 @@ describe('runTurn, when its time is over,', () => {
     const { outcome, sent } = await play([DONE], { signal: stop });
     expect(outcome).toMatchObject({ outcome: 'interrupted', by: 'aborted' });
     expect(sent).toHaveLength(0);
+  });
+
+  it('says that it was interrupted, too, where the memory fails for that', async () => {
+    await site.memory.execute({ command: 'create', path: '/memories/warm', file_text: 'x' });
+    const stop = new AbortController();
+    site.around = async (call, proceed) => {
+      if (!('key' in call) || !call.key.includes('/data/')) return proceed();
+      stop.abort();
+      throw new MemoryError('unavailable', 'the connection was closed');
+    };
+    const { outcome } = await play([VIEW_FILE, DONE], { signal: stop.signal });
+    expect(outcome).toMatchObject({ outcome: 'interrupted', by: 'aborted' });
   });
 
   it('does not wait for a reply that does not come', async () => {

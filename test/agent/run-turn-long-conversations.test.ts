@@ -133,6 +133,18 @@ describe('A long refactoring', () => {
     expect(claude.sent[0]?.headers['anthropic-beta']).toBe(`${CLEARING_BETA},${COMPACTION_BETA}`);
   });
 
+  it('names a header once that the caller gives as well', async () => {
+    await using claude = await playClaude([{ say: 'Nothing to do.' }]);
+    await runTurn({
+      ...{ client: claude.client(), memory, model: 'a-model' },
+      messages: [{ role: 'user', content: 'Go on.' }],
+      extras: { betas: ['files-api-2025-04-14', CLEARING_BETA] },
+    });
+    expect(claude.sent[0]?.headers['anthropic-beta']).toBe(
+      ['files-api-2025-04-14', CLEARING_BETA, COMPACTION_BETA].join(),
+    );
+  });
+
   it.each([
     ['neither', false, undefined, []],
     ['clearing alone', { compaction: false }, CLEARING_BETA, ['clear_tool_uses_20250919']],

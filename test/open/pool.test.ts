@@ -195,6 +195,19 @@ describe('a pool with room for few tenants', () => {
     expect(keyringReads()).toBe(1);
   });
 
+  it('reckons a tenant as used when its memory is closed, not when it was opened', async () => {
+    for (const tenant of ['a', 'b', 'c']) await create(await pool.open(tenant), `of ${tenant}`);
+    await using few = small(2);
+    const [a, b] = [await few.open('a'), await few.open('b')];
+    await Promise.all([textOf(a), textOf(b)]);
+    await b.close();
+    await a.close();
+    await use(few, ['c']);
+    calls.length = 0;
+    await use(few, ['a']);
+    expect(keyringReads()).toBe(0);
+  });
+
   it('wipes the keys of a tenant that cooled down', async () => {
     for (const tenant of ['a', 'b']) await create(await pool.open(tenant), 'x');
     await using few = createTenantPool({ store, rootKey, maxTenants: 1 });

@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { fileKey } from '../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { findClash } from '../../src/tree/clashes.ts';
+import { findClash, listSettled } from '../../src/tree/clashes.ts';
 import { confirmedPut } from '../../src/tree/confirmed-put.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
+import { listDirectory } from '../../src/tree/list-directory.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
@@ -99,6 +100,19 @@ describe('the look for clashes', () => {
     };
     await findClash(withSession(work, { store }), at('/memories/a'));
     expect(pages).toEqual([1]);
+  });
+
+  it('answers with what is there once a clash is settled, not with what was there before', async () => {
+    const { client, work } = await start();
+    await put(work, '/memories/d/a');
+    await put(work, '/memories/d/a/b');
+    const { files: first } = await listDirectory(work, at('/memories/d'));
+    const settling = listSettled(work, at('/memories/d'), first);
+    await work.session.pause(150);
+    await client.remove('/memories/d/a');
+    await put(work, '/memories/d/new');
+    const paths = (await settling).map(({ path }) => path);
+    expect(paths.toSorted()).toEqual(['/memories/d/a/b', '/memories/d/new']);
   });
 
   it('ends with the caller, whether it asks or waits', async () => {

@@ -171,3 +171,24 @@ it('a record is not begun once the caller has cancelled, whatever becomes of the
   expect(begun).toHaveLength(1);
   await site.base[Symbol.asyncDispose]();
 });
+
+it('records are visited as many at once as fit into memory together', async () => {
+  const site = await createSite();
+  const client = await site.client();
+  for (const name of ['a', 'b', 'c']) await client.create(`/memories/${name}`, name);
+  const work = await client.open();
+  const { records } = await listRecords(work);
+  for (const [concurrentBytes, atOnce] of [
+    [1, 1],
+    [1_048_576, 3],
+  ] as const) {
+    let [visiting, most] = [0, 0];
+    await eachRecord(withSession(work, { concurrentBytes }), records, async () => {
+      most = Math.max(most, ++visiting);
+      await site.time.pause(10);
+      visiting--;
+    });
+    expect(most).toBe(atOnce);
+  }
+  await site.base[Symbol.asyncDispose]();
+});

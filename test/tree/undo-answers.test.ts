@@ -77,6 +77,12 @@ describe('taking a write back', () => {
     await other.create(PATH, 'of another process');
     client.intercept(atFirst('delete', () => Promise.reject(resentConflict())));
     expect(await undoPut(work, written)).toBe('built_on');
+    const there = await readFile(work, at(PATH));
+    if (there === undefined) throw new Error('there is no file');
+    const own = { ...written, etag: there.stored.etag, mark: { created: [there.stored.body] } };
+    client.intercept(atFirst('delete', () => Promise.reject(resentConflict())));
+    expect(await undoPut(work, own)).toBe('undone');
+    await other.create(PATH, 'of another process');
     expect(await client.text(PATH)).toBe('of another process');
   });
 

@@ -1,4 +1,4 @@
-import { trace } from '@opentelemetry/api';
+import { SpanStatusCode, trace } from '@opentelemetry/api';
 import {
   BasicTracerProvider,
   InMemorySpanExporter,
@@ -7,6 +7,8 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { TurnAnswer } from '../../src/worker/turn-answer.ts';
+import { inTurnSpan } from '../../src/worker/turn-span.ts';
 import { startTestWorker, wordsOf } from '../support/test-worker.ts';
 
 const CANARY = 'canary-7f3a';
@@ -55,6 +57,21 @@ describe('the spans of a turn', () => {
     for (const command of commands) {
       expect(command.parentSpanContext?.spanId).toBe(turn?.spanContext().spanId);
       expect(traceOf(command)).toBe(turn && traceOf(turn));
+    }
+  });
+
+  it('say that a turn failed, and nothing of the kind of one that goes on or may later', async () => {
+    const answer = { outcome: 'answered' } as TurnAnswer;
+    for (const [delivery, code, status] of [
+      [{ state: 'failed', code: 'misconfigured' }, 'misconfigured', SpanStatusCode.ERROR],
+      [{ state: 'later', code: 'running', afterSeconds: 5 }, 'running', SpanStatusCode.UNSET],
+      [{ state: 'answered', answer, isFresh: true }, 'answered', SpanStatusCode.UNSET],
+    ] as const) {
+      exporter.reset();
+      expect(await inTurnSpan('acme', async () => delivery)).toBe(delivery);
+      const [span] = own();
+      expect(span?.attributes).toEqual({ tenant: 'acme', state: delivery.state, code });
+      expect(span?.status.code).toBe(status);
     }
   });
 

@@ -48,6 +48,19 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     expect(countCalls(client.calls)).toEqual({ head: 4, put: 1 });
   });
 
+  it('is ended behind a renewal that is under way, not beside it', async () => {
+    const { client, work, lease } = await take();
+    await work.session.pause(3_000);
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'put') await work.session.pause(100);
+      return proceed();
+    });
+    const asking = lease.work.session.store.head(KEY);
+    await work.session.pause(50);
+    await Promise.all([asking, lease.end()]);
+    expect(await readRegister(work)).toMatchObject({ entry: undefined });
+  });
+
   it('lets nothing through once another process has taken it over', async () => {
     const { client, work, lease } = await take();
     await seize(work);

@@ -28,6 +28,21 @@ describeOnBothKinds('renaming a path', (newSite) => {
     expect(await client.paths()).toEqual(['/memories/a/b']);
   });
 
+  it('refuses a target that exists, be it a file or a directory, before anything is copied', async () => {
+    const client = await (await newSite()).client();
+    for (const path of ['/memories/a/x', '/memories/b/y', '/memories/c']) await client.create(path, 'text');
+    client.calls.length = 0;
+    for (const [from, to] of [
+      ['/memories/a', '/memories/b'],
+      ['/memories/a', '/memories/c'],
+    ] as const) {
+      const failure = client.rename(from, to);
+      await expect(failure).rejects.toMatchObject({ code: 'already_exists', details: {} });
+      await expect(failure).rejects.not.toHaveProperty('details.reason');
+    }
+    expect(countCalls(client.calls)['put']).toBeUndefined();
+  });
+
   it('names the path that no file can have, before anything is copied', async () => {
     const client = await (await newSite()).client();
     const deep = (segments: number): string => `/memories${`/${'x'.repeat(143)}`.repeat(segments)}`;
