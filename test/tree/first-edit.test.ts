@@ -89,7 +89,7 @@ describeOnBothKinds('the first change of a file that another process has created
     expect(await costOf(client, client.append('/memories/e/f', '1'))).toEqual(HELD);
   });
 
-  it('looks anew at a file that a rename has put there, whatever it was before', async () => {
+  it('looks again at a file that a rename has put there, whatever it was before', async () => {
     const { client, other } = await start();
     await other.create('/memories/a', '');
     await other.append('/memories/a', 'edited');
@@ -97,7 +97,7 @@ describeOnBothKinds('the first change of a file that another process has created
     expect(await costOf(client, client.append('/memories/b', '1'))).toEqual({ ...READ, list: 1 });
   });
 
-  it('looks anew at a file that a migration of keys has written again', async () => {
+  it('looks again at a file that a migration of keys has written again', async () => {
     for (const how of MIGRATIONS) {
       const { client, other } = await start();
       await client.create('/memories/a', '');

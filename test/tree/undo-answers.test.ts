@@ -148,7 +148,7 @@ describe('taking a write back', () => {
     if (found === undefined) throw new Error('there is no file');
     const another = sealFor(withSession(work, { clock: () => 5 }), at(PATH), bytes('text'));
     const ofOther = sealFor(withSession(work, { clock: () => 5 }), at(PATH), bytes('other'));
-    const anew = seal({
+    const again = seal({
       keys: work.keyring.keys,
       name: logicalName(at(PATH)),
       content: bytes('text'),
@@ -161,7 +161,7 @@ describe('taking a write back', () => {
       [[own], true],
       [[another, own], true],
       [[own, another], true],
-      [[anew], true],
+      [[again], true],
       [[another], false],
       [[ofOther], false],
       [[], false],
