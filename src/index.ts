@@ -22,7 +22,7 @@ export type { LogFields, Logger } from './logger.ts';
 export { type Environment, optionsFromEnvironment } from './open/environment.ts';
 export { openAdmin, type TenantAdmin } from './open/open-admin.ts';
 export { openMemory } from './open/open-memory.ts';
-export type { MemoryOptions } from './open/options.ts';
+export type { MemoryOptions, MountOptions } from './open/options.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';
 export type { RootKeyInput } from './open/root-keys.ts';
 export type { AwsCredentialProvider, AwsCredentials, AwsIdentity, S3Options } from './open/store.ts';

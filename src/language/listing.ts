@@ -30,10 +30,12 @@ export function viewDirectory(request: {
   readonly given: string;
   readonly path: MemoryPath;
   readonly files: readonly ListedFile[];
+  /** Directories that get a row even with nothing in them. */
+  readonly directories?: readonly MemoryPath[] | undefined;
   readonly viewRange?: readonly number[] | undefined;
   readonly truncatedAt?: number | undefined;
 }): string {
-  const page = pageOf(listingRows(request.path, request.files), {
+  const page = pageOf(listingRows(request), {
     viewRange: request.viewRange,
     named: 'row',
   });
@@ -56,8 +58,17 @@ function truncation(truncatedAt: number | undefined): readonly string[] {
  * siblings by the UTF-16 code units of their names. Hidden entries get no row and count in their directory's size.
  * Only requested rows are sorted and worded.
  */
-function listingRows(path: MemoryPath, files: readonly ListedFile[]): Lines {
+function listingRows({
+  path,
+  files,
+  directories = [],
+}: {
+  readonly path: MemoryPath;
+  readonly files: readonly ListedFile[];
+  readonly directories?: readonly MemoryPath[] | undefined;
+}): Lines {
   const root = directoryEntry('');
+  for (const directory of directories) addDirectory(root, directory, path);
   for (const file of files) addFile(root, file, path);
   return { count: root.rows, from: (first) => rowsOf(root, path, first - 1) };
 }
@@ -86,6 +97,12 @@ function addFile(root: Entry, { path, size }: ListedFile, directory: MemoryPath)
     entry.size += size;
     entries.push(entry);
   }
+}
+
+/** Of a directory directly below the viewed one. */
+function addDirectory(root: Entry, directory: MemoryPath, viewed: MemoryPath): void {
+  const name = directory.slice(viewed.length + 1);
+  if (!isHidden(name)) childOf([root], name, true);
 }
 
 /** The entry below the last of `ancestors`; each of them counts a new one. */

@@ -51,6 +51,10 @@ export function commandRefusal(details: ErrorDetails, echo: Echo): string {
       return 'Cannot rename the /memories directory itself';
     case 'into_itself':
       return `Cannot rename ${echo.text('old_path') || echo.text('path')} to ${echo.text('new_path')}: a directory cannot be moved into itself`;
+    case 'mount':
+      return `Cannot ${command} ${echo.text('old_path') || echo.text('path')}: another memory is mounted there`;
+    case 'across_mounts':
+      return `Cannot rename ${echo.text('old_path') || echo.text('path')} to ${echo.text('new_path')}: they lie in different memories. View the file, create it at the new path, then delete the old one if you may`;
     case 'root':
       return echo.command === 'rename'
         ? `The destination ${echo.text('new_path')} already exists`

@@ -4,12 +4,14 @@ import { createLayout, type TenantId } from '../format/object-keys.ts';
 import { createKeyringCache } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
+import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../language/path.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import { pause } from '../time.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import { createMemory, type Memory } from '../tool/memory-tool.ts';
 import { createAccessRecords } from '../tree/access-records.ts';
+import { checkMountPoints, createMountedTree } from '../tree/mounted-tree.ts';
 import type { Session } from '../tree/session.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
@@ -49,8 +51,8 @@ export interface OpenTenant {
   reach(): Promise<void>;
   /** Overwrites the keys, and what is held of the files. */
   wipe(): void;
-  /** A memory over this tenant; all of them share one order of commands. */
-  openMemory(onClose: () => Promise<void>): Memory;
+  /** A memory over this tenant, or over a tree with more in it; all of them share one order of commands. */
+  openMemory(onClose: () => Promise<void>, seen?: Tree): Memory;
 }
 
 /**
@@ -62,20 +64,72 @@ export interface OpenTenant {
  * `access_denied`, `key_unavailable`, `unavailable` and the like. The message says what to do next.
  */
 export async function openMemory(options: MemoryOptions = {}): Promise<Memory> {
-  const { parts, close } = await openTenant(options);
+  const opened = await openTenant(options);
+  const closing = [opened.close];
+  const close = async (): Promise<void> => {
+    await Promise.all(closing.map((each) => each()));
+  };
   try {
-    await parts.reach();
+    const mounts = await openMounts(options, opened);
+    closing.push(...mounts.map((mount) => mount.close));
+    await Promise.all([opened, ...mounts].map(({ parts }) => parts.reach()));
+    const { tree } = opened.parts;
+    const seen =
+      mounts.length === 0
+        ? tree
+        : createMountedTree(
+            tree,
+            mounts.map(({ at, parts }) => ({ at, tree: parts.tree })),
+          );
+    return opened.parts.openMemory(close, seen);
   } catch (error) {
     await close();
     throw error;
   }
-  return parts.openMemory(close);
+}
+
+interface OpenedMount {
+  readonly at: MemoryPath;
+  readonly parts: OpenTenant;
+  close(): Promise<void>;
+}
+
+/** Opens the mounted memories: on the store of the memory itself, unless a mount names another one. */
+async function openMounts(
+  options: MemoryOptions,
+  { base }: { readonly base: BaseStore },
+): Promise<readonly OpenedMount[]> {
+  const { mounts = [], tenant: _tenant, keyring, ...shared } = options;
+  const points = mounts.map(({ at }) => parseMemoryPath(at));
+  checkMountPoints(points);
+  const settings = mounts.map(({ at: _at, ...own }) =>
+    readSettings({ ...shared, keyring: { ttlMs: keyring?.ttlMs }, ...own }),
+  );
+  return Promise.all(
+    settings.map(async (each, index) => {
+      const { store, s3, credentials } = mounts[index] ?? {};
+      const isShared = store === undefined && s3 === undefined && credentials === undefined;
+      const reached = isShared ? base : await openBaseStore(each);
+      const parts = await wireTenant({ settings: each, base: reached, tenant: requireTenant(each) });
+      return {
+        at: points[index] ?? MEMORY_ROOT,
+        parts,
+        async close() {
+          parts.wipe();
+          if (!isShared) await reached[Symbol.asyncDispose]();
+        },
+      };
+    }),
+  );
 }
 
 /** The parts of one tenant's memory, and what closes them. */
-export async function openTenant(
-  options: MemoryOptions,
-): Promise<{ readonly parts: OpenTenant; readonly settings: Settings; close(): Promise<void> }> {
+export async function openTenant(options: MemoryOptions): Promise<{
+  readonly parts: OpenTenant;
+  readonly settings: Settings;
+  readonly base: BaseStore;
+  close(): Promise<void>;
+}> {
   const settings = readSettings(options);
   const tenant = requireTenant(settings);
   const base = await openBaseStore(settings);
@@ -83,6 +137,7 @@ export async function openTenant(
   return {
     parts,
     settings,
+    base,
     async close() {
       parts.wipe();
       await base[Symbol.asyncDispose]();
@@ -170,9 +225,9 @@ export async function wireTenant(wiring: {
       });
       if (!settings.lazy) await loading;
     },
-    openMemory: (onClose) =>
+    openMemory: (onClose, seen = tree) =>
       createMemory({
-        tree,
+        tree: seen,
         order,
         profile,
         onExists,

@@ -67,6 +67,11 @@ export interface MemoryOptions {
   /** Of an S3 store and of root keys in KMS; default the SDK's own search. */
   readonly credentials?: AwsCredentials | undefined;
   /** Unless given, what an operator must know goes to `console.warn`, each code once a minute. */
+  /**
+   * Memories of other tenants or stores, each seen as a directory of this one, with keys and credentials of its own. What
+   * a mount does not say is as for this memory, but the tenant, `readOnly`, and the least epoch.
+   */
+  readonly mounts?: readonly MountOptions[] | undefined;
   readonly logger?: Logger | undefined;
   /** Called for every HTTP request that is sent to an S3 store, repeated ones included; names the operation. */
   readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
@@ -75,6 +80,16 @@ export interface MemoryOptions {
    * one this package resolves; `require('sealed-memory')` sets it by itself.
    */
   readonly toolError?: ToolErrorClass | undefined;
+}
+
+/** Another memory below a directory of this one. */
+export interface MountOptions
+  extends Pick<
+    MemoryOptions,
+    'store' | 'tenant' | 'rootKey' | 'names' | 's3' | 'credentials' | 'keyring' | 'limits'
+  > {
+  /** Where it is seen: a name directly below the root, such as `/memories/handbook`. */
+  readonly at: string;
 }
 
 /** How the value of an option is judged. `check` throws `misconfigured`, naming `label` and never the text. */
@@ -182,7 +197,7 @@ export const OPTIONS: readonly OptionRow[] = [
   },
 ];
 
-const WITHOUT_RULE = ['rootKey', 'credentials', 'logger', 'onRequest', 'toolError'];
+const WITHOUT_RULE = ['rootKey', 'mounts', 'credentials', 'logger', 'onRequest', 'toolError'];
 const NAMES: ReadonlySet<string> = new Set([...OPTIONS.map(({ option }) => option), ...WITHOUT_RULE]);
 const GROUPS: ReadonlySet<string> = new Set(['limits', 'cache', 'keyring', 's3']);
 

@@ -76,7 +76,7 @@ async function view(context: CommandContext, command: CommandOf<'view'>): Promis
   const { tree, options } = context;
   const { path } = command.target;
   const list = (): Promise<DirectoryListing> => tree.list(path, { ...options, maxFiles: MAX_LISTED_FILES });
-  if (path === MEMORY_ROOT) return showDirectory(command, await list());
+  if (tree.isAlwaysDirectory(path)) return showDirectory(command, await list());
   if (tree.wasDirectory(path)) {
     const listing = await list();
     // One that has gone is no verdict: a file may lie there by now.
@@ -89,9 +89,15 @@ async function view(context: CommandContext, command: CommandOf<'view'>): Promis
   throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
 }
 
-function showDirectory(command: CommandOf<'view'>, { files, truncated }: DirectoryListing): string {
+function showDirectory(
+  command: CommandOf<'view'>,
+  { files, directories, truncated }: DirectoryListing,
+): string {
   const { viewRange, target } = command;
-  return viewDirectory({ ...target, files, viewRange, truncatedAt: truncated ? files.length : undefined });
+  return viewDirectory({
+    ...{ ...target, files, directories, viewRange },
+    truncatedAt: truncated ? files.length : undefined,
+  });
 }
 
 function showFile(command: CommandOf<'view'>, content: Uint8Array): MemoryContent {
@@ -147,7 +153,7 @@ async function editText<T>(
   } catch (error) {
     if (profile !== 'sdk' || !hasCode(error, 'not_found')) throw error;
     const { files } = await tree.list(path, { ...options, maxFiles: 1 });
-    if (files.length === 0 && path !== MEMORY_ROOT) throw error;
+    if (files.length === 0 && !tree.isAlwaysDirectory(path)) throw error;
     throw new MemoryError('is_directory', 'a directory cannot be edited', { cause: error });
   }
 }

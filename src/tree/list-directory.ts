@@ -23,6 +23,8 @@ const NAMES_BETWEEN_TURNS = 1_000;
 export interface DirectoryListing {
   /** Every file below the directory at any depth, in the store's order. */
   readonly files: readonly ListedEntry[];
+  /** Directories below it that are there even with nothing in them. */
+  readonly directories?: readonly MemoryPath[];
   /** Objects that no writer of this tenant made: passed over, counted. */
   readonly foreign: number;
   /** The listing stopped here because it reached the limit of files. */

@@ -24,6 +24,8 @@ export interface Tree {
   read(path: MemoryPath, options?: Call): Promise<Uint8Array | undefined>;
   /** Whether files were seen below the path when this session listed it, or a directory above it, last. No request. */
   wasDirectory(path: MemoryPath): boolean;
+  /** Whether the path is a directory even with nothing in it: the root. No request. */
+  isAlwaysDirectory(path: MemoryPath): boolean;
   /** The same with what tells its version. */
   readVersion(path: MemoryPath, options?: Call): Promise<FileVersion | undefined>;
   /** What lies at the path; undefined for nothing. The root is always a directory. */
@@ -106,6 +108,7 @@ export function createTree(context: Session): Tree {
       const pages = await reading(options, async (work) => walkDirectory(work, directory, { recursive }));
       if (pages !== undefined) yield* pages;
     },
+    isAlwaysDirectory: (path) => path === MEMORY_ROOT,
     wasDirectory: (path) => context.cache.isDirectory(path),
     async list(directory, options = {}) {
       const { maxFiles } = options;

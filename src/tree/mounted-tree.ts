@@ -1,0 +1,177 @@
+import { MemoryError } from '../errors.ts';
+import { isWithin, MEMORY_ROOT, type MemoryPath, rebase, segmentsOf } from '../language/path.ts';
+import type { DirectoryListing, ListedEntry } from './list-directory.ts';
+import type { Tree } from './tree.ts';
+import type { WalkedEntry } from './walk-directory.ts';
+
+/** Another tree, whose files are seen below `at` instead of below the root. */
+export interface Mount {
+  /** One segment below the root, so that nothing but the root is above a mount. */
+  readonly at: MemoryPath;
+  readonly tree: Tree;
+}
+
+/** Where a path leads: a tree, and how its own paths and ours become each other. */
+interface Place {
+  readonly tree: Tree;
+  readonly inward: (path: MemoryPath) => MemoryPath;
+  readonly outward: (path: MemoryPath) => MemoryPath;
+}
+
+/**
+ * One tree over several: `base`, and below each mount another one, a directory that is always there and can be neither
+ * deleted nor renamed. What `base` itself has at the place of a mount is hidden. A rename stays within one tree.
+ */
+export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
+  const here: Place = { tree: base, inward: (path) => path, outward: (path) => path };
+  const places = new Map(mounts.map(({ at, tree }) => [at, placeBelow(at, tree)] as const));
+  const mountOf = (path: MemoryPath): MemoryPath | undefined =>
+    mounts.find(({ at }) => at === path || isWithin(path, at))?.at;
+  const placeOf = (path: MemoryPath): Place => places.get(mountOf(path) ?? MEMORY_ROOT) ?? here;
+  const isHidden = (path: MemoryPath): boolean => mountOf(path) !== undefined;
+
+  /** Runs a verb on the tree where the path leads; the paths of a failure are told as the caller knows them. */
+  const at = async <T>(
+    path: MemoryPath,
+    verb: (place: Place, inner: MemoryPath) => Promise<T>,
+  ): Promise<T> => {
+    const place = placeOf(path);
+    try {
+      return await verb(place, place.inward(path));
+    } catch (error) {
+      throw outwardError(error, place);
+    }
+  };
+  /** The same for a verb that a directory cannot be the object of. */
+  const atFile = <T>(path: MemoryPath, verb: (place: Place, inner: MemoryPath) => Promise<T>): Promise<T> => {
+    if (places.has(path)) throw new MemoryError('is_directory', 'A memory is mounted at that path.');
+    return at(path, verb);
+  };
+
+  const list: Tree['list'] = async (directory, options = {}) => {
+    if (directory !== MEMORY_ROOT) {
+      return at(directory, async ({ tree, outward }, inner) =>
+        outwardListing(await tree.list(inner, options), outward),
+      );
+    }
+    const listings = await Promise.all(
+      [here, ...places.values()].map(async ({ tree, outward }) =>
+        outwardListing(await tree.list(MEMORY_ROOT, options), outward),
+      ),
+    );
+    const [own, ...mounted] = listings;
+    const files = [
+      ...(own?.files.filter(({ path }) => !isHidden(path)) ?? []),
+      ...mounted.flatMap((listing) => listing.files),
+    ];
+    const { maxFiles = files.length } = options;
+    return {
+      files: files.slice(0, maxFiles),
+      directories: [...places.keys()],
+      foreign: listings.reduce((sum, { foreign }) => sum + foreign, 0),
+      truncated: files.length > maxFiles || listings.some(({ truncated }) => truncated),
+    };
+  };
+
+  return {
+    isAlwaysDirectory: (path) => base.isAlwaysDirectory(path) || places.has(path),
+    wasDirectory: (path) => {
+      const { tree, inward } = placeOf(path);
+      return tree.wasDirectory(inward(path));
+    },
+    read: async (path, options) => at(path, ({ tree }, inner) => tree.read(inner, options)),
+    readVersion: async (path, options) => at(path, ({ tree }, inner) => tree.readVersion(inner, options)),
+    async stat(path, options) {
+      return at(path, async ({ tree, outward }, inner) => {
+        const found = await tree.stat(inner, options);
+        return found === undefined || found === 'directory' ? found : outwardEntry(found, outward);
+      });
+    },
+    async *walk(directory, options = {}) {
+      const { tree, inward, outward } = placeOf(directory);
+      const isRoot = directory === MEMORY_ROOT;
+      for await (const page of tree.walk(inward(directory), options)) {
+        const outer = page.map((entry) => outwardWalked(entry, outward));
+        yield isRoot
+          ? outer.filter((entry) => !isHidden('directory' in entry ? entry.directory : entry.path))
+          : outer;
+      }
+      if (!isRoot) return;
+      if (options.recursive !== true) yield [...places.keys()].map((mount) => ({ directory: mount }));
+      else for (const mount of places.keys()) yield* this.walk(mount, options);
+    },
+    list,
+    create: async (path, content, options) =>
+      atFile(path, ({ tree }, inner) => tree.create(inner, content, options)),
+    overwrite: async (path, content, options) =>
+      atFile(path, ({ tree }, inner) => tree.overwrite(inner, content, options)),
+    replace: async (path, replacement, options) =>
+      atFile(path, ({ tree }, inner) => tree.replace(inner, replacement, options)),
+    edit: async (path, edit, options) => {
+      if (places.has(path)) throw new MemoryError('not_found', 'A memory is mounted at that path.');
+      return at(path, ({ tree }, inner) => tree.edit(inner, edit, options));
+    },
+    async remove(path, options) {
+      refuseMount(path, places);
+      return at(path, ({ tree }, inner) => tree.remove(inner, options));
+    },
+    async rename({ from, to }, options) {
+      refuseMount(from, places);
+      if (places.has(to)) throw new MemoryError('already_exists', 'A memory is mounted at that path.');
+      if (mountOf(from) !== mountOf(to)) {
+        throw new MemoryError('invalid_command', 'The two paths lie in different memories.', {
+          details: { reason: 'across_mounts' },
+        });
+      }
+      return at(from, ({ tree, inward }, inner) => tree.rename({ from: inner, to: inward(to) }, options));
+    },
+  };
+}
+
+/** @throws MemoryError `misconfigured` when the paths are not names below the root, each another one. */
+export function checkMountPoints(points: readonly MemoryPath[]): void {
+  if (points.some((point) => segmentsOf(point).length !== 1)) {
+    throw new MemoryError(
+      'misconfigured',
+      'A mount must lie directly below /memories, such as /memories/handbook.',
+    );
+  }
+  if (new Set(points).size < points.length) {
+    throw new MemoryError('misconfigured', 'Two mounts cannot lie at one path.');
+  }
+}
+
+function placeBelow(at: MemoryPath, tree: Tree): Place {
+  return {
+    tree,
+    inward: (path) => rebase(path, at, MEMORY_ROOT),
+    outward: (path) => rebase(path, MEMORY_ROOT, at),
+  };
+}
+
+function refuseMount(path: MemoryPath, places: ReadonlyMap<MemoryPath, Place>): void {
+  if (!places.has(path)) return;
+  throw new MemoryError('invalid_command', 'A mounted memory can be neither deleted nor renamed.', {
+    details: { reason: 'mount' },
+  });
+}
+
+function outwardEntry(entry: ListedEntry, outward: Place['outward']): ListedEntry {
+  return { ...entry, path: outward(entry.path) };
+}
+
+function outwardWalked(entry: WalkedEntry, outward: Place['outward']): WalkedEntry {
+  return 'directory' in entry ? { directory: outward(entry.directory) } : outwardEntry(entry, outward);
+}
+
+function outwardListing(listing: DirectoryListing, outward: Place['outward']): DirectoryListing {
+  return { ...listing, files: listing.files.map((entry) => outwardEntry(entry, outward)) };
+}
+
+function outwardError(error: unknown, { outward }: Place): unknown {
+  const paths = error instanceof MemoryError ? error.details['paths'] : undefined;
+  if (!(error instanceof MemoryError) || !Array.isArray(paths)) return error;
+  const { code, message, retry, cause, details } = error;
+  const told = { ...details, paths: paths.map((path) => outward(path as MemoryPath)) };
+  return new MemoryError(code, message, { retry, cause, details: told });
+}
