@@ -195,6 +195,11 @@ export const OPTIONS: readonly OptionRow[] = [
     variable: 'SEALED_MEMORY_S3_CHECKSUMS',
     rule: { kind: 'choice', of: ['when_supported', 'when_required'] },
   },
+  {
+    option: 's3.client',
+    variable: 'SEALED_MEMORY_S3_CLIENT',
+    rule: { kind: 'choice', of: ['lean', 'sdk'] },
+  },
 ];
 
 const WITHOUT_RULE = ['rootKey', 'mounts', 'credentials', 'logger', 'onRequest', 'toolError'];

@@ -28,6 +28,8 @@ export interface S3Options {
   readonly guarded?: boolean | undefined;
   /** `when_required` for servers that choke on the SDK's checksums; default `when_supported`. */
   readonly checksums?: 'when_supported' | 'when_required' | undefined;
+  /** `lean` (default): the parts of the AWS SDK that a request needs. `sdk`: the SDK's own client. */
+  readonly client?: 'lean' | 'sdk' | undefined;
 }
 
 /** Credentials of AWS; without a session token for as long as they are not taken back. */

@@ -94,6 +94,7 @@ describe('optionsFromEnvironment', () => {
       SEALED_MEMORY_S3_FORCE_PATH_STYLE: '0',
       SEALED_MEMORY_S3_GUARDED: 'true',
       SEALED_MEMORY_S3_CHECKSUMS: 'when_required',
+      SEALED_MEMORY_S3_CLIENT: 'sdk',
       SEALED_MEMORY_HARNESS: '1',
     });
     expect(optionsFromEnvironment(env).rootKey).toEqual([KEY, OTHER_KEY]);
@@ -111,6 +112,7 @@ describe('optionsFromEnvironment', () => {
         forcePathStyle: false,
         guarded: true,
         checksums: 'when_required',
+        client: 'sdk',
       },
     });
   });
@@ -144,6 +146,7 @@ describe('optionsFromEnvironment', () => {
     ['SEALED_MEMORY_S3_FORCE_PATH_STYLE', 'secret'],
     ['SEALED_MEMORY_S3_GUARDED', 'secret'],
     ['SEALED_MEMORY_S3_CHECKSUMS', 'secret'],
+    ['SEALED_MEMORY_S3_CLIENT', 'secret'],
     ['SEALED_MEMORY_HARNESS', 'secret'],
     ['AWS_ENDPOINT_URL_S3', 'secret'],
     ['AWS_REGION', 'secret region'],

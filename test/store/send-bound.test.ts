@@ -11,6 +11,7 @@ import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import { isTooLate, type ObjectStore, type SendBound } from '../../src/store/port.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../src/store/s3/s3-store.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { S3_CLIENTS } from '../support/s3-clients.ts';
 
 const KEY = 'data/file' as ObjectKey;
 const BODY = new TextEncoder().encode('sealed bytes');
@@ -31,7 +32,7 @@ function bound(): SendBound & { pass(): void } {
 
 const tooLate = (put: Promise<unknown>): Promise<boolean> => put.then(() => false, isTooLate);
 
-describe('a PUT to S3 whose bound passes', () => {
+describe.each(S3_CLIENTS)('a PUT to S3 whose bound passes, through the client %s', (client) => {
   type Answer = (request: IncomingMessage, response: ServerResponse) => void;
   const opened: ObjectStore[] = [];
   let answer: Answer;
@@ -51,7 +52,14 @@ describe('a PUT to S3 whose bound passes', () => {
   };
   const open = (options: Partial<S3StoreOptions> = {}): ObjectStore => {
     const credentials = { accessKeyId: 'id', secretAccessKey: 'secret' };
-    const store = openS3ObjectStore({ bucket: 'b', endpoint, region: 'us-east-1', credentials, ...options });
+    const store = openS3ObjectStore({
+      client,
+      bucket: 'b',
+      endpoint,
+      region: 'us-east-1',
+      credentials,
+      ...options,
+    });
     opened.push(store);
     return store;
   };

@@ -41,8 +41,12 @@ export function watchOf(options: {
   return { onRequest: options.onRequest, acceptsHost: custom ? () => true : isAmazonHost };
 }
 
+/** Of all partitions of AWS, the secluded ones included. */
+const AMAZON =
+  /(^|\.)(amazonaws\.(com|com\.cn|eu)|c2s\.ic\.gov|sc2s\.sgov\.gov|csp\.hci\.ic\.gov|cloud\.adc-e\.uk)$/;
+
 function isAmazonHost(host: string): boolean {
-  return /(^|\.)amazonaws\.(com|com\.cn|eu)$/.test(host);
+  return AMAZON.test(host);
 }
 
 /** Tells the watch of one attempt, and sees to the socket of its answer. */

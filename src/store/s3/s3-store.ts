@@ -1,12 +1,16 @@
 import { once } from '../../time.ts';
 import type { ObjectStore } from '../port.ts';
-import { openS3Connections, type S3ConnectionOptions } from './connection.ts';
+import { openS3Connections, type S3ConnectionOptions, type S3Connections } from './connection.ts';
 import { deleteFromS3 } from './deleting.ts';
+import { isOrdinaryBucket } from './lean/endpoint.ts';
+import { openLeanWire } from './lean/lean-wire.ts';
 import { getFromS3, headFromS3, listPages } from './reading.ts';
 import type { S3Wire } from './wire.ts';
 import { putToS3 } from './writing.ts';
 
 export interface S3StoreOptions extends S3ConnectionOptions {
+  /** `lean` (default): the parts of the AWS SDK that a request needs. `sdk`: the SDK's own client. */
+  readonly client?: 'lean' | 'sdk' | undefined;
   readonly bucket: string;
   /** Whether the server honours conditions on deletes atomically; unless given, AWS does and others do not. */
   readonly guarded?: boolean | undefined;
@@ -28,7 +32,7 @@ export function openS3ObjectStore(options: S3StoreOptions): ObjectStore {
     return openSdkWire({ ...options, connections });
   });
   const context = {
-    wire: lateWire(sdk),
+    wire: options.client !== 'sdk' ? leanWire({ ...options, connections }, sdk) : lateWire(sdk),
     clock: options.clock ?? Date.now,
     partBytes: options.partBytes ?? PART_BYTES,
     guarded: options.guarded ?? options.endpoint === undefined,
@@ -43,6 +47,15 @@ export function openS3ObjectStore(options: S3StoreOptions): ObjectStore {
       if (options.connections === undefined) connections.destroy();
     },
   };
+}
+
+/** The lean wire, whose bodies in parts and extraordinary buckets are left to the SDK's client. */
+function leanWire(
+  options: S3StoreOptions & { readonly connections: S3Connections },
+  sdk: () => Promise<S3Wire>,
+): S3Wire {
+  const late = lateWire(sdk);
+  return isOrdinaryBucket(options.bucket) ? { ...late, ...openLeanWire(options) } : late;
 }
 
 /** A wire that is opened at its first use. */

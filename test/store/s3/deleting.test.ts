@@ -6,6 +6,7 @@ import { guardDeletes } from '../../../src/store/guarded-delete.ts';
 import { type ETag, isTooLate, type ObjectStore, type SendBound } from '../../../src/store/port.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../../src/store/s3/s3-store.ts';
 import { pause } from '../../../src/time.ts';
+import { S3_CLIENTS } from '../../support/s3-clients.ts';
 
 const KEY = 'data/file' as ObjectKey;
 const CREDENTIALS = { accessKeyId: 'id', secretAccessKey: 'secret' };
@@ -17,7 +18,7 @@ interface Met {
   readonly response: ServerResponse;
 }
 
-describe('a delete that has to be sent in time', () => {
+describe.each(S3_CLIENTS)('a delete that has to be sent in time through the client %s', (client) => {
   let met: Met[];
   let answer: (met: Met) => void;
   let endpoint: string;
@@ -44,7 +45,7 @@ describe('a delete that has to be sent in time', () => {
   });
 
   const open = (options: Partial<S3StoreOptions> = {}): ObjectStore => {
-    const store = openS3ObjectStore({ bucket: 'b', endpoint, credentials: CREDENTIALS, ...options });
+    const store = openS3ObjectStore({ client, bucket: 'b', endpoint, credentials: CREDENTIALS, ...options });
     opened.push(store);
     return store;
   };

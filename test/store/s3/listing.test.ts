@@ -3,10 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ListPage, ObjectStore } from '../../../src/store/port.ts';
 import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
+import { S3_CLIENTS } from '../../support/s3-clients.ts';
 
 const ENCODED = '<EncodingType>url</EncodingType>';
 
-describe('a listing of S3', () => {
+describe.each(S3_CLIENTS)('a listing of S3 through the client %s', (client) => {
   let asked: string[];
   let answer: string;
   let store: ObjectStore;
@@ -20,6 +21,7 @@ describe('a listing of S3', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     store = openS3ObjectStore({
+      client,
       bucket: 'b',
       endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },

@@ -5,7 +5,7 @@ import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { checkConditions } from '../../../src/store/conditions.ts';
 import { type ETag, isResentConflict, type ObjectStore } from '../../../src/store/port.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../../src/store/s3/s3-store.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
+import { createTestBucket, type TestBucket } from '../../servers/s3.ts';
 import {
   type ProxiedRequest,
   type Reaction,
@@ -13,11 +13,12 @@ import {
   s3ErrorAnswer,
   startS3Proxy,
 } from '../../servers/s3-proxy.ts';
+import { describeEachClient } from '../../support/s3-clients.ts';
 
 const MIB = 1024 * 1024;
 const BODY = new TextEncoder().encode('sealed bytes');
 
-describeOnS3('the S3 store behind a faulty network', ['minio'], (server) => {
+describeEachClient('the S3 store behind a faulty network', ['minio'], ({ server, client }) => {
   let bucket: TestBucket;
   let proxy: S3Proxy;
   let store: ObjectStore;
@@ -25,7 +26,7 @@ describeOnS3('the S3 store behind a faulty network', ['minio'], (server) => {
   const opened: ObjectStore[] = [];
 
   const open = (options: Partial<S3StoreOptions> = {}): ObjectStore => {
-    const next = openS3ObjectStore({ ...bucket.storeOptions, endpoint: proxy.endpoint, ...options });
+    const next = openS3ObjectStore({ client, ...bucket.storeOptions, endpoint: proxy.endpoint, ...options });
     opened.push(next);
     return next;
   };

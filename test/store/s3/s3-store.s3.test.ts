@@ -8,52 +8,59 @@ import { guardDeletes } from '../../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../../src/store/s3/s3-store.ts';
 import { describeObjectStore } from '../../contracts/object-store.ts';
-import { createTestBucket, describeOnS3, type TestBucket } from '../../servers/s3.ts';
+import { createTestBucket, type TestBucket } from '../../servers/s3.ts';
 import { restrictedCredentials } from '../../servers/session-credentials.ts';
+import { describeEachClient, S3_CLIENTS } from '../../support/s3-clients.ts';
 
 const MIB = 1024 * 1024;
 const BODY = new TextEncoder().encode('sealed bytes');
 
-describeOnS3('the contract', ['minio', 'versitygw'], (server, name) => {
+describeEachClient('the contract', ['minio', 'versitygw'], ({ server, name, client }) => {
   let bucket: TestBucket;
   afterAll(() => bucket?.remove());
 
   describeObjectStore(`S3 with guarded deletes (${name})`, async () => {
     bucket = await createTestBucket(server());
-    return guardDeletes(openS3ObjectStore(bucket.storeOptions));
+    return guardDeletes(openS3ObjectStore({ ...bucket.storeOptions, client }));
   });
 });
 
-describeOnS3('the S3 store with credentials that do not cover a key', ['minio'], (server) => {
-  it('is denied it at the first attempt, however often it asks', async () => {
-    await using bucket = await createTestBucket(server());
-    const statement = {
-      Effect: 'Allow',
-      Action: ['s3:GetObject'],
-      Resource: [`arn:aws:s3:::${bucket.bucket}/mine/*`],
-    } as const;
-    const credentials = await restrictedCredentials(server(), [statement]);
-    let requests = 0;
-    await using store = openS3ObjectStore({
-      ...bucket.storeOptions,
-      credentials,
-      onRequest: () => requests++,
+describeEachClient(
+  'the S3 store with credentials that do not cover a key',
+  ['minio'],
+  ({ server, client }) => {
+    it('is denied it at the first attempt, however often it asks', async () => {
+      await using bucket = await createTestBucket(server());
+      const statement = {
+        Effect: 'Allow',
+        Action: ['s3:GetObject'],
+        Resource: [`arn:aws:s3:::${bucket.bucket}/mine/*`],
+      } as const;
+      const credentials = await restrictedCredentials(server(), [statement]);
+      let requests = 0;
+      await using store = openS3ObjectStore({
+        client,
+        ...bucket.storeOptions,
+        credentials,
+        onRequest: () => requests++,
+      });
+      const reads = Array.from({ length: 200 }, () => store.get('theirs/object' as ObjectKey));
+      for (const read of await Promise.allSettled(reads)) {
+        expect(read).toMatchObject({ status: 'rejected', reason: { code: 'access_denied' } });
+      }
+      expect(requests).toBe(200);
     });
-    const reads = Array.from({ length: 200 }, () => store.get('theirs/object' as ObjectKey));
-    for (const read of await Promise.allSettled(reads)) {
-      expect(read).toMatchObject({ status: 'rejected', reason: { code: 'access_denied' } });
-    }
-    expect(requests).toBe(200);
-  });
-});
+  },
+);
 
-describeOnS3('the S3 store', ['minio', 'versitygw'], (server) => {
+describeEachClient('the S3 store', ['minio', 'versitygw'], ({ server, client }) => {
   let bucket: TestBucket;
   const requests: string[] = [];
   const opened: ObjectStore[] = [];
 
   const open = (options: Partial<S3StoreOptions> = {}): ObjectStore => {
     const store = openS3ObjectStore({
+      client,
       ...bucket.storeOptions,
       onRequest: ({ operation }) => requests.push(operation),
       ...options,
@@ -182,7 +189,7 @@ describeOnS3('the S3 store', ['minio', 'versitygw'], (server) => {
   });
 });
 
-describe('openS3ObjectStore', () => {
+describe.each(S3_CLIENTS)('openS3ObjectStore with the client %s', (client) => {
   let server: Server | undefined;
   afterEach(async () => {
     vi.unstubAllEnvs();
@@ -209,7 +216,7 @@ describe('openS3ObjectStore', () => {
   it('says in seconds that there are no credentials, though nothing answers for them', async () => {
     forgetCredentials();
     vi.stubEnv('AWS_EC2_METADATA_SERVICE_ENDPOINT', await startSilentServer());
-    await using store = openS3ObjectStore({ bucket: 'any-bucket', endpoint: 'http://127.0.0.1:1' });
+    await using store = openS3ObjectStore({ client, bucket: 'any-bucket', endpoint: 'http://127.0.0.1:1' });
     const start = performance.now();
     await expect(store.put('key' as ObjectKey, BODY, { mode: 'create' })).rejects.toMatchObject({
       code: 'access_denied',
@@ -221,7 +228,7 @@ describe('openS3ObjectStore', () => {
   it('refuses an endpoint that only the AWS SDK knows of', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL_S3', 'http://127.0.0.1:1');
     const credentials = { accessKeyId: 'id', secretAccessKey: 'secret' };
-    await using store = openS3ObjectStore({ bucket: 'any-bucket', region: 'us-east-1', credentials });
+    await using store = openS3ObjectStore({ client, bucket: 'any-bucket', region: 'us-east-1', credentials });
     await expect(store.get('key' as ObjectKey)).rejects.toMatchObject({
       code: 'misconfigured',
       message: expect.stringContaining('AWS_ENDPOINT_URL'),
@@ -231,7 +238,7 @@ describe('openS3ObjectStore', () => {
   it('ends for a name that does not resolve and for a port where nothing listens', async () => {
     const credentials = { accessKeyId: 'id', secretAccessKey: 'secret' };
     for (const endpoint of ['http://s3.invalid', 'http://127.0.0.1:1']) {
-      await using store = openS3ObjectStore({ bucket: 'any-bucket', endpoint, credentials });
+      await using store = openS3ObjectStore({ client, bucket: 'any-bucket', endpoint, credentials });
       await expect(store.get('key' as ObjectKey)).rejects.toMatchObject({ code: 'unavailable' });
       const putting = store.put('key' as ObjectKey, BODY, { mode: 'create' });
       await expect(putting).rejects.toMatchObject({ code: 'unavailable' });

@@ -1,0 +1,60 @@
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { toBase64 } from '@smithy/core/serde';
+import type { HttpAnswer } from '../wire.ts';
+
+/** In the order of preference; the first that an answer has is checked. */
+const ALGORITHMS = ['sha256', 'sha1', 'crc32', 'crc32c', 'crc64nvme'] as const;
+
+type Algorithm = (typeof ALGORITHMS)[number];
+
+/**
+ * Compares a body with the checksum that the server says it has. A checksum of checksums of parts says nothing of the
+ * whole, and is passed over.
+ *
+ * @throws when the body is another than the server stored.
+ */
+export async function verifyChecksum(body: Uint8Array, headers: HttpAnswer['headers']): Promise<void> {
+  const told = ALGORITHMS.filter((algorithm) => headers[headerOf(algorithm)]);
+  if (told.every((algorithm) => isOfParts(headers[headerOf(algorithm)] ?? ''))) return;
+  const [algorithm] = told;
+  if (algorithm === undefined) return;
+  const sum = toBase64(await digest(algorithm, body));
+  if (sum !== headers[headerOf(algorithm)]) {
+    throw new Error(`Checksum mismatch in response header "${headerOf(algorithm)}".`);
+  }
+}
+
+function headerOf(algorithm: Algorithm): string {
+  return `x-amz-checksum-${algorithm}`;
+}
+
+/** Ends with the number of parts. */
+function isOfParts(checksum: string): boolean {
+  const parts = /-([1-9]\d*)$/.exec(checksum)?.[1];
+  return parts !== undefined && Number(parts) <= 10_000;
+}
+
+async function digest(algorithm: Algorithm, body: Uint8Array): Promise<Uint8Array> {
+  switch (algorithm) {
+    case 'sha256':
+    case 'sha1':
+      return hash(algorithm, body, 'buffer');
+    case 'crc32':
+      return fourBytes(crc32(body));
+    case 'crc32c':
+    case 'crc64nvme': {
+      // AWS computes these where a writer gave none; the package knows no other of its own.
+      const { Crc32c, Crc64Nvme } = await import('@aws-sdk/checksums/crc');
+      const sum = algorithm === 'crc32c' ? new Crc32c() : new Crc64Nvme();
+      sum.update(body);
+      return sum.digest();
+    }
+  }
+}
+
+function fourBytes(value: number): Uint8Array {
+  const bytes = new Uint8Array(4);
+  new DataView(bytes.buffer).setUint32(0, value);
+  return bytes;
+}

@@ -1,0 +1,86 @@
+import { isIpAddress, isVirtualHostableS3Bucket, partition } from '@aws-sdk/core/client';
+import { extendedEncodeURIComponent, parseUrl } from '@smithy/core/protocols';
+
+/** What decides where the requests for a bucket go. */
+export interface EndpointParameters {
+  readonly bucket: string;
+  readonly region: string;
+  /** URL of a server that is named by the options, the environment or a profile. */
+  readonly endpoint: string | undefined;
+  readonly forcePathStyle: boolean;
+  readonly useFips: boolean;
+  readonly useDualstack: boolean;
+}
+
+export interface Endpoint {
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+  /** The `host` header. */
+  readonly host: string;
+  /** In front of the path of a key, which begins with a slash. */
+  readonly basePath: string;
+  readonly signingRegion: string;
+}
+
+/** Buckets of other kinds need requests of their own: directory buckets, access points, outposts. */
+const OF_ANOTHER_KIND = /[:/#?]|--x-s3$|--xa-s3$|--op-s3$/;
+
+/** Whether a bucket is an ordinary one, as `resolveEndpoint` expects it. */
+export function isOrdinaryBucket(bucket: string): boolean {
+  return !OF_ANOTHER_KIND.test(bucket);
+}
+
+/** Where the AWS SDK would send the requests for an ordinary bucket. */
+export function resolveEndpoint(parameters: EndpointParameters): Endpoint {
+  const url = new URL(
+    parameters.endpoint === undefined ? awsUrl(parameters) : customUrl(parameters, parameters.endpoint),
+  );
+  return {
+    protocol: url.protocol,
+    hostname: url.hostname,
+    ...(url.port !== '' && { port: Number(url.port) }),
+    host: url.host,
+    basePath: url.pathname === '/' ? '' : url.pathname,
+    signingRegion: parameters.region === 'aws-global' ? 'us-east-1' : parameters.region,
+  };
+}
+
+function awsUrl(parameters: EndpointParameters): string {
+  const { bucket, region, useFips, useDualstack } = parameters;
+  const { dnsSuffix, name } = partition(region);
+  if (useFips && name === 'aws-cn') throw endpointError('Partition does not support FIPS');
+  const isGlobal = region === 'aws-global';
+  const service = `s3${useFips ? '-fips' : ''}${useDualstack ? '.dualstack' : ''}`;
+  const place = isGlobal ? (service === 's3' ? '' : '.us-east-1') : `.${region}`;
+  const host = `${service}${place}.${dnsSuffix}`;
+  return isPathStyle(parameters, 'https')
+    ? `https://${host}/${extendedEncodeURIComponent(bucket)}`
+    : `https://${bucket}.${host}`;
+}
+
+function customUrl(parameters: EndpointParameters, endpoint: string): string {
+  const { bucket, useFips, useDualstack } = parameters;
+  const { protocol, hostname, port, path } = parseUrl(endpoint);
+  if (useDualstack) {
+    throw endpointError('Cannot set dual-stack in combination with a custom endpoint.');
+  }
+  if (useFips) throw endpointError('A custom endpoint cannot be combined with FIPS');
+  const scheme = protocol.slice(0, -1);
+  if (scheme !== 'http' && scheme !== 'https') throw endpointError('Custom endpoint was not a valid URI');
+  const authority = port === undefined ? hostname : `${hostname}:${port}`;
+  if (!isPathStyle(parameters, scheme) && !isIpAddress(hostname))
+    return `${scheme}://${bucket}.${authority}${path}`;
+  return `${scheme}://${authority}${path.replace(/\/?$/, '/')}${extendedEncodeURIComponent(bucket)}`;
+}
+
+/** Over TLS a bucket with dots has no name that a wildcard certificate covers. */
+function isPathStyle({ bucket, forcePathStyle }: EndpointParameters, scheme: 'http' | 'https'): boolean {
+  return (
+    forcePathStyle || !isVirtualHostableS3Bucket(bucket, scheme === 'http') || /(\d+\.){3}\d+/.test(bucket)
+  );
+}
+
+function endpointError(message: string): Error {
+  return Object.assign(new Error(message), { name: 'EndpointError' });
+}

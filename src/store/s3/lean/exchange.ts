@@ -1,0 +1,88 @@
+import { getRetryAfterHint, isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
+import type { HttpRequest, RetryErrorInfo, RetryErrorType, RetryStrategyV2 } from '@smithy/types';
+import { MemoryError } from '../../../errors.ts';
+import { throwIfAborted, untilAborted } from '../../../time.ts';
+import { followed, type RequestWatch, watched } from '../attempts.ts';
+import type { S3Connections } from '../connection.ts';
+import type { HttpAnswer, WireCall } from '../wire.ts';
+import type { LeanRequest } from './requests.ts';
+import type { Signer } from './signer.ts';
+
+interface ExchangeContext {
+  readonly signer: Signer;
+  readonly connections: S3Connections;
+  readonly watch: RequestWatch;
+}
+
+interface Exchange<T> {
+  readonly request: LeanRequest;
+  readonly call: WireCall;
+  readonly strategy: RetryStrategyV2;
+  /** Makes the result of an answer; a failure of it counts as one of the attempt. */
+  readonly read: (answer: HttpAnswer) => Promise<T>;
+}
+
+/** Sends a request, and again as often as the strategy lets a failure pass. @throws the last failure. */
+export async function exchange<T>(context: ExchangeContext, work: Exchange<T>): Promise<T> {
+  const { strategy, call } = work;
+  throwIfAborted(call.signal);
+  await context.signer.prepare();
+  let token = await strategy.acquireInitialRetryToken('');
+  for (;;) {
+    try {
+      const value = await attempt(context, work);
+      strategy.recordSuccess(token);
+      return value;
+    } catch (error) {
+      const next = strategy.refreshRetryTokenForRetry(token, judge(error)).catch(() => undefined);
+      const renewed = await untilAborted(next, call.signal);
+      if (renewed === undefined) throw withAttempts(error, token.getRetryCount() + 1);
+      token = renewed;
+    }
+  }
+}
+
+async function attempt<T>(
+  { signer, connections, watch }: ExchangeContext,
+  { request, call, read }: Exchange<T>,
+): Promise<T> {
+  const { request: signed, learnClock, learnClockFrom } = await signer.sign(request);
+  const options = call.signal === undefined ? {} : { abortSignal: call.signal };
+  const send = async (held: HttpRequest): Promise<HttpAnswer> =>
+    (await connections.handle(held as Parameters<S3Connections['handle']>[0], options))
+      .response as HttpAnswer;
+  try {
+    const { operation } = request;
+    const answer = await watched(watch, { operation, hostname: signed.hostname }, () =>
+      followed(call, signed, send),
+    );
+    const value = await read(answer);
+    learnClock(answer);
+    return value;
+  } catch (error) {
+    learnClockFrom(error);
+    throw error;
+  }
+}
+
+function judge(thrown: unknown): RetryErrorInfo {
+  const { $response } = thrown as { readonly $response?: unknown };
+  const retryAfterHint = getRetryAfterHint($response);
+  return { errorType: errorTypeOf(thrown), ...(retryAfterHint !== undefined && { retryAfterHint }) };
+}
+
+type SdkError = Parameters<typeof isTransientError>[0];
+
+function errorTypeOf(thrown: unknown): RetryErrorType {
+  const error = thrown as SdkError;
+  if (isThrottlingError(error)) return 'THROTTLING';
+  if (isTransientError(error)) return 'TRANSIENT';
+  return isServerError(error) ? 'SERVER_ERROR' : 'CLIENT_ERROR';
+}
+
+/** An error that the operator is told of says how often it was tried. */
+function withAttempts(error: unknown, attempts: number): unknown {
+  if (error instanceof MemoryError) return error;
+  const { $metadata } = error as { readonly $metadata?: object };
+  return Object.assign(error as object, { $metadata: Object.assign($metadata ?? {}, { attempts }) });
+}

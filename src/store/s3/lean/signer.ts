@@ -1,0 +1,128 @@
+import { doesIdentityRequireRefresh, isIdentityExpired, memoizeIdentityProvider } from '@smithy/core';
+import { Sha256 } from '@smithy/core/checksum';
+import { SignatureV4 } from '@smithy/signature-v4';
+import type { AwsCredentialIdentity, AwsCredentialIdentityProvider, HttpRequest } from '@smithy/types';
+import { once } from '../../../time.ts';
+import type { S3Connections, S3Credentials } from '../connection.ts';
+import { credentialsInTime } from '../credentials.ts';
+import type { HttpAnswer } from '../wire.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { LeanRequest } from './requests.ts';
+import type { LeanSettings } from './settings.ts';
+
+interface SignerOptions {
+  readonly settings: LeanSettings;
+  readonly connections: S3Connections;
+  readonly credentials: S3Credentials | undefined;
+  /** Whether the server is another than AWS. */
+  readonly custom: boolean;
+}
+
+export interface Signature {
+  readonly request: HttpRequest;
+  /** Takes the server's clock from an answer, so that the next request is signed by it. */
+  learnClock(answer: HttpAnswer): void;
+  /** The same for a failure, and whether the clock was what was wrong: the request can be sent again. */
+  learnClockFrom(failure: unknown): void;
+}
+
+export interface Signer {
+  /** Finds credentials. @throws what their provider throws. */
+  prepare(): Promise<void>;
+  sign(request: LeanRequest): Promise<Signature>;
+}
+
+/** From this difference on S3 refuses a signature because of its time. */
+const SKEW_MS = 240_000;
+/** An answer that took longer tells no time. */
+const LONGEST_EXCHANGE_MS = 900_000;
+
+/** Signs by the clock of the server, as far as its answers tell it. */
+export function createSigner({ settings, connections, credentials, custom }: SignerOptions): Signer {
+  const provider = credentialsProvider({ settings, connections, credentials, custom });
+  let clockOffset = 0;
+  const signatures = once(async () => {
+    const { signingRegion } = await settings.endpoint();
+    return new SignatureV4({
+      credentials: provider,
+      region: signingRegion,
+      service: 's3',
+      sha256: Sha256,
+      uriEscapePath: false,
+    });
+  });
+
+  function learn(date: unknown, { headers }: Pick<HttpAnswer, 'headers'>, sentAt: number): void {
+    const serverTime = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+    const now = Date.now();
+    // A cache that answers tells a time of the past.
+    if (headers['age'] !== undefined || Number.isNaN(serverTime) || now - sentAt > LONGEST_EXCHANGE_MS)
+      return;
+    clockOffset = serverTime - now;
+  }
+
+  return {
+    prepare: async () => {
+      await provider();
+    },
+    async sign(request) {
+      const endpoint = await settings.endpoint();
+      const corrects = await settings.correctsClock();
+      const signer = await signatures();
+      const sentAt = Date.now();
+      const offset = clockOffset;
+      const signingDate = new Date(corrects ? sentAt + offset : sentAt);
+      return {
+        request: await signer.sign(placed(request, endpoint), { signingDate }),
+        learnClock(answer) {
+          if (corrects) learn(answer.headers['date'], answer, sentAt);
+        },
+        learnClockFrom(failure) {
+          const { ServerTime, $response, $metadata } = (failure ?? {}) as AnsweredError;
+          const date = ServerTime ?? $response?.headers['date'];
+          if (!corrects || !date) return;
+          learn(date, $response ?? { headers: {} }, sentAt);
+          const wasSkewed = Math.abs(clockOffset) >= SKEW_MS && clockOffset !== offset;
+          if (wasSkewed && $metadata !== undefined) $metadata.clockSkewCorrected = true;
+        },
+      };
+    },
+  };
+}
+
+interface AnsweredError {
+  readonly ServerTime?: unknown;
+  readonly $response?: HttpAnswer;
+  readonly $metadata?: { clockSkewCorrected?: boolean };
+}
+
+function placed(request: LeanRequest, { basePath, host, protocol, hostname, port }: Endpoint): HttpRequest {
+  return {
+    protocol,
+    hostname,
+    ...(port !== undefined && { port }),
+    method: request.method,
+    path: basePath + request.path,
+    query: request.query,
+    headers: { ...request.headers, host, 'user-agent': 'sealed-memory' },
+    body: request.body,
+  };
+}
+
+type Provider = () => Promise<AwsCredentialIdentity>;
+
+/** Credentials as long as they are valid, asked for again in time. */
+function credentialsProvider({ settings, connections, credentials, custom }: SignerOptions): Provider {
+  const config = { region: settings.region, requestHandler: connections };
+  const chain = once(async () => {
+    const { defaultProvider } = await import('@aws-sdk/credential-provider-node');
+    return defaultProvider({ parentClientConfig: config });
+  });
+  const ambient: AwsCredentialIdentityProvider = async (properties) => (await chain())(properties);
+  const source = credentials ?? (custom ? credentialsInTime(ambient) : ambient);
+  const isMemoized = typeof source === 'function' && 'memoized' in source && source.memoized === true;
+  const provider = isMemoized
+    ? source
+    : memoizeIdentityProvider<AwsCredentialIdentity>(source, isIdentityExpired, doesIdentityRequireRefresh);
+  return () => (provider as AwsCredentialIdentityProvider)({ callerClientConfig: config });
+}
