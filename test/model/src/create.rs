@@ -2,7 +2,8 @@
 //!
 //! Both PUTs go first, then each creator looks for the other one's file. The upper one gives way at once, the lower
 //! one waits for a young file above to go. Undoing puts a tombstone over exactly what was written, and stops there, as
-//! a crash would: everybody has to pass tombstones over. An editor and a migration write meanwhile.
+//! a crash would: everybody has to pass tombstones over. An editor and a migration write meanwhile; the editor looks for the
+//! other file first, and waits while it is there, unless the one that it edits is too old to be taken back.
 
 use crate::confirm::{Put, Writing};
 use crate::guards::{Guard, Guards};
@@ -12,6 +13,8 @@ use stateright::Property;
 
 /// Ticks that the lower creator waits, and after which a file above is settled: 3 s.
 const SETTLING: u8 = 1;
+/// Ticks after which nothing is taken back any more: a minute.
+const SETTLED: u8 = 2;
 const UPPER: Key = 0;
 const LOWER: Key = 1;
 /// Another key below `q`, where a delete was cut off.
@@ -55,6 +58,11 @@ pub enum Role {
     /// A check got no answer; the create is taken back, and the error is told.
     Failed(Key),
     Edits(Key),
+    /// Looks for the other file before the first edit.
+    LooksAround {
+        key: Key,
+        seen: Body,
+    },
     Writes(Writing<Body>),
     Edited(Writing<Body>),
     Migrates(Key),
@@ -70,6 +78,10 @@ pub struct Record {
     /// The upper file stood for as long as the lower creator waits, or the first look of that one took as long.
     was_slow: bool,
     built_on: bool,
+    /// A creator stood still for so long that its file was taken for settled.
+    stood_still: bool,
+    /// An editor waited for the other file to go.
+    editor_waited: bool,
     /// A create was executed after it had been taken back.
     created_twice: bool,
     undone: [bool; 2],
@@ -144,7 +156,7 @@ impl Protocol for Create {
     type Body = Body;
     type Role = Role;
     type Record = Record;
-    const OLDEST: u8 = SETTLING + 1;
+    const OLDEST: u8 = SETTLED + 1;
 
     fn starts(&self) -> Vec<Here> {
         let creates = |key: Key| {
@@ -156,6 +168,7 @@ impl Protocol for Create {
             World::new(cut_off(), [creates(UPPER), creates(LOWER)], 1, 1),
             World::new(cut_off(), [creates(UPPER)], 1, 0),
             World::new(empty(), [creates(UPPER), creates(LOWER), Edits(LOWER)], 1, 0),
+            World::new(empty(), [creates(UPPER), creates(LOWER), Edits(UPPER)], 0, 0),
             World::new(empty(), [creates(UPPER), creates(LOWER), Migrates(LOWER)], 0, 0),
         ];
         if self.full {
@@ -172,7 +185,7 @@ impl Protocol for Create {
 
     fn request(&self, role: &Role) -> Option<Request<Body>> {
         match role {
-            LooksFirst(_) | Checks(_) => Some(Request::List),
+            LooksFirst(_) | Checks(_) | LooksAround { .. } => Some(Request::List),
             Creates(write) | Undoes { write, .. } | Writes(write) => Some(write.request()),
             ReadsBack { key, .. } | Edits(key) | Migrates(key) => Some(Request::Get(*key)),
             _ => None,
@@ -206,9 +219,22 @@ impl Protocol for Create {
             (ReadsBack { key, has_failed }, Answer::Found(found)) => {
                 self.read_back(world, me, (key, has_failed), found)
             }
-            (Edits(key), Answer::Found(Some(Object { body: File { of, is_edited, bound }, .. }))) => {
-                let only = If::Match(File { of, is_edited, bound });
-                Writes(Writing::new(key, File { of, is_edited: true, bound: me + 1 }, only))
+            (Edits(key), Answer::Found(Some(Object { body: seen @ File { is_edited, .. }, age }))) => {
+                let is_blind = self.guards.without(Guard::FirstEditLooks);
+                if is_edited || age > SETTLED || is_blind {
+                    edits(key, seen, me)
+                } else {
+                    LooksAround { key, seen }
+                }
+            }
+            (LooksAround { key, seen }, Answer::Listed(there)) => {
+                let other = if key == UPPER { LOWER } else { UPPER };
+                let is_there = there[other].is_some_and(|object| !object.body.is_tombstone());
+                if !is_there {
+                    return edits(key, seen, me);
+                }
+                world.record.editor_waited = true;
+                Edits(key)
             }
             (Migrates(key), Answer::Found(Some(Object { body: File { of, is_edited, bound }, .. }))) => {
                 let only = If::Match(File { of, is_edited, bound });
@@ -219,7 +245,7 @@ impl Protocol for Create {
                 Put::Landed => Edited(write),
                 Put::Refused | Put::Unknown => Ended,
             },
-            (Edits(_) | Migrates(_), _) => Ended,
+            (Edits(_) | LooksAround { .. } | Migrates(_), _) => Ended,
             _ => Unknown,
         }
     }
@@ -242,6 +268,17 @@ impl Protocol for Create {
             world.store.slots[UPPER].filter(|object| !object.body.is_tombstone()).map(|object| object.age);
         let first_look = |process: &Process<Role>| process.role == Checks(LOWER) && process.age > SETTLING;
         let is_slow_look = !world.record.waited && world.processes.iter().any(first_look);
+        let is_over = |key: Key| {
+            world.store.slots[key].is_some_and(|object| !object.body.is_tombstone() && object.age >= SETTLED)
+        };
+        let is_creating = |process: &Process<Role>| match &process.role {
+            Creates(write) => Some(write.key),
+            Checks(key) | Undoes { key, .. } | ReadsBack { key, .. } => Some(*key),
+            _ => None,
+        };
+        let is_late =
+            world.processes.iter().filter(|process| process.is_alive).filter_map(is_creating).any(is_over);
+        world.record.stood_still |= is_late;
         world.record.was_slow |= is_slow_look || age.is_some_and(|age| age >= SETTLING);
     }
 
@@ -250,13 +287,13 @@ impl Protocol for Create {
     }
 
     fn is_dated(&self, body: &Body) -> bool {
-        matches!(body, File { of: UPPER, .. })
+        matches!(body, File { .. })
     }
 
     fn properties() -> Vec<Property<Exploration<Self>>> {
         vec![
             Property::always("not both a file and a file below it are created", |_, world: &Here| {
-                world.record.built_on || !(is(world, Created(UPPER)) && is(world, Created(LOWER)))
+                world.record.stood_still || !(is(world, Created(UPPER)) && is(world, Created(LOWER)))
             }),
             Property::always("not both are refused while all live", |_, world: &Here| {
                 let is_excused = world.record.was_slow || world.crashes == 0 && gone(world);
@@ -291,12 +328,21 @@ impl Protocol for Create {
                 world.record.waited && is(world, Refused(UPPER)) && is(world, Created(LOWER))
             }),
             Property::sometimes("a create that was built on stays", |_, world: &Here| world.record.built_on),
+            Property::sometimes("an editor waits, and edits what stays", |_, world: &Here| {
+                let has_edited = |process: &Process<Role>| matches!(process.role, Edited(_));
+                world.record.editor_waited && world.processes.iter().any(has_edited)
+            }),
         ]
     }
 }
 
 fn undone(key: Key, has_failed: bool) -> Role {
     if has_failed { Failed(key) } else { Refused(key) }
+}
+
+fn edits(key: Key, seen: Body, me: usize) -> Role {
+    let File { of, .. } = seen else { return Ended };
+    Writes(Writing::new(key, File { of, is_edited: true, bound: me + 1 }, If::Match(seen)))
 }
 
 fn creates(key: Key) -> Role {

@@ -404,9 +404,10 @@ impl Protocol for RenameFile {
             Property::sometimes("an edit meanwhile moves along", |_, world: &Here| {
                 world.record.copied_again && is(world, Renamed)
             }),
-            Property::sometimes("a copy that was edited outlives a source that was migrated", |_, world: &Here| {
-                world.record.bound_again && is(world, Renamed) && is(world, Acknowledged)
-            }),
+            Property::sometimes(
+                "a copy that was edited outlives a source that was migrated",
+                |_, world: &Here| world.record.bound_again && is(world, Renamed) && is(world, Acknowledged),
+            ),
             Property::sometimes("both places are kept", |_, world: &Here| is(world, BothKept)),
             Property::sometimes("a repair removes one of two places", |_, world: &Here| {
                 world.record.repaired && has_ended(world) && texts(world).count() == 1
