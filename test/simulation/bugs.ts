@@ -67,6 +67,11 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       };
     },
   },
+  'a file built on that may be taken back': {
+    themeName: 'edited clashes',
+    storeClasses: BOTH,
+    history: () => ({ ...createVersionHistory(), isSettled: () => true }),
+  },
   'a delete batch resent without a new listing': {
     themeName: 'directories',
     storeClasses: BOTH,

@@ -19,9 +19,11 @@ export interface Attempt {
   readonly refused: boolean;
 }
 
+export const WEATHERS = ['calm', 'rough', 'storm', 'gale'] as const;
+
 /** How the network and the server behave in one simulation. */
 export interface Weather {
-  readonly name: 'calm' | 'rough' | 'storm' | 'gale';
+  readonly name: (typeof WEATHERS)[number];
   /** The longest usual time of a request to its server, milliseconds. */
   readonly slowness: number;
   /** How likely an attempt is to go wrong in one way or another. */

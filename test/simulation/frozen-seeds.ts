@@ -42,7 +42,7 @@ export const FROZEN_SEEDS: readonly FrozenSeed[] = [
   {
     mistake: 'a create that had landed was reported as unavailable when the look after it failed',
     bug: FROZEN_BUGS.failedLookChangedNothing,
-    seed: 124,
+    seed: 432,
     storeClass: 'guarded',
     themeName: 'one file',
   },

@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
+import { WEATHERS } from './faults.ts';
 import type { StoreClass } from './sim-store.ts';
 import { simulate } from './simulate.ts';
 import { THEMES } from './workload.ts';
 
-const USAGE = 'npm run simulate -- --seeds A..B [--store guarded|unguarded] [--theme NAME] [--trace]';
+const USAGE =
+  'npm run simulate -- --seeds A..B [--store guarded|unguarded] [--theme NAME] [--weather NAME] [--trace]';
 
 /** Runs seeds one after the other and prints those that fail; `--trace` shows each of them request by request. */
 async function main(): Promise<void> {
@@ -12,6 +14,7 @@ async function main(): Promise<void> {
       seeds: { type: 'string', default: '1..1000' },
       store: { type: 'string' },
       theme: { type: 'string' },
+      weather: { type: 'string' },
       trace: { type: 'boolean', default: false },
     },
   });
@@ -24,6 +27,8 @@ async function main(): Promise<void> {
   }
   const themeName = THEMES.find(({ name }) => name === values.theme)?.name;
   if (values.theme !== undefined && themeName === undefined) throw new Error(`no such theme; ${USAGE}`);
+  const weatherName = WEATHERS.find((name) => name === values.weather);
+  if (values.weather !== undefined && weatherName === undefined) throw new Error(`no such weather; ${USAGE}`);
   const begun = Date.now();
   let failed = 0;
   let undecided = 0;
@@ -32,7 +37,7 @@ async function main(): Promise<void> {
   for (let seed = first; seed <= last; seed++) {
     for (const storeClass of classes as StoreClass[]) {
       run += 1;
-      const simulation = await simulate({ seed, storeClass, themeName });
+      const simulation = await simulate({ seed, storeClass, themeName, weatherName });
       const { complaint, theme, weather } = simulation;
       if (simulation.history.alarms.length > 0) alarms += 1;
       if (values.trace) console.log(simulation.trace().join('\n'));
@@ -43,7 +48,10 @@ async function main(): Promise<void> {
         `seed ${seed} on a store of class ${storeClass} (${theme}, ${weather}): ${complaint.problem}`,
       );
       for (const detail of complaint.details) console.log(`  ${detail}`);
-      const where = themeName === undefined ? '' : ` --theme '${themeName}'`;
+      const where = [
+        ...(themeName === undefined ? [] : [` --theme '${themeName}'`]),
+        ...(weatherName === undefined ? [] : [` --weather ${weatherName}`]),
+      ].join('');
       console.log(`  replay: npm run simulate -- --seeds ${seed} --store ${storeClass}${where} --trace`);
     }
   }

@@ -9,6 +9,7 @@ export const CI_SEEDS: Readonly<Record<Theme['name'], number>> = {
   'one file': 300,
   files: 100,
   clashes: 100,
+  'edited clashes': 150,
   directories: 200,
   'moving directories': 100,
   'contested directories': 100,

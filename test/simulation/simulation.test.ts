@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { amount } from '../support/thorough.ts';
 import { seedsOf } from './seeds.ts';
 import type { StoreClass } from './sim-store.ts';
 import { simulate } from './simulate.ts';
@@ -19,6 +20,20 @@ for (const storeClass of CLASSES) {
     }
   });
 }
+
+describe('a network and a server that fail at every fourth request', () => {
+  for (const { name: themeName } of THEMES) {
+    const seeds = amount({ usual: 10, thorough: 50 });
+    it(`make no answer untrue: ${themeName}, ${seeds} seeds`, { timeout: 120_000 }, async () => {
+      for (let seed = 1; seed <= seeds; seed++) {
+        for (const storeClass of CLASSES) {
+          const { complaint } = await simulate({ seed, storeClass, themeName, weatherName: 'storm' });
+          expect(complaint, `seed ${seed}, ${storeClass}`).toBeUndefined();
+        }
+      }
+    });
+  }
+});
 
 describe('a network that delivers later than anything is waited for', () => {
   const THEMES_THEN = ['one file', 'files', 'changing keys'] as const;
@@ -61,7 +76,7 @@ describe('a simulation', () => {
 
   it('lets a process refuse what a create that was executed twice has brought back', async () => {
     const simulation = {
-      seed: 242,
+      seed: 652,
       storeClass: 'unguarded',
       themeName: 'changing keys',
       weatherName: 'storm',

@@ -7,6 +7,7 @@ export interface Theme {
     | 'one file'
     | 'files'
     | 'clashes'
+    | 'edited clashes'
     | 'directories'
     | 'moving directories'
     | 'contested directories'
@@ -42,6 +43,13 @@ export const THEMES: readonly Theme[] = [
     paths: ['/memories/a', '/memories/d', '/memories/d/x', '/memories/d/x/z'],
     directories: ['/memories/d'],
     weights: { ...FILES_ONLY, view: 1, create: 6, str_replace: 0, insert: 2, delete: 3, rename: 4 },
+  },
+  // What was created above or below another file is edited and renamed before it is taken back.
+  {
+    name: 'edited clashes',
+    paths: ['/memories/d', '/memories/d/x', '/memories/b'],
+    directories: ['/memories/d'],
+    weights: { ...FILES_ONLY, view: 1, create: 7, str_replace: 0, insert: 9, delete: 3, rename: 3 },
   },
   {
     name: 'directories',
