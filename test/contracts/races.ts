@@ -27,12 +27,15 @@ export interface RaceOptions {
 const INSERT_LINES = fileURLToPath(new URL('../support/insert-lines.ts', import.meta.url));
 const LINES = 50;
 const CLASHES = amount({ usual: 20, thorough: 200 });
-/** The loser below waits up to 3 s, so several clashes are played at a time. */
-const CLASHES_AT_ONCE = 20;
+/**
+ * The loser below waits up to 3 s, so several clashes are played at a time; so few that requests are answered within 3 s.
+ */
+const CLASHES_AT_ONCE = 10;
 const PATH = '/memories/log.md';
 
 interface ClashAnswer {
-  readonly id: number;
+  /** The round, behind a letter of the command. */
+  readonly id: string;
   readonly ok: boolean;
 }
 
@@ -104,7 +107,7 @@ export function describeRaces(title: string, newTrack: () => RaceTrack, options:
       }
     });
 
-    it(`lets one win of a file and a file below it, each created by 2 processes, ${CLASHES} times`, async () => {
+    it(`lets one win of a file and a file below it, each created and edited by 2 processes, ${CLASHES} times`, async () => {
       const processes = numbers(1, 4).map(() => startCli(['exec', '--jsonl'], { env: track.env }));
       try {
         const answers = processes.map((child) =>
@@ -116,23 +119,33 @@ export function describeRaces(title: string, newTrack: () => RaceTrack, options:
           for (const round of rounds) {
             for (const [i, child] of processes.entries()) {
               const path = i % 2 === 0 ? upper(round) : `${upper(round)}/below`;
-              child.stdin.write(
-                `${JSON.stringify({ id: round, command: 'create', path, file_text: `process ${i}` })}\n`,
-              );
+              const create = { command: 'create', path, file_text: `process ${i}` };
+              // Where the other process of that path was faster, its file may be about to be taken back.
+              const insert = { command: 'insert', path, insert_line: 0, insert_text: '' };
+              for (const command of [create, insert]) {
+                const id = `${command.command[0]}${round}`;
+                child.stdin.write(`${JSON.stringify({ id, ...command })}\n`);
+              }
             }
           }
           const winners = new Map(rounds.map((round) => [round, [] as number[]]));
+          const edits = new Map(rounds.map((round) => [round, 0]));
           for (const [i, lines] of answers.entries()) {
-            for (const _ of rounds) {
+            for (const _ of [...rounds, ...rounds]) {
               const { id, ok } = JSON.parse((await lines.next()).value ?? '{}') as ClashAnswer;
-              if (ok) winners.get(id)?.push(i);
+              const round = Number(id.slice(1));
+              if (ok && id.startsWith('c')) winners.get(round)?.push(i);
+              if (ok && id.startsWith('i')) edits.set(round, (edits.get(round) ?? 0) + 1);
             }
           }
           expect([...winners].filter(([, won]) => won.length !== 1)).toEqual([]);
           for (const [round, [winner = 0]] of winners) {
             const listing = await succeed(observer, { command: 'view', path: `/memories/clash/${round}` });
             const rows = winner % 2 === 0 ? [upper(round)] : [`${upper(round)}/`, `${upper(round)}/below`];
-            expect(listing.split('\n').slice(2)).toEqual(rows.map((path) => `9B\t${path}`));
+            // Every edit that was acknowledged is in it: an empty line each.
+            const size = 9 + (edits.get(round) ?? 0);
+            expect(size).toBeGreaterThan(9);
+            expect(listing.split('\n').slice(2)).toEqual(rows.map((path) => `${size}B\t${path}`));
           }
         }
       } finally {
