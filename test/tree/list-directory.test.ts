@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/sizes.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { listDirectory, listPath } from '../../src/tree/list-directory.ts';
@@ -25,6 +25,20 @@ describeOnBothKinds('listing a directory', (newSite) => {
         ['/memories/a/l\u00f6\u00dflich \u{1f600}.md', 70_000],
       ]),
     );
+  });
+
+  it('takes no object for the file at a path whose key merely begins like the file’s', async () => {
+    const site = await newSite();
+    for (const names of ['encrypted', 'plain'] as const) {
+      const client = await site.client({ names, tenant: names });
+      const work = await client.open();
+      const key = fileKey(work.session.layout, work.keyring.names, at('/memories/a'));
+      await site.base.put(`${key}.bak` as ObjectKey, new Uint8Array(300), { mode: 'create' });
+      expect(await listPath(work, at('/memories/a'))).toMatchObject({
+        ...{ kind: 'directory', listing: { files: [], foreign: 0 } },
+      });
+      await expect(client.remove('/memories/a')).rejects.toMatchObject({ code: 'not_found' });
+    }
   });
 
   it('is empty for a missing directory, for a file and for a tenant without a keyring', async () => {

@@ -114,6 +114,10 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     expect(truncated).toBe(true);
     // The first page, and the eight parts that begin together.
     expect(client.calls).toHaveLength(9);
+    client.calls.length = 0;
+    await listObjects(work, { prefix: client.layout.data, maxObjects: 1_001, concurrent: false });
+    await listObjects(work, { prefix: client.layout.data, maxObjects: 999, concurrent: true });
+    expect(client.calls).toHaveLength(3);
     await site.base[Symbol.asyncDispose]();
   });
 

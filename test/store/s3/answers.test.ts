@@ -73,6 +73,13 @@ describe('a delete', () => {
     expect(await store.delete([{ key: KEY, ifMatch: BASE }])).toEqual([{ key: KEY, conflict: 'missing' }]);
   });
 
+  it('of another version than the one there was not executed, by the status alone', async () => {
+    script = [refusal(412)];
+    const store = open();
+    expect(await store.delete([{ key: KEY, ifMatch: BASE }])).toEqual([{ key: KEY, conflict: 'changed' }]);
+    await expect(store.delete([{ key: KEY }])).rejects.toMatchObject({ code: 'misconfigured' });
+  });
+
   it('of a batch is done for each key that is missing, and with a condition it met nothing', async () => {
     const failed = (key: string): string => `<Error><Key>${key}</Key><Code>NoSuchKey</Code></Error>`;
     script = [xml(`<DeleteResult>${failed(KEY)}${failed(OTHER)}</DeleteResult>`)];
