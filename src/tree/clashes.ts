@@ -10,6 +10,8 @@ import type { Work } from './session.ts';
 /** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
 const SETTLING_MS = 3_000;
 const LOOK_AGAIN_MS = 100;
+/** Those that wait must not keep others from ending what they wait for. */
+const LONGEST_PAUSE_MS = 1_000;
 /** How long a command waits for creates that clash (milliseconds). */
 const PATIENCE_MS = 10_000;
 
@@ -93,16 +95,16 @@ export async function listSettled(
   });
 }
 
-/** Runs `attempt` ten times a second until it answers something other than `'again'`, for 10 s. */
+/** Runs `attempt` until it answers something other than `'again'`, for 10 s: again after 100 ms, then ever more rarely. */
 export async function patiently<T>({ session, call }: Work, attempt: () => Promise<T | 'again'>): Promise<T> {
   const deadline = session.clock() + PATIENCE_MS;
-  for (;;) {
+  for (let pause = LOOK_AGAIN_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const result = await attempt();
     if (result !== 'again') return result;
     if (session.clock() >= deadline) {
       throw new MemoryError('unavailable', 'a file is being created above or below another one');
     }
-    await session.pause(LOOK_AGAIN_MS, call.signal);
+    await session.pause(pause, call.signal);
   }
 }
 
