@@ -23,6 +23,7 @@ export { type Environment, optionsFromEnvironment } from './open/environment.ts'
 export { openAdmin, type TenantAdmin } from './open/open-admin.ts';
 export { openMemory } from './open/open-memory.ts';
 export type { MemoryOptions, MountOptions } from './open/options.ts';
+export type { PolicyInput } from './open/policy-option.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';
 export type { RootKeyInput } from './open/root-keys.ts';
 export type { AwsCredentialProvider, AwsCredentials, AwsIdentity, S3Options } from './open/store.ts';
@@ -48,5 +49,6 @@ export type {
   ToolErrorClass,
 } from './tool/memory-tool.ts';
 export type { DuplicateFinding, DuplicateState, Finding, RenameFinding } from './tree/findings.ts';
+export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';
 export type { Call, Progress } from './tree/session.ts';

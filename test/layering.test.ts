@@ -44,6 +44,12 @@ const LAYERS: readonly Group[] = [
   { name: 'keyring', layer: 4, files: /^keys\//, packages: NODE },
   { name: 'tree', layer: 4, files: /^tree\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   { name: 'admin', layer: 5, files: /^admin\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
+  {
+    name: 'policy',
+    layer: 5,
+    files: /^policy\//,
+    packages: /^@secretlint\/(core|secretlint-rule-preset-recommend)$/,
+  },
   { name: 'tool', layer: 5, files: /^tool\//, packages: new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`) },
   { name: 'open', layer: 6, files: /^open\//, packages: NODE },
   { name: 'agent', layer: 7, files: /^agent\//, packages: /^/ },
@@ -111,7 +117,7 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|access-records|concurrency|confirmed-put|findings|list-directory|mounted-tree|read-file|scan|sealed-record|version-cache|version-history)\.ts$/,
+      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-put|findings|list-directory|mounted-tree|read-file|scan|sealed-record|version-cache|version-history)\.ts$/,
   },
   { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|settled|undo)\.ts$/, importers: /^tree\/rename\// },
   {

@@ -17,7 +17,7 @@ export function successSentence(command: ChangingCommand, snippet = ''): string 
     case 'create':
       return `File created successfully at: ${echoText(command.target.given)}`;
     case 'str_replace':
-      return `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet}`;
+      return `${editedSentence()} Here is the snippet showing the change (with line numbers):\n${snippet}`;
     case 'insert':
       return `The file ${echoText(command.target.given)} has been edited.`;
     case 'delete':
@@ -25,6 +25,16 @@ export function successSentence(command: ChangingCommand, snippet = ''): string 
     case 'rename':
       return `Successfully renamed ${echoText(command.source.given)} to ${echoText(command.destination.given)}`;
   }
+}
+
+export function editedSentence(): string {
+  return 'The memory file has been edited.';
+}
+
+/** What a reply adds where sensitive information was not written as it was given; empty without rules. */
+export function redactionNote(rules: readonly string[]): string {
+  if (rules.length === 0) return '';
+  return ` Sensitive information (${rules.join(', ')}) was replaced by placeholders before it was saved; view the file to see it as it is.`;
 }
 
 /**
@@ -117,6 +127,10 @@ function describeFailure(error: MemoryError, echo: Echo): string {
       return 'The memory is temporarily unavailable, try again';
     case 'aborted':
       return 'The command was cancelled';
+    case 'read_only':
+      return `${path} cannot be changed: this memory can be read only`;
+    case 'policy_refused':
+      return policySentence(details, path);
     case 'access_denied':
       return `Access to ${path} is not permitted`;
     default:
@@ -201,6 +215,16 @@ function numbers({ lines, more }: ErrorDetails): string {
   if (!Array.isArray(lines)) return '';
   const listed = lines.join(', ');
   return more === true ? `${listed} and more (only the first ${lines.length} lines are listed)` : listed;
+}
+
+/** Names rules and lines, never what was found there; a name that was refused is not repeated. */
+function policySentence({ rules, lines, inName }: ErrorDetails, path: string): string {
+  const named = Array.isArray(rules) && rules.length > 0 ? ` (${rules.join(', ')})` : '';
+  if (inName === true) {
+    return `Nothing was written: the name holds information${named} that must not be kept in this memory. Choose another name`;
+  }
+  const where = Array.isArray(lines) && lines.length > 0 ? ` in lines ${lines.join(', ')}` : '';
+  return `Nothing was written: ${path} would hold information${named}${where} that must not be kept in this memory. Leave it out and try again`;
 }
 
 /** The limit (`limit_exceeded`), the number that exceeds it, and what the model can do. */

@@ -188,6 +188,8 @@ export async function wireTenant(wiring: {
     history: wiring.history ?? createVersionHistory(),
     cache,
     maxFileBytes: settings.maxFileBytes,
+    readOnly: settings.readOnly,
+    policy: settings.policy,
     clock: Date.now,
     monotonic: () => performance.now(),
     random: osRandom,

@@ -6,9 +6,11 @@ import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { ToolErrorClass } from '../tool/memory-tool.ts';
+import type { Policy } from '../tree/policy.ts';
 import { DEFAULT_CACHE_BYTES } from '../tree/version-cache.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import { refuseOldNode } from './node-version.ts';
+import { checkPolicyWords, type PolicyInput, readPolicy } from './policy-option.ts';
 import { openRootKeys, type RootKeyInput, type RootKeys } from './root-keys.ts';
 import { type AwsCredentials, type ConfiguredStore, parseStoreLocation, type S3Options } from './store.ts';
 
@@ -33,6 +35,13 @@ export interface MemoryOptions {
    * and a wrong setting fails the first command. For functions that must start fast; default false.
    */
   readonly lazy?: boolean | undefined;
+  /** Whether the memory can be read only: every write is refused, and reading writes nothing either; default false. */
+  readonly readOnly?: boolean | undefined;
+  /**
+   * Judges every file, as it would be, before it is sealed, and every new name: what it refuses is not written. One for
+   * secrets and personal data is in `sealed-memory/policy`; words such as `secrets,email,redact` stand for it.
+   */
+  readonly policy?: PolicyInput | undefined;
   readonly limits?:
     | {
         /** The largest file, 1–1,073,741,823 bytes; default 1 MiB. */
@@ -66,12 +75,12 @@ export interface MemoryOptions {
   readonly s3?: S3Options | undefined;
   /** Of an S3 store and of root keys in KMS; default the SDK's own search. */
   readonly credentials?: AwsCredentials | undefined;
-  /** Unless given, what an operator must know goes to `console.warn`, each code once a minute. */
   /**
    * Memories of other tenants or stores, each seen as a directory of this one, with keys and credentials of its own. What
    * a mount does not say is as for this memory, but the tenant, `readOnly`, and the least epoch.
    */
   readonly mounts?: readonly MountOptions[] | undefined;
+  /** Unless given, what an operator must know goes to `console.warn`, each code once a minute. */
   readonly logger?: Logger | undefined;
   /** Called for every HTTP request that is sent to an S3 store, repeated ones included; names the operation. */
   readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
@@ -145,6 +154,8 @@ export const OPTIONS: readonly OptionRow[] = [
     fallback: DEFAULT_CONCURRENCY,
   },
   { option: 'lazy', rule: { kind: 'flag' } },
+  { option: 'policy', variable: 'SEALED_MEMORY_POLICY', rule: { kind: 'text', check: checkPolicyWords } },
+  { option: 'readOnly', variable: 'SEALED_MEMORY_READ_ONLY', rule: { kind: 'flag' } },
   {
     option: 'limits.fileBytes',
     variable: 'SEALED_MEMORY_MAX_FILE_BYTES',
@@ -219,6 +230,8 @@ export interface Settings
   readonly onExists: 'error' | 'overwrite';
   readonly concurrency: number;
   readonly lazy: boolean;
+  readonly readOnly: boolean;
+  readonly policy: Policy | undefined;
   readonly maxFileBytes: number;
   readonly cacheBytes: number;
   readonly keyring: { readonly ttlMs?: number; readonly minimumEpoch?: number };
@@ -235,11 +248,18 @@ export function readSettings(options: MemoryOptions): Settings {
   refuseUnknown(options);
   for (const { option, rule } of OPTIONS) {
     const value = memberOf(options, option);
-    if (value !== undefined && !(option === 'store' && typeof value === 'object')) {
+    const isObject = option === 'store' ? typeof value === 'object' : typeof value === 'function';
+    if (value !== undefined && !(isObject && (option === 'store' || option === 'policy'))) {
       judge(rule, value, option);
     }
   }
-  const { profile = 'doc', onExists = 'error', concurrency = DEFAULT_CONCURRENCY, lazy = false } = options;
+  const {
+    profile = 'doc',
+    onExists = 'error',
+    concurrency = DEFAULT_CONCURRENCY,
+    lazy = false,
+    readOnly = false,
+  } = options;
   const { names, limits, cache, keyring, s3, expireAfterDays } = options;
   const { credentials, logger, onRequest, toolError } = options;
   const store = readStore(options.store);
@@ -248,7 +268,8 @@ export function readSettings(options: MemoryOptions): Settings {
   // Object keys must have room for a memory path; without a tenant the prefix alone is judged.
   createLayout({ prefix, tenant: tenant ?? parseTenantId('0') });
   return Object.freeze({
-    ...{ store, prefix, tenant, profile, onExists, names, concurrency, lazy, expireAfterDays },
+    ...{ store, prefix, tenant, profile, onExists, names, concurrency, lazy, readOnly, expireAfterDays },
+    policy: readPolicy(options.policy),
     rootKeys: readRootKeys(options),
     maxFileBytes: limits?.fileBytes ?? DEFAULT_FILE_BYTES,
     cacheBytes: cache?.bytes ?? DEFAULT_CACHE_BYTES,

@@ -5,7 +5,7 @@ import { insertAfterLine, replaceOnce } from '../language/edit.ts';
 import { type ImageMediaType, imageMediaType } from '../language/image.ts';
 import { viewDirectory } from '../language/listing.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
-import { type Profile, successSentence } from '../language/sentences.ts';
+import { editedSentence, type Profile, redactionNote, successSentence } from '../language/sentences.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import { editSnippet, viewFile } from '../language/view.ts';
 import type { DirectoryListing } from '../tree/list-directory.ts';
@@ -111,28 +111,45 @@ function showFile(command: CommandOf<'view'>, content: Uint8Array): MemoryConten
 }
 
 async function create(context: CommandContext, command: CommandOf<'create'>): Promise<string> {
-  const { tree, options, onExists } = context;
+  const { tree, onExists } = context;
+  const { options, note } = watchingRedactions(context);
   const content = encodeText(command.fileText);
   const { path } = command.target;
   if (onExists === 'overwrite') await tree.overwrite(path, content, options);
   else await tree.create(path, content, options);
-  return successSentence(command);
+  return `${successSentence(command)}${note()}`;
 }
 
 async function strReplace(context: CommandContext, command: CommandOf<'str_replace'>): Promise<string> {
-  const snippet = await editText(context, command.target.path, (text) => {
+  const { options, note } = watchingRedactions(context);
+  const snippet = await editText({ ...context, options }, command.target.path, (text) => {
     const replacement = replaceOnce(text, command.oldStr, command.newStr);
     return { text: replacement.text, result: editSnippet(replacement) };
   });
-  return successSentence(command, snippet);
+  // The snippet shows what was asked for, not what was written in its place.
+  return note() === '' ? successSentence(command, snippet) : `${editedSentence()}${note()}`;
 }
 
 async function insert(context: CommandContext, command: CommandOf<'insert'>): Promise<string> {
-  await editText(context, command.target.path, (text) => ({
+  const { options, note } = watchingRedactions(context);
+  await editText({ ...context, options }, command.target.path, (text) => ({
     text: insertAfterLine(text, command.insertLine, command.insertText),
     result: undefined,
   }));
-  return successSentence(command);
+  return `${successSentence(command)}${note()}`;
+}
+
+/** The call's options, and what the reply adds when the policy had something replaced. */
+function watchingRedactions({ options }: CommandContext): {
+  readonly options: Call;
+  readonly note: () => string;
+} {
+  let rules: readonly string[] = [];
+  const onRedacted: Call['onRedacted'] = (findings) => {
+    rules = [...new Set(findings.map(({ rule }) => rule))];
+    options.onRedacted?.(findings);
+  };
+  return { options: { ...options, onRedacted }, note: () => redactionNote(rules) };
 }
 
 /** Throws `is_directory` in place of `not_found` where the profile tells the two apart, at the price of a LIST. */

@@ -3,6 +3,7 @@ import { type OpenedObject, seal } from '../format/object.ts';
 import { fileKey, logicalName } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { ETag } from '../store/port.ts';
+import { refuseTooLarge } from './admission.ts';
 import { clashError, findClash } from './clashes.ts';
 import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
@@ -90,7 +91,7 @@ export function sealFor(
   content: Uint8Array,
   replaced?: Pick<OpenedObject, 'contentId' | 'bound'>,
 ): Uint8Array {
-  refuseTooLarge(work, content);
+  refuseTooLarge(work.session, content);
   return seal({
     keys: work.keyring.keys,
     name: logicalName(path),
@@ -99,14 +100,6 @@ export function sealFor(
     after: replaced?.bound,
     previous: replaced?.contentId,
     random: work.session.random,
-  });
-}
-
-/** @throws MemoryError `limit_exceeded` with the numbers. */
-export function refuseTooLarge(work: Work, content: Uint8Array): void {
-  if (content.length <= work.session.maxFileBytes) return;
-  throw new MemoryError('limit_exceeded', 'the content is larger than the file limit', {
-    details: { limit: 'file_bytes', value: content.length, max: work.session.maxFileBytes },
   });
 }
 

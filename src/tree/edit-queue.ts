@@ -1,9 +1,10 @@
 import { MemoryError } from '../errors.ts';
 import { fileKey } from '../format/object-keys.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { admitContent } from './admission.ts';
 import { untilSettled } from './concurrency.ts';
 import { confirmedPut } from './confirmed-put.ts';
-import { refuseTooLarge, sealFor } from './create-file.ts';
+import { sealFor } from './create-file.ts';
 import type { FileVersion } from './read-file.ts';
 import type { Call, Work } from './session.ts';
 import { keep, recallSettled, reviewSettled } from './settled.ts';
@@ -49,8 +50,9 @@ export function createEditQueue(open: (options: Call) => Promise<Work>): EditQue
   };
 
   return {
-    edit(path, edit, { signal } = {}) {
-      const { promise, waiting } = waitingEdit(edit, signal);
+    edit(path, edit, call = {}) {
+      const { signal } = call;
+      const { promise, waiting } = waitingEdit(path, edit, call);
       const known = queues.get(path);
       const queue = known ?? { waiting: [], batch: [], early: 0, canceller: new AbortController() };
       queue.waiting.push(waiting);
@@ -78,26 +80,30 @@ interface PathQueue {
 interface WaitingEdit {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
-  judge(work: Work, content: Uint8Array): { readonly content: Uint8Array; readonly changes: boolean };
+  judge(
+    work: Work,
+    content: Uint8Array,
+  ): Promise<{ readonly content: Uint8Array; readonly changes: boolean }>;
   /** Makes the last verdict final. */
   settle(): void;
   fail(error: unknown): void;
 }
 
 function waitingEdit<T>(
+  path: MemoryPath,
   edit: Edit<T>,
-  signal: AbortSignal | undefined,
+  call: Call,
 ): { readonly promise: Promise<T>; readonly waiting: WaitingEdit } {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let settle = (): void => {};
   const waiting: WaitingEdit = {
-    signal,
-    judge(work, content) {
+    signal: call.signal,
+    async judge(work, content) {
       try {
         const edited = edit(content);
-        refuseTooLarge(work, edited.content);
+        const admitted = await admitContent(work.session, { path, content: edited.content }, call);
         settle = () => resolve(edited.result);
-        return { content: edited.content, changes: true };
+        return { content: admitted, changes: true };
       } catch (error) {
         settle = () => reject(error);
         return { content, changes: false };
@@ -124,11 +130,11 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
     if (batch.length === 0) return undefined;
     let current = held;
     held = undefined;
-    let judged = current && judgeAll(work, batch, current);
+    let judged = current && (await judgeAll(work, batch, current));
     if (current === undefined || judged?.changes !== true) {
       current = await reviewSettled(work, path);
       if (current === undefined) throw missingFile();
-      judged = judgeAll(work, batch, current);
+      judged = await judgeAll(work, batch, current);
     }
     if (judged.changes) {
       const { content } = judged;
@@ -149,15 +155,15 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
 }
 
 /** Judges each edit on the text that the one before left. */
-function judgeAll(
+async function judgeAll(
   work: Work,
   edits: readonly WaitingEdit[],
   version: FileVersion,
-): { readonly content: Uint8Array; readonly changes: boolean } {
+): Promise<{ readonly content: Uint8Array; readonly changes: boolean }> {
   let { content } = version;
   let changes = false;
   for (const edit of edits) {
-    const judged = edit.judge(work, content);
+    const judged = await edit.judge(work, content);
     content = judged.content;
     changes ||= judged.changes;
   }

@@ -5,6 +5,7 @@ import type { MemoryPath } from '../language/path.ts';
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
+import type { Policy, PolicyFinding } from './policy.ts';
 import type { VersionCache } from './version-cache.ts';
 import type { VersionHistory } from './version-history.ts';
 
@@ -25,6 +26,10 @@ export interface Session {
   readonly cache: VersionCache;
   /** The largest content that is written or read, in bytes. */
   readonly maxFileBytes: number;
+  /** Nothing of the tree is changed, not even by what reads otherwise note or finish. */
+  readonly readOnly?: boolean | undefined;
+  /** Judges every file before it is sealed. */
+  readonly policy?: Policy | undefined;
   /** So many objects are worked on at once. */
   readonly concurrency: number;
   /** Bytes of those objects together; a larger one is worked on alone. */
@@ -46,6 +51,8 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** Called now and then while many files are renamed, deleted or verified. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Called when the policy had something replaced in what is written; perhaps more than once. */
+  readonly onRedacted?: ((findings: readonly PolicyFinding[]) => void) | undefined;
 }
 
 /** How many files a rename has copied, a delete removed or a verification read. */

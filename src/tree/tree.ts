@@ -1,6 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { directoriesOf, MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { type ETag, KEYS_PER_REQUEST } from '../store/port.ts';
+import { admitContent, admitName } from './admission.ts';
 import { createFile, overwriteFile, replaceVersion } from './create-file.ts';
 import { createEditQueue, type Edit } from './edit-queue.ts';
 import { type DirectoryListing, listDirectory } from './list-directory.ts';
@@ -17,7 +18,8 @@ import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
  * One tenant's encrypted tree: files at memory paths, directories that exist while a file is below them. Every verb
  * loads the tenant's keyring first; reading from a tenant that has none finds nothing, writing creates it.
  *
- * All verbs throw `MemoryError`: besides the codes named at each of them the store's and the keyring's.
+ * All verbs throw `MemoryError`: besides the codes named at each of them the store's and the keyring's; those that write
+ * `read_only`, `policy_refused` and `limit_exceeded` before anything is written.
  */
 export interface Tree {
   /** The file's bytes, verified; undefined when there is no such file. Never `outcome_unknown`, like `list`. */
@@ -68,22 +70,32 @@ export function createTree(context: Session): Tree {
   const reading = async <T>(options: Call, verb: (work: Work) => Promise<T>): Promise<T | undefined> => {
     try {
       const work = await openWork(context, options);
-      return await (work && recovery.beside(work, () => verb(work)));
+      if (work === undefined || context.readOnly === true) return work && (await verb(work));
+      return await recovery.beside(work, () => verb(work));
     } catch (error) {
       throw asOfRead(error);
     }
   };
   const changing = async (options: Call): Promise<Work> => {
+    refuseWriting(context);
     const work = await openWork(context, options);
     if (work === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
     await recovery.before(work);
     return work;
   };
-  const creating = async (options: Call): Promise<Work> => {
+  /** The tenant's work, and the content as it may be written there. Nothing is written before it is admitted. */
+  const creating = async (
+    path: MemoryPath,
+    content: Uint8Array,
+    options: Call,
+  ): Promise<readonly [Work, MemoryPath, Uint8Array]> => {
+    refuseRoot(path);
+    refuseWriting(context);
+    const admitted = await admitContent(context, { path, content }, options);
     const work = await openWork(context, options, { create: true });
     if (work === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
     await recovery.before(work);
-    return work;
+    return [work, path, admitted];
   };
   const edits = createEditQueue(changing);
 
@@ -91,7 +103,7 @@ export function createTree(context: Session): Tree {
     if (path === MEMORY_ROOT) return undefined;
     return reading(options, async (work) => {
       const found = await reviewFile(work, path);
-      if (found !== undefined) await context.accessRecords?.record(work, path);
+      if (found !== undefined && context.readOnly !== true) await context.accessRecords?.record(work, path);
       return found;
     });
   };
@@ -124,16 +136,16 @@ export function createTree(context: Session): Tree {
       return listing ?? NO_FILES;
     },
     async create(path, content, options = {}) {
-      refuseRoot(path);
-      return createFile(await creating(options), path, content);
+      return createFile(...(await creating(path, content, options)));
     },
     async overwrite(path, content, options = {}) {
-      refuseRoot(path);
-      return overwriteFile(await creating(options), path, content);
+      return overwriteFile(...(await creating(path, content, options)));
     },
-    async replace(path, replacement, options = {}) {
+    async replace(path, { content, version }, options = {}) {
       refuseRoot(path);
-      return replaceVersion(await changing(options), path, replacement);
+      refuseWriting(context);
+      const admitted = await admitContent(context, { path, content }, options);
+      return replaceVersion(await changing(options), path, { content: admitted, version });
     },
     edit: (path, edit, options) => edits.edit(path, edit, options),
     async remove(path, options = {}) {
@@ -142,6 +154,8 @@ export function createTree(context: Session): Tree {
     },
     async rename(rename, options = {}) {
       refuseRoot(rename.from);
+      refuseWriting(context);
+      await admitName(context, rename.to, options);
       await renamePath(await changing(options), renames, rename);
     },
   };
@@ -151,6 +165,12 @@ export function createTree(context: Session): Tree {
 function asOfRead(error: unknown): unknown {
   if (!hasCode(error, 'outcome_unknown')) return error;
   return new MemoryError('unavailable', 'what a read has to note could not be confirmed', { cause: error });
+}
+
+/** @throws MemoryError `read_only`. */
+function refuseWriting({ readOnly }: Session): void {
+  if (readOnly !== true) return;
+  throw new MemoryError('read_only', 'The memory was opened for reading only.');
 }
 
 /** The root is a directory that always exists: it is neither written, deleted nor renamed. */

@@ -332,7 +332,7 @@ describe('failureSentence, what the operator must see to', () => {
     [view, 'unavailable', 'The memory is temporarily unavailable, try again'],
     [create, 'timeout', 'The memory is temporarily unavailable, try again'],
     [create, 'aborted', 'The command was cancelled'],
-    [create, 'read_only', 'The path /memories//notes.txt could not be written'],
+    [create, 'read_only', '/memories//notes.txt cannot be changed: this memory can be read only'],
     [
       replace,
       'outcome_unknown',

@@ -64,6 +64,8 @@ describe('optionsFromEnvironment', () => {
       names: undefined,
       concurrency: 32,
       lazy: false,
+      readOnly: false,
+      policy: undefined,
       maxFileBytes: 1_048_576,
       cacheBytes: 16_777_216,
       keyring: {},

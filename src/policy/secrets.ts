@@ -1,0 +1,40 @@
+import { loadPeer } from '../errors.ts';
+import type { Match } from './personal-data.ts';
+
+const OF = 'the policy for secrets';
+
+/** Where secrets stand, by the recommended rules of secretlint. What it says of a secret itself is not looked at. */
+export async function findSecrets(text: string): Promise<readonly Match[]> {
+  const [{ lintSource }, { creator }] = await Promise.all([
+    loadPeer(() => import('@secretlint/core'), { name: '@secretlint/core', of: OF }),
+    loadPeer(() => import('@secretlint/secretlint-rule-preset-recommend'), {
+      name: '@secretlint/secretlint-rule-preset-recommend',
+      of: OF,
+    }),
+  ]);
+  const { messages } = await lintSource({
+    source: { content: asLooked(text), filePath: 'memory.txt', ext: '.txt', contentType: 'text' },
+    options: {
+      config: { rules: [{ id: '@secretlint/secretlint-rule-preset-recommend', rule: creator }] },
+      maskSecrets: true,
+      noPhysicFilePath: true,
+    },
+  });
+  return messages.map(({ ruleId, messageId, range: [start, end] }) => {
+    const found = text.slice(start, end);
+    return {
+      rule: `${ruleId.replace(/^@secretlint\/secretlint-rule-/, '')}/${messageId}`,
+      // Some rules match the white space beside a secret, too.
+      start: start + (found.length - found.trimStart().length),
+      end: end - (found.length - found.trimEnd().length),
+    };
+  });
+}
+
+/**
+ * The text, every character in its place, without what secretlint takes for its own: comments such as
+ * `secretlint-disable`, by which the writer of a secret could switch the rules off, and a byte order mark, which it drops.
+ */
+function asLooked(text: string): string {
+  return text.replace(/secretlint-/gi, (word) => `${word.slice(0, -1)}_`).replace(/^\ufeff/, ' ');
+}
