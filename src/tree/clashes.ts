@@ -4,7 +4,7 @@ import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts
 import { ageOf } from '../store/port.ts';
 import { type ListedEntry, listDirectory } from './list-directory.ts';
 import { pagesBelow } from './list-objects.ts';
-import { SETTLED_MS } from './read-file.ts';
+import { readFile, SETTLED_MS } from './read-file.ts';
 import type { Work } from './session.ts';
 
 /** A create younger than this may still be about to take itself back (milliseconds, the server's clock). */
@@ -35,7 +35,10 @@ export async function findClash(
   return above ? 'file_above' : undefined;
 }
 
-/** Whether a file lies at any of `paths` and does not go within 3 s of its creation. One HEAD each, all at once. */
+/**
+ * Whether a file lies at any of `paths` and does not go within 3 s of its creation. One HEAD each, all at once; of a
+ * young one a GET more. One that this process knows to stay is not waited for, nor one that was edited.
+ */
 export async function anyFileStays(work: Work, paths: readonly MemoryPath[]): Promise<boolean> {
   const stays = await Promise.all(paths.map((path) => fileStays(work, path)));
   return stays.some(Boolean);
@@ -52,12 +55,17 @@ export async function anythingBelow(work: Work, path: MemoryPath): Promise<boole
 
 async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
-  const deadline = work.session.clock() + SETTLING_MS;
-  for (;;) {
-    const found = await work.session.store.head(key, { signal: work.call.signal });
+  const { store, history, clock, pause } = work.session;
+  const deadline = clock() + SETTLING_MS;
+  for (let isRead = false; ; isRead = true) {
+    const found = await store.head(key, { signal: work.call.signal });
     if (found === undefined) return false;
-    if (ageOf(found) > SETTLING_MS || work.session.clock() >= deadline) return true;
-    await work.session.pause(LOOK_AGAIN_MS, work.call.signal);
+    const mayGo = (): boolean => !history.isSettled({ key, etag: found.etag });
+    if (ageOf(found) > SETTLING_MS || clock() >= deadline || !mayGo()) return true;
+    // What it tells the history counts. One that cannot be read may go like any other.
+    if (!isRead) await readFile(work, path).catch(() => {});
+    if (!mayGo()) return true;
+    await pause(LOOK_AGAIN_MS, work.call.signal);
   }
 }
 

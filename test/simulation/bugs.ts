@@ -70,7 +70,14 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
   'a file built on that may be taken back': {
     themeName: 'edited clashes',
     storeClasses: BOTH,
-    history: () => ({ ...createVersionHistory(), isSettled: () => true }),
+    history() {
+      const history = createVersionHistory();
+      const isBuilding = (): boolean => {
+        const command = underWay.getStore()?.command.command;
+        return command !== undefined && EDITS.includes(command);
+      };
+      return { ...history, isSettled: (stored) => isBuilding() || history.isSettled(stored) };
+    },
   },
   'a delete batch resent without a new listing': {
     themeName: 'directories',

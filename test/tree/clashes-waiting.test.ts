@@ -36,7 +36,7 @@ describe('the look for clashes', () => {
     const begun = work.session.clock();
     expect(await findClash(work, at('/memories/a/b'))).toBe('file_above');
     expect(work.session.clock() - begun).toBe(3_000);
-    expect(countCalls(client.calls)).toEqual({ head: 31, list: 1 });
+    expect(countCalls(client.calls)).toEqual({ head: 31, list: 1, get: 1 });
   });
 
   it('goes by the age that the server tells, of which exactly three seconds are young', async () => {

@@ -25,19 +25,44 @@ describeOnBothKinds('the look for clashes', (newSite) => {
 
   it('waits for a young file above to go', async () => {
     const site = await newSite();
-    const client = await site.client();
-    await client.create('/memories/a', 'above');
+    const [client, other] = [await site.client(), await site.client()];
+    await other.create('/memories/a', 'above');
     const work = await client.open();
     const looking = findClash(work, at('/memories/a/b'));
     await site.time.pause(1_500);
-    await client.remove('/memories/a');
+    await other.remove('/memories/a');
     expect(await looking).toBeUndefined();
+  });
+
+  it('waits for no file that is known to stay: an own one, and one that was edited', async () => {
+    const site = await newSite();
+    const [client, other] = [await site.client(), await site.client()];
+    await client.create('/memories/own', 'above');
+    await other.create('/memories/edited', 'above');
+    await other.append('/memories/edited', '+');
+    await other.create('/memories/d/renamed', 'above');
+    await client.rename('/memories/d', '/memories/e');
+    await other.create('/memories/file', 'above');
+    await client.rename('/memories/file', '/memories/elsewhere');
+    const work = await client.open();
+    const started = site.time.clock();
+    for (const [path, calls] of [
+      ['/memories/own/b', { list: 1, head: 1 }],
+      ['/memories/edited/b', { list: 1, head: 1, get: 1 }],
+      ['/memories/e/renamed/b', { list: 1, head: 2 }],
+      ['/memories/elsewhere/b', { list: 1, head: 1 }],
+    ] as const) {
+      client.calls.length = 0;
+      expect(await findClash(work, at(path))).toBe('file_above');
+      expect(countCalls(client.calls)).toEqual(calls);
+    }
+    expect(site.time.clock()).toBe(started);
   });
 
   it('takes a young file above for lasting after 3 s', async () => {
     const site = await newSite();
-    const client = await site.client();
-    await client.create('/memories/a', 'above');
+    const [client, other] = [await site.client(), await site.client()];
+    await other.create('/memories/a', 'above');
     const work = await client.open();
     const started = site.time.clock();
     expect(await findClash(work, at('/memories/a/b'))).toBe('file_above');

@@ -166,12 +166,14 @@ describeOnBothKinds('creating a file', (newSite) => {
     const site = await newSite();
     const [client, other] = [await site.client(), await site.client()];
     await client.create('/memories/first', '');
+    const slow = await site.client();
+    slow.intercept(atFirst('head', (proceed) => site.time.pause(200).then(proceed)));
     let below: Promise<void> | undefined;
     client.intercept(
       atFirst('list', async (proceed) => {
         await other.append('/memories/a', ' and more');
         // Seen by the look of the one above, and taken back itself.
-        below = expect(other.create('/memories/a/b', 'below')).rejects.toMatchObject({
+        below = expect(slow.create('/memories/a/b', 'below')).rejects.toMatchObject({
           code: 'already_exists',
         });
         await site.time.pause(100);

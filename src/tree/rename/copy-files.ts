@@ -8,6 +8,8 @@ import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
 import { bindVersion, readFile, type SealedVersion } from '../read-file.ts';
 import { hasOrigin, isBoundAgain, isRefusal, isStill, type LeftFile, type Written } from '../undo.ts';
+import type { HeldVersion } from '../version-cache.ts';
+import { identityOf, type VersionIdentity } from '../version-history.ts';
 import type { LeasedWork } from './lease.ts';
 import type { DirectoryRename } from './register.ts';
 
@@ -19,6 +21,8 @@ export interface CopiedFile {
     readonly etag: ETag;
   };
   readonly target: Written;
+  /** Of the copy. */
+  readonly version: VersionIdentity;
   /** The copy did not lie there before. */
   readonly isNew: boolean;
 }
@@ -98,7 +102,7 @@ async function copyFile(
     if (!hasOrigin(earlier, rename.id)) return 'taken';
     if (hasBytesAt(earlier.contentId, 0, source.contentId)) {
       return {
-        copied: copiedFile(work, rename, { from, source, target: earlier.stored.etag, isNew: false }),
+        copied: copiedFile(work, rename, { from, source, target: earlier.stored, isNew: false }),
       };
     }
     if (phase === 'moving') return 'taken';
@@ -153,14 +157,14 @@ async function writeCopy(
   const outcome = await confirmedPut(work, { key, seal, mode });
   if ('conflict' in outcome) return 'conflict';
   return {
-    copied: copiedFile(work, rename, { from, source, target: outcome.etag, isNew: mode === 'create' }),
+    copied: copiedFile(work, rename, { from, source, target: outcome, isNew: mode === 'create' }),
   };
 }
 
 function copiedFile(
   work: LeasedWork,
   rename: DirectoryRename,
-  copy: Pick<CopiedFile, 'from' | 'isNew'> & { readonly source: SealedVersion; readonly target: ETag },
+  copy: Pick<CopiedFile, 'from' | 'isNew'> & { readonly source: SealedVersion; readonly target: HeldVersion },
 ): CopiedFile {
   const { layout } = work.session;
   const { keyring } = work;
@@ -172,9 +176,10 @@ function copiedFile(
     target: {
       path: to,
       key: fileKey(layout, keyring.names, to),
-      etag: copy.target,
+      etag: copy.target.etag,
       mark: { origin: rename.id },
     },
+    version: identityOf(copy.target.body),
     isNew: copy.isNew,
   };
 }

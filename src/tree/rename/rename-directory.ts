@@ -157,6 +157,7 @@ async function goForward(
   const { rename } = lease;
   const work = withoutLimit(lease.work);
   const left: LeftFile[] = [];
+  const copied: CopiedFile[] = [];
   let keptBoth = false;
   const deleteCopied = async (outcome: CopyOutcome, isTakenOver: boolean): Promise<void> => {
     // Whatever else goes wrong leaves the rename to the next process.
@@ -164,6 +165,7 @@ async function goForward(
     const task = { copied: outcome.copied, takenOver: isTakenOver };
     const deleted = await deleteSources(work, rename, task).catch(rejectUnknown);
     left.push(...outcome.left, ...deleted.left);
+    copied.push(...outcome.copied);
     keptBoth ||= deleted.keptBoth || outcome.taken.length > 0;
   };
   await deleteCopied(first, takenOver);
@@ -176,6 +178,9 @@ async function goForward(
   // All is renamed. As long as the register says that it is under way, though, the process that takes it over renames
   // what others will have created in the source by then, too.
   await lease.end().catch(rejectUnknown);
+  for (const { target, version } of copied) {
+    work.session.history.settle({ key: target.key, etag: target.etag, version });
+  }
   if (left.length > 0) return leftBehind(left);
   return keptBoth ? bothKept() : undefined;
 }

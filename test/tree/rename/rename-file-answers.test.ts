@@ -35,11 +35,13 @@ describeOnBothKinds('a rename of a file', (newSite) => {
 
   it('goes on where another process has built on its copy before a clash could take it back', async () => {
     const { client, other, site } = await start();
+    const slow = await site.client();
+    slow.intercept(atFirst('head', (proceed) => site.time.pause(200).then(proceed)));
     let below: Promise<void> | undefined;
     client.intercept(
       atFirst('list', async (proceed) => {
         await other.append(TO, '!');
-        below = expect(other.create(`${TO}/below`, '')).rejects.toMatchObject({ code: 'already_exists' });
+        below = expect(slow.create(`${TO}/below`, '')).rejects.toMatchObject({ code: 'already_exists' });
         await site.time.pause(100);
         expect(await other.paths()).toEqual([FROM, TO, `${TO}/below`]);
         return proceed();
