@@ -38,7 +38,9 @@ function collect(body: Readable, maxBytes: number): Promise<Uint8Array> {
     });
     body.once('end', () => resolve(joined(chunks, size)));
     body.once('error', reject);
-    body.once('close', () => reject(brokenOff()));
+    body.once('close', () => {
+      if (!body.readableEnded) reject(brokenOff());
+    });
   });
 }
 
