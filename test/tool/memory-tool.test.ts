@@ -7,6 +7,7 @@ import { openMemory } from '../../src/open/open-memory.ts';
 import { runCommand } from '../../src/tool/commands.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import type { Tree } from '../../src/tree/tree.ts';
+import { createSite } from '../support/test-tree.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const opened: Memory[] = [];
@@ -252,19 +253,23 @@ describe('Memory.files', () => {
 
 describe('the view of a directory', () => {
   it('asks for no more files than a listing shows, and says where it stopped', async () => {
+    const site = await createSite();
+    const client = await site.client();
+    await client.create('/memories/d/f', 'x');
     const asked: unknown[] = [];
-    const tree = {
-      read: async () => undefined,
-      async list(_: unknown, options: unknown) {
+    const tree: Tree = {
+      ...client.tree,
+      async list(path, options) {
         asked.push(options);
-        return { files: [{ path: '/memories/d/f', size: 1 }], foreign: 0, truncated: true };
+        return { ...(await client.tree.list(path, options)), truncated: true };
       },
-    } as unknown as Tree;
+    };
     const { signal } = new AbortController();
     const context = { tree, profile: 'doc', onExists: 'error', options: { signal } } as const;
     const content = await runCommand(context, parseCommand({ command: 'view', path: '/memories/d' }));
     expect(asked).toEqual([{ signal, maxFiles: 100_000 }]);
     expect(content).toContain('Only 1 files were listed');
+    await site.base[Symbol.asyncDispose]();
   });
 });
 
