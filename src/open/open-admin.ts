@@ -75,25 +75,25 @@ export async function openAdmin(options: MemoryOptions): Promise<TenantAdmin> {
   return {
     tenant: layout.tenant,
     keyStatus: async ({ signal } = {}) => {
-      const { readKeyStatus } = await import('../admin/key-status.ts');
+      const { readKeyStatus } = await import('./admin-verbs.ts');
       return readKeyStatus({ rootKeys, editor, signal });
     },
     rotate: async (request) => {
-      const { rotateKey } = await import('../admin/rotate.ts');
+      const { rotateKey } = await import('./admin-verbs.ts');
       return rotateKey({ editor, clock, random }, request);
     },
     migrate: async (request) => {
       checkTtl(request?.ttlMs, LEAST_TTL_MS);
-      const { migrateObjects } = await import('../admin/migrate.ts');
+      const { migrateObjects } = await import('./admin-verbs.ts');
       return migrateObjects(context, { ...request, editor });
     },
     rewrapRoot: async (request) => {
-      const { rewrapRoot } = await import('../admin/rotate.ts');
+      const { rewrapRoot } = await import('./admin-verbs.ts');
       return rewrapRoot({ editor, rootKeys }, request);
     },
     shred: async (request) => {
       checkTtl(request?.ttlMs, 0);
-      const { shredTenant } = await import('../admin/shred.ts');
+      const { shredTenant } = await import('./admin-verbs.ts');
       const report = await shredTenant({ store, layout, versions, clock, pause }, request);
       // It meets the marker, and the keys leave this process too.
       await keyrings.look().catch(() => undefined);
@@ -119,7 +119,7 @@ export async function openAdmin(options: MemoryOptions): Promise<TenantAdmin> {
       return parts.expire(request);
     },
     restore: async (request) => {
-      const { restoreTree } = await import('../admin/restore.ts');
+      const { restoreTree } = await import('./admin-verbs.ts');
       return restoreTree(context, request);
     },
     close,

@@ -211,11 +211,11 @@ export async function wireTenant(wiring: {
     rootKeys,
     versions: base.versions,
     async verify(request) {
-      const { verifyTree } = await import('../admin/verify.ts');
+      const { verifyTree } = await import('./admin-verbs.ts');
       return verifyTree(context, request);
     },
     async expire(request = {}) {
-      const { expireTree } = await import('../admin/expire.ts');
+      const { expireTree } = await import('./admin-verbs.ts');
       const report = await expireTree(context, { afterDays: expireAfterDays, ...request });
       const { dryRun = false, signal } = request;
       const tombstones = dryRun ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });

@@ -84,10 +84,10 @@ export async function openBaseStore(configured: {
     case 'sqlite':
       return shared((await loadSqlite()).openSqliteObjectStore({ path: store.path }));
     case 's3': {
-      const sdk = await loadS3();
-      const connections = sdk.openS3Connections();
+      const parts = await import('./s3-parts.ts');
+      const connections = parts.openS3Connections();
       const options = { ...s3, bucket: store.bucket, credentials, onRequest, connections };
-      return s3BaseStore(sdk, options, async () => connections.destroy());
+      return s3BaseStore(parts, options, async () => connections.destroy());
     }
   }
 }
@@ -106,21 +106,11 @@ export async function loadSqlite(): Promise<typeof import('../store/sqlite/sqlit
   }
 }
 
-type S3Modules = Awaited<ReturnType<typeof loadS3>>;
-
-async function loadS3() {
-  const modules = [
-    import('../store/s3/connection.ts'),
-    import('../store/s3/s3-store.ts'),
-    import('../store/s3/versions.ts'),
-  ] as const;
-  const [{ openS3Connections }, { openS3ObjectStore }, { openS3Versions }] = await Promise.all(modules);
-  return { openS3Connections, openS3ObjectStore, openS3Versions };
-}
+type S3Parts = typeof import('./s3-parts.ts');
 
 /** A bucket with what its server lacks. */
-function s3BaseStore(sdk: S3Modules, options: S3StoreOptions, dispose: () => Promise<void>): BaseStore {
-  const plain = sdk.openS3ObjectStore(options);
+function s3BaseStore(parts: S3Parts, options: S3StoreOptions, dispose: () => Promise<void>): BaseStore {
+  const plain = parts.openS3ObjectStore(options);
   const custom = options.endpoint !== undefined;
   const guarded = options.guarded ?? !custom;
   return {
@@ -129,7 +119,7 @@ function s3BaseStore(sdk: S3Modules, options: S3StoreOptions, dispose: () => Pro
       const proved = custom ? checkConditions(plain, layout.probe) : plain;
       return guarded ? proved : guardDeletes(proved);
     },
-    withCredentials: (credentials) => s3BaseStore(sdk, { ...options, credentials }, dispose),
+    withCredentials: (credentials) => s3BaseStore(parts, { ...options, credentials }, dispose),
     async buryTombstones(prefix, { signal } = {}) {
       if (guarded) return 0;
       return buryOldTombstones({
@@ -141,7 +131,7 @@ function s3BaseStore(sdk: S3Modules, options: S3StoreOptions, dispose: () => Pro
         signal,
       });
     },
-    versions: sdk.openS3Versions(options),
+    versions: parts.openS3Versions(options),
     [Symbol.asyncDispose]: dispose,
   };
 }

@@ -1,0 +1,4 @@
+// What a store in a bucket needs, in a module of its own: it is loaded when one is opened.
+export { openS3Connections } from '../store/s3/connection.ts';
+export { openS3ObjectStore } from '../store/s3/s3-store.ts';
+export { openS3Versions } from '../store/s3/versions.ts';
