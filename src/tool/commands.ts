@@ -3,11 +3,12 @@ import { toBase64 } from '../format/encoding.ts';
 import type { MemoryCommand } from '../language/command.ts';
 import { insertAfterLine, replaceOnce } from '../language/edit.ts';
 import { type ImageMediaType, imageMediaType } from '../language/image.ts';
-import { viewDirectory } from '../language/listing.ts';
+import { createDirectoryView } from '../language/listing.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { editedSentence, type Profile, redactionNote, successSentence } from '../language/sentences.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import { editSnippet, viewFile } from '../language/view.ts';
+import { letOthersRun } from '../time.ts';
 import type { DirectoryListing } from '../tree/list-directory.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
@@ -32,6 +33,8 @@ interface CommandContext {
 
 /** A listing shows at most so many files and says where it stopped. */
 const MAX_LISTED_FILES = 100_000;
+/** So many are put into a view before everything else in the process has its turn: a few milliseconds. */
+const FILES_BETWEEN_TURNS = 2_000;
 
 type CommandOf<Name extends MemoryCommand['command']> = Extract<MemoryCommand, { command: Name }>;
 
@@ -89,15 +92,18 @@ async function view(context: CommandContext, command: CommandOf<'view'>): Promis
   throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
 }
 
-function showDirectory(
+async function showDirectory(
   command: CommandOf<'view'>,
-  { files, directories, truncated }: DirectoryListing,
-): string {
+  { files, directories = [], truncated }: DirectoryListing,
+): Promise<string> {
   const { viewRange, target } = command;
-  return viewDirectory({
-    ...{ ...target, files, directories, viewRange },
-    truncatedAt: truncated ? files.length : undefined,
-  });
+  const view = createDirectoryView(target.path);
+  view.addDirectories(directories);
+  for (let start = 0; start < files.length; start += FILES_BETWEEN_TURNS) {
+    if (start > 0) await letOthersRun();
+    view.add(files.slice(start, start + FILES_BETWEEN_TURNS));
+  }
+  return view.reply({ given: target.given, viewRange, truncatedAt: truncated ? files.length : undefined });
 }
 
 function showFile(command: CommandOf<'view'>, content: Uint8Array): MemoryContent {

@@ -2,7 +2,6 @@ import { directoryPrefix, fileKey, type ObjectKey } from '../format/object-keys.
 import { contentLength } from '../format/sizes.ts';
 import { joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/path.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
-import { letOthersRun } from '../time.ts';
 import { listObjects, pagesBelow } from './list-objects.ts';
 import type { Work } from './session.ts';
 
@@ -16,9 +15,6 @@ export interface ListedEntry {
   /** The server's clock, milliseconds since the epoch. */
   readonly lastModified: number;
 }
-
-/** Decoding them takes milliseconds. */
-const NAMES_BETWEEN_TURNS = 1_000;
 
 export interface DirectoryListing {
   /** Every file below the directory at any depth, in the store's order. */
@@ -42,15 +38,10 @@ export async function listDirectory(
 ): Promise<DirectoryListing> {
   const { maxFiles = Number.POSITIVE_INFINITY, concurrent = false } = options;
   const prefix = directoryPrefix(work.session.layout, work.keyring.names, directory);
-  const { objects, truncated } = await listObjects(work, { prefix, maxObjects: maxFiles, concurrent });
-  const files: ListedEntry[] = [];
-  for (let start = 0; start < objects.length; start += NAMES_BETWEEN_TURNS) {
-    if (start > 0) await letOthersRun();
-    for (const object of objects.slice(start, start + NAMES_BETWEEN_TURNS)) {
-      const entry = decodeEntry(work, { directory, prefix, object });
-      if (entry !== undefined) files.push(entry);
-    }
-  }
+  const read = (object: ListedObject) => decodeEntry(work, { directory, prefix, object });
+  const listing = { prefix, maxObjects: maxFiles, concurrent, read };
+  const { objects, truncated } = await listObjects(work, listing);
+  const files = objects.filter((entry) => entry !== undefined);
   const foreign = objects.length - files.length;
   if (foreign > 0)
     work.session.logger.warn('objects that no writer of this tenant made were passed over', { foreign });

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import { KEYS_PER_REQUEST, type ListedObject, type ListOptions, type ListPage } from '../store/port.ts';
+import { letOthersRun } from '../time.ts';
 import type { Work } from './session.ts';
 
 /** A part is made a little smaller than a page, so that it nearly always fits into one. */
@@ -12,13 +13,16 @@ const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwx
 const DIGITS = 3;
 const SPAN = ALPHABET.length ** DIGITS;
 
-interface ObjectListing {
-  readonly objects: readonly ListedObject[];
+interface ObjectListing<T> {
+  /** What `read` made of each object. */
+  readonly objects: readonly T[];
   /** There were more than `maxObjects`. */
   readonly truncated: boolean;
 }
 
-interface ListRequest {
+interface ListRequest<T> {
+  /** Takes some microseconds; asked for the objects of a page while other pages are on their way. */
+  readonly read: (object: ListedObject) => T;
   readonly prefix: string;
   readonly maxObjects: number;
   /** Fetch the pages after the first together. Only encrypted names are spread evenly enough for that. */
@@ -30,12 +34,12 @@ interface ListRequest {
  * tells where the others begin: they can be fetched at once, each from its own starting key. The answer is the
  * same however badly that guess fits; a bad one only costs further pages.
  */
-export async function listObjects(work: Work, request: ListRequest): Promise<ObjectListing> {
-  const collector = createCollector(request.maxObjects);
+export async function listObjects<T>(work: Work, request: ListRequest<T>): Promise<ObjectListing<T>> {
+  const collector = createCollector(request);
   const splits = request.concurrent && work.keyring.names.mode === 'encrypted';
   const { prefix } = request;
   for await (const page of pagesBelow(work, { prefix, maxKeys: KEYS_PER_REQUEST })) {
-    collector.take(0, page.objects);
+    await collector.take(0, page.objects);
     if (collector.full()) break;
     if (splits && page.objects.length === KEYS_PER_REQUEST) {
       await listParts(work, { prefix, bounds: partBounds(page.objects), collector });
@@ -52,7 +56,11 @@ export function pagesBelow(work: Work, request: ListOptions): AsyncIterable<List
 
 async function listParts(
   work: Work,
-  tail: { readonly prefix: string; readonly bounds: readonly string[]; readonly collector: Collector },
+  tail: {
+    readonly prefix: string;
+    readonly bounds: readonly string[];
+    readonly collector: Pick<Collector<unknown>, 'take' | 'full'>;
+  },
 ): Promise<void> {
   const { prefix, bounds, collector } = tail;
   const limit = pLimit(CONCURRENT_PARTS);
@@ -61,28 +69,51 @@ async function listParts(
     if (collector.full()) return;
     for await (const page of pagesBelow(work, { prefix, startAfter: after })) {
       const within = end === undefined ? page.objects : page.objects.filter(({ key }) => key <= end);
-      collector.take(index + 1, within);
+      await collector.take(index + 1, within);
       if (within.length < page.objects.length || collector.full()) return;
     }
   };
   await Promise.all(bounds.map((after, index) => limit(() => listPart(after, index))));
 }
 
-interface Collector {
-  take(part: number, objects: readonly ListedObject[]): void;
+interface Collector<T> {
+  /** Resolves when the objects of a page have been read. */
+  take(part: number, objects: readonly ListedObject[]): Promise<void>;
   full(): boolean;
-  listing(): ObjectListing;
+  listing(): ObjectListing<T>;
 }
 
+/** So many are read before everything else in the process has its turn: a few milliseconds. */
+const READ_BETWEEN_TURNS = 250;
+
 /** Gathers the objects of all parts, in the order of the parts, up to the limit. */
-function createCollector(maxObjects: number): Collector {
-  const parts: ListedObject[][] = [];
+function createCollector<T>({ maxObjects, read }: ListRequest<T>): Collector<T> {
+  const parts: T[][] = [];
+  /** All parts share their turns, or those of eight would come together. */
+  const inTurn = pLimit(1);
+  let sinceTurn = 0;
   let count = 0;
+
+  const readSome = async (part: T[], objects: readonly ListedObject[]): Promise<void> => {
+    if (sinceTurn + objects.length > READ_BETWEEN_TURNS) {
+      await letOthersRun();
+      sinceTurn = 0;
+    }
+    sinceTurn += objects.length;
+    for (const object of objects) part.push(read(object));
+  };
+
   return {
-    take(part, objects) {
-      parts[part] ??= [];
-      parts[part].push(...objects);
+    async take(index, objects) {
+      parts[index] ??= [];
+      const part = parts[index];
       count += objects.length;
+      const reading: Promise<void>[] = [];
+      for (let start = 0; start < objects.length; start += READ_BETWEEN_TURNS) {
+        const some = objects.slice(start, start + READ_BETWEEN_TURNS);
+        reading.push(inTurn(() => readSome(part, some)));
+      }
+      await Promise.all(reading);
     },
     full: () => count > maxObjects,
     listing() {

@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ErrorDetails, MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { parseCommand } from '../../src/language/command.ts';
 import { insertAfterLine, replaceOnce } from '../../src/language/edit.ts';
-import { viewDirectory } from '../../src/language/listing.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { failureSentence, successSentence } from '../../src/language/sentences.ts';
 import { editSnippet, viewFile } from '../../src/language/view.ts';
+import { viewDirectory } from '../support/view-directory.ts';
 
 /** What the SDK's tool runner hands to the model: the reply, or `Error: ` and the message of what was thrown. */
 async function sdkReply(

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type ErrorDetails, MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
 import { parseCommand } from '../../src/language/command.ts';
-import { viewDirectory } from '../../src/language/listing.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { failureSentence, successSentence } from '../../src/language/sentences.ts';
 import { viewFile } from '../../src/language/view.ts';
 import { create, inputs, insert, path, remove, rename, replace, say, view } from '../support/replies.ts';
+import { viewDirectory } from '../support/view-directory.ts';
 
 function succeed(input: unknown, snippet?: string): string {
   const command = parseCommand(input);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { replaceOnce } from '../../src/language/edit.ts';
-import { viewDirectory } from '../../src/language/listing.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../../src/language/path.ts';
 import { startOfText } from '../../src/language/text.ts';
 import { editSnippet, viewFile } from '../../src/language/view.ts';
+import { viewDirectory } from '../support/view-directory.ts';
 
 /** Follows the notes of a paged view; `show` makes one page's reply. The last number is of pages that were cut. */
 function followPages(show: (range: readonly number[] | undefined) => string): readonly (readonly string[])[] {

@@ -6,6 +6,8 @@ import { listObjects } from '../../src/tree/list-objects.ts';
 import { roundsDuring } from '../support/event-loop.ts';
 import { at, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
 
+const read = (object: ListedObject): ListedObject => object;
+
 describe('listing many objects', { timeout: 60_000 }, () => {
   it('finds the same side by side as one after the other, however the names are spread', async () => {
     const site = await createSite();
@@ -24,8 +26,8 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     for (const [title, nameOf] of Object.entries(spreads)) {
       const prefix = `${client.layout.tenantPrefix}${title}/`;
       await fill(site, prefix, { count: 3_600, nameOf });
-      const sequential = await listObjects(work, { prefix, maxObjects: 1e6, concurrent: false });
-      const parallel = await listObjects(work, { prefix, maxObjects: 1e6, concurrent: true });
+      const sequential = await listObjects(work, { prefix, maxObjects: 1e6, read, concurrent: false });
+      const parallel = await listObjects(work, { prefix, maxObjects: 1e6, read, concurrent: true });
       expect(sequential.objects).toHaveLength(3_600);
       expect({ title, keys: keysOf(parallel.objects) }).toEqual({ title, keys: keysOf(sequential.objects) });
       expect(parallel.truncated).toBe(false);
@@ -47,7 +49,7 @@ describe('listing many objects', { timeout: 60_000 }, () => {
       },
     };
     const listAll = () =>
-      listObjects(withSession(work, { store }), { prefix, maxObjects: 1e6, concurrent: true });
+      listObjects(withSession(work, { store }), { prefix, maxObjects: 1e6, read, concurrent: true });
     await listAll();
     const [, ...ends] = bounds;
     expect(ends.length).toBeGreaterThan(1);
@@ -65,10 +67,10 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     const work = await client.open();
     const prefix = client.layout.data;
     client.calls.length = 0;
-    await listObjects(work, { prefix, maxObjects: 1e6, concurrent: false });
+    await listObjects(work, { prefix, maxObjects: 1e6, read, concurrent: false });
     expect(client.calls).toHaveLength(5);
     client.calls.length = 0;
-    await listObjects(work, { prefix, maxObjects: 1e6, concurrent: true });
+    await listObjects(work, { prefix, maxObjects: 1e6, read, concurrent: true });
     expect(client.calls.length).toBeGreaterThanOrEqual(5);
     expect(client.calls.length).toBeLessThanOrEqual(9);
     await site.base[Symbol.asyncDispose]();
@@ -78,7 +80,9 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     const { client, site } = await filled(5_500);
     const work = await client.open();
     const prefix = client.layout.data;
-    const pages = await roundsDuring(() => listObjects(work, { prefix, maxObjects: 1e6, concurrent: false }));
+    const pages = await roundsDuring(() =>
+      listObjects(work, { prefix, maxObjects: 1e6, read, concurrent: false }),
+    );
     expect(pages).toBeGreaterThanOrEqual(5);
     const decoded = await roundsDuring(() => client.tree.list(at('/memories')));
     expect(decoded).toBeGreaterThanOrEqual(6);
@@ -91,6 +95,7 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     const { objects } = await listObjects(work, {
       prefix: client.layout.data,
       maxObjects: 1e6,
+      read,
       concurrent: false,
     });
     const store: ObjectStore = {
@@ -104,12 +109,34 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     await site.base[Symbol.asyncDispose]();
   });
 
+  it('reads at most 250 names between two turns of everything else, however many pages come together', async () => {
+    const { client, site } = await filled(9_000);
+    const work = await client.open();
+    const perTurn: number[] = [];
+    let [names, isListing] = [0, true];
+    const turn = (): void => {
+      perTurn.push(names);
+      names = 0;
+      if (isListing) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const { objects } = await listObjects(work, {
+      ...{ prefix: client.layout.data, maxObjects: 1e6, concurrent: true },
+      read: () => names++,
+    });
+    isListing = false;
+    expect(objects).toHaveLength(9_000);
+    expect(Math.max(...perTurn)).toBeGreaterThan(0);
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(250);
+    await site.base[Symbol.asyncDispose]();
+  });
+
   it('begins no part of a listing that has reached its limit', async () => {
     const { client, site } = await filled(12_000);
     const work = await client.open();
     client.calls.length = 0;
     const { truncated } = await listObjects(work, {
-      ...{ prefix: client.layout.data, maxObjects: 1_001, concurrent: true },
+      ...{ prefix: client.layout.data, maxObjects: 1_001, read, concurrent: true },
     });
     expect(truncated).toBe(true);
     // The first page, and the eight parts that begin together.
@@ -126,7 +153,7 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     const work = await client.open();
     const prefix = client.layout.data;
     for (const concurrent of [false, true]) {
-      const list = (maxObjects: number) => listObjects(work, { prefix, maxObjects, concurrent });
+      const list = (maxObjects: number) => listObjects(work, { prefix, maxObjects, read, concurrent });
       expect(await list(2_499)).toMatchObject({ objects: { length: 2_499 }, truncated: true });
       expect(await list(2_500)).toMatchObject({ objects: { length: 2_500 }, truncated: false });
       expect(await list(1_000)).toMatchObject({ objects: { length: 1_000 }, truncated: true });
