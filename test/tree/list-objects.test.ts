@@ -142,8 +142,8 @@ describe('listing many objects', { timeout: 60_000 }, () => {
     // The first page, and the eight parts that begin together.
     expect(client.calls).toHaveLength(9);
     client.calls.length = 0;
-    await listObjects(work, { prefix: client.layout.data, maxObjects: 1_001, concurrent: false });
-    await listObjects(work, { prefix: client.layout.data, maxObjects: 999, concurrent: true });
+    await listObjects(work, { prefix: client.layout.data, maxObjects: 1_001, read, concurrent: false });
+    await listObjects(work, { prefix: client.layout.data, maxObjects: 999, read, concurrent: true });
     expect(client.calls).toHaveLength(3);
     await site.base[Symbol.asyncDispose]();
   });
