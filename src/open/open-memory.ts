@@ -99,7 +99,7 @@ async function openMounts(
   options: MemoryOptions,
   { base }: { readonly base: BaseStore },
 ): Promise<readonly OpenedMount[]> {
-  const { mounts = [], tenant: _tenant, keyring, ...shared } = options;
+  const { mounts = [], tenant: _tenant, readOnly: _readOnly, keyring, ...shared } = options;
   const points = mounts.map(({ at }) => parseMemoryPath(at));
   checkMountPoints(points);
   const settings = mounts.map(({ at: _at, ...own }) =>

@@ -95,7 +95,16 @@ export interface MemoryOptions {
 export interface MountOptions
   extends Pick<
     MemoryOptions,
-    'store' | 'tenant' | 'rootKey' | 'names' | 's3' | 'credentials' | 'keyring' | 'limits'
+    | 'store'
+    | 'tenant'
+    | 'rootKey'
+    | 'names'
+    | 's3'
+    | 'credentials'
+    | 'keyring'
+    | 'limits'
+    | 'readOnly'
+    | 'policy'
   > {
   /** Where it is seen: a name directly below the root, such as `/memories/handbook`. */
   readonly at: string;

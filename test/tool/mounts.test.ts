@@ -8,6 +8,8 @@ import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import type { Dump, Input, OpenDriver, Outcome } from '../contracts/memory-tool/driver.ts';
 import { describeMemoryTool } from '../contracts/memory-tool.ts';
+import { interceptStore } from '../doubles/intercepted-store.ts';
+import { type Chance, createChance } from '../simulation/chance.ts';
 import { amount } from '../support/thorough.ts';
 
 const rootKey = new Uint8Array(32).fill(1);
@@ -69,6 +71,29 @@ describeMemoryTool('openMemory with three mounts', besideMounts, {
   shows: ['store', 'entry'],
   manyFiles: 120,
 });
+
+async function rawObjects(store: ObjectStore): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const { objects } of store.list({ prefix: '' })) {
+    for (const { key, etag, lastModified } of objects) found.push(`${key} ${etag} ${lastModified}`);
+  }
+  return found;
+}
+
+/** A command that would change something, or a path that may lead past the order to change nothing. */
+function hostileInput({ pick }: Chance, paths: readonly string[]): Input {
+  const path = `/memories/handbook${pick(paths)}`;
+  const outside = pick(['/memories/mine', '/memories/handbook/elsewhere', '/memories/handbook']);
+  return pick<Input>([
+    { command: 'create', path, file_text: 'changed' },
+    { command: 'str_replace', path, old_str: pick(['rule', 'two', '']), new_str: 'x' },
+    { command: 'insert', path, insert_line: 0, insert_text: 'x' },
+    { command: 'delete', path },
+    { command: 'rename', old_path: path, new_path: outside },
+    { command: 'rename', old_path: outside, new_path: path },
+    { command: 'view', path },
+  ]);
+}
 
 describe('a mounted memory', () => {
   let store: ObjectStore;
@@ -204,6 +229,49 @@ describe('a mounted memory', () => {
     });
     await memory.files.remove('/memories/handbook/a');
     expect(await dumpOf(memory)).toEqual(before);
+  });
+
+  it('changes no byte under 10,000 hostile commands where it is read-only, and asks its store to write nothing', async () => {
+    const org = await openMemory({ store: other, tenant: 'org', rootKey });
+    await run(org, create('/memories/rules.md', 'rule one\n'));
+    await run(org, create('/memories/deep/er/b', 'two'));
+    await org.close();
+    const verbs = new Set<string>();
+    const watched = interceptStore(other, ({ verb }, proceed) => {
+      verbs.add(verb);
+      return proceed();
+    });
+    const memory = await open([{ ...HANDBOOK, store: watched, readOnly: true }], { onExists: 'overwrite' });
+    const before = await rawObjects(other);
+    const chance = createChance('hostile');
+    const paths = [
+      '',
+      '/rules.md',
+      '/deep',
+      '/deep/er/b',
+      '/new',
+      '/../handbook/rules.md',
+      '//rules.md',
+      '/rules.md/x',
+    ];
+    for (let batch = 0; batch < 100; batch++) {
+      const inputs = Array.from({ length: 100 }, () => hostileInput(chance, paths));
+      await Promise.all(inputs.map((input) => run(memory, input)));
+      await memory.files.append('/memories/handbook/rules.md', 'x').catch(() => undefined);
+    }
+    expect(await rawObjects(other)).toEqual(before);
+    expect([...verbs].filter((verb) => verb === 'put' || verb === 'delete')).toEqual([]);
+    expect(await run(memory, { command: 'delete', path: '/memories/handbook/rules.md' })).toMatchObject({
+      ok: false,
+      code: 'read_only',
+    });
+    expect(await run(memory, create('/memories/own', 'x'))).toMatchObject({ ok: true });
+  }, 120_000);
+
+  it('is written to beside a memory that is read-only', async () => {
+    const memory = await open([HANDBOOK], { readOnly: true });
+    expect(await run(memory, create('/memories/a'))).toMatchObject({ code: 'read_only' });
+    expect(await run(memory, create('/memories/handbook/a'))).toMatchObject({ ok: true });
   });
 
   it('must lie directly below the root, each at a place of its own, with options that exist', async () => {
