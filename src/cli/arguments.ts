@@ -15,3 +15,8 @@ export function withSource(command: Command): Command {
     .addOption(new Option('--text <text>', 'the text itself').conflicts('file'))
     .option('--file <file>', 'a file to read; - or neither option: standard input');
 }
+
+/** Of an option that may be given several times. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}

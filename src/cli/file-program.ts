@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Choose, withSource } from './arguments.ts';
+import { type Choose, collect, withSource } from './arguments.ts';
 import type { CatArguments, GrepArguments, LineRange, PutArguments } from './verbs/files.ts';
 import type { ListArguments } from './verbs/list.ts';
 import type { ExportArguments, ImportArguments } from './verbs/transfer.ts';
@@ -132,10 +132,6 @@ function addWholeTrees(program: Command, choose: Choose): void {
         return (await transfer()).runExport(ends, options, run);
       }),
     );
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 function parseLines(text: string): LineRange {

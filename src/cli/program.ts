@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { type Choose, parseCount } from './arguments.ts';
+import { type Choose, collect, parseCount } from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
 import { addKeyVerbs } from './key-program.ts';
 import { addToolVerbs } from './tool-program.ts';
@@ -52,6 +52,7 @@ export function createProgram(choose: Choose): Command {
     .option('--store <store>', 'memory:, sqlite:PATH or s3://bucket/prefix')
     .option('--tenant <id>', 'whose memory')
     .option('--root-key-file <file>', 'the file with the root key')
+    .option('--mount <path=tenant[:ro]>', "another tenant's memory as a directory; :ro: read-only", collect)
     .option('--profile-name <name>', 'the profile of the configuration file')
     .option('--json', 'answer with JSON lines; the last one has the event done, failed or interrupted')
     .option('--quiet', 'no progress and no notes')

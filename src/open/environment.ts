@@ -1,6 +1,6 @@
 import { misconfigured } from '../errors.ts';
 import { refuseUnknownNames } from './known-names.ts';
-import { judge, type MemoryOptions, OPTIONS, type OptionRow } from './options.ts';
+import { judge, type MemoryOptions, type MountOptions, OPTIONS, type OptionRow } from './options.ts';
 import { parseRootKeys, readRootKeyFile } from './root-keys.ts';
 
 /** Environment variables, as in `process.env`. An empty value counts as absent. */
@@ -29,6 +29,7 @@ const PREFIX = 'SEALED_MEMORY_';
 const ROOT_KEY = 'SEALED_MEMORY_ROOT_KEY';
 const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
 const HARNESS = 'SEALED_MEMORY_HARNESS';
+const MOUNTS = 'SEALED_MEMORY_MOUNTS';
 /** Of the command line alone: its configuration file, and the profile of that. */
 export const CONFIG_VARIABLE = 'SEALED_MEMORY_CONFIG';
 export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
@@ -43,7 +44,7 @@ const MOST_TOKENS = 1_000_000;
 /** Of a memory; the worker has its own. */
 export const VARIABLES: readonly string[] = [
   ...OPTIONS.flatMap(({ variable }) => variable ?? []),
-  ...[ROOT_KEY, ROOT_KEY_FILE, HARNESS],
+  ...[ROOT_KEY, ROOT_KEY_FILE, MOUNTS, HARNESS],
 ];
 const KNOWN: ReadonlySet<string> = new Set([
   ...[...VARIABLES, CONFIG_VARIABLE, PROFILE_NAME_VARIABLE],
@@ -85,7 +86,23 @@ export function optionsFromEnvironment(
     if (value !== undefined) options[name] = inner === undefined ? value : { ...group, [inner]: value };
   }
   const rootKey = overrides.rootKey ?? readRootKeys(env);
-  return rootKey === undefined ? options : { ...options, rootKey };
+  const mounts = overrides.mounts ?? readMounts(env);
+  return { ...options, ...(rootKey !== undefined && { rootKey }), ...(mounts !== undefined && { mounts }) };
+}
+
+/** Mounts of other tenants in the same store: `/memories/handbook=org:ro,/memories/team=team-7`. */
+function readMounts(env: Environment): readonly MountOptions[] | undefined {
+  return textOf(env, MOUNTS)
+    ?.split(',')
+    .map((text) => {
+      const [, at, tenant, readOnly] = /^\s*(\/[^=]+)=([a-z0-9-]+)(:ro)?\s*$/.exec(text) ?? [];
+      if (at === undefined || tenant === undefined) {
+        throw misconfigured(
+          `${MOUNTS} must be mounts such as /memories/handbook=org:ro, separated by commas.`,
+        );
+      }
+      return { at, tenant, readOnly: readOnly !== undefined };
+    });
 }
 
 /** Whether `exec --jsonl` answers the lines of programs that test memories. */

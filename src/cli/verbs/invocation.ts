@@ -14,6 +14,8 @@ export interface Flags {
   readonly tenant?: string;
   readonly rootKeyFile?: string;
   readonly profileName?: string;
+  /** Each `PATH=TENANT` or `PATH=TENANT:ro`. */
+  readonly mount?: readonly string[];
   readonly json?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;

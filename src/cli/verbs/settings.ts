@@ -89,11 +89,12 @@ function layer(upper: Environment, lower: Environment): Environment {
   return Object.fromEntries([...rest, ...present]);
 }
 
-function flagsAsEnvironment({ store, tenant, rootKeyFile, profileName }: Flags): Environment {
+function flagsAsEnvironment({ store, tenant, rootKeyFile, mount, profileName }: Flags): Environment {
   return {
     [STORE]: store,
     [TENANT]: tenant,
     [ROOT_KEY_FILE]: rootKeyFile,
+    SEALED_MEMORY_MOUNTS: mount?.join(',') ?? '',
     [PROFILE_NAME_VARIABLE]: profileName,
   };
 }

@@ -111,6 +111,26 @@ describe('readEnvironment', () => {
   });
 });
 
+describe('sealed-memory --mount', { timeout: 60_000 }, () => {
+  it('shows the memory of another tenant, which is written by its own commands alone', async () => {
+    const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: `sqlite:${join(cwd, 'store.sqlite')}` };
+    await runCli(['put', '/memories/rules.md', '--text', 'rules', '--tenant', 'org'], { env });
+    const mounted = ['--mount', '/memories/handbook=org:ro', '--mount', '/memories/team=team-7'];
+    expect((await runCli(['cat', '/memories/handbook/rules.md', ...mounted], { env })).stdout).toBe('rules');
+    const refused = await runCli(['put', '/memories/handbook/a', '--text', 'x', ...mounted], { env });
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(/handbook\/a .*read/);
+    const inEnvironment = {
+      ...env,
+      SEALED_MEMORY_MOUNTS: '/memories/team=team-7, /memories/handbook=org:ro',
+    };
+    expect((await runCli(['ls'], { env: inEnvironment })).stdout).toBe('handbook/\nteam/\n');
+    for (const wrong of ['handbook=org', '/memories/a=Org', '/memories/a=org:rw', '/memories/a/b=org']) {
+      expect((await runCli(['ls', '--mount', wrong], { env })).code).toBe(2);
+    }
+  });
+});
+
 describe('the settings of a command line', { timeout: 60_000 }, () => {
   it('are all named at once where they are missing, with what sets them', async () => {
     const { code, stdout, stderr } = await runCli(['ls'], { cwd });
