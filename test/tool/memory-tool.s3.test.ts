@@ -86,6 +86,8 @@ describeOnS3('the memory tool', ['minio'], (server) => {
         credentials: wrong,
         tenant: freshTenant(),
         rootKey,
+        // Opening would fail as well, before the model asks for anything.
+        lazy: true,
       });
       for (const input of everyCommand) {
         const result = await memory.execute(input);
@@ -103,6 +105,8 @@ describeOnS3('the memory tool', ['minio'], (server) => {
         s3: { ...s3, endpoint },
         tenant: freshTenant(),
         rootKey,
+        // Opening would fail as well, before the model asks for anything.
+        lazy: true,
       });
       for (const input of everyCommand.slice(0, 3)) {
         const result = await memory.execute(input);

@@ -222,8 +222,7 @@ describe('a request of the lean client', () => {
       { numRuns: amount({ usual: 60, thorough: 1_000 }) },
     );
     // Neither of the two kinds is the exception that hides the other.
-    expect(sent).toBeGreaterThan(refused);
-    expect(refused).toBeGreaterThan(0);
+    expect(Math.min(sent, refused)).toBeGreaterThan((sent + refused) / 4);
   }, 900_000);
 });
 
