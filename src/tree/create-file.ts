@@ -10,7 +10,7 @@ import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
 import type { FileVersion } from './read-file.ts';
 import type { Work } from './session.ts';
 import { headSettled, keep, recallSettled, untilSettledAs } from './settled.ts';
-import { orTakeBack, undoPut, type Written } from './undo.ts';
+import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 
 /**
  * Creates the file, atomically: of racing creators exactly one succeeds. One PUT, then as many checks at once
@@ -57,7 +57,11 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
   return written;
 }
 
-/** Replaces exactly that version of the file. One PUT; a HEAD and a look for clashes more where it may be taken back. @throws MemoryError `version_conflict` when it is not there. */
+/**
+ * Replaces exactly that version of the file. One PUT; a HEAD and a look for clashes more where it may be taken back.
+ *
+ * @throws MemoryError `version_conflict` when it is not there.
+ */
 export async function replaceVersion(
   work: Work,
   path: MemoryPath,
@@ -112,6 +116,8 @@ function kept(sealings: Uint8Array[], sealed: Uint8Array): Uint8Array {
 async function refuseClash(work: Work, written: Written): Promise<void> {
   const clash = await orTakeBack(work, written, () => findClash(work, written.path));
   if (clash === undefined) return;
-  if ((await undoPut(work, written)) === 'built_on') return;
-  throw clashError(clash);
+  const undone = await undoPut(work, written);
+  if (undone === 'built_on') return;
+  // Another process may have renamed it, and the content stays at another place.
+  throw undone === 'gone' ? notTakenBack(undefined) : clashError(clash);
 }

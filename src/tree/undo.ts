@@ -93,14 +93,13 @@ export function hasOrigin(version: Pick<OpenedObject, 'origin'>, id: Uint8Array)
  * Runs the checks that follow a write. When they fail the write is taken back, so that the error leaves the tree as
  * it was.
  *
- * @throws what `check` throws; MemoryError `outcome_unknown` when the write had to stay.
+ * @throws what `check` throws; MemoryError `outcome_unknown` when the write had to stay, or was not there any more.
  */
 export async function orTakeBack<T>(work: Work, written: Written, check: () => Promise<T>): Promise<T> {
   try {
     return await check();
   } catch (error) {
-    if ((await undoPut(work, written)) !== 'built_on') throw error;
-    throw notTakenBack(error);
+    throw (await undoPut(work, written)) === 'undone' ? error : notTakenBack(error);
   }
 }
 

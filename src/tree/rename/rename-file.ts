@@ -26,8 +26,8 @@ export interface Rename {
 }
 
 /**
- * Renames the file whose version `source` was just read, and certainly stays: a copy bound to the new path, then a guarded delete of
- * exactly the version that was copied. A crash in between leaves the file at both places, never at none.
+ * Renames the file whose version `source` was just read, and certainly stays: a copy bound to the new path, then a
+ * guarded delete of exactly the version that was copied. A crash in between leaves the file at both places, never at none.
  *
  * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
  * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept.
@@ -44,8 +44,11 @@ export async function renameFile(work: Work, from: Rename, source: SealedVersion
   if ('conflict' in written) throw targetExists();
   const target: Written = { path: rename.to, key, etag: written.etag, mark: { origin: rename.id } };
   const clash = await orTakeBack(work, target, () => findClash(work, rename.to, ancestorsOf(rename.from)));
-  if (clash !== undefined && (await undoPut(work, target)) !== 'built_on') {
-    throw clash === 'file_above' ? clashError(clash) : targetExists();
+  if (clash !== undefined) {
+    const undone = await undoPut(work, target);
+    // The process that renamed the copy has the file at a third place, and the source lies where it was.
+    if (undone === 'gone') throw notTakenBack(undefined);
+    if (undone === 'undone') throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
   keep(work, key, written);
   await removeSource(work, rename, { source, target });

@@ -314,6 +314,19 @@ describeOnBothKinds('renaming a file', (newSite) => {
     }
   });
 
+  it('does not know the outcome when it meets a clash and another process has taken its copy away', async () => {
+    const { client, other } = await start();
+    client.intercept(
+      atFirst('list', async (proceed) => {
+        await other.remove(TO);
+        await other.create(`${TO}/below`, 'theirs');
+        return proceed();
+      }),
+    );
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect(await other.paths()).toEqual([FROM, `${TO}/below`]);
+  });
+
   it('never takes its copy back unless the source is seen to be there', async () => {
     const { client, other } = await start();
     client.intercept(
