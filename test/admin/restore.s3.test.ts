@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
       const reader = await restrictedCredentials(server(), [
         { Effect: 'Allow', Action: ['s3:GetObject', 's3:ListBucket'], Resource: ['arn:aws:s3:::*'] },
       ]);
-      return runCli(['restore', '--from', from, '--to', to], {
+      return runCli(['restore', '--json', '--from', from, '--to', to], {
         env: {
           SEALED_MEMORY_TENANT: 'acme',
           SEALED_MEMORY_ROOT_KEY: ROOT_KEY,
@@ -168,7 +168,7 @@ describe.skipIf(missing !== undefined && !inCi)('a backup made with the AWS comm
       const to = join(home, 'nothing');
       const none = await restore(`s3://${bucket.bucket}/no/such/prefix`, to);
       expect(none.code).toBe(1);
-      expect(doneOf({ ...none, stderr: '' })).toEqual({ event: 'failed', code: 'key_unavailable' });
+      expect(doneOf({ ...none, stderr: '' })).toMatchObject({ event: 'failed', code: 'key_unavailable' });
       expect(none.stderr).toMatch(
         /^sealed-memory: key_unavailable: .* keyrings\/<tenant>, .* is missing\.\n$/,
       );

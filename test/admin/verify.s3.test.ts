@@ -39,8 +39,8 @@ describeOnS3('sealed-memory verify', ['minio', 'versitygw'], (server) => {
 
   describe('after the process of a rename died between its copy and its delete', () => {
     beforeAll(async () => {
-      await run('create', FROM, '--text', 'precious');
-      await run('create', '/memories/beside.md', '--text', 'beside');
+      await run('tool', 'create', FROM, '--text', 'precious');
+      await run('tool', 'create', '/memories/beside.md', '--text', 'beside');
       await sleep(1_100);
       await dieInRename();
     });
@@ -61,7 +61,7 @@ describeOnS3('sealed-memory verify', ['minio', 'versitygw'], (server) => {
       const found = await run('verify');
       expect(found).toMatchObject({ code: 1, stderr: '' });
       expect(found.stdout).toContain(`FAIL  ${FROM} and ${TO} are the same file`);
-      expect((await run('view', FROM)).stdout).toContain('precious');
+      expect((await run('tool', 'view', FROM)).stdout).toContain('precious');
 
       const repaired = await run('verify', '--repair');
       expect(repaired).toMatchObject({ code: 0, stderr: '' });
@@ -69,10 +69,15 @@ describeOnS3('sealed-memory verify', ['minio', 'versitygw'], (server) => {
 
       const after = await run('verify', '--json');
       expect(after.code).toBe(0);
-      expect(JSON.parse(after.stdout)).toMatchObject({ files: 2, left: 0, repaired: 0, findings: [] });
-      expect((await run('view', FROM)).code).toBe(1);
-      expect((await run('view', TO)).stdout).toContain('precious');
-      expect((await run('view', '/memories/beside.md')).stdout).toContain('beside');
+      expect(JSON.parse(after.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
+        files: 2,
+        left: 0,
+        repaired: 0,
+        findings: [],
+      });
+      expect((await run('tool', 'view', FROM)).code).toBe(1);
+      expect((await run('tool', 'view', TO)).stdout).toContain('precious');
+      expect((await run('tool', 'view', '/memories/beside.md')).stdout).toContain('beside');
     });
   });
 
