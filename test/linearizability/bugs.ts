@@ -313,10 +313,12 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
       delete: async (targets, options) => (life.command() === 'create' ? [] : store.delete(targets, options)),
     }),
   },
-  'an undo that deletes what another process has built on': {
+  'an undo that deletes what an edit without a look has built on': {
     ...IN_CLASHES,
     store: (store, life) => ({
       ...store,
+      head: async (key, options) => (editsBlindly(life) ? undefined : store.head(key, options)),
+      list: (options) => (editsBlindly(life) ? nothing() : store.list(options)),
       delete: (targets, options) =>
         store.delete(life.command() === 'create' ? plain(targets) : targets, options),
     }),
@@ -370,6 +372,10 @@ const OVERWRITE: PutOptions = { mode: 'overwrite' };
 
 function isEdit({ mode }: PutOptions): boolean {
   return typeof mode === 'object';
+}
+
+function editsBlindly(life: BuggyLife): boolean {
+  return ['insert', 'str_replace'].includes(life.command() ?? '');
 }
 
 function isBlind(life: BuggyLife): boolean {

@@ -1,5 +1,7 @@
+import { equalBytes } from '../../format/sodium.ts';
 import { type DeleteFailure, isMissing, isResentConflict } from '../../store/port.ts';
 import { deleteObjects } from '../confirmed-put.ts';
+import { readFile } from '../read-file.ts';
 import { isRefusal, type LeftFile, takeBack, undoPut } from '../undo.ts';
 import { type CopiedFile, copyAgain } from './copy-files.ts';
 import type { LeasedWork } from './lease.ts';
@@ -87,12 +89,12 @@ async function settle(
   { file, failure }: { readonly file: CopiedFile; readonly failure: DeleteFailure },
 ): Promise<SettledSource> {
   if ('error' in failure) {
+    if (!isResentConflict(failure.error)) return { left: await leave(work, file, failure.error) };
     // Our own delete may have removed the source, so that the copy is all there is. What is there may be a new file:
     // copied over the copy it would be the end of that text. The look for late files keeps both.
-    if (isResentConflict(failure.error)) return 'done';
-    return { left: await leave(work, file, failure.error) };
+    if (!(await isEditOf(work, file))) return 'done';
   }
-  if (failure.conflict === 'missing') {
+  if (isMissing(failure)) {
     // A definite absence while the lease is ours: a user deleted the file.
     await undoPut(work, file.target);
     return 'done';
@@ -106,6 +108,12 @@ async function settle(
   } catch (error) {
     return { left: await leave(work, file, error) };
   }
+}
+
+/** Whether an edit has followed on the very version that was copied: then no delete of that has reached it, or ever will. */
+async function isEditOf(work: LeasedWork, { from, source }: CopiedFile): Promise<boolean> {
+  const found = await readFile(work, from);
+  return found !== undefined && equalBytes(found.previous, source.contentId);
 }
 
 /** Leaves a file that the server does not let go where it was, and takes its copy back if that goes. */

@@ -113,6 +113,23 @@ describeOnBothKinds('renaming a directory', (newSite) => {
     expect(await other.text(`${FROM}/a`)).toBe('new');
   });
 
+  it('takes an edit along that came between two attempts of its delete, the first of them lost', async () => {
+    const { client, other } = await start();
+    client.intercept(
+      atFirst('delete', async (proceed) => {
+        let sent = 0;
+        return sendTwice(async () => {
+          if (sent++ > 0) return proceed();
+          await other.append(`${FROM}/a`, '+');
+          return [] as never;
+        });
+      }),
+    );
+    await client.rename(FROM, TO);
+    expect(await filesBelow(other)).toEqual(source(TO));
+    expect(await other.text(`${TO}/a`)).toBe('a+');
+  });
+
   it('does not bring back a file that was deleted meanwhile', async () => {
     for (const verb of ['put', 'delete'] as const) {
       const { client, other } = await start();
