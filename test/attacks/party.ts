@@ -38,7 +38,7 @@ export interface Party extends AsyncDisposable {
   readonly files: ReadonlyMap<string, SealedFile>;
   /** The store as the library sees it with the worker's credentials, also for the layout of another tenant. */
   storeFor(layout: Layout): ObjectStore;
-  /** The memory of a worker that lives on until `reopen`. */
+  /** The memory of a worker that lives on until `reopen`, and then one of a worker that saw the keyring as it stood. */
   memory(): Memory;
   /** As a new process: nothing is cached, nothing was seen. */
   open(): Promise<Memory>;
@@ -125,7 +125,8 @@ export async function openParty(
     open,
     async reopen() {
       await memory.close();
-      memory = await open();
+      // Not lazy: what loads the keyring beside the test would see what the test then puts in its place.
+      memory = await openMemory({ store: storeFor(layout), tenant, rootKey, names });
     },
     async [Symbol.asyncDispose]() {
       await memory.close();
