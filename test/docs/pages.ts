@@ -1,0 +1,26 @@
+import { globSync, readFileSync } from 'node:fs';
+
+/** A fenced block of a page. */
+export interface Block {
+  readonly page: string;
+  /** Of the line below the fence, from 1. */
+  readonly line: number;
+  readonly language: string;
+  readonly text: string;
+}
+
+export const PAGES: readonly string[] = ['README.md', ...globSync('docs/**/*.md').sort()];
+
+/** The fenced blocks of a page in these languages, without the indentation of a list they stand in. */
+export function blocksOf(page: string, ...languages: readonly string[]): readonly Block[] {
+  const source = readFileSync(page, 'utf8');
+  const fences = source.matchAll(/^( *)```(\w+)\n([\s\S]*?)^\1```$/gm);
+  return [...fences]
+    .map(({ 1: indentation = '', 2: language = '', 3: text = '', index }) => ({
+      page,
+      line: source.slice(0, index).split('\n').length + 1,
+      language,
+      text: text.replaceAll(new RegExp(`^${indentation}`, 'gm'), ''),
+    }))
+    .filter(({ language }) => languages.includes(language));
+}
