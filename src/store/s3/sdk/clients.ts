@@ -29,7 +29,10 @@ export function createS3Clients(options: OpenConnectionOptions): S3Clients {
   const custom = options.endpoint !== undefined;
   const requestHandler = options.connections;
   const checksums = options.checksums === 'when_required' ? 'WHEN_REQUIRED' : 'WHEN_SUPPORTED';
-  const ambient = new S3Client({ requestHandler }).config;
+  const { region: ambientRegion } = new S3Client({ requestHandler }).config;
+  const region = options.region ?? (custom ? () => ambientRegion().catch(() => 'us-east-1') : ambientRegion);
+  // What hands out credentials in exchange for others is asked in the same region.
+  const ambient = new S3Client({ requestHandler, region }).config;
   const config: S3ClientConfig = {
     requestHandler,
     forcePathStyle: options.forcePathStyle ?? custom,
@@ -37,7 +40,7 @@ export function createS3Clients(options: OpenConnectionOptions): S3Clients {
     responseChecksumValidation: checksums,
     // Waiting for "100 Continue" costs a connection of its own for each large body.
     expectContinueHeader: false,
-    region: options.region ?? (custom ? () => ambient.region().catch(() => 'us-east-1') : ambient.region),
+    region,
     credentials:
       options.credentials ??
       (custom ? credentialsInTime(ambient.credentials) : (identity) => ambient.credentials(identity)),
