@@ -1,5 +1,5 @@
 import { hasCode, hasReason, MemoryError } from '../errors.ts';
-import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../language/path.ts';
+import { isWithin, MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../language/path.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
 import type { Call } from '../tree/session.ts';
@@ -35,9 +35,13 @@ export interface Files {
   append(path: string, content: string | Uint8Array, options?: FileOptions): Promise<void>;
   /**
    * What lies in a directory, `/memories` unless given; with `recursive` every file below it. In the store's order, a page
-   * in memory at a time. Nothing for a directory that does not exist.
+   * in memory at a time. Nothing for a directory that does not exist. With `recursive` it can begin behind the path that
+   * an earlier list ended with, `after`, also when that file is gone.
    */
-  list(path?: string, options?: FileOptions & { readonly recursive?: boolean }): AsyncIterable<FileEntry>;
+  list(
+    path?: string,
+    options?: FileOptions & { readonly recursive?: boolean; readonly after?: string },
+  ): AsyncIterable<FileEntry>;
   /** What lies at the path, without reading it; undefined for nothing. */
   stat(path: string, options?: FileOptions): Promise<FileEntry | undefined>;
   /** Whether a file or a directory lies at the path. */
@@ -225,7 +229,10 @@ export function createFiles({ tree, order, maxFileBytes, refuseWhenClosed }: Fil
     },
     list(path = MEMORY_ROOT, options = {}) {
       const at = pathOf(path);
-      return { [Symbol.asyncIterator]: () => entriesOf(at, options) };
+      const { after, ...verbs } = options;
+      const behind = after === undefined ? undefined : { after: placeWithin(at, after) };
+      if (behind !== undefined && options.recursive !== true) throw refusedArgument('after needs recursive.');
+      return { [Symbol.asyncIterator]: () => entriesOf(at, { ...verbs, ...behind }) };
     },
     stat,
     exists: async (path, options) => (await stat(path, options)) !== undefined,
@@ -261,7 +268,7 @@ export function createFiles({ tree, order, maxFileBytes, refuseWhenClosed }: Fil
   /** Each page has its own place in the order, so that the caller may write while it goes through them. */
   async function* entriesOf(
     path: MemoryPath,
-    options: FileOptions & { readonly recursive?: boolean },
+    options: FileOptions & { readonly recursive?: boolean; readonly after?: MemoryPath },
   ): AsyncGenerator<FileEntry, void, undefined> {
     const pages = tree.walk(path, options);
     try {
@@ -306,6 +313,12 @@ function textOf(bytes: Uint8Array): string {
 function pathOf(path: unknown): MemoryPath {
   if (typeof path !== 'string') throw refusedArgument('The path must be a text.');
   return parseMemoryPath(path);
+}
+
+function placeWithin(directory: MemoryPath, after: unknown): MemoryPath {
+  const path = pathOf(after);
+  if (!isWithin(path, directory)) throw refusedArgument('after must be a path below that of the list.');
+  return path;
 }
 
 function versionOf(mode: unknown): ETag {

@@ -90,7 +90,17 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
     async *walk(directory, options = {}) {
       const { tree, inward, outward } = placeOf(directory);
       const isRoot = directory === MEMORY_ROOT;
-      for await (const page of tree.walk(inward(directory), options)) {
+      const { after } = options;
+      const reached = isRoot && after !== undefined ? mountOf(after) : undefined;
+      if (reached !== undefined) {
+        const mounts = [...places.keys()];
+        for (const mount of mounts.slice(mounts.indexOf(reached))) {
+          yield* this.walk(mount, mount === reached ? options : { ...options, after: undefined });
+        }
+        return;
+      }
+      const inner = { ...options, after: after && inward(after) };
+      for await (const page of tree.walk(inward(directory), inner)) {
         const outer = page.map((entry) => outwardWalked(entry, outward));
         yield isRoot
           ? outer.filter((entry) => !isHidden('directory' in entry ? entry.directory : entry.path))
@@ -98,7 +108,7 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
       }
       if (!isRoot) return;
       if (options.recursive !== true) yield [...places.keys()].map((mount) => ({ directory: mount }));
-      else for (const mount of places.keys()) yield* this.walk(mount, options);
+      else for (const mount of places.keys()) yield* this.walk(mount, { ...options, after: undefined });
     },
     list,
     create: async (path, content, options) =>

@@ -32,10 +32,10 @@ export interface Tree {
   readVersion(path: MemoryPath, options?: Call): Promise<FileVersion | undefined>;
   /** What lies at the path; undefined for nothing. The root is always a directory. */
   stat(path: MemoryPath, options?: Call): Promise<PathStat | undefined>;
-  /** Page by page what lies in the directory, or with `recursive` below it; nothing when it does not exist. */
+  /** Page by page what lies in the directory, or with `recursive` below it, behind `after`; nothing when it does not exist. */
   walk(
     directory: MemoryPath,
-    options?: Call & { readonly recursive?: boolean },
+    options?: Call & { readonly recursive?: boolean; readonly after?: MemoryPath | undefined },
   ): AsyncGenerator<readonly WalkedEntry[], void, undefined>;
   /** Every file below the directory; empty when it does not exist. */
   list(directory: MemoryPath, options?: Call & { readonly maxFiles?: number }): Promise<DirectoryListing>;
@@ -116,8 +116,10 @@ export function createTree(context: Session): Tree {
       return reading(options, (work) => statPath(work, path));
     },
     async *walk(directory, options = {}) {
-      const { recursive = false } = options;
-      const pages = await reading(options, async (work) => walkDirectory(work, directory, { recursive }));
+      const { recursive = false, after } = options;
+      const pages = await reading(options, async (work) =>
+        walkDirectory(work, directory, { recursive, after }),
+      );
       if (pages !== undefined) yield* pages;
     },
     isAlwaysDirectory: (path) => path === MEMORY_ROOT,

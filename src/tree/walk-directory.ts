@@ -1,4 +1,4 @@
-import { directoryPrefix } from '../format/object-keys.ts';
+import { directoryPrefix, fileKey } from '../format/object-keys.ts';
 import { joinPath, type MemoryPath, segmentsOf } from '../language/path.ts';
 import { KEYS_PER_REQUEST, type ListedObject } from '../store/port.ts';
 import { decodeEntry, type ListedEntry } from './list-directory.ts';
@@ -14,15 +14,17 @@ const BEHIND_SLASH = '0';
 /**
  * What lies in `directory`, page by page and in the store's order: with `recursive` every file below it, otherwise its
  * own files, and each of its directories once. One LIST per 1,000 objects; a large directory that is named alone is
- * passed over by one.
+ * passed over by one. With `recursive` the walk may begin behind the place of a file, which need not be there any more.
  */
 export async function* walkDirectory(
   work: Work,
   directory: MemoryPath,
-  { recursive }: { readonly recursive: boolean },
+  { recursive, after }: { readonly recursive: boolean; readonly after?: MemoryPath | undefined },
 ): AsyncGenerator<readonly WalkedEntry[], void, undefined> {
-  const prefix = directoryPrefix(work.session.layout, work.keyring.names, directory);
-  let startAfter: string | undefined;
+  const { layout } = work.session;
+  const { names } = work.keyring;
+  const prefix = directoryPrefix(layout, names, directory);
+  let startAfter: string | undefined = after && fileKey(layout, names, after);
   let last: MemoryPath | undefined;
   do {
     let behind: string | undefined;

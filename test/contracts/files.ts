@@ -183,6 +183,9 @@ export function describeFiles(name: string, start: () => Promise<FilesSite>): vo
       const all = await collect(reader.list('/memories', { recursive: true }));
       expect(new Set(all.map(({ path }) => path)).size).toBe(site.many + 3);
       expect(all).toHaveLength(site.many + 3);
+      const after = all[site.many - 5]?.path ?? '';
+      const rest = await collect(reader.list('/memories', { recursive: true, after }));
+      expect(rest).toEqual(all.slice(site.many - 4));
       const top = await collect(reader.list());
       expect(top.map(({ path }) => path).sort()).toEqual(
         ['/memories/a', '/memories/many', '/memories/many0', '/memories/zz'].sort(),
@@ -197,6 +200,25 @@ export function describeFiles(name: string, start: () => Promise<FilesSite>): vo
         code: 'aborted',
       });
       if (!site.shared) await close();
+    });
+
+    it('lists from behind a path on, also when its file is gone', async () => {
+      for (const path of ['a', 'd/b', 'd/e/c', 'd/e/f', 'z/g']) await files.write(`/memories/${path}`, path);
+      for (const directory of ['/memories', '/memories/d']) {
+        const all = await list(directory, { recursive: true });
+        for (const [index, { path: after }] of all.entries()) {
+          expect(await list(directory, { recursive: true, after })).toEqual(all.slice(index + 1));
+        }
+      }
+      const after = '/memories/d/e/c';
+      const behind = await list('/memories', { recursive: true, after });
+      await files.remove(after);
+      expect(await list('/memories', { recursive: true, after })).toEqual(behind);
+      const invalid = expect.objectContaining({ code: 'invalid_command' });
+      expect(() => files.list('/memories', { after: '/memories/a' })).toThrow(invalid);
+      for (const after of ['/memories/a', '/memories/d']) {
+        expect(() => files.list('/memories/d', { recursive: true, after })).toThrow(invalid);
+      }
     });
 
     it('copies into a new file under a key of its own, renames and removes files and directories', async () => {

@@ -187,6 +187,26 @@ describe('a mounted memory', () => {
     expect(await dumpOf(plain)).toMatchObject({ '/memories/handbook/mine': 'hidden' });
   });
 
+  it('is listed from behind any path on, in the place of its mount', async () => {
+    const mounts = ['one', 'two'].map((name) => ({
+      ...{ at: `/memories/${name}`, store: newStore(), tenant: name, rootKey },
+    }));
+    await using memory = await openMemory({ store: newStore(), tenant: 'acme', rootKey, mounts });
+    for (const path of ['a', 'b/c', 'one/d', 'one/e/f', 'two/g', 'two/h', 'zz'])
+      await memory.files.write(`/memories/${path}`, path);
+    const listed = async (after?: string, path = '/memories'): Promise<readonly string[]> => {
+      const found: string[] = [];
+      const options = { recursive: true, ...(after !== undefined && { after }) };
+      for await (const entry of memory.files.list(path, options)) found.push(entry.path);
+      return found;
+    };
+    const all = await listed();
+    expect(all).toHaveLength(7);
+    for (const [index, after] of all.entries()) expect(await listed(after)).toEqual(all.slice(index + 1));
+    const inOne = all.filter((path) => path.startsWith('/memories/one/'));
+    expect(await listed(inOne[0], '/memories/one')).toEqual(inOne.slice(1));
+  });
+
   it('is the memory of its own tenant, store and keys', async () => {
     const key = new Uint8Array(32).fill(9);
     const memory = await open([{ ...HANDBOOK, store: other, rootKey: key }]);
