@@ -14,13 +14,13 @@ export type FieldSchema =
       maxItems: number;
     };
 
-/** The input of a tool as JSON Schema. */
-export interface InputSchema {
+/** The input of a tool as JSON Schema; an alias, no interface, so that it is taken where hosts ask for any object. */
+export type InputSchema = {
   type: 'object';
   properties: Record<string, FieldSchema>;
   required: string[];
   additionalProperties: false;
-}
+};
 
 /** A tool as hosts define it. */
 export interface ToolDefinition {
