@@ -71,7 +71,7 @@ export function createAlarms(
         statistic: 'Maximum',
         period: Duration.minutes(1),
       }),
-      'turns failed three times and wait in the dead-letter queue',
+      'turns that cannot succeed wait in the dead-letter queue',
     ),
     alarm(
       'IntegrityAlarm',

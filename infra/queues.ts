@@ -11,13 +11,17 @@ import type { Construct } from 'constructs';
 export interface Queues {
   /** Turns to run. */
   readonly turns: Queue;
-  /** Turns that failed three times. */
+  /** Turns that can never succeed, and those that failed ten times. */
   readonly deadLetters: Queue;
   /** Answers, or where they lie. */
   readonly replies: Queue;
 }
 
-const MAX_RECEIVE_COUNT = 3;
+/**
+ * What passes by itself is tried again for an hour with these (docs/worker.md, "Again, or not"); what can never succeed
+ * the worker sends to the dead letters itself.
+ */
+const MAX_RECEIVE_COUNT = 10;
 /** AWS's advice: room for the retries of the event source itself. */
 const VISIBILITY_PER_TIMEOUT = 6;
 

@@ -115,6 +115,7 @@ export class SealedMemory extends Construct {
       rootKeyArns: [rootKeyArn, ...formerRootKeyArns],
       tenantRoleArn: this.tenantRole.roleArn,
       turnQueueUrl: this.queues.turns.queueUrl,
+      deadLetterQueueUrl: this.queues.deadLetters.queueUrl,
       replyQueueUrl: this.queues.replies.queueUrl,
       apiKeySecretArn: this.apiKey.secretArn,
     } as const;

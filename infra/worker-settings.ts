@@ -19,6 +19,7 @@ export interface WorkerPlaces {
   readonly rootKeyArns: readonly [string, ...string[]];
   readonly tenantRoleArn: string;
   readonly turnQueueUrl: string;
+  readonly deadLetterQueueUrl: string;
   readonly replyQueueUrl: string;
   readonly apiKeySecretArn: string;
 }
@@ -29,6 +30,7 @@ export function workerEnvironment(settings: WorkerSettings, places: WorkerPlaces
   return {
     ...memoryEnvironment(settings, places),
     SEALED_MEMORY_WORKER_QUEUE_URL: places.turnQueueUrl,
+    SEALED_MEMORY_WORKER_DEAD_LETTER_QUEUE_URL: places.deadLetterQueueUrl,
     SEALED_MEMORY_WORKER_REPLY_QUEUE_URL: places.replyQueueUrl,
     SEALED_MEMORY_WORKER_REPLY: settings.reply,
     SEALED_MEMORY_WORKER_MODEL: settings.model,

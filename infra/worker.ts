@@ -25,8 +25,8 @@ export function createDirectWorker(scope: Construct, runner: TurnRunner): Bundle
 }
 
 /**
- * The function that runs turns, one message at a time. A failed message returns to the queue alone, and after three
- * attempts to the dead letters.
+ * The function that runs turns, one message at a time. A failed message returns to the queue alone, and after ten
+ * attempts to the dead letters; one that can never succeed the worker sends there itself.
  *
  * @param source.maxConcurrency 2–1,000 turns at once, which bounds what is spent on Claude.
  */
@@ -74,6 +74,11 @@ export function workerStatements({
       sid: 'SendReplies',
       actions: ['sqs:SendMessage'],
       resources: [queues.replies.queueArn],
+    }),
+    new PolicyStatement({
+      sid: 'BuryTurns',
+      actions: ['sqs:SendMessage'],
+      resources: [queues.deadLetters.queueArn],
     }),
     new PolicyStatement({
       sid: 'ReadApiKey',

@@ -77,6 +77,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     rootKeyArns: [resources.rootKeyArn],
     tenantRoleArn: ROLE_ARN,
     turnQueueUrl: asSeen(resources.turns.url),
+    deadLetterQueueUrl: asSeen(resources.deadLetters.url),
     replyQueueUrl: asSeen(resources.replies.url),
     apiKeySecretArn: resources.apiKeySecretArn,
   } as const;

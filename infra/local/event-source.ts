@@ -106,7 +106,7 @@ function recordOf({ queueArn, region }: EventSourceOptions, message: Message): S
     receiptHandle: message.ReceiptHandle ?? '',
     body: message.Body ?? '',
     attributes: (message.Attributes ?? {}) as unknown as SQSRecord['attributes'],
-    messageAttributes: {},
+    messageAttributes: (message.MessageAttributes ?? {}) as unknown as SQSRecord['messageAttributes'],
     md5OfBody: message.MD5OfBody ?? '',
     eventSource: 'aws:sqs',
     eventSourceARN: queueArn,

@@ -32,7 +32,7 @@ export interface ResourceOptions {
 /** moto asks for some credentials and believes all. */
 export const MOTO_CREDENTIALS = { accessKeyId: 'AKIDOFTHISMACHINE', secretAccessKey: 'believed' } as const;
 /** As the deployed queue has it. */
-const MAX_RECEIVE_COUNT = 3;
+const MAX_RECEIVE_COUNT = 10;
 
 /** A bucket in MinIO; queues, a root key and a secret in moto. Their names are of this call alone. */
 export async function createResources(options: ResourceOptions): Promise<LocalResources> {

@@ -72,7 +72,7 @@ async function answered(
       replies.set(turn, text ?? '');
     }
     if ((await cloud.take(cloud.resources.deadLetters)).length > 0) {
-      throw new Error('a turn failed three times and lies among the dead letters; --log shows why');
+      throw new Error('a turn lies among the dead letters; --log shows why');
     }
     await sleep(200, undefined, { signal });
   }

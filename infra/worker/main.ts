@@ -34,14 +34,14 @@ function openWorker(): Worker {
     const { SQSClient } = await import('../../src/worker/sqs-sdk.ts');
     return new SQSClient({});
   });
-  const { tenantRoleArn, replyQueueUrl, reply, model, maxTokens, queueUrl } = config;
+  const { tenantRoleArn, replyQueueUrl, reply, model, maxTokens, queueUrl, deadLetterQueueUrl } = config;
   worker = createWorker({
     memory: optionsFromEnvironment(),
     credentials: credentialsOf(tenantRoleArn),
     client: () => openClient(config.apiKeySecretArn),
     model,
     maxTokens,
-    queue: { sqs, url: queueUrl },
+    queue: { sqs, url: queueUrl, deadLetterUrl: deadLetterQueueUrl },
     replies:
       replyQueueUrl === undefined ? undefined : createReplies({ sqs, queueUrl: replyQueueUrl, mode: reply }),
     log,

@@ -11,6 +11,8 @@ export interface WorkerConfig {
   /** Absent: tenants are reached with the credentials of the process. */
   readonly tenantRoleArn: string | undefined;
   readonly queueUrl: string;
+  /** Absent: what can never succeed is left to the queue's own attempts. */
+  readonly deadLetterQueueUrl: string | undefined;
   readonly replyQueueUrl: string | undefined;
   readonly reply: 'pointer' | 'inline';
   readonly model: string;
@@ -36,7 +38,7 @@ export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
 const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
 const WORKER_NAMES = [
   ...['TENANT_ROLE_ARN', 'QUEUE_URL', 'REPLY_QUEUE_URL', 'REPLY', 'MODEL', 'MAX_TOKENS'],
-  ...['API_KEY_SECRET_ARN', 'EXPIRE_DRY_RUN'],
+  ...['DEAD_LETTER_QUEUE_URL', 'API_KEY_SECRET_ARN', 'EXPIRE_DRY_RUN'],
 ] as const;
 type WorkerName = (typeof WORKER_NAMES)[number];
 const MOST_TOKENS = 1_000_000;
@@ -117,6 +119,7 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
   return Object.freeze({
     tenantRoleArn: workerText(env, 'TENANT_ROLE_ARN'),
     queueUrl: requiredText(env, 'QUEUE_URL', 'the queue whose messages arrive'),
+    deadLetterQueueUrl: workerText(env, 'DEAD_LETTER_QUEUE_URL'),
     replyQueueUrl: workerText(env, 'REPLY_QUEUE_URL'),
     reply: (parse(env, `${WORKER_PREFIX}REPLY`, reply) as WorkerConfig['reply'] | undefined) ?? 'pointer',
     model: requiredText(env, 'MODEL', 'which Claude answers'),

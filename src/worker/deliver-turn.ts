@@ -8,12 +8,18 @@ import { answerOf, decodeAnswer, encodeAnswer, isFinal, type TurnAnswer } from '
 import type { TurnMessage } from './turn-message.ts';
 
 /**
- * What came of one delivery. `later`: the same message may succeed, after so many seconds. `failed`: it will not until
+ * What came of one delivery. `later`: the same message may succeed, after so many seconds at least. `failed`: it will not until
  * something is changed by hand. `code` is fit for a log.
  */
 export type Delivery =
   | { readonly state: 'answered'; readonly answer: TurnAnswer; readonly isFresh: boolean }
-  | { readonly state: 'later'; readonly code: string; readonly afterSeconds: number }
+  | {
+      readonly state: 'later';
+      readonly code: string;
+      readonly afterSeconds: number;
+      /** The pause is known, and does not grow with the attempts. */
+      readonly isExact?: true;
+    }
   | { readonly state: 'failed'; readonly code: string };
 
 /** What one tenant's turn works with. */
@@ -31,12 +37,13 @@ interface DeliveryRequest {
   readonly signal: AbortSignal;
   /** How long this process may hold the turn, in milliseconds: until its end, and a margin. */
   readonly leaseMs: number;
+  /** Called when the turn is taken, before Claude is asked. */
+  readonly onTaken?: ((leaseMs: number) => Promise<void>) | undefined;
   readonly log: JsonLog;
 }
 
-/** A turn that could not be finished waits so long, in seconds. */
+/** A turn that could not be finished waits so long at least, in seconds. */
 const SHORTEST_PAUSE = 5;
-const LONGEST_PAUSE = 60;
 /**
  * Stores tell ages in whole seconds, so a lease is over up to two seconds later than it seems. A message that came back
  * too early would use up one of its attempts.
@@ -61,8 +68,10 @@ export async function deliverTurn(request: DeliveryRequest): Promise<Delivery> {
           state: 'later',
           code: 'running',
           afterSeconds: Math.ceil(claim.freeInMs / 1_000) + CLOCK_STEPS,
+          isExact: true,
         };
       case 'ours':
+        await request.onTaken?.(leaseMs);
         return await runClaimed(request, claim.lease);
     }
   } catch (error) {
@@ -108,7 +117,8 @@ function unfinished(outcome: Extract<TurnOutcome, { readonly outcome: 'interrupt
   }
   const { code, retry, retryAfterMs = 0 } = outcome;
   if (retry === 'never') return { state: 'failed', code };
-  return { state: 'later', code, afterSeconds: clampPause(retryAfterMs / 1_000) };
+  const afterSeconds = Math.max(SHORTEST_PAUSE, Math.ceil(retryAfterMs / 1_000));
+  return { state: 'later', code, afterSeconds };
 }
 
 /** Of anything that went wrong before or after Claude's part. */
@@ -125,8 +135,4 @@ export function codeOf(error: unknown): string {
   // A store's failure may stand behind what the library made of it.
   const { cause } = error;
   return cause instanceof MemoryError && isForTheOperator(cause) ? cause.code : error.code;
-}
-
-function clampPause(seconds: number): number {
-  return Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, Math.ceil(seconds)));
 }

@@ -3,7 +3,7 @@ import type { TenantId } from '../format/object-keys.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { codeOf } from './deliver-turn.ts';
-import type { LambdaTime } from './handlers.ts';
+import type { LambdaTime } from './direct-handler.ts';
 import type { JsonLog } from './json-log.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
 

@@ -4,13 +4,13 @@ export {
   readWorkerConfig,
   type WorkerConfig,
 } from '../open/environment.ts';
+export type { LambdaTime } from './direct-handler.ts';
 export {
   createExpiry,
   type ExpirySummary,
   type ScheduledExpiry,
   type ScheduledExpiryOptions,
 } from './expire-tenants.ts';
-export type { LambdaTime } from './handlers.ts';
 export { createJsonLog, type JsonLog, type JsonLogOptions, type LogLevel } from './json-log.ts';
 export { createReplies, type Replies, type RepliesOptions } from './replies.ts';
 export {

@@ -7,10 +7,11 @@ import type { TenantId } from '../format/object-keys.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { type Delivery, deliverTurn, failureOf } from './deliver-turn.ts';
-import { createDirectHandler, createSqsHandler, type LambdaTime } from './handlers.ts';
+import { createDirectHandler, type LambdaTime } from './direct-handler.ts';
 import type { JsonLog } from './json-log.ts';
 import { createReceipts } from './receipts.ts';
 import type { Replies } from './replies.ts';
+import { createSqsHandler, type DeliverRequest } from './sqs-handler.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn-message.ts';
@@ -26,7 +27,12 @@ export interface WorkerOptions {
   readonly maxTokens?: number | undefined;
   /** What every turn is run with besides. */
   readonly turn?: Pick<TurnRequest, 'contextManagement' | 'prime' | 'prompts' | 'tools' | 'extras'>;
-  readonly queue: { readonly sqs: Pick<SQSClient, 'send'>; readonly url: string };
+  readonly queue: {
+    readonly sqs: Pick<SQSClient, 'send'>;
+    readonly url: string;
+    /** Of its dead letters, where the worker sends what can never succeed; absent: the queue's own attempts lead there. */
+    readonly deadLetterUrl?: string | undefined;
+  };
   readonly replies?: Replies | undefined;
   readonly log: JsonLog;
 }
@@ -56,7 +62,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (sent !== undefined) sent.count += 1;
   };
   const pool = createTenantPool({ lazy: true, ...options.memory, logger: log, onRequest });
-  const deliver = async (given: unknown, context: LambdaTime): Promise<Delivery> => {
+  const deliver = async (given: unknown, request: DeliveryTime): Promise<Delivery> => {
     let message: TurnMessage;
     try {
       message = typeof given === 'string' ? parseTurnText(given) : parseTurnMessage(given);
@@ -64,20 +70,22 @@ export function createWorker(options: WorkerOptions): Worker {
       log.error('a message holds no turn', { code: 'invalid_command' });
       return failureOf(error, undefined);
     }
-    return deliverLogged({ options, pool, message, context });
+    return deliverLogged({ options, pool, message, ...request });
   };
   return {
-    handler: createSqsHandler({ sqs: queue.sqs, queueUrl: queue.url, deliver, log }),
-    invoke: createDirectHandler({ deliver }),
+    handler: createSqsHandler({ ...queue, queueUrl: queue.url, deliver, log }),
+    invoke: createDirectHandler({ deliver: (message, context) => deliver(message, { context }) }),
     [Symbol.asyncDispose]: () => pool.close(),
   };
 }
 
-interface MessageDelivery {
+/** A caller that waits holds no message. */
+type DeliveryTime = Pick<DeliverRequest, 'context'> & Partial<DeliverRequest>;
+
+interface MessageDelivery extends DeliveryTime {
   readonly options: WorkerOptions;
   readonly pool: TenantPool;
   readonly message: TurnMessage;
-  readonly context: LambdaTime;
 }
 
 async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
@@ -117,7 +125,7 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
 }
 
 async function deliverOne(
-  { options, pool, message, context }: MessageDelivery,
+  { options, pool, message, context, onTaken }: MessageDelivery,
   watch: { readonly log: JsonLog; readonly onCommand: NonNullable<TurnRequest['onCommand']> },
 ): Promise<Delivery> {
   const { tenant } = message;
@@ -141,6 +149,7 @@ async function deliverOne(
         },
         signal,
         leaseMs: remainingMs + LEASE_MARGIN_MS,
+        onTaken,
         log: watch.log,
       });
       if (delivery.state === 'answered') await options.replies?.send(message, delivery.answer);

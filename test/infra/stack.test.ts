@@ -82,11 +82,11 @@ describe.each([{ fifo: 'false' }, { fifo: 'true' }])('the queues, with fifo=$fif
   const of = synthesize({ fifo, timeoutSeconds: '600' });
   const queue = (name: string) => propertiesOf('AWS::SQS::Queue', name, of);
 
-  it('hide a message six times as long as its turn may take, and keep it as a dead letter after three', () => {
+  it('hide a message six times as long as its turn may take, and keep it as a dead letter after ten', () => {
     expect(queue('Turns')).toMatchObject({ VisibilityTimeout: 3_600, SqsManagedSseEnabled: true });
     expect(queue('Turns')['RedrivePolicy']).toEqual({
       deadLetterTargetArn: `arn:aws:sqs:eu-central-1:111122223333:${onlyResource(of, 'AWS::SQS::Queue', 'MemoryDeadLetters').id}`,
-      maxReceiveCount: 3,
+      maxReceiveCount: 10,
     });
     expect(queue('DeadLetters')).toMatchObject({
       MessageRetentionPeriod: 1_209_600,

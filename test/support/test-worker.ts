@@ -23,6 +23,8 @@ export interface TestWorker extends AsyncDisposable {
   readonly replies: readonly unknown[];
   /** Seconds after which messages that went back are visible again. */
   readonly visibility: readonly (number | undefined)[];
+  /** Seconds for which messages were hidden first: while their turn runs, if it was taken. */
+  readonly taken: readonly (number | undefined)[];
   readonly lines: readonly string[];
   /** What the queue does with a request instead of taking it. */
   failSending(error: Error | undefined): void;
@@ -45,6 +47,9 @@ export async function startTestWorker(
   const scenes: Scene[] = [];
   const replies: unknown[] = [];
   const visibility: (number | undefined)[] = [];
+  const taken: (number | undefined)[] = [];
+  const changes = new Map<string | undefined, number | undefined>();
+  let deliveries = 0;
   const lines: string[] = [];
   let failure: Error | undefined;
   const claude = await startScriptedClaude({
@@ -55,8 +60,11 @@ export async function startTestWorker(
   });
   const sqs = {
     async send(command: unknown) {
-      if (command instanceof ChangeMessageVisibilityCommand) visibility.push(command.input.VisibilityTimeout);
-      else if (!(command instanceof SendMessageCommand)) throw new Error('unexpected command');
+      if (command instanceof ChangeMessageVisibilityCommand) {
+        const { ReceiptHandle, VisibilityTimeout } = command.input;
+        if (!changes.has(ReceiptHandle)) taken.push(VisibilityTimeout);
+        changes.set(ReceiptHandle, VisibilityTimeout);
+      } else if (!(command instanceof SendMessageCommand)) throw new Error('unexpected command');
       else if (failure !== undefined) throw failure;
       else replies.push(JSON.parse(command.input.MessageBody ?? ''));
     },
@@ -85,9 +93,18 @@ export async function startTestWorker(
     scenes,
     replies,
     visibility,
+    taken,
     lines,
-    deliver: (messages, { worker: other = worker, remainingMs = 60_000 } = {}) =>
-      other.handler({ Records: messages.map(recordOf) }, timeOf(remainingMs)),
+    async deliver(messages, { worker: other = worker, remainingMs = 60_000 } = {}) {
+      const Records = messages.map((message, i) => recordOf(message, { index: i, delivery: deliveries }));
+      deliveries++;
+      const answer = await other.handler({ Records }, timeOf(remainingMs));
+      for (const { itemIdentifier } of answer.batchItemFailures) {
+        const back = Records.find(({ messageId }) => messageId === itemIdentifier);
+        visibility.push(changes.get(back?.receiptHandle));
+      }
+      return answer;
+    },
     failSending(error) {
       failure = error;
     },
@@ -98,9 +115,9 @@ export async function startTestWorker(
   };
 }
 
-export function timeOf(remainingMs: number): { getRemainingTimeInMillis(): number } {
+export function timeOf(remainingMs: number): { getRemainingTimeInMillis(): number; awsRequestId: string } {
   const end = performance.now() + remainingMs;
-  return { getRemainingTimeInMillis: () => Math.max(0, end - performance.now()) };
+  return { getRemainingTimeInMillis: () => Math.max(0, end - performance.now()), awsRequestId: 'request-1' };
 }
 
 /** The text of the last message that is the user's own words. */
@@ -115,7 +132,11 @@ function echo(scene: Scene): Part {
   return { say: `You said: ${wordsOf(scene)}` };
 }
 
-function recordOf(message: unknown, index: number): SQSRecord {
+function recordOf(
+  message: unknown,
+  { index, delivery }: { readonly index: number; readonly delivery: number },
+): SQSRecord {
   const body = typeof message === 'string' ? message : JSON.stringify(message);
-  return { messageId: `m${index}`, body, receiptHandle: `h${index}`, attributes: {} } as unknown as SQSRecord;
+  const receiptHandle = `h${delivery}-${index}`;
+  return { messageId: `m${index}`, body, receiptHandle, attributes: {} } as unknown as SQSRecord;
 }

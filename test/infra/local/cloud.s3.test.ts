@@ -12,7 +12,8 @@ import { amount } from '../../support/thorough.ts';
 // library is replaced. A lease is the function's time and 30 s more, and is waited out.
 
 const found = await localPieces();
-const TIMES = { timeoutSeconds: 15, visibilitySeconds: 3 } as const;
+// The queue's own timeout is far beyond the lease: the worker sets the one that counts.
+const TIMES = { timeoutSeconds: 15, visibilitySeconds: 600 } as const;
 const LEASE_IS_OVER_WITHIN = 100_000;
 
 function pieces(): Pieces {
@@ -65,7 +66,7 @@ describe.skipIf(found === undefined)('A turn whose worker is killed', { timeout:
     expect(await place.receipts('acme')).toEqual({ states: ['done'], answers: 1 });
   });
 
-  it.concurrent('between its receipt and its reply is answered without Claude at once', async ({
+  it.concurrent('between its receipt and its reply is answered without Claude when the lease is over', async ({
     expect,
   }) => {
     await using place = await startTestCloud(pieces(), TIMES);
@@ -75,23 +76,21 @@ describe.skipIf(found === undefined)('A turn whose worker is killed', { timeout:
       ({ headers }) => headers['x-amz-target'] === 'AmazonSQS.SendMessage',
     );
     await place.cloud.send({ tenant: 'acme', turn: 'one', prompt });
-    const replies = await place.replies(1, 30_000);
+    const replies = await place.replies(1, LEASE_IS_OVER_WITHIN);
     expect(kill.happened()).toBe(true);
     expect(begun(place, prompt)).toBe(1);
     expect(replies).toMatchObject([{ turn: 'one', text: 'I keep this: a word' }]);
     expect(await place.receipts('acme')).toEqual({ states: ['done'], answers: 1 });
   });
 
-  it.concurrent('leaves a message that is no turn to the dead letters after three attempts', async ({
-    expect,
-  }) => {
-    await using place = await startTestCloud(pieces(), { ...TIMES, visibilitySeconds: 60 });
+  it.concurrent('buries a message that is no turn at its first attempt', async ({ expect }) => {
+    await using place = await startTestCloud(pieces(), TIMES);
     await place.cloud.send('{"tenant":"acme","turn":"one"');
     await place.cloud.send({ tenant: 'acme', turn: 'two', prompt: keepPrompt('a word') });
     await expect
       .poll(() => place.cloud.take(place.cloud.resources.deadLetters), { timeout: 30_000, interval: 500 })
       .toEqual(['{"tenant":"acme","turn":"one"']);
-    expect(place.lines.filter((line) => line.includes('"code":"invalid_command"'))).toHaveLength(3);
+    expect(place.lines.filter((line) => line.includes('"code":"invalid_command"'))).toHaveLength(1);
     expect(await place.replies(1)).toMatchObject([{ turn: 'two' }]);
   });
 });

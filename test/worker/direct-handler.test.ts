@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../src/worker/deliver-turn.ts';
-import { createDirectHandler } from '../../src/worker/handlers.ts';
+import { createDirectHandler } from '../../src/worker/direct-handler.ts';
 import type { TurnAnswer } from '../../src/worker/turn-answer.ts';
 
 const TIME = { getRemainingTimeInMillis: () => 60_000 };

@@ -2,8 +2,8 @@ import { ChangeMessageVisibilityCommand, type SQSClient } from '@aws-sdk/client-
 import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../src/worker/deliver-turn.ts';
-import { createSqsHandler } from '../../src/worker/handlers.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
+import { createSqsHandler } from '../../src/worker/sqs-handler.ts';
 
 const QUEUE = 'https://sqs.example/queue';
 const TIME = { getRemainingTimeInMillis: () => 60_000 };
@@ -64,7 +64,7 @@ describe('the SQS handler', () => {
     const handler = createSqsHandler({
       sqs: { send } as unknown as Pick<SQSClient, 'send'>,
       queueUrl: QUEUE,
-      deliver: async () => ({ state: 'later', code: 'unavailable', afterSeconds: -5 }),
+      deliver: async () => ({ state: 'later', code: 'unavailable', afterSeconds: -5, isExact: true }),
       log: createJsonLog({ write: () => {} }),
     });
     await handler({ Records: [record('a')] }, TIME);
@@ -86,9 +86,9 @@ describe('the SQS handler', () => {
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', code: 'Error' }]);
   });
 
-  it('never asks for more than the longest visibility of SQS', async () => {
+  it('never asks for more than is left of the twelve hours of SQS when a function has had its time', async () => {
     const { handler, visibility } = handlerOf({ a: { ...LATER, afterSeconds: 1e9 } as Delivery });
     await handler({ Records: [record('a')] }, TIME);
-    expect(visibility).toMatchObject([{ VisibilityTimeout: 43_200 }]);
+    expect(visibility).toMatchObject([{ VisibilityTimeout: 42_300 }]);
   });
 });

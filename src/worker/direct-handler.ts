@@ -1,0 +1,72 @@
+import type { Context, LambdaFunctionURLEvent, LambdaFunctionURLResult } from 'aws-lambda';
+import { fromBase64 } from '../format/encoding.ts';
+import type { Delivery } from './deliver-turn.ts';
+import type { TurnAnswer } from './turn-answer.ts';
+
+/** What Lambda tells of an invocation: the time that is left, and its own name for it. */
+export type LambdaTime = Pick<Context, 'getRemainingTimeInMillis'> & Partial<Pick<Context, 'awsRequestId'>>;
+
+/**
+ * What a state machine catches: `error.name` is `TurnLater` or `TurnFailed`, the message is the code alone.
+ */
+export class TurnNotAnswered extends Error {
+  override readonly name: 'TurnLater' | 'TurnFailed';
+
+  constructor({ state, code }: Exclude<Delivery, { readonly state: 'answered' }>) {
+    super(code);
+    this.name = state === 'later' ? 'TurnLater' : 'TurnFailed';
+  }
+}
+
+/**
+ * For callers that wait for the answer: a function URL, which must be guarded by IAM because it takes the tenant from
+ * the message, or Step Functions and `Invoke`, where the event is the message.
+ */
+export function createDirectHandler({
+  deliver,
+}: {
+  /** Delivers one message, as JSON text or as the value itself. Never rejects. */
+  readonly deliver: (message: unknown, context: LambdaTime) => Promise<Delivery>;
+}): (event: unknown, context: LambdaTime) => Promise<TurnAnswer | LambdaFunctionURLResult> {
+  return async (event, context) => {
+    if (isUrlEvent(event)) return httpAnswer(await deliver(bodyOf(event), context));
+    const delivery = await deliver(event, context);
+    if (delivery.state !== 'answered') throw new TurnNotAnswered(delivery);
+    return delivery.answer;
+  };
+}
+
+function isUrlEvent(event: unknown): event is LambdaFunctionURLEvent {
+  return typeof event === 'object' && event !== null && 'requestContext' in event;
+}
+
+function bodyOf({ body = '', isBase64Encoded }: LambdaFunctionURLEvent): string {
+  return isBase64Encoded ? new TextDecoder().decode(fromBase64(body)) : body;
+}
+
+const STATUS: Readonly<Record<string, number>> = {
+  invalid_command: 400,
+  limit_exceeded: 413,
+  access_denied: 403,
+  running: 409,
+};
+
+function httpAnswer(delivery: Delivery): LambdaFunctionURLResult {
+  const headers = { 'content-type': 'application/json' };
+  switch (delivery.state) {
+    case 'answered':
+      return { statusCode: 200, headers, body: JSON.stringify(delivery.answer) };
+    case 'later':
+      return {
+        statusCode: STATUS[delivery.code] ?? 503,
+        headers: { ...headers, 'retry-after': String(delivery.afterSeconds) },
+        body: JSON.stringify({ code: delivery.code }),
+      };
+    case 'failed':
+      return {
+        statusCode: STATUS[delivery.code] ?? 500,
+        headers,
+        body: JSON.stringify({ code: delivery.code }),
+      };
+  }
+}
