@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
+import { PAGES } from './pages.ts';
+
+const CODES: Readonly<Record<MemoryErrorCode, true>> = {
+  invalid_command: true,
+  invalid_path: true,
+  not_found: true,
+  already_exists: true,
+  is_directory: true,
+  not_text: true,
+  no_match: true,
+  ambiguous_match: true,
+  line_out_of_range: true,
+  limit_exceeded: true,
+  read_only: true,
+  policy_refused: true,
+  version_conflict: true,
+  outcome_unknown: true,
+  unavailable: true,
+  timeout: true,
+  aborted: true,
+  access_denied: true,
+  key_unavailable: true,
+  unsupported_format: true,
+  misconfigured: true,
+  integrity: true,
+};
+
+const read = (page: string): string => readFileSync(page, 'utf8');
+
+/** Where a page leads to in this repository: a file, and a heading of it. */
+function linksOf(page: string): readonly { readonly file: string; readonly heading: string | undefined }[] {
+  const targets = [...read(page).matchAll(/\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)/g)];
+  return targets.map(({ 1: file = '', 2: heading }) => ({
+    file: file === '' ? page : join(dirname(page), file),
+    heading,
+  }));
+}
+
+/** The names under which the headings of a page are linked to. */
+const headingsOf = (page: string): readonly string[] =>
+  [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+describe('the pages', () => {
+  it.each(PAGES)('%s leads to files and headings that there are', (page) => {
+    const dead = linksOf(page).filter(
+      ({ file, heading }) =>
+        !existsSync(file) || (heading !== undefined && !headingsOf(file).includes(heading)),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  it('are all in the index', () => {
+    const listed = linksOf('docs/README.md').map(({ file }) => file);
+    const pages = PAGES.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md');
+    expect(pages.filter((page) => !listed.includes(page))).toEqual([]);
+  });
+});
+
+describe('docs/errors.md', () => {
+  const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code);
+
+  it('has a row for every code, and no other', () => {
+    expect(rows.toSorted()).toEqual(Object.keys(CODES).toSorted());
+  });
+
+  it('names every advice that an error gives', () => {
+    for (const code of Object.keys(CODES) as MemoryErrorCode[]) {
+      expect(read('docs/errors.md')).toContain(`\`${new MemoryError(code, '').retry}\``);
+    }
+  });
+});
