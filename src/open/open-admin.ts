@@ -11,13 +11,14 @@ import { LEAST_TTL_MS, LONGEST_TTL_MS, type LoadedKeyring } from '../keys/keyrin
 import { createKeyringEditor } from '../keys/keyring-editor.ts';
 import { parseMemoryPath } from '../language/path.ts';
 import type { RequestOptions } from '../store/port.ts';
+import { refuseWriting } from '../tree/session.ts';
 import { openTenant } from './open-memory.ts';
 import type { MemoryOptions } from './options.ts';
 
 /**
  * What an operator does with one tenant's keys and objects; docs/keys.md is the guide. Every verb may run while
  * workers write, takes a `signal`, and, when it was killed or aborted, is simply run again. Failures throw
- * `MemoryError`.
+ * `MemoryError`; with `readOnly` what would write is refused as `read_only`.
  */
 export interface TenantAdmin extends AsyncDisposable {
   readonly tenant: string;
@@ -79,19 +80,23 @@ export async function openAdmin(options: MemoryOptions): Promise<TenantAdmin> {
       return readKeyStatus({ rootKeys, editor, signal });
     },
     rotate: async (request) => {
+      refuseWriting(context);
       const { rotateKey } = await import('./admin-verbs.ts');
       return rotateKey({ editor, clock, random }, request);
     },
     migrate: async (request) => {
+      refuseWriting(context);
       checkTtl(request?.ttlMs, LEAST_TTL_MS);
       const { migrateObjects } = await import('./admin-verbs.ts');
       return migrateObjects(context, { ...request, editor });
     },
     rewrapRoot: async (request) => {
+      refuseWriting(context);
       const { rewrapRoot } = await import('./admin-verbs.ts');
       return rewrapRoot({ editor, rootKeys }, request);
     },
     shred: async (request) => {
+      refuseWriting(context);
       checkTtl(request?.ttlMs, 0);
       const { shredTenant } = await import('./admin-verbs.ts');
       const report = await shredTenant({ store, layout, versions, clock, pause }, request);

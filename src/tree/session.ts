@@ -1,3 +1,4 @@
+import { MemoryError } from '../errors.ts';
 import type { Layout } from '../format/object-keys.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 import type { KeyringCache, LoadedKeyring } from '../keys/keyring-cache.ts';
@@ -76,6 +77,12 @@ export async function openWork(
 ): Promise<Work | undefined> {
   const keyring = await session.keyrings.load({ create, signal });
   return keyring && { session, keyring, call: { signal, onProgress } };
+}
+
+/** @throws MemoryError `read_only`. */
+export function refuseWriting({ readOnly }: Session): void {
+  if (readOnly !== true) return;
+  throw new MemoryError('read_only', 'The memory was opened for reading only.');
 }
 
 /** The same work for what has to be finished, or is done for several callers: no caller cancels it. */

@@ -10,7 +10,7 @@ import { removePath } from './remove.ts';
 import { renamePath } from './rename/rename.ts';
 import type { Rename } from './rename/rename-file.ts';
 import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
-import { type Call, openWork, type Session, type Work } from './session.ts';
+import { type Call, openWork, refuseWriting, type Session, type Work } from './session.ts';
 import { type PathStat, statPath } from './stat-path.ts';
 import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
 
@@ -167,12 +167,6 @@ export function createTree(context: Session): Tree {
 function asOfRead(error: unknown): unknown {
   if (!hasCode(error, 'outcome_unknown')) return error;
   return new MemoryError('unavailable', 'what a read has to note could not be confirmed', { cause: error });
-}
-
-/** @throws MemoryError `read_only`. */
-function refuseWriting({ readOnly }: Session): void {
-  if (readOnly !== true) return;
-  throw new MemoryError('read_only', 'The memory was opened for reading only.');
 }
 
 /** The root is a directory that always exists: it is neither written, deleted nor renamed. */

@@ -11,6 +11,7 @@ import { createMemoryPool } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { startFakeKms } from '../doubles/fake-kms.ts';
+import { interceptStore } from '../doubles/intercepted-store.ts';
 
 const ENV_KEY = Buffer.alloc(32, 7).toString('base64');
 const FILES = { '/memories/a': 'text of a', '/memories/b/日本.md': 'text of b' };
@@ -272,5 +273,35 @@ describe('the keyring options', () => {
         message: 'SEALED_MEMORY_KEYRING_TTL_SECONDS must be a whole number from 0 to 900.',
       }),
     );
+  });
+});
+
+describe('the administration of a memory that is read-only', () => {
+  it('writes nothing: what would is refused, and the rest works', async () => {
+    await stock();
+    const writes: string[] = [];
+    const watched = interceptStore(store, ({ verb }, proceed) => {
+      if (verb === 'put' || verb === 'delete') writes.push(verb);
+      return proceed();
+    });
+    await within(
+      async (admin) => {
+        for (const write of [
+          () => admin.rotate(),
+          () => admin.migrate(),
+          () => admin.rewrapRoot(),
+          () => admin.shred(),
+          () => admin.verify({ repair: true }),
+          () => admin.expire(),
+        ]) {
+          await expect(write()).rejects.toEqual(refusal('read_only'));
+        }
+        expect(await admin.verify()).toMatchObject({ files: 2 });
+        expect(await admin.keyStatus()).toMatchObject({ state: 'open', epoch: 1 });
+        expect(await admin.expire({ dryRun: true })).toMatchObject({ deleted: 0 });
+      },
+      { store: watched, readOnly: true, expireAfterDays: 1 },
+    );
+    expect(writes).toEqual([]);
   });
 });

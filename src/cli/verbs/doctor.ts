@@ -57,6 +57,22 @@ async function* examine(invocation: Invocation): AsyncGenerator<Finding> {
   await attempt('store', () => reach(store, layout, signal));
   yield { ok: true, what: 'store: reachable' };
 
+  if (settings.readOnly) {
+    yield { ok: true, what: 'conditions: not tried, for nothing is to be written' };
+  } else {
+    yield* examineConditions({ store, layout, settings, signal });
+  }
+  yield await attempt('keyring', () => openKeyring({ store, layout, rootKeys, settings, signal }));
+}
+
+async function* examineConditions(given: {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly settings: Settings;
+  readonly signal: AbortSignal;
+}): AsyncGenerator<Finding> {
+  const { store, layout, settings, signal } = given;
+  const location = settings.store;
   const isCustom = location.kind === 's3' && settings.s3.endpoint !== undefined;
   const probe = probeConditions({
     store,
@@ -68,8 +84,6 @@ async function* examine(invocation: Invocation): AsyncGenerator<Finding> {
   for (let finding = await next(); finding.done !== true; finding = await next()) {
     yield finding.value;
   }
-
-  yield await attempt('keyring', () => openKeyring({ store, layout, rootKeys, settings, signal }));
 }
 
 function readAll(invocation: Invocation): { readonly settings: Settings; readonly layout: Layout } {

@@ -16,6 +16,9 @@ export interface Flags {
   readonly profileName?: string;
   /** Each `PATH=TENANT` or `PATH=TENANT:ro`. */
   readonly mount?: readonly string[];
+  readonly readOnly?: boolean;
+  /** Words, as of the option. */
+  readonly policy?: string;
   readonly json?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;

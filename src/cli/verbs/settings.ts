@@ -89,13 +89,15 @@ function layer(upper: Environment, lower: Environment): Environment {
   return Object.fromEntries([...rest, ...present]);
 }
 
-function flagsAsEnvironment({ store, tenant, rootKeyFile, mount, profileName }: Flags): Environment {
+function flagsAsEnvironment(flags: Flags): Environment {
   return {
-    [STORE]: store,
-    [TENANT]: tenant,
-    [ROOT_KEY_FILE]: rootKeyFile,
-    SEALED_MEMORY_MOUNTS: mount?.join(',') ?? '',
-    [PROFILE_NAME_VARIABLE]: profileName,
+    [STORE]: flags.store,
+    [TENANT]: flags.tenant,
+    [ROOT_KEY_FILE]: flags.rootKeyFile,
+    SEALED_MEMORY_MOUNTS: flags.mount?.join(','),
+    SEALED_MEMORY_READ_ONLY: flags.readOnly === true ? '1' : undefined,
+    SEALED_MEMORY_POLICY: flags.policy,
+    [PROFILE_NAME_VARIABLE]: flags.profileName,
   };
 }
 

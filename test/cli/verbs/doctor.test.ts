@@ -34,6 +34,13 @@ describe('sealed-memory doctor', () => {
     }
   });
 
+  it('writes nothing where nothing is to be written, and says what it did not try', async () => {
+    const store = `sqlite:${join(folder, 'read-only.sqlite')}`;
+    const { code, lines } = await doctor({ SEALED_MEMORY_STORE: store, SEALED_MEMORY_READ_ONLY: '1' });
+    expect(code).toBe(0);
+    expect(lines).toContain('ok    conditions: not tried, for nothing is to be written');
+  });
+
   it('opens the keyring of a tenant that exists, and says when the root key is another', async () => {
     const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: `sqlite:${join(folder, 'tenant.sqlite')}` };
     await runCli(['tool', 'create', '/memories/a', '--text', 'x'], { env });

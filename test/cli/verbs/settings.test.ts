@@ -45,6 +45,16 @@ describe('readEnvironment', () => {
     expect(read()).toMatchObject({ SEALED_MEMORY_TENANT: 'dotenv' });
   });
 
+  it('has a flag for each of mounts, policy and read-only', () => {
+    expect(
+      read({ mount: ['/memories/a=org:ro', '/memories/b=b'], policy: 'secrets', readOnly: true }),
+    ).toEqual({
+      SEALED_MEMORY_MOUNTS: '/memories/a=org:ro,/memories/b=b',
+      SEALED_MEMORY_POLICY: 'secrets',
+      SEALED_MEMORY_READ_ONLY: '1',
+    });
+  });
+
   it('takes nothing of .env but what is about this program and AWS', () => {
     write('.env', 'SEALED_MEMORY_TENANT=a\nAWS_REGION=eu-central-1\nNODE_OPTIONS=--inspect\nSECRET=x\n');
     expect(read()).toEqual({ SEALED_MEMORY_TENANT: 'a', AWS_REGION: 'eu-central-1' });

@@ -1,0 +1,69 @@
+import type { TenantId } from '../format/object-keys.ts';
+import { createMountedTree, type Mount } from '../tree/mounted-tree.ts';
+import type { Tree } from '../tree/tree.ts';
+import type { VersionCache } from '../tree/version-cache.ts';
+import type { MountPoint } from './options.ts';
+import { type BaseStore, openBaseStore } from './store.ts';
+import { type OpenTenant, type TenantWiring, wireTenant } from './wire-tenant.ts';
+
+/** Mounted memories, opened once for all trees they are seen in. */
+export interface OpenMounts {
+  /** The tree with the mounted ones below it. */
+  over(tree: Tree): Tree;
+  /** @throws MemoryError as `openMemory`, for any of them. */
+  reach(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface OpenedMount extends Mount {
+  readonly parts: OpenTenant;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens memories to be mounted: in `base`, unless a mount names a store of its own. `known` tells what the process knows of
+ * a tenant in `base` already.
+ */
+export async function openMounts(
+  points: readonly MountPoint[],
+  shared: {
+    readonly base: BaseStore;
+    readonly openCache: () => VersionCache;
+    readonly known?: (tenant: TenantId) => Pick<TenantWiring, 'guard' | 'history'>;
+  },
+): Promise<OpenMounts> {
+  const openOne = async ({ at, settings, tenant, given }: MountPoint): Promise<OpenedMount> => {
+    const isBeside = given.store === undefined && given.s3 === undefined;
+    const { credentials } = given;
+    const base = isBeside ? shared.base : await openBaseStore(settings);
+    const reached = isBeside && credentials !== undefined ? base.withCredentials(credentials) : base;
+    const known = isBeside ? shared.known?.(tenant) : undefined;
+    const parts = await wireTenant({ ...known, settings, base: reached, tenant, cache: shared.openCache() });
+    return {
+      at,
+      tree: parts.tree,
+      parts,
+      async close() {
+        parts.wipe();
+        if (!isBeside) await base[Symbol.asyncDispose]();
+      },
+    };
+  };
+  const opening = await Promise.allSettled(points.map(openOne));
+  const opened = opening.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((mount) => mount.close()));
+  };
+  const failed = opening.find((each) => each.status === 'rejected');
+  if (failed !== undefined) {
+    await close();
+    throw failed.reason;
+  }
+  return {
+    over: (tree) => createMountedTree(tree, opened),
+    async reach() {
+      await Promise.all(opened.map(({ parts }) => parts.reach()));
+    },
+    close,
+  };
+}

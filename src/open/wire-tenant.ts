@@ -1,0 +1,155 @@
+import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
+import type { Verification, VerifyOptions } from '../admin/verify.ts';
+import { createLayout, type TenantId } from '../format/object-keys.ts';
+import { createKeyringCache } from '../keys/keyring-cache.ts';
+import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
+import type { RootKey } from '../keys/root-key.ts';
+import { osRandom } from '../store/os-random.ts';
+import type { ObjectVersions } from '../store/port.ts';
+import { pause } from '../time.ts';
+import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
+import { createMemory, type Memory } from '../tool/memory-tool.ts';
+import { createAccessRecords } from '../tree/access-records.ts';
+import { refuseWriting, type Session } from '../tree/session.ts';
+import { createTree, type Tree } from '../tree/tree.ts';
+import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
+import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
+import { createConsoleLogger } from './console-logger.ts';
+import type { Settings } from './options.ts';
+import { openingFailure } from './remedy.ts';
+import type { AwsCredentials, BaseStore } from './store.ts';
+
+/** One for all memories of the process, so that many of them on one broken store warn as one. */
+const CONSOLE_LOGGER = createConsoleLogger();
+
+/** Of a renamed or migrated object up to four copies are in memory at once. */
+const CONCURRENT_BYTES = 33_554_432;
+
+/** One tenant's tree with what it stands on, for entry points that need more than the six commands. */
+export interface OpenTenant {
+  readonly tree: Tree;
+  /** What the verbs stand on. */
+  readonly context: Session;
+  /** What the process knows of the tenant's keyring. */
+  readonly guard: RollbackGuard;
+  /** The first wraps, all unwrap. */
+  readonly rootKeys: readonly RootKey[];
+  /** What the bucket keeps beside the current versions. */
+  readonly versions: ObjectVersions | undefined;
+  /** Reads and opens everything that is stored, past the order of commands. */
+  verify(options?: VerifyOptions): Promise<Verification>;
+  /** Deletes what expired, past the order of commands; files by the configured days unless others are given. */
+  expire(options?: ExpiryOptions): Promise<TenantExpiry>;
+  /**
+   * Reaches the store and opens the keyring, which costs a GET and, for a tenant without one, a LIST; nothing is written.
+   * With `lazy` this goes on beside the caller, and its failure is that of the first command.
+   *
+   * @throws MemoryError as the keyring's load, with what to do next.
+   */
+  reach(): Promise<void>;
+  /** Overwrites the keys, and what is held of the files. */
+  wipe(): void;
+  /** A memory over this tenant, or over a tree with more in it; all of them share one order of commands. */
+  openMemory(onClose: () => Promise<void>, seen?: Tree): Memory;
+}
+
+/** What one tenant is wired of. */
+export interface TenantWiring {
+  readonly settings: Settings;
+  readonly base: BaseStore;
+  readonly tenant: TenantId;
+  /** For root keys in KMS, instead of the ones in the settings. */
+  readonly credentials?: AwsCredentials | undefined;
+  /** Instead of the one in the settings. */
+  readonly minimumEpoch?: number | undefined;
+  /** What the process knows of the tenant's objects already. */
+  readonly history?: VersionHistory | undefined;
+  /** Instead of a cache of its own: one that shares its room with others. */
+  readonly cache?: VersionCache | undefined;
+  /** And of its keyring. */
+  readonly guard?: RollbackGuard | undefined;
+  /** Shared with other memories of the tenant in this process. */
+  readonly order?: CommandOrder | undefined;
+}
+
+/** Wires one tenant's parts over a store that is open already. */
+export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
+  const { settings, base, tenant, credentials, minimumEpoch } = wiring;
+  const { guard = createRollbackGuard(), order = createCommandOrder() } = wiring;
+  const { profile, onExists, names, expireAfterDays, toolError, logger = CONSOLE_LOGGER } = settings;
+  const { cache = createVersionCaches(settings.cacheBytes)() } = wiring;
+  const layout = createLayout({ prefix: settings.prefix, tenant });
+  const store = base.forTenant(layout);
+  const rootKeys =
+    credentials === undefined ? settings.rootKeys.keys : settings.rootKeys.withCredentials(credentials);
+  const keyrings = createKeyringCache({
+    store,
+    layout,
+    rootKeys,
+    guard,
+    ...settings.keyring,
+    ...(minimumEpoch !== undefined && { minimumEpoch }),
+    random: osRandom,
+    ...(names !== undefined && { nameMode: names }),
+  });
+  const context: Session = {
+    store,
+    layout,
+    keyrings,
+    history: wiring.history ?? createVersionHistory(),
+    cache,
+    maxFileBytes: settings.maxFileBytes,
+    readOnly: settings.readOnly,
+    policy: settings.policy,
+    clock: Date.now,
+    monotonic: () => performance.now(),
+    random: osRandom,
+    pause,
+    logger,
+    ...(expireAfterDays !== undefined && { accessRecords: createAccessRecords() }),
+    concurrency: settings.concurrency,
+    concurrentBytes: CONCURRENT_BYTES,
+  };
+  const tree = createTree(context);
+  return {
+    tree,
+    wipe() {
+      keyrings.close();
+      cache.close();
+    },
+    context,
+    guard,
+    rootKeys,
+    versions: base.versions,
+    async verify(request) {
+      if (request?.repair) refuseWriting(context);
+      const { verifyTree } = await import('./admin-verbs.ts');
+      return verifyTree(context, request);
+    },
+    async expire(request = {}) {
+      if (!request.dryRun) refuseWriting(context);
+      const { expireTree } = await import('./admin-verbs.ts');
+      const report = await expireTree(context, { afterDays: expireAfterDays, ...request });
+      const { dryRun = false, signal } = request;
+      const tombstones = dryRun ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
+      return { ...report, tombstones };
+    },
+    async reach() {
+      const loading = keyrings.load().catch((error: unknown) => {
+        if (!settings.lazy) throw openingFailure(error);
+      });
+      if (!settings.lazy) await loading;
+    },
+    openMemory: (onClose, seen = tree) =>
+      createMemory({
+        tree: seen,
+        order,
+        profile,
+        onExists,
+        maxFileBytes: settings.maxFileBytes,
+        logger,
+        toolError,
+        onClose,
+      }),
+  };
+}

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openMemory } from '../../src/open/open-memory.ts';
+import { createMemoryPool, type MemoryPool, type PoolOptions } from '../../src/open/pool.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { interceptStore, recordInto, type StoreCall } from '../doubles/intercepted-store.ts';
+
+const rootKey = new Uint8Array(32).fill(3);
+const HANDBOOK = { at: '/memories/handbook', tenant: 'org', readOnly: true };
+
+let store: ObjectStore;
+let calls: StoreCall[];
+const pools: MemoryPool[] = [];
+
+beforeEach(async () => {
+  store = openSqliteObjectStore({ path: ':memory:' });
+  calls = [];
+  const org = await openMemory({ store, tenant: 'org', rootKey });
+  await org.files.write('/memories/rules.md', 'be kind');
+  await org.close();
+});
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.close()));
+  await store[Symbol.asyncDispose]();
+});
+
+function poolOf(options: PoolOptions = {}): MemoryPool {
+  const watched = interceptStore(store, recordInto(calls));
+  const pool = createMemoryPool({ store: watched, rootKey, mounts: [HANDBOOK], ...options });
+  pools.push(pool);
+  return pool;
+}
+
+const keyringReads = (tenant: string): number =>
+  calls.filter((call) => call.verb === 'get' && call.key.endsWith(`keyrings/${tenant}`)).length;
+
+describe('a pool with mounts', () => {
+  it('shows them in the memory of every tenant, each beside its own files, opened once', async () => {
+    const pool = poolOf();
+    const tenants = ['a', 'b', 'c', 'd'];
+    const memories = await Promise.all(tenants.map((tenant) => pool.open(tenant)));
+    for (const [index, { files }] of memories.entries()) {
+      await files.write('/memories/own', `of ${index}`);
+      expect((await files.read('/memories/handbook/rules.md'))?.text()).toBe('be kind');
+    }
+    for (const [index, { files }] of memories.entries()) {
+      const paths: string[] = [];
+      for await (const { path } of files.list('/memories', { recursive: true })) paths.push(path);
+      expect(paths.sort()).toEqual(['/memories/handbook/rules.md', '/memories/own']);
+      expect((await files.read('/memories/own'))?.text()).toBe(`of ${index}`);
+    }
+    expect(keyringReads('org')).toBe(1);
+  });
+
+  it('writes nothing to a read-only one, whose owner writes through the same pool', async () => {
+    const pool = poolOf();
+    const [customer, org] = [await pool.open('customer'), await pool.open('org')];
+    const refused = await customer.execute({
+      ...{ command: 'create', path: '/memories/handbook/x', file_text: 'x' },
+    });
+    expect(refused).toMatchObject({ isError: true, error: { code: 'read_only' } });
+    await org.files.write('/memories/rules.md', 'be kind and brief');
+    expect((await customer.files.read('/memories/handbook/rules.md'))?.text()).toBe('be kind and brief');
+  });
+
+  it('stays mounted while tenants are evicted and opened again', async () => {
+    const pool = poolOf({ maxTenants: 1 });
+    for (const tenant of ['a', 'b', 'a', 'c']) {
+      await using memory = await pool.open(tenant);
+      expect(await memory.files.exists('/memories/handbook/rules.md')).toBe(true);
+    }
+  });
+
+  it('refuses at once what cannot be mounted, and at the opening what cannot be opened', async () => {
+    for (const wrong of [
+      { ...HANDBOOK, at: '/memories/a/b' },
+      { at: '/memories/a' },
+      { ...HANDBOOK, onExists: 'overwrite' },
+      { ...HANDBOOK, mounts: [HANDBOOK] },
+    ]) {
+      expect(() => poolOf({ mounts: [wrong] })).toThrow(expect.objectContaining({ code: 'misconfigured' }));
+    }
+    const pool = poolOf({ mounts: [{ ...HANDBOOK, rootKey: new Uint8Array(32).fill(9) }] });
+    await expect(pool.open('a')).rejects.toMatchObject({ code: 'key_unavailable' });
+  });
+});
