@@ -1,59 +1,9 @@
-import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
-import type { Verification, VerifyOptions } from '../admin/verify.ts';
-import { createLayout, type TenantId } from '../format/object-keys.ts';
-import { createKeyringCache } from '../keys/keyring-cache.ts';
-import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
-import type { RootKey } from '../keys/root-key.ts';
-import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../language/path.ts';
-import { osRandom } from '../store/os-random.ts';
-import type { ObjectVersions } from '../store/port.ts';
-import { pause } from '../time.ts';
-import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
-import { createMemory, type Memory } from '../tool/memory-tool.ts';
-import { createAccessRecords } from '../tree/access-records.ts';
-import { checkMountPoints, createMountedTree } from '../tree/mounted-tree.ts';
-import type { Session } from '../tree/session.ts';
-import { createTree, type Tree } from '../tree/tree.ts';
+import type { Memory } from '../tool/memory-tool.ts';
+import type { Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
-import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
-import { createConsoleLogger } from './console-logger.ts';
-import { type MemoryOptions, readSettings, requireTenant, type Settings } from './options.ts';
-import { openingFailure } from './remedy.ts';
-import { type AwsCredentials, type BaseStore, openBaseStore } from './store.ts';
-
-/** One for all memories of the process, so that many of them on one broken store warn as one. */
-const CONSOLE_LOGGER = createConsoleLogger();
-
-/** Of a renamed or migrated object up to four copies are in memory at once. */
-const CONCURRENT_BYTES = 33_554_432;
-
-/** One tenant's tree with what it stands on, for entry points that need more than the six commands. */
-export interface OpenTenant {
-  readonly tree: Tree;
-  /** What the verbs stand on. */
-  readonly context: Session;
-  /** What the process knows of the tenant's keyring. */
-  readonly guard: RollbackGuard;
-  /** The first wraps, all unwrap. */
-  readonly rootKeys: readonly RootKey[];
-  /** What the bucket keeps beside the current versions. */
-  readonly versions: ObjectVersions | undefined;
-  /** Reads and opens everything that is stored, past the order of commands. */
-  verify(options?: VerifyOptions): Promise<Verification>;
-  /** Deletes what expired, past the order of commands; files by the configured days unless others are given. */
-  expire(options?: ExpiryOptions): Promise<TenantExpiry>;
-  /**
-   * Reaches the store and opens the keyring, which costs a GET and, for a tenant without one, a LIST; nothing is written.
-   * With `lazy` this goes on beside the caller, and its failure is that of the first command.
-   *
-   * @throws MemoryError as the keyring's load, with what to do next.
-   */
-  reach(): Promise<void>;
-  /** Overwrites the keys, and what is held of the files. */
-  wipe(): void;
-  /** A memory over this tenant, or over a tree with more in it; all of them share one order of commands. */
-  openMemory(onClose: () => Promise<void>, seen?: Tree): Memory;
-}
+import { type MemoryOptions, readMounts, readSettings, requireTenant, type Settings } from './options.ts';
+import { type BaseStore, openBaseStore } from './store.ts';
+import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 
 /**
  * Opens one tenant's memory: when this resolves the store was reached and the tenant's keyring opened, unless `lazy` is
@@ -64,63 +14,54 @@ export interface OpenTenant {
  * `access_denied`, `key_unavailable`, `unavailable` and the like. The message says what to do next.
  */
 export async function openMemory(options: MemoryOptions = {}): Promise<Memory> {
-  const opened = await openTenant(options);
-  const closing = [opened.close];
-  const close = async (): Promise<void> => {
-    await Promise.all(closing.map((each) => each()));
-  };
+  const opened = await openMounted(options);
   try {
-    const mounts = await openMounts(options, opened);
-    closing.push(...mounts.map((mount) => mount.close));
-    await Promise.all([opened, ...mounts].map(({ parts }) => parts.reach()));
-    const { tree } = opened.parts;
-    const seen =
-      mounts.length === 0
-        ? tree
-        : createMountedTree(
-            tree,
-            mounts.map(({ at, parts }) => ({ at, tree: parts.tree })),
-          );
-    return opened.parts.openMemory(close, seen);
+    await opened.reach();
+    return opened.openMemory();
   } catch (error) {
-    await close();
+    await opened.close();
     throw error;
   }
 }
 
-interface OpenedMount {
-  readonly at: MemoryPath;
-  readonly parts: OpenTenant;
+/** One tenant's memory with what is mounted in it; nothing is reached yet. */
+interface MountedTenant {
+  /** The tenant's own tree, without what is mounted in it. */
+  readonly own: Tree;
+  /** @throws MemoryError as `openMemory`. */
+  reach(): Promise<void>;
+  /** Closing it closes the rest. */
+  openMemory(): Memory;
   close(): Promise<void>;
 }
 
-/** Opens the mounted memories: on the store of the memory itself, unless a mount names another one. */
-async function openMounts(
-  options: MemoryOptions,
-  { base }: { readonly base: BaseStore },
-): Promise<readonly OpenedMount[]> {
-  const { mounts = [], tenant: _tenant, readOnly: _readOnly, keyring, ...shared } = options;
-  const points = mounts.map(({ at }) => parseMemoryPath(at));
-  checkMountPoints(points);
-  const settings = mounts.map(({ at: _at, ...own }) =>
-    readSettings({ ...shared, keyring: { ttlMs: keyring?.ttlMs }, ...own }),
-  );
-  return Promise.all(
-    settings.map(async (each, index) => {
-      const { store, s3, credentials } = mounts[index] ?? {};
-      const isShared = store === undefined && s3 === undefined && credentials === undefined;
-      const reached = isShared ? base : await openBaseStore(each);
-      const parts = await wireTenant({ settings: each, base: reached, tenant: requireTenant(each) });
-      return {
-        at: points[index] ?? MEMORY_ROOT,
-        parts,
-        async close() {
-          parts.wipe();
-          if (!isShared) await reached[Symbol.asyncDispose]();
-        },
-      };
-    }),
-  );
+/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+export async function openMounted(options: MemoryOptions): Promise<MountedTenant> {
+  const points = readMounts(options);
+  const { parts, base, openCache, close } = await openTenant(options);
+  if (points.length === 0) {
+    const openMemory = (): Memory => parts.openMemory(close);
+    return { own: parts.tree, reach: () => parts.reach(), openMemory, close };
+  }
+  try {
+    const { openMounts } = await import('./mounts.ts');
+    const mounts = await openMounts(points, { base, openCache });
+    const closeAll = async (): Promise<void> => {
+      await mounts.close();
+      await close();
+    };
+    return {
+      own: parts.tree,
+      async reach() {
+        await Promise.all([parts.reach(), mounts.reach()]);
+      },
+      openMemory: () => parts.openMemory(closeAll, mounts.over(parts.tree)),
+      close: closeAll,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** The parts of one tenant's memory, and what closes them. */
@@ -128,115 +69,23 @@ export async function openTenant(options: MemoryOptions): Promise<{
   readonly parts: OpenTenant;
   readonly settings: Settings;
   readonly base: BaseStore;
+  /** Makes caches that share their room with the tenant's own. */
+  readonly openCache: () => VersionCache;
   close(): Promise<void>;
 }> {
   const settings = readSettings(options);
   const tenant = requireTenant(settings);
   const base = await openBaseStore(settings);
-  const parts = await wireTenant({ settings, base, tenant });
+  const openCache = createVersionCaches(settings.cacheBytes);
+  const parts = await wireTenant({ settings, base, tenant, cache: openCache() });
   return {
     parts,
     settings,
     base,
+    openCache,
     async close() {
       parts.wipe();
       await base[Symbol.asyncDispose]();
     },
-  };
-}
-
-/** Wires one tenant's parts over a store that is open already. */
-export async function wireTenant(wiring: {
-  readonly settings: Settings;
-  readonly base: BaseStore;
-  readonly tenant: TenantId;
-  /** For root keys in KMS, instead of the ones in the settings. */
-  readonly credentials?: AwsCredentials | undefined;
-  /** Instead of the one in the settings. */
-  readonly minimumEpoch?: number | undefined;
-  /** What the process knows of the tenant's objects already. */
-  readonly history?: VersionHistory | undefined;
-  /** Instead of a cache of its own: one that shares its room with others. */
-  readonly cache?: VersionCache | undefined;
-  /** And of its keyring. */
-  readonly guard?: RollbackGuard | undefined;
-  /** Shared with other memories of the tenant in this process. */
-  readonly order?: CommandOrder | undefined;
-}): Promise<OpenTenant> {
-  const { settings, base, tenant, credentials, minimumEpoch } = wiring;
-  const { guard = createRollbackGuard(), order = createCommandOrder() } = wiring;
-  const { profile, onExists, names, expireAfterDays, toolError, logger = CONSOLE_LOGGER } = settings;
-  const { cache = createVersionCaches(settings.cacheBytes)() } = wiring;
-  const layout = createLayout({ prefix: settings.prefix, tenant });
-  const store = base.forTenant(layout);
-  const rootKeys =
-    credentials === undefined ? settings.rootKeys.keys : settings.rootKeys.withCredentials(credentials);
-  const keyrings = createKeyringCache({
-    store,
-    layout,
-    rootKeys,
-    guard,
-    ...settings.keyring,
-    ...(minimumEpoch !== undefined && { minimumEpoch }),
-    random: osRandom,
-    ...(names !== undefined && { nameMode: names }),
-  });
-  const context: Session = {
-    store,
-    layout,
-    keyrings,
-    history: wiring.history ?? createVersionHistory(),
-    cache,
-    maxFileBytes: settings.maxFileBytes,
-    readOnly: settings.readOnly,
-    policy: settings.policy,
-    clock: Date.now,
-    monotonic: () => performance.now(),
-    random: osRandom,
-    pause,
-    logger,
-    ...(expireAfterDays !== undefined && { accessRecords: createAccessRecords() }),
-    concurrency: settings.concurrency,
-    concurrentBytes: CONCURRENT_BYTES,
-  };
-  const tree = createTree(context);
-  return {
-    tree,
-    wipe() {
-      keyrings.close();
-      cache.close();
-    },
-    context,
-    guard,
-    rootKeys,
-    versions: base.versions,
-    async verify(request) {
-      const { verifyTree } = await import('./admin-verbs.ts');
-      return verifyTree(context, request);
-    },
-    async expire(request = {}) {
-      const { expireTree } = await import('./admin-verbs.ts');
-      const report = await expireTree(context, { afterDays: expireAfterDays, ...request });
-      const { dryRun = false, signal } = request;
-      const tombstones = dryRun ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
-      return { ...report, tombstones };
-    },
-    async reach() {
-      const loading = keyrings.load().catch((error: unknown) => {
-        if (!settings.lazy) throw openingFailure(error);
-      });
-      if (!settings.lazy) await loading;
-    },
-    openMemory: (onClose, seen = tree) =>
-      createMemory({
-        tree: seen,
-        order,
-        profile,
-        onExists,
-        maxFileBytes: settings.maxFileBytes,
-        logger,
-        toolError,
-        onClose,
-      }),
   };
 }

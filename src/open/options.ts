@@ -3,6 +3,7 @@ import { MAX_EPOCH } from '../format/keyring-bytes.ts';
 import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
+import { type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { ToolErrorClass } from '../tool/memory-tool.ts';
@@ -108,6 +109,19 @@ export interface MountOptions
   > {
   /** Where it is seen: a name directly below the root, such as `/memories/handbook`. */
   readonly at: string;
+}
+
+const OF_MOUNT: ReadonlySet<string> = new Set<keyof MountOptions>([
+  ...(['at', 'store', 'tenant', 'rootKey', 'names', 's3', 'credentials'] as const),
+  ...(['keyring', 'limits', 'readOnly', 'policy'] as const),
+]);
+
+/** A mount that was judged: where it is seen, and the settings of its memory. */
+export interface MountPoint {
+  readonly at: MemoryPath;
+  readonly tenant: TenantId;
+  readonly settings: Settings;
+  readonly given: MountOptions;
 }
 
 /** How the value of an option is judged. `check` throws `misconfigured`, naming `label` and never the text. */
@@ -286,6 +300,25 @@ export function readSettings(options: MemoryOptions): Settings {
     s3: given(s3),
     ...{ credentials, logger, onRequest, toolError },
   });
+}
+
+/** @throws MemoryError `misconfigured` for a mount at a wrong place or of a wrong option, as `readSettings`. */
+export function readMounts(options: MemoryOptions): readonly MountPoint[] {
+  const { mounts = [], tenant: _tenant, readOnly: _readOnly, keyring, ...shared } = options;
+  const points = mounts.map((given) => {
+    const { at, ...own } = given;
+    refuseUnknownNames(Object.keys(given), { known: OF_MOUNT, what: 'an option of a mount' });
+    const settings = readSettings({ ...shared, keyring: { ttlMs: keyring?.ttlMs }, ...own });
+    return { at: parseMountPath(at), tenant: requireTenant(settings), settings, given };
+  });
+  if (new Set(points.map(({ at }) => at)).size === points.length) return points;
+  throw misconfigured('Two mounts cannot lie at one path.');
+}
+
+function parseMountPath(text: string): MemoryPath {
+  const path = parseMemoryPath(text);
+  if (segmentsOf(path).length === 1) return path;
+  throw misconfigured('A mount must lie directly below /memories, such as /memories/handbook.');
 }
 
 /** @throws MemoryError `misconfigured` when the value does not keep the rule. */

@@ -8,9 +8,10 @@ import { createVersionCaches } from '../tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { type CredentialSource, createCredentialSource } from './credential-source.ts';
 import { refuseUnknownNames } from './known-names.ts';
-import { type OpenTenant, wireTenant } from './open-memory.ts';
-import { judge, type MemoryOptions, readSettings } from './options.ts';
+import type { OpenMounts } from './mounts.ts';
+import { judge, type MemoryOptions, readMounts, readSettings } from './options.ts';
 import { type AwsCredentials, type BaseStore, listTenants, openBaseStore } from './store.ts';
+import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 
 export interface PoolOpenOptions {
   /**
@@ -30,6 +31,7 @@ export interface PoolOpenOptions {
   readonly minimumEpoch?: number | undefined;
 }
 
+/** `mounts` are opened once, with credentials of their own or the pool's, and seen in every tenant's memory. */
 export interface PoolOptions extends Omit<MemoryOptions, 'tenant'> {
   /**
    * How many tenants stay warm, 1–100,000; default 1,000. Above this limit idle tenants are evicted, least recently
@@ -107,6 +109,7 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
     throw misconfigured('tenant is not an option of a pool: give it to open.');
   }
   judge({ kind: 'number', least: 1, most: MOST_TENANTS }, maxTenants, 'maxTenants');
+  const points = readMounts(options);
   /** The least recently used one first. */
   const warm = new Map<TenantId, WarmTenant>();
   /** In use though their epoch is superseded; wiped with their last memory. */
@@ -115,11 +118,25 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
   const openCache = createVersionCaches(settings.cacheBytes);
   const histories = new WeakMap<RollbackGuard, VersionHistory>();
   let base: Promise<BaseStore> | undefined;
+  let mounts: Promise<OpenMounts> | undefined;
   let closing: Promise<void> | undefined;
 
   const openBase = once(() => {
     base = openBaseStore(settings);
     return base;
+  });
+
+  const knownOf = (tenant: TenantId): Pick<WarmTenant, 'guard' | 'history'> => {
+    const { guard, history } = warmUp(tenant);
+    return { guard, history };
+  };
+
+  const openMountsOnce = once(() => {
+    mounts = openBase().then(async (shared) => {
+      const { openMounts } = await import('./mounts.ts');
+      return openMounts(points, { base: shared, openCache, known: knownOf });
+    });
+    return mounts;
   });
 
   const warmUp = (tenant: TenantId): WarmTenant => {
@@ -198,7 +215,8 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
     const entries = [...[...warm.values()].flatMap(({ keyed }) => [...keyed.values()]), ...superseded];
     await Promise.all(entries.flatMap(({ memories }) => [...memories].map((memory) => memory.close())));
     await Promise.all(entries.map(wipe));
-    const [opened] = await Promise.allSettled([base]);
+    const [mounted, opened] = await Promise.allSettled([mounts, base]);
+    if (mounted.status === 'fulfilled') await mounted.value?.close();
     if (opened.status === 'fulfilled') await opened.value?.[Symbol.asyncDispose]();
   };
 
@@ -223,16 +241,19 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
       try {
         await evictSurplus(found);
         const parts = await entry.parts;
-        await parts.reach();
         refuseWhenClosed();
-        const memory = parts.openMemory(async () => {
+        const mounted = points.length === 0 ? undefined : await openMountsOnce();
+        await Promise.all([parts.reach(), mounted?.reach()]);
+        refuseWhenClosed();
+        const onClose = async (): Promise<void> => {
           entry.memories.delete(memory);
           if (warm.get(tenant) === found) {
             warm.delete(tenant);
             warm.set(tenant, found);
           }
           await evictSurplus(found);
-        });
+        };
+        const memory = parts.openMemory(onClose, mounted?.over(parts.tree));
         entry.memories.add(memory);
         return { ...parts, memory };
       } finally {

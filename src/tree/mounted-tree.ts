@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import { isWithin, MEMORY_ROOT, type MemoryPath, rebase, segmentsOf } from '../language/path.ts';
+import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import type { DirectoryListing, ListedEntry } from './list-directory.ts';
 import type { Tree } from './tree.ts';
 import type { WalkedEntry } from './walk-directory.ts';
@@ -136,19 +136,6 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
       return at(from, ({ tree, inward }, inner) => tree.rename({ from: inner, to: inward(to) }, options));
     },
   };
-}
-
-/** @throws MemoryError `misconfigured` when the paths are not names below the root, each another one. */
-export function checkMountPoints(points: readonly MemoryPath[]): void {
-  if (points.some((point) => segmentsOf(point).length !== 1)) {
-    throw new MemoryError(
-      'misconfigured',
-      'A mount must lie directly below /memories, such as /memories/handbook.',
-    );
-  }
-  if (new Set(points).size < points.length) {
-    throw new MemoryError('misconfigured', 'Two mounts cannot lie at one path.');
-  }
 }
 
 function placeBelow(at: MemoryPath, tree: Tree): Place {

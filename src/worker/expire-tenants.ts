@@ -37,7 +37,8 @@ const RESERVE_MS = 30_000;
  */
 export function createExpiry(options: ScheduledExpiryOptions): ScheduledExpiry {
   return async (_event, context) => {
-    const pool = createTenantPool({ lazy: true, ...options.memory, logger: options.log });
+    const memory = { lazy: true, ...options.memory, mounts: [], logger: options.log };
+    const pool = createTenantPool(memory);
     try {
       return await expireAll(options, pool, context);
     } finally {

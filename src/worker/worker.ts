@@ -3,7 +3,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { LambdaFunctionURLResult, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { TurnRequest } from '../agent/run-turn.ts';
 import type { MessagesClient } from '../agent/turn-request.ts';
-import type { TenantId } from '../format/object-keys.ts';
+import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { type Delivery, deliverTurn, failureOf } from './deliver-turn.ts';
@@ -61,7 +61,8 @@ export function createWorker(options: WorkerOptions): Worker {
     const sent = requestsOfTurn.getStore();
     if (sent !== undefined) sent.count += 1;
   };
-  const pool = createTenantPool({ lazy: true, ...options.memory, logger: log, onRequest });
+  const memory = { lazy: true, ...options.memory, mounts: mountsOf(options), logger: log, onRequest };
+  const pool = createTenantPool(memory);
   const deliver = async (given: unknown, request: DeliveryTime): Promise<Delivery> => {
     let message: TurnMessage;
     try {
@@ -77,6 +78,15 @@ export function createWorker(options: WorkerOptions): Worker {
     invoke: createDirectHandler({ deliver: (message, context) => deliver(message, { context }) }),
     [Symbol.asyncDispose]: () => pool.close(),
   };
+}
+
+/** Each mount is reached with the credentials of its own tenant. */
+function mountsOf({ memory, credentials }: WorkerOptions): MemoryOptions['mounts'] {
+  if (credentials === undefined) return memory.mounts;
+  return memory.mounts?.map((mount) => ({
+    credentials: () => credentials(parseTenantId(mount.tenant ?? ''))(),
+    ...mount,
+  }));
 }
 
 /** A caller that waits holds no message. */

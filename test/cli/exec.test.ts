@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openMemory } from '../../src/open/open-memory.ts';
 import { CLI_MEMORY_ENV, execLines, runCli, startCli } from '../support/cli.ts';
 
 const EXEC = ['exec', '--jsonl'];
@@ -271,4 +272,47 @@ describe('exec --jsonl', () => {
       { ok: true, files: { '/memories/b': '2' } },
     ]);
   });
+});
+
+describe('exec --jsonl with mounts and policies', () => {
+  it('shows mounted memories, writes nothing to a read-only one, and keeps secrets out', async () => {
+    const file = `sqlite:${join(folder, 'mounted.sqlite')}`;
+    const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: file };
+    const rootKey = CLI_MEMORY_ENV['SEALED_MEMORY_ROOT_KEY'];
+    await using org = await openMemory({ store: file, tenant: 'org', rootKey });
+    await org.files.write('/memories/rules.md', 'be kind');
+    const secret = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
+    const { code, stdout } = await runCli(
+      [...EXEC, '--mount', '/memories/handbook=org:ro', '--policy', 'secrets'],
+      {
+        env,
+        input: [
+          { command: 'view', path: '/memories/handbook/rules.md' },
+          create('/memories/handbook/new.md', 'x'),
+          { command: 'delete', path: '/memories/handbook' },
+          create('/memories/own.md', secret),
+          create('/memories/own.md', 'fine'),
+        ]
+          .map((line) => `${JSON.stringify(line)}\n`)
+          .join(''),
+      },
+    );
+    expect(code).toBe(0);
+    const answers = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(answers).toMatchObject([
+      { ok: true, content: expect.stringContaining('be kind') },
+      { ok: false, code: 'read_only' },
+      { ok: false, code: 'invalid_command' },
+      { ok: false, code: 'policy_refused' },
+      { ok: true },
+    ]);
+    expect(stdout).not.toContain(secret);
+    expect(await org.files.exists('/memories/new.md')).toBe(false);
+    const refused = await runCli(['put', '/memories/a', '--text', 'x', '--read-only'], { env });
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toMatch(/read only/);
+  }, 60_000);
 });

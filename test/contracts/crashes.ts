@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseMemoryPath } from '../../src/language/path.ts';
-import { type OpenTenant, openTenant } from '../../src/open/open-memory.ts';
+import { openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
+import type { OpenTenant } from '../../src/open/wire-tenant.ts';
 import {
   type Boundary,
   boundariesOf,

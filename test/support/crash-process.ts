@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';
-import { wireTenant } from '../../src/open/open-memory.ts';
 import { readSettings, requireTenant } from '../../src/open/options.ts';
+import { wireTenant } from '../../src/open/wire-tenant.ts';
 import { openFatedStore } from '../doubles/fated-store.ts';
 
 // node crash-process.ts COMMAND [ACTION REQUEST SIDE]: executes one command of the memory tool, given as JSON, in a

@@ -1,7 +1,7 @@
 import { MemoryError } from '../../src/errors.ts';
-import { wireTenant } from '../../src/open/open-memory.ts';
 import { type MemoryOptions, readSettings, requireTenant } from '../../src/open/options.ts';
 import { openBaseStore } from '../../src/open/store.ts';
+import { wireTenant } from '../../src/open/wire-tenant.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 import { at } from './test-tree.ts';
 

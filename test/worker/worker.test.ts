@@ -129,6 +129,30 @@ describe('the worker', () => {
     expect(loads()).toBe(first + 1);
   });
 
+  it('shows mounted memories in every turn, each reached with the credentials of its own tenant', async () => {
+    await using server = await listingServer([]);
+    const asked: string[] = [];
+    await start(undefined, {
+      memory: {
+        // So that each is asked for before the turn begins.
+        lazy: false,
+        store: 's3://bucket',
+        rootKey: randomBytes(32).toString('base64'),
+        s3: { endpoint: server.endpoint, region: 'us-east-1' },
+        mounts: [{ at: '/memories/handbook', tenant: 'org', readOnly: true }],
+      },
+      credentials: (tenant) => async () => {
+        asked.push(tenant);
+        return {
+          ...{ accessKeyId: 'AKIATEST', secretAccessKey: 'secret', sessionToken: 'token' },
+          expiration: new Date(2e12),
+        };
+      },
+    });
+    await site.deliver([TURN]);
+    expect(new Set(asked)).toEqual(new Set(['acme', 'org']));
+  });
+
   it('tells the operator of every request, and counts those of a turn', async () => {
     await using server = await listingServer([]);
     const operations: string[] = [];

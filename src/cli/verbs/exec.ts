@@ -1,6 +1,6 @@
 import { isForTheOperator, MemoryError } from '../../errors.ts';
 import { readHarness } from '../../open/environment.ts';
-import { openTenant } from '../../open/open-memory.ts';
+import { openMounted } from '../../open/open-memory.ts';
 import { execJsonLines } from './exec-jsonl.ts';
 import { createHarness } from './harness.ts';
 import { createOperatorLogger, failureLine, type Invocation } from './invocation.ts';
@@ -17,14 +17,14 @@ export async function runExec(invocation: Invocation): Promise<number> {
       errors: true,
     },
   );
-  const { parts, close } = await openTenant(readOptions({ ...invocation, logger }));
-  await using memory = parts.openMemory(close);
+  const opened = await openMounted(readOptions({ ...invocation, logger }));
+  await using memory = opened.openMemory();
   await execJsonLines({
     input: terminal.stdin,
     write: (line) => terminal.out(line),
     execute: (input, either) => memory.execute(input, { signal: either }),
     signal,
-    harness: readHarness() ? createHarness(parts.tree) : undefined,
+    harness: readHarness() ? createHarness(opened.own) : undefined,
     onThrown: (error) => {
       if (!(error instanceof MemoryError) || isForTheOperator(error)) terminal.complain(failureLine(error));
     },
