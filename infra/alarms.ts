@@ -21,6 +21,11 @@ export interface Watched {
   readonly expiry: BundledFunction;
 }
 
+/** As the worker logs them (docs/worker.md, "Again, or not"). */
+const API_KEY_CODES = [
+  ...['authentication_error', 'permission_error', 'billing_error', 'not_found_error'],
+  ...['http_401', 'http_402', 'http_403', 'api_key_unavailable'],
+];
 const FIVE_MINUTES = Duration.minutes(5);
 
 /**
@@ -41,7 +46,8 @@ export function createAlarms(
   },
 ): readonly Alarm[] {
   const { queues, worker, directWorker, expiry } = watched;
-  const functions = [worker, directWorker, expiry].filter((each) => each !== undefined);
+  const runners = [worker, directWorker].filter((each) => each !== undefined);
+  const functions = [...runners, expiry];
   const sum = { statistic: 'Sum', period: FIVE_MINUTES };
   const alarm = (
     id: string,
@@ -75,8 +81,13 @@ export function createAlarms(
     ),
     alarm(
       'IntegrityAlarm',
-      integrityErrors(scope, functions),
+      countCodes(scope, { functions, name: 'IntegrityErrors', codes: ['integrity'] }),
       'a stored object is not what was sealed there: the bucket may have been tampered with',
+    ),
+    alarm(
+      'ApiKeyAlarm',
+      countCodes(scope, { functions: runners, name: 'ApiKeyErrors', codes: API_KEY_CODES }),
+      'Claude refuses the API key, or its account may spend no more; turns wait',
     ),
     alarm(
       'ThrottlesAlarm',
@@ -94,16 +105,29 @@ export function createAlarms(
   ];
 }
 
-/** Counts the log lines of failures with the code `integrity`. */
-function integrityErrors(scope: Construct, functions: readonly BundledFunction[]): IMetric {
+/** Counts the log lines with one of these codes. */
+function countCodes(
+  scope: Construct,
+  {
+    functions,
+    name,
+    codes,
+  }: {
+    readonly functions: readonly BundledFunction[];
+    readonly name: string;
+    readonly codes: readonly string[];
+  },
+): IMetric {
   const named = {
     namespace: `SealedMemory/${Stack.of(scope).stackName}/${scope.node.id}`,
-    metricName: 'IntegrityErrors',
+    metricName: name,
   };
   for (const { logs: logGroup } of functions) {
-    new MetricFilter(logGroup, 'IntegrityErrors', {
+    new MetricFilter(logGroup, name, {
       logGroup,
-      filterPattern: FilterPattern.stringValue('$.code', '=', 'integrity'),
+      filterPattern: FilterPattern.any(
+        ...codes.map((code) => FilterPattern.stringValue('$.code', '=', code)),
+      ),
       metricNamespace: named.namespace,
       metricName: named.metricName,
       metricValue: '1',

@@ -40,7 +40,7 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
   readonly oldestMessage?: Duration;
   /** What an alarm does; nothing by default but show on the dashboard. */
   readonly alarmAction?: IAlarmAction;
-  /** The key of the Claude API, as plain text; an empty secret of its own by default, to be filled after deployment. */
+  /** The key of the Claude API, as plain text or as JSON with `ANTHROPIC_API_KEY`; an empty secret of its own by default, to be filled after deployment. */
   readonly apiKey?: ISecret;
   /** ARNs of roles whose holders may become a tenant, for the drills of docs/deployment.md; none by default. */
   readonly operatorRoleArns?: readonly string[];

@@ -9,7 +9,9 @@ import {
   readWorkerConfig,
   type ScheduledExpiry,
   type Worker,
+  type WorkerOptions,
 } from '../../src/worker/index.ts';
+import { createClientSource } from './client-source.ts';
 import { lazyClient } from './lazy-client.ts';
 import { TurnClient } from './turn-client.ts';
 
@@ -19,7 +21,6 @@ import { TurnClient } from './turn-client.ts';
 const log = createJsonLog({ write: (line) => process.stdout.write(`${line}\n`) });
 let worker: Worker | undefined;
 let expiry: ScheduledExpiry | undefined;
-let client: Promise<TurnClient> | undefined;
 
 export const handler: Worker['handler'] = (event, context) => openWorker().handler(event, context);
 
@@ -38,7 +39,7 @@ function openWorker(): Worker {
   worker = createWorker({
     memory: optionsFromEnvironment(),
     credentials: credentialsOf(tenantRoleArn),
-    client: () => openClient(config.apiKeySecretArn),
+    client: openClients(config.apiKeySecretArn),
     model,
     maxTokens,
     queue: { sqs, url: queueUrl, deadLetterUrl: deadLetterQueueUrl },
@@ -69,17 +70,14 @@ function credentialsOf(roleArn: string | undefined): ReturnType<typeof createTen
   return createTenantCredentials({ sts, roleArn });
 }
 
-/** The key is read once; a failure to read it is not kept. */
-function openClient(secretArn: string | undefined): Promise<TurnClient> {
-  client ??= createClient(secretArn).catch((error: unknown) => {
-    client = undefined;
-    throw error;
+/** Without a secret the key is the environment's, which stays. */
+function openClients(secretArn: string | undefined): WorkerOptions['client'] {
+  return createClientSource({
+    async readKey() {
+      if (secretArn === undefined) return undefined;
+      const { readApiKey } = await import('./api-key.ts');
+      return readApiKey(secretArn);
+    },
+    open: (apiKey) => new TurnClient(apiKey === undefined ? {} : { apiKey }),
   });
-  return client;
-}
-
-async function createClient(secretArn: string | undefined): Promise<TurnClient> {
-  if (secretArn === undefined) return new TurnClient();
-  const { readApiKey } = await import('./api-key.ts');
-  return new TurnClient({ apiKey: await readApiKey(secretArn) });
 }

@@ -2,7 +2,7 @@ import type { RetryAdvice } from '../errors.ts';
 
 /** Why the API did not answer, and whether it may later. */
 interface ApiFailure {
-  /** The API's error type, such as `overloaded_error`; without one `http_<status>`, `connection`, `reply_cut` or `unexpected`. */
+  /** The API's error type, such as `overloaded_error`, `billing_error` for every spend limit; without one `http_<status>`, `connection`, `reply_cut` or `unexpected`. */
   readonly code: string;
   readonly status: number | undefined;
   readonly retry: RetryAdvice;
@@ -40,7 +40,8 @@ export function describeFailure(error: unknown, now: number = Date.now()): ApiFa
   };
   const retryAfterMs = readRetryAfter(headers, now);
   if (typeof status === 'number') {
-    const code = typeof type === 'string' ? type : `http_${status}`;
+    const told = typeof type === 'string' ? type : `http_${status}`;
+    const code = isSpendLimit(error) ? 'billing_error' : told;
     return { code, status, retry: adviceOf(status, headers), retryAfterMs };
   }
   if (typeof type === 'string') {
@@ -53,6 +54,13 @@ export function describeFailure(error: unknown, now: number = Date.now()): ApiFa
   }
   const code = error instanceof ReplyCut ? 'reply_cut' : isConnection(name) ? 'connection' : 'unexpected';
   return { code, status: undefined, retry: code === 'unexpected' ? 'never' : 'later', retryAfterMs };
+}
+
+/** Limits that an account has set itself are told as a refused request; where they have no code, by the sentence alone. */
+function isSpendLimit(error: unknown): boolean {
+  const { errorCode, message } = error as { readonly errorCode?: unknown; readonly message?: unknown };
+  if (typeof errorCode === 'string') return errorCode.endsWith('spend_limit_reached');
+  return typeof message === 'string' && /\bAPI usage limits\b|\bcredit balance is too low\b/.test(message);
 }
 
 /** Whether the error is the API's own word, in the answer or within a stream, rather than the loss of one. */

@@ -1,5 +1,6 @@
 import { runTurn, type TurnRequest } from '../agent/run-turn.ts';
 import type { TurnOutcome } from '../agent/turn-outcome.ts';
+import type { MessagesClient } from '../agent/turn-request.ts';
 import { isForTheOperator, MemoryError } from '../errors.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import type { JsonLog } from './json-log.ts';
@@ -31,8 +32,10 @@ interface TurnPlace {
 interface DeliveryRequest {
   readonly message: TurnMessage;
   readonly place: TurnPlace;
-  /** What a turn needs besides the message: the client, the model and its limits. */
-  readonly turn: Omit<TurnRequest, 'memory' | 'messages' | 'system' | 'signal'>;
+  /** Claude's client; asked with one whose key was refused, another one where there is a new key. */
+  readonly client: (refused?: MessagesClient) => Promise<MessagesClient>;
+  /** What a turn needs besides the message: the model and its limits. */
+  readonly turn: Omit<TurnRequest, 'client' | 'memory' | 'messages' | 'system' | 'signal'>;
   /** Ends the turn, in time to leave it to the next delivery. */
   readonly signal: AbortSignal;
   /** How long this process may hold the turn, in milliseconds: until its end, and a margin. */
@@ -44,6 +47,20 @@ interface DeliveryRequest {
 
 /** A turn that could not be finished waits so long at least, in seconds. */
 const SHORTEST_PAUSE = 5;
+/** What only the operator can mend, and is no fault of the message's, waits so long, in seconds. */
+const OPERATOR_PAUSE = 900;
+/** The key of the API is wrong, or its account may spend no more. */
+const KEY_REFUSED: ReadonlySet<string> = new Set([
+  'authentication_error',
+  'permission_error',
+  'billing_error',
+  'http_401',
+  'http_402',
+  'http_403',
+]);
+/** Whatever the API advises its client: a message can wait for longer than that. */
+const PASSING: ReadonlySet<string> = new Set(['rate_limit_error', 'overloaded_error', 'api_error']);
+const NO_CLIENT: Delivery = { state: 'later', code: 'api_key_unavailable', afterSeconds: SHORTEST_PAUSE };
 /**
  * Stores tell ages in whole seconds, so a lease is over up to two seconds later than it seems. A message that came back
  * too early would use up one of its attempts.
@@ -80,28 +97,46 @@ export async function deliverTurn(request: DeliveryRequest): Promise<Delivery> {
 }
 
 async function runClaimed(request: DeliveryRequest, lease: TurnLease): Promise<Delivery> {
-  const { message, place, turn, signal } = request;
-  const outcome = await runTurn({
-    ...turn,
-    memory: place.memory,
-    messages: message.messages,
-    signal,
-    ...(message.system !== undefined && { system: message.system }),
-    ...(message.model !== undefined && { model: message.model }),
-    ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),
-  }).catch((error: unknown) => failureOf(error, signal));
+  const outcome = await askClaude(request).catch((error: unknown) => failureOf(error, request.signal));
   if ('state' in outcome) {
     await releaseTurn(request, lease);
     return outcome;
   }
   if (!isFinal(outcome)) {
     await releaseTurn(request, lease);
-    return unfinished(outcome);
+    return unfinished(request, outcome);
   }
   // What Claude has said is kept even when the time is up meanwhile.
   const stored = await lease.finish(encodeAnswer(answerOf(outcome)));
   if (stored === undefined) return { state: 'later', code: 'taken_over', afterSeconds: SHORTEST_PAUSE };
   return { state: 'answered', answer: decodeAnswer(stored), isFresh: true };
+}
+
+/** With another key once more where the API refuses the first one. */
+async function askClaude(request: DeliveryRequest): Promise<TurnOutcome | Delivery> {
+  const { message, place, turn, signal, log } = request;
+  const clientFor = async (refused?: MessagesClient): Promise<MessagesClient | undefined> =>
+    request.client(refused).catch((error: unknown) => {
+      log.error('there is no client of Claude', { code: codeOf(error) });
+      return undefined;
+    });
+  const run = (client: MessagesClient): Promise<TurnOutcome> =>
+    runTurn({
+      ...turn,
+      client,
+      memory: place.memory,
+      messages: message.messages,
+      signal,
+      ...(message.system !== undefined && { system: message.system }),
+      ...(message.model !== undefined && { model: message.model }),
+      ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),
+    });
+  const client = await clientFor();
+  if (client === undefined) return NO_CLIENT;
+  const outcome = await run(client);
+  if (outcome.outcome !== 'failed' || !KEY_REFUSED.has(outcome.code)) return outcome;
+  const renewed = await clientFor(client);
+  return renewed === undefined || renewed === client ? outcome : run(renewed);
 }
 
 /** A lease that cannot be released runs out by itself. */
@@ -111,12 +146,17 @@ async function releaseTurn({ log }: DeliveryRequest, lease: TurnLease): Promise<
   });
 }
 
-function unfinished(outcome: Extract<TurnOutcome, { readonly outcome: 'interrupted' | 'failed' }>): Delivery {
+function unfinished(
+  { message }: DeliveryRequest,
+  outcome: Extract<TurnOutcome, { readonly outcome: 'interrupted' | 'failed' }>,
+): Delivery {
   if (outcome.outcome === 'interrupted') {
     return { state: 'later', code: outcome.by, afterSeconds: SHORTEST_PAUSE };
   }
   const { code, retry, retryAfterMs = 0 } = outcome;
-  if (retry === 'never') return { state: 'failed', code };
+  const isDeployments = code === 'not_found_error' && message.model === undefined;
+  if (KEY_REFUSED.has(code) || isDeployments) return { state: 'later', code, afterSeconds: OPERATOR_PAUSE };
+  if (retry === 'never' && !PASSING.has(code)) return { state: 'failed', code };
   const afterSeconds = Math.max(SHORTEST_PAUSE, Math.ceil(retryAfterMs / 1_000));
   return { state: 'later', code, afterSeconds };
 }

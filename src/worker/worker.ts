@@ -22,7 +22,10 @@ export interface WorkerOptions {
   readonly memory: Omit<MemoryOptions, 'tenant' | 'credentials' | 'logger'>;
   /** Credentials of one tenant. Absent: all tenants are reached with the credentials of the process. */
   readonly credentials?: ((tenant: TenantId) => TenantCredentialProvider) | undefined;
-  readonly client: () => Promise<MessagesClient>;
+  /**
+   * Claude's client. Called with a client whose key the API has refused, it gives another one where there is a new key.
+   */
+  readonly client: (refused?: MessagesClient) => Promise<MessagesClient>;
   readonly model: string;
   readonly maxTokens?: number | undefined;
   /** What every turn is run with besides. */
@@ -150,9 +153,9 @@ async function deliverOne(
       const delivery = await deliverTurn({
         message,
         place: { memory, receipts: createReceipts(place) },
+        client: options.client,
         turn: {
           ...options.turn,
-          client: await options.client(),
           model: options.model,
           ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
           onCommand: watch.onCommand,

@@ -53,6 +53,24 @@ describe('runTurn, when the API does not answer,', () => {
     expect(outcome).toMatchObject({ outcome: 'failed', source: 'api', code: type, retry: 'never' });
   });
 
+  it.each([
+    [400, 'You have reached your specified API usage limits. You will regain access later.'],
+    [400, 'You have reached your specified workspace API usage limits.'],
+    [400, 'Your credit balance is too low to access the Anthropic API.'],
+  ])('calls a spend limit by its name, though it is told as %i: %s', async (status, message) => {
+    const { outcome } = await play([new ApiRefusal(message, { status, type: 'invalid_request_error' })]);
+    expect(outcome).toMatchObject({ outcome: 'failed', code: 'billing_error', retry: 'never' });
+  });
+
+  it.each([
+    ['enforced_spend_limit_reached', 'billing_error'],
+    ['ramp_limit_exceeded', 'rate_limit_error'],
+  ])('knows by its code %s that a limit is %s, and that it passes', async (error_code, code) => {
+    const type = 'rate_limit_error';
+    const { outcome } = await play([new ApiRefusal('No.', { status: 429, type, details: { error_code } })]);
+    expect(outcome).toMatchObject({ outcome: 'failed', code, retry: 'later' });
+  });
+
   it('lets the client repeat a request as it was told to', async () => {
     const wait = { 'retry-after-ms': '20' };
     const { outcome, sent } = await play([limited(wait), refusal(529, 'overloaded_error', wait), DONE], {

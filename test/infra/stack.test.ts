@@ -201,13 +201,36 @@ describe('the alarms', () => {
   });
 
   it('tell the topic, when they go off and when it is over', () => {
-    for (const name of ['DeadLetters', 'Integrity', 'Expiry', 'Throttles', 'OldestTurn']) {
+    for (const name of ['DeadLetters', 'Integrity', 'ApiKey', 'Expiry', 'Throttles', 'OldestTurn']) {
       expect(alarm(name)).toMatchObject({ AlarmActions: [topic], OKActions: [topic] });
     }
   });
 
+  const filtersOf = (name: string) =>
+    Object.values(of.Resources).filter(({ Type, Properties }) => {
+      return (
+        Type === 'AWS::Logs::MetricFilter' && JSON.stringify(Properties).includes(`"MetricName":"${name}"`)
+      );
+    });
+
+  it('go off when Claude refuses the key, by the log of each function that runs turns', () => {
+    expect(alarm('ApiKey')).toMatchObject({ MetricName: 'ApiKeyErrors', Threshold: 1 });
+    const filters = filtersOf('ApiKeyErrors');
+    expect(filters).toHaveLength(2);
+    for (const { Properties } of filters) {
+      for (const code of [
+        'authentication_error',
+        'permission_error',
+        'billing_error',
+        'api_key_unavailable',
+      ]) {
+        expect(Properties['FilterPattern']).toContain(`$.code = "${code}"`);
+      }
+    }
+  });
+
   it('count the integrity errors of every log of a function', () => {
-    const filters = Object.values(of.Resources).filter(({ Type }) => Type === 'AWS::Logs::MetricFilter');
+    const filters = filtersOf('IntegrityErrors');
     expect(filters).toHaveLength(3);
     for (const { Properties } of filters) {
       expect(Properties['FilterPattern']).toBe('{ $.code = "integrity" }');

@@ -1,31 +1,43 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
+import { createClientSource } from '../../infra/worker/client-source.ts';
+import { TurnClient } from '../../infra/worker/turn-client.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createReplies } from '../../src/worker/replies.ts';
+import type { WorkerOptions } from '../../src/worker/worker.ts';
 import { createFastQueue, type FastQueue } from '../doubles/fast-queue.ts';
 import { type Play, startTestWorker, type TestWorker } from '../support/test-worker.ts';
 
 const MINUTE = 60;
+const HOUR = 60 * MINUTE;
 const turnOf = (i: number, tenant = 'acme') => ({ tenant, turn: `turn-${i}`, prompt: `question ${i}` });
 
 describe('a bad day', () => {
   let store: ObjectStore;
   let queue: FastQueue;
   let site: TestWorker | undefined;
+  let claude: ScriptedClaude | undefined;
   beforeEach(() => {
     store = openSqliteObjectStore({ path: ':memory:' });
   });
   afterEach(async () => {
     await site?.[Symbol.asyncDispose]();
+    await claude?.[Symbol.asyncDispose]();
+    claude = undefined;
     await store[Symbol.asyncDispose]();
   });
 
-  const start = async (play: Play, options: { readonly fifo?: boolean } = {}): Promise<TestWorker> => {
+  const start = async (
+    play: Play,
+    options: { readonly fifo?: boolean; readonly client?: WorkerOptions['client'] } = {},
+  ): Promise<TestWorker> => {
     queue = createFastQueue(options);
     const { sqs, url, deadLetterUrl, replyUrl } = queue;
     site = await startTestWorker(store, play, {
       queue: { sqs, url, deadLetterUrl },
+      ...(options.client && { client: options.client }),
       replies: createReplies({ sqs, queueUrl: replyUrl, mode: 'inline' }),
     });
     return site;
@@ -64,6 +76,111 @@ describe('a bad day', () => {
       }
     }
     expect(new Set(waits.map((each) => each[3])).size).toBeGreaterThan(1);
+  });
+
+  /** A worker whose key lies in a secret; the API takes one key alone. */
+  const startWithKey = async (secret: { key: string }, accepted: string) => {
+    const [keys, reads]: [string[], string[]] = [[], []];
+    let given: string | undefined;
+    claude = await startScriptedClaude({
+      onRequest: ({ headers }) => {
+        given = String(headers.authorization).replace('Bearer ', '');
+        keys.push(given);
+      },
+      play() {
+        if (given === accepted) return { say: 'Yes.' };
+        throw new ApiRefusal('invalid x-api-key', { status: 401, type: 'authentication_error' });
+      },
+    });
+    const baseURL = claude.url;
+    const client = createClientSource({
+      async readKey() {
+        reads.push(secret.key);
+        return secret.key;
+      },
+      open: (apiKey) => new TurnClient({ baseURL, maxRetries: 0, ...(apiKey !== undefined && { apiKey }) }),
+    });
+    return { keys, reads, ...(await start(() => ({ say: 'unasked' }), { client })) };
+  };
+
+  it('of a wrong API key empties nothing, and says so; the right key is found when it is there', async () => {
+    const secret = { key: 'wrong' };
+    const { worker, keys, reads, lines } = await startWithKey(secret, 'right');
+    for (let i = 0; i < 5; i++) queue.put(turnOf(i));
+    await queue.run(worker.handler, HOUR);
+    expect(queue.deadLetters).toEqual([]);
+    expect(queue.replies).toEqual([]);
+    // Once at the start, and once for each refusal; each turn asks once in a quarter of an hour.
+    expect(keys.length).toBeLessThanOrEqual(5 * 5);
+    expect(reads).toHaveLength(1 + keys.length);
+    expect(lines.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({
+        message: 'turn will be retried',
+        code: 'authentication_error',
+        afterSeconds: 900,
+      }),
+    );
+    secret.key = 'right';
+    await queue.run(worker.handler, HOUR + 16 * MINUTE);
+    expect(queue.replies).toHaveLength(5);
+    expect(queue.deadLetters).toEqual([]);
+  });
+
+  it('of a key that is replaced while workers are warm costs no attempt', async () => {
+    const secret = { key: 'right' };
+    const { worker, keys, reads } = await startWithKey(secret, 'new');
+    queue.put(turnOf(0));
+    await queue.run(worker.handler, 0);
+    secret.key = 'new';
+    queue.put(turnOf(1));
+    await queue.run(worker.handler, MINUTE);
+    expect(queue.receives.get(JSON.stringify(turnOf(1)))).toHaveLength(1);
+    expect(queue.replies).toMatchObject([{ body: expect.stringContaining('turn-1') }]);
+    expect(keys).toEqual(['right', 'right', 'new']);
+    expect(reads).toEqual(['right', 'right', 'new']);
+  });
+
+  it.each([
+    [400, 'invalid_request_error', 'You have reached your specified API usage limits.', 'billing_error'],
+    [
+      400,
+      'invalid_request_error',
+      'Your credit balance is too low to access the Anthropic API.',
+      'billing_error',
+    ],
+    [402, 'billing_error', 'No.', 'billing_error'],
+    [403, 'permission_error', 'No.', 'permission_error'],
+    [404, 'not_found_error', 'model: claude-none', 'not_found_error'],
+  ])('on which Claude answers %i %s: "%s" pauses its turns', async (status, type, message, code) => {
+    const { worker, lines } = await start(() => {
+      throw new ApiRefusal(message, { status, type });
+    });
+    queue.put(turnOf(0));
+    await queue.run(worker.handler, HOUR);
+    expect(queue.deadLetters).toEqual([]);
+    expect(queue.receives.get(JSON.stringify(turnOf(0)))).toEqual([0, 900, 1_800, 2_700, 3_600]);
+    expect(lines.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining({ code }));
+  });
+
+  it('on which the key cannot be read is one like any other that passes', async () => {
+    const { worker, lines } = await start(() => ({ say: 'Yes.' }), {
+      client: () => Promise.reject(new Error('Secrets Manager says canary')),
+    });
+    queue.put(turnOf(0));
+    await queue.run(worker.handler, 60);
+    expect(queue.receives.get(JSON.stringify(turnOf(0)))).toHaveLength(3);
+    const codes = lines.map((line) => (JSON.parse(line) as { readonly code?: string }).code);
+    expect(codes).toContain('api_key_unavailable');
+    expect(lines.join()).not.toContain('canary');
+  });
+
+  it('buries a turn whose own model is unknown', async () => {
+    const { worker } = await start(() => {
+      throw new ApiRefusal('model: claude-none', { status: 404, type: 'not_found_error' });
+    });
+    queue.put({ ...turnOf(0), model: 'claude-none' });
+    await queue.run(worker.handler, 0);
+    expect(queue.deadLetters).toMatchObject([{ attributes: { code: 'not_found_error' } }]);
   });
 
   it('keeps the order of a FIFO group, and does not hold up the other groups', async () => {

@@ -63,8 +63,8 @@ describe('deliverTurn', () => {
         deliverTurn({
           message: MESSAGE,
           place: { memory, receipts },
+          client: async () => new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 }),
           turn: {
-            client: new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 }),
             model: 'claude-sonnet-5-5',
             ...turn,
           },
@@ -172,10 +172,9 @@ describe('deliverTurn', () => {
     await deliverTurn({
       message: { ...MESSAGE, ...given },
       place: { memory, receipts: createReceipts((await (await site.client()).open()).session) },
-      turn: {
-        client: new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0, fetch: fetched }),
-        model: 'claude-sonnet-5-5',
-      },
+      client: async () =>
+        new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0, fetch: fetched }),
+      turn: { model: 'claude-sonnet-5-5' },
       signal: new AbortController().signal,
       leaseMs: LEASE_MS,
       log: createJsonLog({ write: () => {} }),
