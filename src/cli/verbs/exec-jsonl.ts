@@ -27,7 +27,7 @@ export interface ExecOptions {
 }
 
 /**
- * Answers every line of the input with one line (docs of the protocol: README, "exec --jsonl"). A line without an
+ * Answers every line of the input with one line (docs of the protocol: docs/command-line.md). A line without an
  * id is a barrier: it waits for all before it, and all after it wait for it. Lines with an id run concurrently.
  * Resolves at the end of the input, after the last answer is out. Rejects as soon as an answer cannot be written, with
  * the input open or not; what is still running is aborted then, and waited for.
