@@ -252,7 +252,7 @@ describe('a bad day', () => {
     const { worker, lines } = await start(() => ({ say: 'Yes.' }));
     queue.put('no turn');
     queue.refuseDeadLetters(new Error('throttled'));
-    await queue.run(worker.handler, 30);
+    await queue.run(worker.handler, 20);
     expect(queue.receives.get('no turn')?.length).toBe(2);
     queue.refuseDeadLetters(undefined);
     await queue.run(worker.handler, 10 * MINUTE);
