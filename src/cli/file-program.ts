@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Choose, collect, withSource } from './arguments.ts';
+import type { ExportArguments } from './verbs/export.ts';
 import type { CatArguments, GrepArguments, LineRange, PutArguments } from './verbs/files.ts';
+import type { ImportArguments } from './verbs/import.ts';
 import type { ListArguments } from './verbs/list.ts';
-import type { ExportArguments, ImportArguments } from './verbs/transfer.ts';
 
 const ROOT = '/memories';
 
@@ -112,7 +113,7 @@ function addWholeTrees(program: Command, choose: Choose): void {
     )
     .option('-f, --force', 'replace files that differ')
     .action((from: string, path: string = ROOT, options: ImportArguments) =>
-      choose(async (run) => (await transfer()).runImport({ from, path }, options, run)),
+      choose(async (run) => (await import('./verbs/import.ts')).runImport({ from, path }, options, run)),
     );
   program
     .command('export')
@@ -129,7 +130,7 @@ function addWholeTrees(program: Command, choose: Choose): void {
     .action((first: string, second: string | undefined, options: ExportArguments) =>
       choose(async (run) => {
         const ends = second === undefined ? { path: ROOT, to: first } : { path: first, to: second };
-        return (await transfer()).runExport(ends, options, run);
+        return (await import('./verbs/export.ts')).runExport(ends, options, run);
       }),
     );
 }
@@ -149,4 +150,3 @@ function parseLines(text: string): LineRange {
 
 const listing = (): Promise<typeof import('./verbs/list.ts')> => import('./verbs/list.ts');
 const files = (): Promise<typeof import('./verbs/files.ts')> => import('./verbs/files.ts');
-const transfer = (): Promise<typeof import('./verbs/transfer.ts')> => import('./verbs/transfer.ts');

@@ -29,5 +29,9 @@ export function invocationOf({
   const { signal } = new AbortController();
   const ignore = (): void => {};
   const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-  return { invocation: { flags, terminal, report, logger, signal }, shown, complaints };
+  return {
+    invocation: { flags, terminal, report, logger, signal, ignoreCtrlC: ignore },
+    shown,
+    complaints,
+  };
 }

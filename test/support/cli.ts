@@ -27,6 +27,8 @@ export interface CliOptions {
   readonly cwd?: string;
   /** Options for Node itself. */
   readonly nodeArgs?: readonly string[];
+  /** In a process group of its own, as a shell starts it: what it starts may signal the whole group. */
+  readonly detached?: boolean;
 }
 
 /** A setting under which the CLI runs without anything outside its process. */
@@ -40,6 +42,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Chi
   return spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN, ...args], {
     cwd: options.cwd ?? EMPTY_FOLDER,
     env: { ...PROGRAM_ENV, HOME: EMPTY_FOLDER, ...options.env },
+    detached: options.detached ?? false,
   });
 }
 

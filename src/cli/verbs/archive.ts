@@ -1,10 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import { Encrypter } from 'age-encryption';
 import { createTarPacker } from 'modern-tar';
 import { MemoryError, misconfigured } from '../../errors.ts';
-import { fileCodeOf } from '../../store/failures.ts';
+import { cannotWrite, existsAlready, writeOwnFile } from './own-file.ts';
 
 export interface ArchiveEntry {
   /** With slashes, below the archive's root. */
@@ -17,7 +15,8 @@ export interface ArchiveEntry {
  * Writes a tar archive of the entries, encrypted with age for the recipients, as one file of mode 0600. Nothing readable
  * touches the disk; the file is there as a whole or not at all.
  *
- * @throws MemoryError `misconfigured` for a text that is no recipient, or where the file exists and `force` is not given.
+ * @throws MemoryError `misconfigured` for a text that is no recipient; `already_exists` where the file exists and `force`
+ * is not given; `invalid_command` where it cannot be written.
  */
 export async function writeArchive(
   entries: AsyncIterable<ArchiveEntry>,
@@ -35,27 +34,21 @@ export async function writeArchive(
 ): Promise<void> {
   const encrypter = new Encrypter();
   for (const recipient of recipients) addRecipient(encrypter, recipient);
-  if (existsSync(to) && !force) throw misconfigured(`${to} exists: --force replaces it.`);
-  const partial = `${to}.${randomBytes(4).toString('hex')}.partial`;
+  if (existsSync(to) && !force) throw existsAlready(to);
   try {
-    {
-      await using file = await open(partial, 'wx', 0o600);
+    await writeOwnFile(to, async (file) => {
       const { readable, controller } = createTarPacker();
       const packing = pack(entries, controller);
       const written = encrypter.encrypt(readable).then((sealed) =>
-        sealed.pipeTo(new WritableStream({ write: async (part) => void (await file.write(part)) }), {
-          signal,
-        }),
+        // The whole of each part: a single write may take less of it where a disk is nearly full.
+        sealed.pipeTo(new WritableStream({ write: (part) => file.writeFile(part) }), { signal }),
       );
       await Promise.all([packing, written]);
-      await file.sync();
-    }
-    await rename(partial, to);
+    });
   } catch (error) {
-    await rm(partial, { force: true });
     if (error instanceof MemoryError) throw error;
     if (signal.aborted) throw new MemoryError('aborted', 'The export was cancelled.');
-    throw misconfigured(`${to} cannot be written (${fileCodeOf(error) ?? 'unknown error'}).`);
+    throw cannotWrite(to, error);
   }
 }
 

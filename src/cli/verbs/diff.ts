@@ -3,9 +3,9 @@ import { createTwoFilesPatch } from 'diff';
 import { MemoryError } from '../../errors.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
-import { fileCodeOf } from '../../store/failures.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { type FileRun, readFile, runOnFiles } from './memory.ts';
+import { cannotRead } from './own-file.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Shows how two files differ; what does not lie below /memories is a file of the user's. Resolves to 1 when they do. */
@@ -32,10 +32,7 @@ async function textAt(run: FileRun, path: string): Promise<string> {
 
 async function readLocal(path: string): Promise<Uint8Array> {
   return readOwn(path).catch((error: unknown) => {
-    throw new MemoryError(
-      'invalid_command',
-      `${path} cannot be read (${fileCodeOf(error) ?? 'unknown error'}).`,
-    );
+    throw cannotRead(path, error);
   });
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { hasCode, MemoryError, misconfigured } from '../../errors.ts';
@@ -9,6 +9,10 @@ import { processEnvironment } from '../../open/environment.ts';
 import type { WriteMode } from '../../tool/files.ts';
 import type { Invocation } from './invocation.ts';
 import { type FileRun, runOnFiles } from './memory.ts';
+import { removingAfter } from './own-file.ts';
+
+/** What a shell adds to the number of the signal that ended a program. */
+const SIGNALLED = 128;
 
 /**
  * Opens a file in the user's editor ($VISUAL, $EDITOR, or vi) and writes it back where it was changed; a path without a
@@ -19,11 +23,10 @@ export function runEdit(path: string, invocation: Invocation): Promise<number> {
   return runOnFiles(async (run) => {
     const found = await run.files.read(path, { signal: invocation.signal });
     const folder = await mkdtemp(join(tmpdir(), 'sealed-memory-edit-'));
-    const copy = join(folder, basename(path));
-    let isKept = false;
-    try {
+    return removingAfter(folder, async (keep) => {
+      const copy = join(folder, basename(path));
       await writeFile(copy, found?.bytes ?? '', { mode: 0o600 });
-      await openEditor(copy);
+      await openEditor(copy, invocation);
       const edited = await readFile(copy);
       const isChanged = found === undefined ? edited.length > 0 : !sameBytes(found.bytes, edited);
       if (!isChanged) {
@@ -32,22 +35,24 @@ export function runEdit(path: string, invocation: Invocation): Promise<number> {
       }
       const mode = found === undefined ? 'create' : { ifUnchanged: found.version };
       await writeBack(run, { path, copy, edited, mode }).catch((error: unknown) => {
-        isKept = true;
+        keep();
         throw error;
       });
       return 0;
-    } finally {
-      if (!isKept) await rm(folder, { recursive: true, force: true });
-    }
+    });
   }, invocation);
 }
 
-async function openEditor(file: string): Promise<void> {
+async function openEditor(file: string, { ignoreCtrlC }: Invocation): Promise<void> {
   const { VISUAL, EDITOR } = processEnvironment();
   const editor = VISUAL || EDITOR || 'vi';
   // The variable may hold arguments, as in "code --wait"; a shell takes it apart as the user's own would.
-  const child = spawn('sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' });
+  // Ctrl-C is the editor's: the shell outlives it, and what it traps is not trapped in the editor.
+  ignoreCtrlC();
+  const command = `trap : INT QUIT; ${editor} "$1"`;
+  const child = spawn('sh', ['-c', command, 'sh', file], { stdio: 'inherit' });
   const [code] = (await once(child, 'close')) as [number | null];
+  if (code === null || code > SIGNALLED) throw new MemoryError('aborted', 'A signal ended the editor.');
   if (code !== 0) throw misconfigured(`The editor failed (${editor}); nothing was changed.`);
 }
 

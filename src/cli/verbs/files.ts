@@ -1,11 +1,11 @@
-import { open } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { MemoryError } from '../../errors.ts';
 import { toBase64 } from '../../format/encoding.ts';
 import { decodeText, encodeText } from '../../language/text.ts';
-import { fileCodeOf } from '../../store/failures.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { type FileRun, filesAt, readFile, requireEntry, runOnFiles, worded } from './memory.ts';
+import { cannotWrite, existsAlready, writeOwnFile } from './own-file.ts';
 import { counted } from './report.ts';
 import { readSource, type SourceOptions } from './source.ts';
 
@@ -97,17 +97,10 @@ async function writeOwn(
   bytes: Uint8Array,
   { force }: { readonly force: boolean },
 ): Promise<void> {
-  try {
-    // What was encrypted is for its owner alone.
-    await using file = await open(to, force ? 'w' : 'wx', 0o600);
-    await file.writeFile(bytes);
-  } catch (error) {
-    const code = fileCodeOf(error) ?? 'unknown error';
-    throw new MemoryError(
-      'invalid_command',
-      code === 'EEXIST' ? `${to} exists: --force replaces it.` : `${to} cannot be written (${code}).`,
-    );
-  }
+  if (!force && existsSync(to)) throw existsAlready(to);
+  await writeOwnFile(to, (file) => file.writeFile(bytes)).catch((error: unknown) => {
+    throw cannotWrite(to, error);
+  });
 }
 
 export function runCp(
@@ -115,7 +108,7 @@ export function runCp(
   { recursive = false, force = false }: { readonly recursive?: boolean; readonly force?: boolean },
   invocation: Invocation,
 ) {
-  return runOnFiles(async (run) => {
+  const copyAll = async (run: FileRun): Promise<number> => {
     const { report, signal } = invocation;
     const source = await requireEntry(run, from);
     if (source.type === 'directory' && !recursive) {
@@ -137,7 +130,8 @@ export function runCp(
     }
     await report.done({ from, to, files: done });
     return 0;
-  }, invocation);
+  };
+  return runOnFiles(copyAll, invocation, { interrupted: 'what was copied stays; --force copies it again' });
 }
 
 export function runMv({ from, to }: { readonly from: string; readonly to: string }, invocation: Invocation) {
@@ -154,7 +148,7 @@ export function runRm(
   { recursive = false, force = false }: { readonly recursive?: boolean; readonly force?: boolean },
   invocation: Invocation,
 ) {
-  return runOnFiles(async (run: FileRun) => {
+  const removeAll = async (run: FileRun): Promise<number> => {
     for (const path of paths) {
       const found = await worded({ command: 'delete', path }, () =>
         run.files.stat(path, { signal: invocation.signal }),
@@ -167,7 +161,9 @@ export function runRm(
     }
     await invocation.report.done({ paths });
     return 0;
-  }, invocation);
+  };
+  const interrupted = 'what was removed stays removed; --force goes on with the rest';
+  return runOnFiles(removeAll, invocation, { interrupted });
 }
 
 function callOf({ signal, report }: Invocation) {
@@ -203,9 +199,10 @@ export function runGrep(
         skipped += 1;
         continue;
       }
-      const hits = text
-        .split('\n')
-        .flatMap((line, index) => (matcher.test(line) ? [{ line, number: index + 1 }] : []));
+      const lines = text.split('\n');
+      // What follows the last line feed is no line.
+      if (lines.at(-1) === '') lines.pop();
+      const hits = lines.flatMap((line, index) => (matcher.test(line) ? [{ line, number: index + 1 }] : []));
       if (hits.length > 0 && options.filesWithMatches === true) {
         await report.entry({ path: file.path }, file.path);
       } else {

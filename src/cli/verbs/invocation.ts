@@ -1,4 +1,4 @@
-import { isForTheOperator, MemoryError } from '../../errors.ts';
+import { hasCode, isForTheOperator, MemoryError } from '../../errors.ts';
 import type { LogFields, Logger } from '../../logger.ts';
 import { createReport, type Report } from './report.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
@@ -7,6 +7,11 @@ import { processTerminal, type Terminal } from './terminal.ts';
 export const EXIT_FAILED = 1;
 export const EXIT_MISUSED = 2;
 const EXIT_INTERRUPTED = 130;
+/** Ctrl-C, a request to end, and the end of the terminal. */
+const INTERRUPTIONS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** What an interruption leaves behind, of most verbs. */
+export const CONTINUES = 'what is done stays done, and the same command continues from there';
 
 /** The flags that every verb takes. */
 export interface Flags {
@@ -30,8 +35,10 @@ export interface Invocation {
   readonly report: Report;
   /** Prints warnings; with `--verbose` everything that is logged. */
   readonly logger: Logger;
-  /** Fires at the first Ctrl-C or SIGTERM; the second one ends the process at once. */
+  /** Fires at the first Ctrl-C, SIGTERM or end of the terminal; the second one ends the process at once. */
   readonly signal: AbortSignal;
+  /** Leaves Ctrl-C from now on to a program that is started, such as an editor; what was typed in it is not thrown away. */
+  ignoreCtrlC(): void;
 }
 
 /** What a command line asks for. Resolves to the exit code; what it throws is explained on standard error. */
@@ -43,25 +50,30 @@ export async function runAction(action: Action, flags: Flags): Promise<number> {
   const logger = createOperatorLogger(terminal, flags);
   const interruption = new AbortController();
   const { signal } = interruption;
-  const onSignal = (): void => {
+  let isIgnored = false;
+  const ignoreCtrlC = (): void => {
+    isIgnored = true;
+  };
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (isIgnored && name === 'SIGINT') return;
     if (signal.aborted) {
       process.exit(EXIT_INTERRUPTED);
     }
     interruption.abort();
     process.stdin.destroy();
   };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  for (const name of INTERRUPTIONS) process.on(name, onSignal);
   try {
-    const code = await action({ flags, terminal, report, logger, signal });
+    const code = await action({ flags, terminal, report, logger, signal, ignoreCtrlC });
     return signal.aborted ? EXIT_INTERRUPTED : code;
   } catch (error) {
-    if (signal.aborted) {
+    if (signal.aborted || hasCode(error, 'aborted')) {
       await report.cutOff('interrupted', {});
       return EXIT_INTERRUPTED;
     }
     return explain(error, { terminal, report });
   } finally {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+    for (const name of INTERRUPTIONS) process.off(name, onSignal);
     // An open standard input would keep the process alive.
     process.stdin.destroy();
   }

@@ -19,10 +19,19 @@ export interface FileRun {
 export async function runOnFiles(
   verb: (run: FileRun) => Promise<number>,
   invocation: Invocation,
+  { interrupted }: { readonly interrupted?: string } = {},
 ): Promise<number> {
   const options = readMemoryOptions(invocation);
   await using memory = await openMemory(options);
-  return await verb({ files: memory.files, options, invocation });
+  try {
+    return await verb({ files: memory.files, options, invocation });
+  } catch (error) {
+    if (interrupted !== undefined && invocation.signal.aborted) {
+      invocation.report.clear();
+      invocation.terminal.complain(`interrupted: ${interrupted}`);
+    }
+    throw error;
+  }
 }
 
 /** A refusal of `work` is told in the sentence of the command of the tool that comes nearest. */

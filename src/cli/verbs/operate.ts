@@ -3,7 +3,7 @@ import { checkWholeNumber, MemoryError } from '../../errors.ts';
 import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
 import { openAdmin, type TenantAdmin } from '../../open/open-admin.ts';
 import type { ObjectStore } from '../../store/port.ts';
-import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import { CONTINUES, EXIT_FAILED, type Invocation } from './invocation.ts';
 import {
   expiryLines,
   migrationLines,
@@ -31,8 +31,6 @@ interface AdminRunOptions {
   readonly interrupted?: string;
 }
 
-export const CONTINUES = 'what is done stays done, and the same command continues from there';
-
 /** Runs one command on the configured tenant. Resolves to the exit code. */
 export async function runOnAdmin(
   command: (run: AdminRun) => Promise<number>,
@@ -43,7 +41,10 @@ export async function runOnAdmin(
   try {
     return await command({ admin, report, signal });
   } catch (error) {
-    if (signal.aborted) terminal.complain(`interrupted: ${interrupted}`);
+    if (signal.aborted) {
+      report.clear();
+      terminal.complain(`interrupted: ${interrupted}`);
+    }
     throw error;
   }
 }

@@ -14,6 +14,8 @@ export interface Report {
   /** How far a long command has come: a line of JSON, or a display on standard error. */
   progress(fields: Fields, step: Step): void;
   done(fields: Fields, lines?: readonly string[]): Promise<void>;
+  /** Takes the display of progress away, before something else is written to standard error. */
+  clear(): void;
   /** Tells programs what cut the command off; people read it on standard error. */
   cutOff(event: 'failed' | 'interrupted', fields: Fields): Promise<void>;
 }
@@ -37,6 +39,7 @@ export function createReport(
   const toLine = (event: string, fields: Fields): string => `${JSON.stringify({ event, ...fields })}\n`;
 
   return {
+    clear: () => display.clear(),
     async entry(fields, line) {
       display.clear();
       await terminal.out(json ? toLine('entry', fields) : `${line}\n`);

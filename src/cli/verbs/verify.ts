@@ -3,8 +3,8 @@ import type { Verification } from '../../admin/verify.ts';
 import { isLeft } from '../../tree/findings.ts';
 import type { Progress } from '../../tree/session.ts';
 import { findingLine } from './finding-lines.ts';
-import { EXIT_FAILED, type Invocation } from './invocation.ts';
-import { CONTINUES, runOnAdmin } from './operate.ts';
+import { CONTINUES, EXIT_FAILED, type Invocation } from './invocation.ts';
+import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
 
 /** Verifies the configured memory and says what to do about each finding. Resolves to 0 when none is left. */

@@ -23,7 +23,7 @@ describe('sealed-memory edit', { timeout: 60_000 }, () => {
     const editor = join(folder, 'editor');
     writeFileSync(editor, `#!/bin/sh\n${script}\n`);
     chmodSync(editor, 0o700);
-    return runCli(['edit', path], { env: { ...env, EDITOR: `${editor} --wait` } });
+    return runCli(['edit', path], { env: { ...env, EDITOR: `${editor} --wait` }, detached: true });
   }
   const text = async (path = '/memories/a.md') => (await runCli(['cat', path], { env })).stdout;
   const left = (): readonly string[] =>
@@ -56,6 +56,27 @@ describe('sealed-memory edit', { timeout: 60_000 }, () => {
   it('changes nothing when the editor fails or changes nothing', async () => {
     expect(await edit('echo two >> "$2"; exit 3')).toMatchObject({ code: 2, stdout: '' });
     expect(await edit('true')).toMatchObject({ code: 0, stdout: '/memories/a.md was not changed\n' });
+    expect(await text()).toBe('one\n');
+    expect(left()).toEqual([]);
+  });
+
+  it('leaves Ctrl-C to the editor, however often', async () => {
+    const ctrlC = 'kill -INT 0';
+    expect(await edit(`trap 'echo caught >> "$2"' INT; ${ctrlC}; ${ctrlC}; ${ctrlC}`)).toMatchObject({
+      code: 0,
+      stdout: '/memories/a.md was written\n',
+      stderr: '',
+    });
+    expect(await text()).toBe('one\ncaught\ncaught\ncaught\n');
+    expect(left()).toEqual([]);
+  });
+
+  it('leaves no copy when the terminal is closed', async () => {
+    expect(await edit('echo two >> "$2"; kill -HUP 0')).toMatchObject({
+      code: 130,
+      signal: null,
+      stdout: '',
+    });
     expect(await text()).toBe('one\n');
     expect(left()).toEqual([]);
   });

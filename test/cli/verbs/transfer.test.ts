@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -12,12 +13,15 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
 import { Decrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runPut } from '../../../src/cli/verbs/files.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type ExportArguments, runExport } from '../../../src/cli/verbs/export.ts';
+import { runPut, runRm } from '../../../src/cli/verbs/files.ts';
+import { runImport } from '../../../src/cli/verbs/import.ts';
 import type { Action, Flags } from '../../../src/cli/verbs/invocation.ts';
-import { type ExportArguments, runExport, runImport } from '../../../src/cli/verbs/transfer.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
+import { startCli } from '../../support/cli.ts';
 
 let folder: string;
 let flags: Flags;
@@ -61,7 +65,7 @@ const importFrom = (from: string, options = {}, path = '/memories') =>
 const exportTo = (to: string, options: ExportArguments = {}, path = '/memories') =>
   said((run) => runExport({ path, to }, options, run));
 
-describe('sealed-memory import and export', () => {
+describe('sealed-memory import and export', { timeout: 60_000 }, () => {
   it('carry every byte both ways, and again only what is missing', async () => {
     const from = write(join(folder, 'in'));
     const out = join(folder, 'out');
@@ -165,6 +169,159 @@ describe('sealed-memory import and export', () => {
     await expect(exportTo(join(folder, 'x'), { age: ['ssh-rsa x'] })).rejects.toThrow('begins with age1');
     expect(readdirSync(folder).filter((name) => name.includes('partial') || name === 'x')).toEqual([]);
     expect((await exportTo(to, { age, force: true })).code).toBe(0);
+  });
+
+  it('import goes on after a file that cannot be read, and after one that a policy refuses', async () => {
+    const from = write(join(folder, 'in'), {
+      'b.md': Buffer.from('here when the folder is listed'),
+      'c.md': Buffer.from('mail me@example.org'),
+      'd.md': Buffer.from('fine'),
+    });
+    symlinkSync('nowhere', join(from, 'a'));
+    const latin = Buffer.concat([Buffer.from(`${from}/caf`), Buffer.from([0xe9])]);
+    writeFileSync(latin, 'x');
+    writeFileSync(join(folder, 'config.toml'), '[default]\npolicy = "email"\n');
+    const { invocation, shown } = invocationOf({ flags });
+    const { out } = invocation.terminal;
+    const entry = async (_: unknown, line: string) => {
+      // The first line comes before the second file is read.
+      rmSync(join(from, 'b.md'), { force: true });
+      await out(`${line}\n`);
+    };
+    const report = { ...invocation.report, entry };
+    process.env['SEALED_MEMORY_CONFIG'] = join(folder, 'config.toml');
+    try {
+      expect(await runImport({ from, path: '/memories' }, {}, { ...invocation, report })).toBe(1);
+    } finally {
+      delete process.env['SEALED_MEMORY_CONFIG'];
+    }
+    const lines = shown.join('').split('\n');
+    expect(lines).toEqual([
+      `FAIL  ${from}/a is a link or a special file`,
+      `FAIL  ${from}/b.md cannot be read (ENOENT)`,
+      expect.stringMatching(/^FAIL {2}\S+c\.md was refused: .*\(email\)/),
+      `FAIL  ${from}/caf\ufffd has a name that is not UTF-8`,
+      'FAIL  1 file written to /memories, 4 left',
+      '',
+    ]);
+  });
+
+  it('import names what lies in its way, file by file', async () => {
+    await said((run) => runPut('/memories/notes', { text: 'a file' }, run));
+    await said((run) => runPut('/memories/a.md/below', { text: 'a directory' }, run));
+    const from = write(join(folder, 'in'), { 'a.md': Buffer.from('x'), 'notes/b.md': Buffer.from('y') });
+    for (const force of [false, true]) {
+      const { code, text } = await importFrom(from, { force });
+      expect(code).toBe(1);
+      expect(text).toMatch(/^FAIL {2}\S+a\.md was refused: .*director/m);
+      expect(text).toMatch(/^FAIL {2}\S+b\.md was refused: /m);
+      expect(text).toMatch(/^FAIL {2}0 files written to \/memories, 2 left$/m);
+    }
+  });
+
+  it('import takes the memory of a project of Claude Code, and leaves its sessions', async () => {
+    const files = {
+      'MEMORY.md': Buffer.from('- [Build](build.md)\n'),
+      'build.md': Buffer.from('---\nname: build\n---\nuse make\n'),
+      'CLAUDE.md': Buffer.from('# Rules\n'),
+    };
+    const project = join(folder, 'projects', '-home-me-project');
+    write(join(project, 'memory'), files);
+    write(project, { '0b8e1f3a.jsonl': Buffer.from('{"type":"user"}\n') });
+    const { invocation, shown, complaints } = invocationOf({ flags });
+    expect(await runImport({ from: project, path: '/memories' }, {}, invocation)).toBe(0);
+    expect(shown.join('')).toBe('ok    3 files written to /memories\n');
+    expect(complaints).toEqual([`the memory in this folder is ${project}/memory`]);
+    expect(await importFrom(join(project, 'memory'))).toMatchObject({
+      text: 'ok    0 files written to /memories, 3 there already\n',
+    });
+    const back = join(folder, 'back');
+    await exportTo(back);
+    expect(read(back)).toEqual(files);
+  });
+
+  it("export makes a folder that the SDK's filesystem tool goes on with, and import takes its work", async () => {
+    await importFrom(write(join(folder, 'in')));
+    const theirs = join(folder, 'theirs');
+    await exportTo(join(theirs, 'memories'));
+    const tool = await BetaLocalFilesystemMemoryTool.init(theirs);
+    await tool.create({ command: 'create', path: '/memories/new/c.md', file_text: 'theirs\n' });
+    await tool.rename({ command: 'rename', old_path: '/memories/notes/empty', new_path: '/memories/none' });
+    expect((await importFrom(theirs)).text).toBe('ok    2 files written to /memories, 3 there already\n');
+    await said((run) => runRm(['/memories/notes/empty'], {}, run));
+    const back = join(folder, 'back');
+    await exportTo(back);
+    expect(read(back)).toEqual(read(join(theirs, 'memories')));
+  });
+
+  it('two exports and two imports at once do the same as one', async () => {
+    const from = write(join(folder, 'in'));
+    const imports = await Promise.all([importFrom(from), importFrom(from)]);
+    expect(imports.map(({ code }) => code)).toEqual([0, 0]);
+    const out = join(folder, 'out');
+    const exports = await Promise.all([exportTo(out), exportTo(out)]);
+    expect(exports.map(({ code }) => code)).toEqual([0, 0]);
+    expect(read(out)).toEqual(read(from));
+  });
+
+  it('export removes what one that was killed has left, and import passes over it', async () => {
+    const from = write(join(folder, 'in'));
+    const gone = spawnSync('true').pid;
+    const [abandoned, running] = [gone, process.pid].map((pid) => `.sealed-memory-${pid}-01234567.partial`);
+    for (const name of [abandoned, running]) writeFileSync(join(from, 'notes', String(name)), 'half');
+    expect((await importFrom(from)).text).toBe('ok    4 files written to /memories\n');
+    await exportTo(from);
+    expect(readdirSync(join(from, 'notes')).filter((name) => name.endsWith('.partial'))).toEqual([running]);
+  });
+
+  it('export says in one sentence that the folder cannot be made', async () => {
+    await importFrom(write(join(folder, 'in')));
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    await expect(exportTo(join(file, 'out'))).rejects.toMatchObject({
+      code: 'invalid_command',
+      message: `${file}/out cannot be written (ENOTDIR).`,
+    });
+  });
+
+  it('stop between two files at Ctrl-C, say so, and go on from there', async () => {
+    const from = write(join(folder, 'in'));
+    symlinkSync('nowhere', join(from, 'b'));
+    const { invocation, complaints } = invocationOf({ flags });
+    const interruption = new AbortController();
+    const { signal } = interruption;
+    const report = { ...invocation.report, entry: async () => interruption.abort() };
+    const interrupted = { ...invocation, signal, report };
+    await expect(runImport({ from, path: '/memories' }, {}, interrupted)).rejects.toMatchObject({
+      code: 'aborted',
+    });
+    expect(complaints).toEqual([
+      'interrupted: what is done stays done, and the same command continues from there',
+    ]);
+    expect((await importFrom(from)).text).toContain('3 files written to /memories, 1 there already, 1 left');
+  });
+
+  it('go on where a process was killed, without a rest of it', async () => {
+    const names = Array.from({ length: 60 }, (_, i) => `many/${i}`);
+    const from = write(join(folder, 'in'), {
+      ...FILES,
+      ...Object.fromEntries(names.map((name) => [name, Buffer.alloc(2_000, name)])),
+    });
+    symlinkSync('nowhere', join(from, 'b'));
+    const args = ['--store', `${flags.store}`, '--tenant', 'acme', '--root-key-file', `${flags.rootKeyFile}`];
+    const importing = startCli(['import', from, ...args]);
+    await once(importing.stdout, 'data');
+    importing.kill('SIGKILL');
+    await once(importing, 'close');
+    expect((await importFrom(from)).text).toMatch(/[1-9]\d* there already, 1 left\n$/);
+    const out = join(folder, 'out');
+    const exporting = startCli(['export', out, ...args]);
+    await vi.waitUntil(() => existsSync(join(out, 'a.md')), { timeout: 30_000, interval: 1 });
+    exporting.kill('SIGKILL');
+    await once(exporting, 'close');
+    expect((await exportTo(out)).text).toMatch(/[1-9]\d* there already\n$/);
+    rmSync(join(from, 'b'));
+    expect(read(out)).toEqual(read(from));
   });
 
   it('leave no half file when they are cancelled', async () => {

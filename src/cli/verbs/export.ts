@@ -1,0 +1,131 @@
+import { mkdir, readFile as readOwn, realpath } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import { hasCode } from '../../errors.ts';
+import { sameBytes } from '../../format/encoding.ts';
+import { parseMemoryPath } from '../../language/path.ts';
+import { fileCodeOf } from '../../store/failures.ts';
+import type { FileStat } from '../../tool/files.ts';
+import { CONTINUES, type Invocation } from './invocation.ts';
+import { type FileRun, filesAt, readFile, runOnFiles } from './memory.ts';
+import { cannotWrite, removeAbandoned, writeOwnFile } from './own-file.ts';
+import { counted } from './report.ts';
+import { type Outcome, transferAll } from './transfer.ts';
+
+export interface ExportArguments {
+  /** Replaces files of the folder that differ. */
+  readonly force?: boolean;
+  /** Recipients of age: one encrypted archive in place of a folder. */
+  readonly age?: readonly string[];
+}
+
+/**
+ * Writes a file of the memory, or all files below a directory, into a folder, byte by byte, with their times, for their
+ * owner alone. A file that lies there with the same bytes is passed over. Resolves to 1 when a file was left.
+ */
+export function runExport(
+  { path, to }: { readonly path: string; readonly to: string },
+  { force = false, age = [] }: ExportArguments,
+  invocation: Invocation,
+): Promise<number> {
+  const exportAll = async (run: FileRun): Promise<number> => {
+    parseMemoryPath(path);
+    const sources = await filesAt(run, path);
+    const nameOf = (file: FileStat): string =>
+      file.path === path ? path.slice(path.lastIndexOf('/') + 1) : file.path.slice(path.length + 1);
+    if (age.length > 0) return exportArchive(run, { sources, nameOf, to, recipients: age, force });
+    const root = await madeFolder(to).catch((error: unknown) => {
+      throw cannotWrite(to, error);
+    });
+    const tidied = new Set<string>();
+    return transferAll(
+      sources.map((source) => ({
+        name: source.path,
+        transfer: async (): Promise<Outcome> => {
+          const bytes = await readFile(run, source.path);
+          return exportFile({ bytes, root, name: nameOf(source), source, force, tidied });
+        },
+      })),
+      { from: path, to, invocation },
+    );
+  };
+  const interrupted = age.length > 0 ? 'nothing was written; run it again' : CONTINUES;
+  return runOnFiles(exportAll, invocation, { interrupted });
+}
+
+async function madeFolder(path: string): Promise<string> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  return realpath(path);
+}
+
+async function exportFile({
+  bytes,
+  root,
+  name,
+  source,
+  force,
+  tidied,
+}: {
+  readonly bytes: Uint8Array;
+  readonly root: string;
+  readonly name: string;
+  readonly source: FileStat;
+  readonly force: boolean;
+  /** Folders in which nothing is left of an export that was cut off. */
+  readonly tidied: Set<string>;
+}): Promise<Outcome> {
+  const target = join(root, ...name.split('/'));
+  try {
+    const folder = await madeFolder(dirname(target));
+    // A link in the folder may lead elsewhere.
+    if (!`${folder}${sep}`.startsWith(`${root}${sep}`)) {
+      return { left: 'lies behind a link that leads out of the folder' };
+    }
+    if (!tidied.has(folder)) await removeAbandoned(folder);
+    tidied.add(folder);
+    const there = await readOwn(target).catch((error: unknown) => {
+      if (fileCodeOf(error) === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (there !== undefined && sameBytes(there, bytes)) return 'same';
+    if (there !== undefined && !force) return { left: `differs from ${target}; --force replaces that` };
+    await writeOwnFile(target, (file) => file.writeFile(bytes), { modified: source.modified });
+    return 'written';
+  } catch (error) {
+    const code = fileCodeOf(error);
+    if (code === undefined || hasCode(error, 'aborted')) throw error;
+    return { left: `cannot be written (${code})` };
+  }
+}
+
+/** One tar archive of all files, encrypted for the recipients: `age -d` and `tar -x` open it. */
+async function exportArchive(
+  run: FileRun,
+  {
+    sources,
+    nameOf,
+    to,
+    recipients,
+    force,
+  }: {
+    readonly sources: readonly FileStat[];
+    readonly nameOf: (file: FileStat) => string;
+    readonly to: string;
+    readonly recipients: readonly string[];
+    readonly force: boolean;
+  },
+): Promise<number> {
+  const { writeArchive } = await import('./archive.ts');
+  const { report, signal } = run.invocation;
+  const total = sources.length;
+  async function* entries() {
+    for (const [done, source] of sources.entries()) {
+      report.progress({ done, total }, { what: 'files', done, total });
+      yield { name: nameOf(source), modified: source.modified, bytes: await readFile(run, source.path) };
+    }
+  }
+  await writeArchive(entries(), { to, recipients, force, signal });
+  await report.done({ files: total, to }, [
+    `ok    ${counted(total, 'file')} in ${to}, for ${counted(recipients.length, 'recipient')}`,
+  ]);
+  return 0;
+}

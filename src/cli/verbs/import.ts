@@ -1,0 +1,126 @@
+import { readdir, readFile as readOwn, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { hasCode, hasReason, isForTheOperator, MemoryError } from '../../errors.ts';
+import { sameBytes } from '../../format/encoding.ts';
+import { readSettings } from '../../open/options.ts';
+import { fileCodeOf } from '../../store/failures.ts';
+import { CONTINUES, type Invocation } from './invocation.ts';
+import { type FileRun, runOnFiles, worded } from './memory.ts';
+import { isPartial, noFolder } from './own-file.ts';
+import { counted } from './report.ts';
+import { type Outcome, transferAll } from './transfer.ts';
+
+export interface ImportArguments {
+  /** Replaces files of the memory that differ. */
+  readonly force?: boolean;
+}
+
+/**
+ * Writes every file of a folder into the memory, byte by byte. A file that lies there with the same bytes is passed
+ * over, so a run that was cut off is simply run again. Links and special files are left. Resolves to 1 when a file was left.
+ */
+export function runImport(
+  { from, path }: { readonly from: string; readonly path: string },
+  { force = false }: ImportArguments,
+  invocation: Invocation,
+): Promise<number> {
+  const importAll = async (run: FileRun): Promise<number> => {
+    const { maxFileBytes: most, readOnly } = readSettings(run.options);
+    if (readOnly) throw new MemoryError('read_only', 'This memory can be read only; nothing was imported.');
+    const folder = await folderToImport(from);
+    if (folder !== from) invocation.terminal.note(`the memory in this folder is ${folder}`);
+    const sources = await entriesBelow(folder);
+    return transferAll(
+      sources.map((source) => ({
+        name: source.path,
+        transfer: async (): Promise<Outcome> => {
+          const read = await readSourceFile(source, most);
+          if ('left' in read) return read;
+          const target = `${path}/${relative(folder, source.path).split(sep).join('/')}`;
+          return importFile(run, { ...read, target, force });
+        },
+      })),
+      { from, to: path, invocation },
+    );
+  };
+  return runOnFiles(importAll, invocation, { interrupted: CONTINUES });
+}
+
+/**
+ * Where the memory lies in a folder: the SDK's filesystem tool keeps it in `memories`, Claude Code beside the sessions of
+ * a project in `memory`.
+ */
+async function folderToImport(from: string): Promise<string> {
+  const entries = await readdir(from, { withFileTypes: true }).catch((error: unknown) => {
+    throw noFolder(from, error);
+  });
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  if (entries.length === 1 && folders.includes('memories')) return join(from, 'memories');
+  const isProject = folders.includes('memory') && entries.some(({ name }) => name.endsWith('.jsonl'));
+  return isProject ? join(from, 'memory') : from;
+}
+
+interface Source {
+  readonly path: string;
+  readonly isFile: boolean;
+}
+
+async function entriesBelow(folder: string): Promise<readonly Source[]> {
+  const found: Source[] = [];
+  const pending = [folder];
+  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+    const below = at;
+    const entries = await readdir(below, { withFileTypes: true }).catch((error: unknown) => {
+      throw noFolder(below, error);
+    });
+    for (const entry of entries) {
+      const path = join(below, entry.name);
+      if (entry.isDirectory()) pending.push(path);
+      else if (!isPartial(entry.name)) found.push({ path, isFile: entry.isFile() });
+    }
+  }
+  return found.sort((left, right) => (left.path < right.path ? -1 : 1));
+}
+
+async function readSourceFile(
+  { path, isFile }: Source,
+  most: number,
+): Promise<{ readonly bytes: Uint8Array } | { readonly left: string }> {
+  if (!isFile) return { left: 'is a link or a special file' };
+  try {
+    const { size } = await stat(path);
+    if (size <= most) return { bytes: await readOwn(path) };
+    return { left: `is larger than ${counted(most, 'byte')}, which SEALED_MEMORY_MAX_FILE_BYTES sets` };
+  } catch (error) {
+    return path.includes('\ufffd')
+      ? { left: 'has a name that is not UTF-8' }
+      : { left: `cannot be read (${fileCodeOf(error) ?? 'unknown error'})` };
+  }
+}
+
+async function importFile(
+  { files, invocation: { signal } }: FileRun,
+  { bytes, target, force }: { readonly bytes: Uint8Array; readonly target: string; readonly force: boolean },
+): Promise<Outcome> {
+  const write = (mode: 'create' | 'replace') =>
+    worded({ command: 'create', path: target }, () => files.write(target, bytes, { mode, signal }));
+  try {
+    try {
+      await write('create');
+      return 'written';
+    } catch (error) {
+      if (!hasCode(error, 'already_exists') || hasReason(error, 'below_file')) throw error;
+    }
+    const there = await files.read(target, { signal });
+    if (there !== undefined && sameBytes(there.bytes, bytes)) return 'same';
+    if (!force) return { left: `differs from ${target}; --force replaces that` };
+    await write('replace');
+    return 'written';
+  } catch (error) {
+    // What is refused of one file is none of the others' business.
+    if (error instanceof MemoryError && !isForTheOperator(error) && error.code !== 'aborted') {
+      return { left: `was refused: ${error.message}` };
+    }
+    throw error;
+  }
+}

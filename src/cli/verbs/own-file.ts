@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { type FileHandle, open, readdir, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { MemoryError } from '../../errors.ts';
+import { fileCodeOf } from '../../store/failures.ts';
+
+/** Names what is not whole yet, and the process that writes it. */
+const PARTIAL = /^\.sealed-memory-(\d{1,10})-[0-9a-f]{8}\.partial$/;
+
+/** What would stay behind if the process ended now. */
+const unfinished = new Set<string>();
+process.on('exit', () => {
+  for (const path of unfinished) rmSync(path, { recursive: true, force: true });
+});
+
+/** Whether a name is that of a file which a process was writing when it ended. */
+export function isPartial(name: string): boolean {
+  return PARTIAL.test(name);
+}
+
+/**
+ * Runs `work` on what is removed afterwards, unless it was told to keep it; also when a second Ctrl-C ends the process
+ * meanwhile.
+ */
+export async function removingAfter<T>(path: string, work: (keep: () => void) => Promise<T>): Promise<T> {
+  unfinished.add(path);
+  try {
+    return await work(() => unfinished.delete(path));
+  } finally {
+    if (unfinished.delete(path)) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Writes a file of the user's, for its owner alone, as a whole or not at all: beside its place first. What is there is
+ * replaced; a device or a pipe is written to.
+ *
+ * @throws Error of the file system.
+ */
+export async function writeOwnFile(
+  target: string,
+  write: (file: FileHandle) => Promise<unknown>,
+  { modified }: { readonly modified?: Date } = {},
+): Promise<void> {
+  const there = await stat(target).catch(() => undefined);
+  if (there !== undefined && !there.isFile()) {
+    await using file = await open(target, 'w');
+    await write(file);
+    return;
+  }
+  // A link goes on leading to its file.
+  const place = there === undefined ? target : await realpath(target);
+  const partial = join(
+    dirname(place),
+    `.sealed-memory-${process.pid}-${randomBytes(4).toString('hex')}.partial`,
+  );
+  await removingAfter(partial, async (keep) => {
+    {
+      await using file = await open(partial, 'wx', 0o600);
+      await write(file);
+      await file.sync();
+    }
+    if (modified !== undefined) await utimes(partial, modified, modified);
+    await rename(partial, place);
+    keep();
+  });
+}
+
+/** Removes from a folder what processes that ended since were writing there. */
+export async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const [, pid] = PARTIAL.exec(name) ?? [];
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(folder, name), { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return fileCodeOf(error) !== 'ESRCH';
+  }
+}
+
+/** The failures of a user's own file, in the sentence that names it. */
+export function cannotWrite(path: string, error: unknown): MemoryError {
+  return ownFailure(`${path} cannot be written`, error);
+}
+
+export function cannotRead(path: string, error: unknown): MemoryError {
+  return ownFailure(`${path} cannot be read`, error);
+}
+
+export function noFolder(path: string, error: unknown): MemoryError {
+  return ownFailure(`${path} is no folder that can be read`, error);
+}
+
+export function existsAlready(path: string): MemoryError {
+  return new MemoryError('already_exists', `${path} exists: --force replaces it.`);
+}
+
+function ownFailure(what: string, error: unknown): MemoryError {
+  return new MemoryError('invalid_command', `${what} (${fileCodeOf(error) ?? 'unknown error'}).`);
+}
