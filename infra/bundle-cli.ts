@@ -7,7 +7,14 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = join(ROOT, 'src/cli');
 
 /** Stays outside: what a user of the library installs beside it. */
-const EXTERNAL = ['@aws-sdk/*', '@smithy/*', '@anthropic-ai/sdk', '@opentelemetry/api', 'libsodium-wrappers'];
+const EXTERNAL = [
+  '@aws-sdk/*',
+  '@smithy/*',
+  '@anthropic-ai/sdk',
+  '@modelcontextprotocol/server',
+  '@opentelemetry/api',
+  'libsodium-wrappers',
+];
 
 const COMMON: BuildOptions = {
   bundle: true,

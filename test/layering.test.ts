@@ -53,12 +53,13 @@ const LAYERS: readonly Group[] = [
   { name: 'tool', layer: 5, files: /^tool\//, packages: new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`) },
   { name: 'open', layer: 6, files: /^open\//, packages: NODE },
   { name: 'agent', layer: 7, files: /^agent\//, packages: /^/ },
+  { name: 'MCP', layer: 7, files: /^mcp\//, packages: /^@modelcontextprotocol\/server$/ },
   {
     name: 'command line',
     layer: 8,
     files: /^cli\//,
     packages:
-      /^(node:.*|commander|@bomb\.sh\/tab|cli-progress|smol-toml|diff|modern-tar|age-encryption|p-limit)$/,
+      /^(node:.*|commander|@bomb\.sh\/tab|cli-progress|smol-toml|diff|modern-tar|age-encryption|p-limit|@modelcontextprotocol\/server)$/,
   },
   {
     name: 'worker',

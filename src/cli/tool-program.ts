@@ -1,9 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { type Choose, withSource } from './arguments.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Choose, parseCount, withSource } from './arguments.ts';
+import type { McpArguments } from './verbs/mcp.ts';
 import type { SourceOptions } from './verbs/source.ts';
 import type { SourcedField, ToolInput } from './verbs/tool.ts';
 
-/** Adds the six commands of the memory tool, as the model gives them, and the driver for programs. */
+/** Adds the six commands of the memory tool, as the model gives them, and the drivers for programs. */
 export function addToolVerbs(program: Command, choose: Choose): void {
   const tool = program
     .command('tool')
@@ -52,6 +53,29 @@ export function addToolVerbs(program: Command, choose: Choose): void {
     .description('answer tool inputs, one JSON object per line of standard input')
     .requiredOption('--jsonl', 'the protocol: JSON lines')
     .action(() => choose(async (invocation) => (await import('./verbs/exec.ts')).runExec(invocation)));
+
+  program
+    .command('mcp')
+    .description('serve the memory to an MCP host over standard input and output')
+    .addOption(
+      new Option('--http [port]', 'over HTTP on 127.0.0.1 instead, for any number of hosts; 0: any free port')
+        .preset(String(MCP_PORT))
+        .argParser(parsePort),
+    )
+    .option('--token-file <file>', 'the bearer token of --http; without it one is made and printed')
+    .option('--six-tools', 'a tool for each command instead of one for all')
+    .action((options: McpArguments) =>
+      choose(async (invocation) => (await import('./verbs/mcp.ts')).runMcp(options, invocation)),
+    );
+}
+
+/** Where MCP hosts find the memory, unless another port is given. */
+const MCP_PORT = 7391;
+
+function parsePort(text: string): number {
+  const port = parseCount(text);
+  if (port > 65_535) throw new InvalidArgumentError('A port is at most 65535.');
+  return port;
 }
 
 function parseRange(text: string): readonly number[] {

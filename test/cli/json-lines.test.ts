@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Line, parseRequest, splitLines } from '../../src/cli/verbs/exec-jsonl.ts';
+import { parseRequest } from '../../src/cli/verbs/exec-jsonl.ts';
+import { type Line, splitLines } from '../../src/cli/verbs/lines.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 

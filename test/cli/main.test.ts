@@ -32,6 +32,7 @@ const COMMANDS = [
     'names',
     'tool',
     'exec',
+    'mcp',
     'completion',
   ],
 ];

@@ -1,0 +1,1 @@
+export { createMemoryServer, type MemoryServerOptions } from './server.ts';
