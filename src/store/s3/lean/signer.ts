@@ -1,5 +1,4 @@
 import { doesIdentityRequireRefresh, isIdentityExpired, memoizeIdentityProvider } from '@smithy/core';
-import { Sha256 } from '@smithy/core/checksum';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { AwsCredentialIdentity, AwsCredentialIdentityProvider, HttpRequest } from '@smithy/types';
 import { once } from '../../../time.ts';
@@ -9,6 +8,7 @@ import type { HttpAnswer } from '../wire.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { LeanRequest } from './requests.ts';
 import type { LeanSettings } from './settings.ts';
+import { createSha256 } from './sha256.ts';
 
 interface SignerOptions {
   readonly settings: LeanSettings;
@@ -47,7 +47,7 @@ export function createSigner({ settings, connections, credentials, custom }: Sig
       credentials: provider,
       region: signingRegion,
       service: 's3',
-      sha256: Sha256,
+      sha256: createSha256(),
       uriEscapePath: false,
     });
   });
