@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleCli } from '../infra/bundle-cli.ts';
+import manifest from '../package.json' with { type: 'json' };
+
+const run = promisify(execFile);
+const ENTRY_POINTS = Object.keys(manifest.exports)
+  .filter((subpath) => subpath !== './package.json')
+  .map((subpath) => subpath.replace(/^\./, manifest.name));
+
+describe('the package, packed', { timeout: 120_000 }, () => {
+  let folder: string;
+  let installed: string;
+  let tarball: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sealed-memory-package-'));
+    const source = join(folder, 'source');
+    mkdirSync(source);
+    const shipped = ['package.json', 'README.md', 'LICENSE', ...manifest.files].filter(
+      (name) => name !== 'dist',
+    );
+    for (const name of shipped) cpSync(name, join(source, name), { recursive: true });
+    cpSync('tsconfig.json', join(source, 'tsconfig.json'));
+    symlinkSync(resolve('node_modules'), join(source, 'node_modules'));
+    await run(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '-p', source]);
+    await bundleCli(join(source, 'dist/cli'));
+    const { stdout } = await run(
+      'npm',
+      ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder],
+      {
+        cwd: source,
+      },
+    );
+    tarball = join(folder, stdout.trim());
+    installed = join(folder, 'node_modules', manifest.name);
+    mkdirSync(installed, { recursive: true });
+    await run('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
+    for (const name of installedHere()) {
+      mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
+      symlinkSync(resolve('node_modules', name), join(folder, 'node_modules', name));
+    }
+  }, 120_000);
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const evaluate = (language: 'module' | 'commonjs', script: string) =>
+    run(process.execPath, [`--input-type=${language}`, '--eval', script], { cwd: folder });
+
+  it.each(ENTRY_POINTS)('gives %s to import and to require alike', async (name) => {
+    const imported = await evaluate('module', `console.log(Object.keys(await import('${name}')).length)`);
+    const required = await evaluate('commonjs', `console.log(Object.keys(require('${name}')).length)`);
+    expect(Number(imported.stdout)).toBeGreaterThan(0);
+    expect(Number(required.stdout)).toBeGreaterThan(0);
+  });
+
+  it('has nothing that publint would change', async () => {
+    const { messages } = await publint({ pkgDir: installed, pack: false });
+    expect(messages).toEqual([]);
+  });
+
+  it('has types that every resolution of Node and of bundlers finds', async () => {
+    const checked = await checkPackage(createPackageFromTarballData(readFileSync(tarball)));
+    const problems = (checked.types && checked.problems) || [];
+    const told = problems
+      .filter((problem) => !('resolutionKind' in problem) || problem.resolutionKind !== 'node10')
+      // Every Node that the package runs on lets CommonJS require the modules of its subpaths; the test above does.
+      .filter(({ kind }) => kind !== 'CJSResolvesToESM');
+    expect(told).toEqual([]);
+    expect(
+      problems.filter((problem) => isOfMainEntry(problem) && problem.resolutionKind !== 'node10'),
+    ).toEqual([]);
+  });
+
+  it('carries the source of every line, and no test', () => {
+    const maps = globSync('dist/**/*.js.map', { cwd: installed }).filter(
+      (map) => !map.startsWith('dist/cli/'),
+    );
+    expect(maps.length).toBeGreaterThan(100);
+    for (const map of maps) {
+      const { sources } = JSON.parse(readFileSync(join(installed, map), 'utf8')) as {
+        readonly sources: readonly string[];
+      };
+      const found = sources.filter((source) => globSync(join(installed, dirname(map), source)).length === 1);
+      expect(found).toEqual(sources);
+    }
+    expect(globSync('**/*.test.*', { cwd: installed })).toEqual([]);
+  });
+});
+
+/** The packages of this repository's own `node_modules`, those of scopes with their scope. */
+function installedHere(): readonly string[] {
+  return readdirSync('node_modules')
+    .filter((name) => !name.startsWith('.') && name !== manifest.name)
+    .flatMap((name) =>
+      name.startsWith('@')
+        ? readdirSync(join('node_modules', name)).map((inner) => `${name}/${inner}`)
+        : [name],
+    );
+}
+
+function isOfMainEntry(
+  problem: object,
+): problem is { readonly entrypoint: string; readonly resolutionKind: string } {
+  return 'entrypoint' in problem && problem.entrypoint === '.';
+}
