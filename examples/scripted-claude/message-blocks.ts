@@ -1,5 +1,8 @@
-import { ApiRefusal, filledText, flag, list, record, text } from './api-refusal.ts';
+import { ApiRefusal, filledText, flag, type JsonObject, list, record, text } from './api-refusal.ts';
 import { summaryOf } from './summary.ts';
+
+const MEDIA_TYPES: readonly unknown[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** A block of a message, as far as a player of Claude has a use for it. */
 export type RequestBlock =
@@ -98,9 +101,22 @@ function resultText(content: unknown, at: string): string {
   if (content === undefined || typeof content === 'string') return content ?? '';
   const texts = list(content, at).map((value, i) => {
     const block = record(value, `${at}.${i}`);
-    if (block['type'] === 'image') return '[image]';
+    if (block['type'] === 'image') return image(block, `${at}.${i}`);
     if (block['type'] !== 'text') throw new ApiRefusal(`${at}.${i}: unexpected type in a tool result`);
     return filledText(block['text'], `${at}.${i}.text`);
   });
   return texts.join('\n');
+}
+
+function image(block: JsonObject, at: string): string {
+  record(block, at, ['type', 'source', 'cache_control']);
+  const source = record(block['source'], `${at}.source`, ['type', 'media_type', 'data']);
+  if (source['type'] !== 'base64') throw new ApiRefusal(`${at}.source.type: Input should be 'base64'`);
+  if (!MEDIA_TYPES.includes(source['media_type'])) {
+    throw new ApiRefusal(`${at}.source.media_type: Input should be an image's`);
+  }
+  if (!BASE64.test(text(source['data'], `${at}.source.data`))) {
+    throw new ApiRefusal(`${at}.source.base64: invalid base64 data`);
+  }
+  return '[image]';
 }
