@@ -68,6 +68,12 @@ const LAYERS: readonly Group[] = [
     packages:
       /^(node:(async_hooks|crypto)|@aws-sdk\/client-(sqs|sts)|@anthropic-ai\/sdk|@opentelemetry\/api|aws-lambda)$/,
   },
+  {
+    name: 'hosts',
+    layer: 8,
+    files: /^hosts\//,
+    packages: /^(ai|@langchain\/core|@openai\/agents)$/,
+  },
   { name: 'index', layer: 8, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
 ];
 
