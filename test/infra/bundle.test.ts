@@ -92,6 +92,26 @@ export const loaded = () => process.moduleLoadList.includes('NativeModule https'
     });
     expect(JSON.parse(stdout)).toEqual([false, ['request', 'request', true], true, false]);
   });
+
+  it('reads of what is loaded later no more than the names that are used', async () => {
+    const source = newFolder({
+      'main.mjs': `export const load = async () => {
+  const { request } = await import('node:http');
+  const { default: path, sep } = await import('node:path');
+  return [typeof request, path.sep === sep, process.moduleLoadList.some((name) => name.includes('undici'))];
+};
+`,
+    });
+    const folder = newFolder();
+    await bundle({ entry: join(source, 'main.mjs'), folder });
+    const script = `
+      const { load } = await import(${JSON.stringify(pathToFileURL(join(folder, 'index.mjs')).href)});
+      console.log(JSON.stringify(await load()));`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+      encoding: 'utf8',
+    });
+    expect(JSON.parse(stdout)).toEqual(['function', true, false]);
+  });
 });
 
 describe('the bundle of the worker', () => {
