@@ -124,7 +124,7 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-put|findings|list-directory|mounted-tree|read-file|scan|sealed-record|version-cache|version-history)\.ts$/,
+      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-put|findings|list-directory|mounted-tree|quota|read-file|scan|sealed-record|version-cache|version-history)\.ts$/,
   },
   { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|settled|undo)\.ts$/, importers: /^tree\/rename\// },
   {

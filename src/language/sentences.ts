@@ -227,6 +227,11 @@ function policySentence({ rules, lines, inName }: ErrorDetails, path: string): s
   return `Nothing was written: ${path} would hold information${named}${where} that must not be kept in this memory. Leave it out and try again`;
 }
 
+/** Which files count: those of the memory, or of one that is mounted in it. */
+function memoryOf({ below }: ErrorDetails): string {
+  return typeof below === 'string' ? `below ${below}` : 'in this memory';
+}
+
 /** The limit (`limit_exceeded`), the number that exceeds it, and what the model can do. */
 function limitSentence(details: ErrorDetails, path: string): string {
   const value = amountOf(details, 'value');
@@ -234,6 +239,10 @@ function limitSentence(details: ErrorDetails, path: string): string {
   switch (details['limit']) {
     case 'file_bytes':
       return `The file ${path} would have ${value} bytes, but at most ${max} bytes are allowed in one file: shorten it or split it into several files`;
+    case 'files':
+      return `Nothing was written: with ${path} there would be ${value} files ${memoryOf(details)}, but at most ${max} are allowed. Delete files that are not needed there, or add to one of them`;
+    case 'tenant_bytes':
+      return `Nothing was written: with ${path} the files ${memoryOf(details)} would have ${value} bytes together, but at most ${max} are allowed. Write less, or shorten or delete files that are not needed there`;
     case 'object_bytes':
       return `The file ${path} is too large to be handled: it has ${value} bytes as stored, and at most ${max} are allowed`;
     case 'text_bytes':

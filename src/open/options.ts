@@ -47,6 +47,13 @@ export interface MemoryOptions {
     | {
         /** The largest file, 1–1,073,741,823 bytes; default 1 MiB. */
         readonly fileBytes?: number | undefined;
+        /** How many files the tenant may hold, 1–100,000,000; default no limit. */
+        readonly files?: number | undefined;
+        /**
+         * How many bytes of content all files of the tenant may have together, 1–100,000,000,000,000; default no limit. As for
+         * `files`, what is there is counted at most once a minute (docs/policies.md).
+         */
+        readonly tenantBytes?: number | undefined;
       }
     | undefined;
   readonly keyring?:
@@ -145,6 +152,8 @@ export interface OptionRow {
 const DEFAULT_FILE_BYTES = 1_048_576;
 const DEFAULT_CONCURRENCY = 32;
 const MAX_CACHE_BYTES = 1_073_741_824;
+const MAX_TENANT_FILES = 100_000_000;
+const MAX_TENANT_BYTES = 100_000_000_000_000;
 
 /** The options whose values are judged by a rule. Root keys, credentials and callbacks have none. */
 export const OPTIONS: readonly OptionRow[] = [
@@ -184,6 +193,16 @@ export const OPTIONS: readonly OptionRow[] = [
     variable: 'SEALED_MEMORY_MAX_FILE_BYTES',
     rule: { kind: 'number', least: 1, most: MAX_CONTENT_BYTES },
     fallback: DEFAULT_FILE_BYTES,
+  },
+  {
+    option: 'limits.files',
+    variable: 'SEALED_MEMORY_MAX_FILES',
+    rule: { kind: 'number', least: 1, most: MAX_TENANT_FILES },
+  },
+  {
+    option: 'limits.tenantBytes',
+    variable: 'SEALED_MEMORY_MAX_TENANT_BYTES',
+    rule: { kind: 'number', least: 1, most: MAX_TENANT_BYTES },
   },
   {
     option: 'cache.bytes',
@@ -256,6 +275,7 @@ export interface Settings
   readonly readOnly: boolean;
   readonly policy: Policy | undefined;
   readonly maxFileBytes: number;
+  readonly limits: Pick<NonNullable<MemoryOptions['limits']>, 'files' | 'tenantBytes'>;
   readonly cacheBytes: number;
   readonly keyring: { readonly ttlMs?: number; readonly minimumEpoch?: number };
   readonly expireAfterDays: number | undefined;
@@ -295,6 +315,7 @@ export function readSettings(options: MemoryOptions): Settings {
     policy: readPolicy(options.policy),
     rootKeys: readRootKeys(options),
     maxFileBytes: limits?.fileBytes ?? DEFAULT_FILE_BYTES,
+    limits: given({ files: limits?.files, tenantBytes: limits?.tenantBytes }),
     cacheBytes: cache?.bytes ?? DEFAULT_CACHE_BYTES,
     keyring: given(keyring),
     s3: given(s3),

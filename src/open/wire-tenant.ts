@@ -92,6 +92,8 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     random: osRandom,
     ...(names !== undefined && { nameMode: names }),
   });
+  const clocks = { clock: Date.now, monotonic: () => performance.now() };
+  const isLimited = Object.keys(settings.limits).length > 0 && !settings.readOnly;
   const context: Session = {
     store,
     layout,
@@ -101,8 +103,8 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     maxFileBytes: settings.maxFileBytes,
     readOnly: settings.readOnly,
     policy: settings.policy,
-    clock: Date.now,
-    monotonic: () => performance.now(),
+    quota: isLimited ? (await import('./quota.ts')).openQuota(settings, { base, tenant }, clocks) : undefined,
+    ...clocks,
     random: osRandom,
     pause,
     logger,

@@ -1,6 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { type OpenedObject, seal } from '../format/object.ts';
-import { fileKey, logicalName } from '../format/object-keys.ts';
+import { fileKey, logicalName, type ObjectKey } from '../format/object-keys.ts';
+import { contentLength } from '../format/sizes.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { ETag } from '../store/port.ts';
 import { refuseTooLarge } from './admission.ts';
@@ -8,7 +9,7 @@ import { clashError, findClash } from './clashes.ts';
 import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
 import type { FileVersion } from './read-file.ts';
-import type { Work } from './session.ts';
+import type { Quota, Work } from './session.ts';
 import { headSettled, keep, recallSettled, untilSettledAs } from './settled.ts';
 import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 
@@ -21,26 +22,26 @@ import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
  */
 export async function createFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
-  const created: Uint8Array[] = [];
-  const outcome = await confirmedPut(work, {
-    key,
-    seal: () => kept(created, sealFor(work, path, content)),
-    mode: 'create',
+  return withinLimits(work, { key, replaced: undefined, size: content.length }, async () => {
+    const created: Uint8Array[] = [];
+    const outcome = await confirmedPut(work, {
+      key,
+      seal: () => kept(created, sealFor(work, path, content)),
+      mode: 'create',
+    });
+    if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
+    await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
+    keep(work, key, outcome);
+    return outcome.etag;
   });
-  if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
-  await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
-  keep(work, key, outcome);
-  return outcome.etag;
 }
 
 /** Creates the file or replaces what is there, always conditionally, so that no write passes another unseen. */
 export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
-  let held: Pick<FileVersion, 'etag'> | undefined = recallSettled(work, path);
+  let held: SizedVersion | undefined = sizedOf(recallSettled(work, path));
   let written: ETag | undefined;
-  await untilSettled(work, async () => {
-    const current = held ?? (await headSettled(work, path));
-    held = undefined;
+  const attempt = async (current: SizedVersion | undefined): Promise<'again' | undefined> => {
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
     const created: Uint8Array[] = [];
     const seal = (): Uint8Array => kept(created, sealFor(work, path, content));
@@ -52,6 +53,12 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
     keep(work, key, outcome);
     written = outcome.etag;
     return undefined;
+  };
+  await untilSettled(work, async () => {
+    const current = held ?? (await headSized(work, path));
+    held = undefined;
+    const file = { key, replaced: current?.size, size: content.length };
+    return withinLimits(work, file, () => attempt(current));
   });
   if (written === undefined) throw new MemoryError('unavailable', 'a write ended without an outcome');
   return written;
@@ -69,20 +76,52 @@ export async function replaceVersion(
 ): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
   await untilSettledAs(work, path, version);
-  const seal = (): Uint8Array => sealFor(work, path, content);
-  const outcome = await confirmedPut(work, { key, seal, mode: { ifMatch: version } });
-  if ('etag' in outcome) {
+  const write = async (): Promise<ETag> => {
+    const seal = (): Uint8Array => sealFor(work, path, content);
+    const outcome = await confirmedPut(work, { key, seal, mode: { ifMatch: version } });
+    if ('conflict' in outcome) throw replacedMeanwhile(work, key);
     keep(work, key, outcome);
     return outcome.etag;
-  }
-  work.session.cache.drop(key);
-  throw new MemoryError(
+  };
+  if (work.session.quota === undefined) return write();
+  // The size of what is replaced; a HEAD where it was neither read nor written here.
+  const held = sizedOf(recallSettled(work, path));
+  const current = held?.etag === version ? held : await headSized(work, path);
+  if (current?.etag !== version) throw replacedMeanwhile(work, key);
+  return withinLimits(work, { key, replaced: current.size, size: content.length }, write);
+}
+
+function replacedMeanwhile({ session }: Work, key: ObjectKey): MemoryError {
+  session.cache.drop(key);
+  return new MemoryError(
     'version_conflict',
     'The file is no longer the version that was named: read it again.',
-    {
-      retry: 'never',
-    },
+    { retry: 'never' },
   );
+}
+
+/** A version of a file, and its bytes of content. */
+interface SizedVersion {
+  readonly etag: ETag;
+  readonly size: number;
+}
+
+function sizedOf(found: FileVersion | undefined): SizedVersion | undefined {
+  return found && { etag: found.etag, size: found.content.length };
+}
+
+async function headSized(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
+  const found = await headSettled(work, path);
+  return found && { etag: found.etag, size: contentLength(found.size) ?? 0 };
+}
+
+/** Runs a write, with room for it where the tenant is limited. */
+function withinLimits<T>(
+  work: Work,
+  file: Parameters<Quota['within']>[1],
+  write: () => Promise<T>,
+): Promise<T> {
+  return work.session.quota?.within(work, file, write) ?? write();
 }
 
 /**

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { fileKey } from '../format/object-keys.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { admitContent } from './admission.ts';
@@ -6,7 +6,7 @@ import { untilSettled } from './concurrency.ts';
 import { confirmedPut } from './confirmed-put.ts';
 import { sealFor } from './create-file.ts';
 import type { FileVersion } from './read-file.ts';
-import type { Call, Work } from './session.ts';
+import type { Call, Room, Work } from './session.ts';
 import { keep, recallSettled, reviewSettled } from './settled.ts';
 
 /** What an edit makes of a file: the new content, and what to tell about it once it is written. */
@@ -80,10 +80,7 @@ interface PathQueue {
 interface WaitingEdit {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
-  judge(
-    work: Work,
-    content: Uint8Array,
-  ): Promise<{ readonly content: Uint8Array; readonly changes: boolean }>;
+  judge(work: Work, content: Uint8Array, room: Room | undefined): Promise<Judged>;
   /** Makes the last verdict final. */
   settle(): void;
   fail(error: unknown): void;
@@ -98,10 +95,11 @@ function waitingEdit<T>(
   let settle = (): void => {};
   const waiting: WaitingEdit = {
     signal: call.signal,
-    async judge(work, content) {
+    async judge(work, content, room) {
       try {
         const edited = edit(content);
         const admitted = await admitContent(work.session, { path, content: edited.content }, call);
+        await room?.take(admitted.length);
         settle = () => resolve(edited.result);
         return { content: admitted, changes: true };
       } catch (error) {
@@ -124,17 +122,23 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
   if (path === MEMORY_ROOT) throw missingFile();
   const key = fileKey(work.session.layout, work.keyring.names, path);
   let held = recallSettled(work, path);
-  await untilSettled(work, async () => {
+  let room: Room | undefined;
+  const judge = (batch: readonly WaitingEdit[], version: FileVersion): Promise<Judged> => {
+    room?.settle('not_written');
+    room = work.session.quota?.open(work, { key, replaced: version.content.length });
+    return judgeAll(work, { batch, version, room });
+  };
+  const attempt = async (): Promise<'again' | undefined> => {
     // Taken before the file is read, so that no verdict rests on a text older than the call it answers.
     const batch = take();
     if (batch.length === 0) return undefined;
     let current = held;
     held = undefined;
-    let judged = current && (await judgeAll(work, batch, current));
+    let judged = current && (await judge(batch, current));
     if (current === undefined || judged?.changes !== true) {
       current = await reviewSettled(work, path);
       if (current === undefined) throw missingFile();
-      judged = await judgeAll(work, batch, current);
+      judged = await judge(batch, current);
     }
     if (judged.changes) {
       const { content } = judged;
@@ -148,22 +152,39 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
         return 'again';
       }
       keep(work, key, outcome);
+      room?.settle('written');
     }
     for (const edit of batch) edit.settle();
     return undefined;
-  });
+  };
+  try {
+    await untilSettled(work, attempt);
+    room?.settle('not_written');
+  } catch (error) {
+    room?.settle(hasCode(error, 'outcome_unknown') ? 'unknown' : 'not_written');
+    throw error;
+  }
+}
+
+/** What a batch makes of a file. */
+interface Judged {
+  readonly content: Uint8Array;
+  readonly changes: boolean;
 }
 
 /** Judges each edit on the text that the one before left. */
 async function judgeAll(
   work: Work,
-  edits: readonly WaitingEdit[],
-  version: FileVersion,
-): Promise<{ readonly content: Uint8Array; readonly changes: boolean }> {
-  let { content } = version;
+  round: {
+    readonly batch: readonly WaitingEdit[];
+    readonly version: FileVersion;
+    readonly room: Room | undefined;
+  },
+): Promise<Judged> {
+  let { content } = round.version;
   let changes = false;
-  for (const edit of edits) {
-    const judged = await edit.judge(work, content);
+  for (const edit of round.batch) {
+    const judged = await edit.judge(work, content, round.room);
     content = judged.content;
     changes ||= judged.changes;
   }

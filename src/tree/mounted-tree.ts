@@ -166,9 +166,15 @@ function outwardListing(listing: DirectoryListing, outward: Place['outward']): D
 }
 
 function outwardError(error: unknown, { outward }: Place): unknown {
-  const paths = error instanceof MemoryError ? error.details['paths'] : undefined;
-  if (!(error instanceof MemoryError) || !Array.isArray(paths)) return error;
+  if (!(error instanceof MemoryError)) return error;
   const { code, message, retry, cause, details } = error;
-  const told = { ...details, paths: paths.map((path) => outward(path as MemoryPath)) };
-  return new MemoryError(code, message, { retry, cause, details: told });
+  const { paths } = details;
+  const below = outward(MEMORY_ROOT);
+  if (Array.isArray(paths)) {
+    const told = { ...details, paths: paths.map((path) => outward(path as MemoryPath)) };
+    return new MemoryError(code, message, { retry, cause, details: told });
+  }
+  // Whose limit it is: nothing that lies elsewhere makes room for it.
+  if (code !== 'limit_exceeded' || below === MEMORY_ROOT) return error;
+  return new MemoryError(code, message, { retry, cause, details: { ...details, below } });
 }

@@ -39,7 +39,10 @@ async function removeFile(work: Work, file: ListedEntry): Promise<'again' | unde
   const [failure] = await deleteObjects(work, [target], { signal: work.call.signal }).catch(
     (error: unknown) => [{ key: file.key, error }],
   );
-  if (failure === undefined) return undefined;
+  if (failure === undefined) {
+    work.session.quota?.freed([file]);
+    return undefined;
+  }
   if ('error' in failure) throw await verdict(work, file, failure.error);
   // Changed, or deleted by another process: look again, so that the answer is true of what is there now.
   return 'again';
@@ -63,6 +66,8 @@ async function removeFiles(work: Work, path: MemoryPath, files: readonly ListedE
   const uncertain = new Set<string>();
   for (let round = 0; remaining.length > 0; round++) {
     const failures = await deleteVersions(work, remaining);
+    const failed = new Set<string>(failures.map(({ key }) => key));
+    work.session.quota?.freed(remaining.filter(({ key }) => !failed.has(key)));
     if (failures.length === 0) return;
     const errors = failures.flatMap((failure) => ('error' in failure ? [failure.error] : []));
     const refusal = errors.find((error) => !isUnknown(error));

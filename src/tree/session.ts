@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import type { Layout } from '../format/object-keys.ts';
+import type { Layout, ObjectKey } from '../format/object-keys.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 import type { KeyringCache, LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { MemoryPath } from '../language/path.ts';
@@ -31,6 +31,8 @@ export interface Session {
   readonly readOnly?: boolean | undefined;
   /** Judges every file before it is sealed. */
   readonly policy?: Policy | undefined;
+  /** Where files and bytes of the tenant are limited. */
+  readonly quota?: Quota | undefined;
   /** So many objects are worked on at once. */
   readonly concurrency: number;
   /** Bytes of those objects together; a larger one is worked on alone. */
@@ -88,6 +90,38 @@ export function refuseWriting({ readOnly }: Session): void {
 /** The same work for what has to be finished, or is done for several callers: no caller cancels it. */
 export function uncancelled<W extends Work>(work: W): W {
   return { ...work, call: {} };
+}
+
+/** Room in a tenant's limits for one file; nothing is held before it is taken. */
+export interface Room {
+  /**
+   * Takes room for the file with so many bytes, in the place of what was taken before. What is not larger than the file is
+   * always fits, and is not asked for.
+   *
+   * @throws MemoryError `limit_exceeded`; what the listing fails with.
+   */
+  take(size: number): Promise<void>;
+  /** Says what became of the file; `unknown` leaves the room taken. Without effect once it was settled. */
+  settle(outcome: 'written' | 'not_written' | 'unknown'): void;
+}
+
+/** A file to be written, and the bytes of what it replaces: undefined where nothing is. */
+interface Place {
+  readonly key: ObjectKey;
+  readonly replaced: number | undefined;
+}
+
+/** Holds a tenant to its limits. */
+export interface Quota {
+  open(work: Work, place: Place): Room;
+  /** Runs a write with room for it; it has written unless it throws or answers `again`. @throws MemoryError as `take`. */
+  within<T>(work: Work, file: Place & { readonly size: number }, write: () => Promise<T>): Promise<T>;
+  /** Why a tenant that holds nothing may not have a file of that size; undefined where it may. */
+  refusalOf(size: number): MemoryError | undefined;
+  /** These were deleted. */
+  freed(files: readonly { readonly key: ObjectKey; readonly size: number }[]): void;
+  /** Runs a rename, during which nothing is counted. */
+  beside<T>(rename: () => Promise<T>): Promise<T>;
 }
 
 /** Remembers, in the store, on which days a file was read, so that expiry can tell which files are unused. */

@@ -92,6 +92,8 @@ export function createTree(context: Session): Tree {
     refuseRoot(path);
     refuseWriting(context);
     const admitted = await admitContent(context, { path, content }, options);
+    const refusal = context.quota?.refusalOf(admitted.length);
+    if (refusal !== undefined && (await openWork(context, options)) === undefined) throw refusal;
     const work = await openWork(context, options, { create: true });
     if (work === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
     await recovery.before(work);
@@ -158,7 +160,9 @@ export function createTree(context: Session): Tree {
       refuseRoot(rename.from);
       refuseWriting(context);
       await admitName(context, rename.to, options);
-      await renamePath(await changing(options), renames, rename);
+      const work = await changing(options);
+      const run = (): Promise<void> => renamePath(work, renames, rename);
+      await (context.quota?.beside(run) ?? run());
     },
   };
 }

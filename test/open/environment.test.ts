@@ -67,6 +67,7 @@ describe('optionsFromEnvironment', () => {
       readOnly: false,
       policy: undefined,
       maxFileBytes: 1_048_576,
+      limits: {},
       cacheBytes: 16_777_216,
       keyring: {},
       expireAfterDays: undefined,

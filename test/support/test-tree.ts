@@ -9,6 +9,7 @@ import type { LogFields } from '../../src/logger.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { createQuota, createTenantUsage, type TenantLimits, type TenantUsage } from '../../src/tree/quota.ts';
 import type { LeasedWork } from '../../src/tree/rename/lease.ts';
 import type { Session, Work } from '../../src/tree/session.ts';
 import { createTree, type Tree } from '../../src/tree/tree.ts';
@@ -48,6 +49,9 @@ export interface ClientOptions {
   readonly cacheBytes?: number;
   /** Of the keyring in the process's cache. */
   readonly ttlMs?: number;
+  readonly limits?: TenantLimits;
+  /** What the process knows of how much the tenant holds; of its own unless given. */
+  readonly usage?: TenantUsage;
   /** The process's own clocks, where they are not the site's. */
   readonly clock?: () => number;
   readonly monotonic?: () => number;
@@ -138,6 +142,9 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     history: createVersionHistory(),
     cache: createVersionCaches(options.cacheBytes ?? DEFAULT_CACHE_BYTES)(),
     maxFileBytes: options.maxFileBytes ?? 1_048_576,
+    quota:
+      options.limits &&
+      createQuota(options.usage ?? createTenantUsage(), options.limits, { clock, monotonic }),
     clock,
     monotonic,
     concurrency: 32,

@@ -34,6 +34,13 @@ export async function runOnFiles(
   }
 }
 
+/** What sets each limit that a refusal names. */
+const LIMIT_SETTINGS: Readonly<Record<string, string>> = {
+  file_bytes: 'SEALED_MEMORY_MAX_FILE_BYTES',
+  files: 'SEALED_MEMORY_MAX_FILES',
+  tenant_bytes: 'SEALED_MEMORY_MAX_TENANT_BYTES',
+};
+
 /** A refusal of `work` is told in the sentence of the command of the tool that comes nearest. */
 export async function worded<T>(input: ToolInput, work: () => Promise<T>): Promise<T> {
   try {
@@ -41,7 +48,10 @@ export async function worded<T>(input: ToolInput, work: () => Promise<T>): Promi
   } catch (error) {
     if (!(error instanceof MemoryError) || isForTheOperator(error)) throw error;
     const { code, details, cause } = error;
-    const sentence = failureSentence({ error, input, profile: 'doc' }).replace(/^Error: /, '');
+    const setting = LIMIT_SETTINGS[String(details['limit'])];
+    const sentence =
+      failureSentence({ error, input, profile: 'doc' }).replace(/^Error: /, '') +
+      (setting === undefined ? '' : ` (${setting} sets the limit)`);
     throw new MemoryError(code, sentence, { details, cause });
   }
 }

@@ -1,0 +1,197 @@
+import { hasCode, MemoryError } from '../errors.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
+import { MEMORY_ROOT } from '../language/path.ts';
+import { type Ages, createAges, type Instant, type SharedWork, shareWork, untilAborted } from '../time.ts';
+import { listDirectory } from './list-directory.ts';
+import type { Quota, Room, Session, Work } from './session.ts';
+
+/** What a tenant may hold: files, and bytes of content in all of them together. */
+export interface TenantLimits {
+  readonly files?: number | undefined;
+  readonly tenantBytes?: number | undefined;
+}
+
+/** How much a tenant holds, as one process knows it: a listing, and what the process itself has changed since. */
+export interface TenantUsage {
+  total: Amount;
+  /** When the listing began; undefined before the first. */
+  countedAt: Instant | undefined;
+  counting: SharedWork<void> | undefined;
+  /** Of each listing under way, what this process has certainly left at keys since it began. */
+  readonly listings: Set<Map<ObjectKey, Amount>>;
+  /** Of writes under way, which count as if they had landed. */
+  readonly held: Set<HeldRoom>;
+  /** Those under way in this process: a listing could show a file at both of its places, or at none. */
+  readonly renames: Set<Promise<unknown>>;
+}
+
+interface HeldRoom {
+  readonly key: ObjectKey;
+  readonly amount: Amount;
+}
+
+interface Amount {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+const COUNTED_FOR_MS = 60_000;
+const NOTHING: Amount = { files: 0, bytes: 0 };
+
+/** Shared by all that writes to the tenant in this process. */
+export function createTenantUsage(): TenantUsage {
+  return {
+    total: NOTHING,
+    countedAt: undefined,
+    counting: undefined,
+    listings: new Set(),
+    held: new Set(),
+    renames: new Set(),
+  };
+}
+
+/**
+ * Holds a tenant to its limits. What it holds is counted by a listing when something is to grow, at most once a minute;
+ * in between own writes are added, each before it is sent, so that those of this process never exceed a limit together.
+ */
+export function createQuota(
+  usage: TenantUsage,
+  limits: TenantLimits,
+  clocks: Pick<Session, 'clock' | 'monotonic'>,
+): Quota {
+  const ages = createAges(clocks);
+
+  const open: Quota['open'] = (work, { key, replaced }) => {
+    const before = amountOf(replaced);
+    let held: HeldRoom | undefined;
+    let taken = before;
+    const room: Room = {
+      async take(size) {
+        const amount = { files: 1, bytes: Math.max(before.bytes, size) };
+        const asks = (): Amount => minus(amount, held?.amount ?? before);
+        if (isLimited(limits, asks())) await count(work, usage, ages);
+        const refusal = refusalBeyond(limits, usage.total, asks());
+        if (refusal !== undefined) throw refusal;
+        usage.total = plus(usage.total, asks());
+        if (held !== undefined) usage.held.delete(held);
+        held = { key, amount };
+        usage.held.add(held);
+        taken = amountOf(size);
+      },
+      settle(outcome) {
+        if (held === undefined) return;
+        const left = { written: taken, not_written: before, unknown: held.amount }[outcome];
+        usage.total = plus(usage.total, minus(left, held.amount));
+        usage.held.delete(held);
+        held = undefined;
+        for (const listing of usage.listings) listing.set(key, left);
+      },
+    };
+    return room;
+  };
+
+  return {
+    open,
+    async within(work, { size, ...place }, write) {
+      const room = open(work, place);
+      await room.take(size);
+      try {
+        const result = await write();
+        room.settle(result === 'again' ? 'not_written' : 'written');
+        return result;
+      } catch (error) {
+        room.settle(hasCode(error, 'outcome_unknown') ? 'unknown' : 'not_written');
+        throw error;
+      }
+    },
+    refusalOf: (size) => refusalBeyond(limits, NOTHING, amountOf(size)),
+    freed(files) {
+      for (const { key, size } of files) {
+        usage.total = plus(usage.total, minus(NOTHING, amountOf(size)));
+        for (const listing of usage.listings) listing.set(key, NOTHING);
+      }
+    },
+    async beside(rename) {
+      while (usage.counting !== undefined) await usage.counting.settled;
+      const running = rename();
+      usage.renames.add(running);
+      try {
+        return await running;
+      } finally {
+        usage.renames.delete(running);
+      }
+    },
+  };
+}
+
+/** Counts anew what was counted more than a minute ago. Nothing is counted while this process renames. */
+async function count(work: Work, usage: TenantUsage, ages: Ages): Promise<void> {
+  const { signal } = work.call;
+  while (usage.countedAt === undefined && usage.renames.size > 0) {
+    await untilAborted(Promise.allSettled(usage.renames), signal);
+  }
+  const { countedAt } = usage;
+  if (countedAt !== undefined && (usage.renames.size > 0 || ages.isWithin(countedAt, COUNTED_FOR_MS))) return;
+  if (usage.counting === undefined || usage.counting.abandoned) {
+    const since = ages.now();
+    const counting = shareWork(async (shared) => {
+      const total = await listAmount({ ...work, call: { signal: shared } }, usage).finally(() => {
+        if (usage.counting === counting) usage.counting = undefined;
+      });
+      usage.total = total;
+      usage.countedAt = since;
+    });
+    usage.counting = counting;
+  }
+  await usage.counting.join(signal);
+}
+
+/** What is stored; of what this process changes meanwhile, what it has left there, or may leave at most. */
+async function listAmount(work: Work, usage: TenantUsage): Promise<Amount> {
+  const changed = new Map<ObjectKey, Amount>();
+  usage.listings.add(changed);
+  try {
+    const { files } = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
+    for (const { key } of usage.held) changed.set(key, NOTHING);
+    const others = files.filter(({ key }) => !changed.has(key)).map(({ size }) => amountOf(size));
+    return [...others, ...changed.values(), ...[...usage.held].map(({ amount }) => amount)].reduce(
+      plus,
+      NOTHING,
+    );
+  } finally {
+    usage.listings.delete(changed);
+  }
+}
+
+/** Names the limit, its number, and the number that there would be. */
+function refusalBeyond(limits: TenantLimits, total: Amount, asked: Amount): MemoryError | undefined {
+  const { files = Number.POSITIVE_INFINITY, tenantBytes = Number.POSITIVE_INFINITY } = limits;
+  const next = plus(total, asked);
+  if (asked.files > 0 && next.files > files) {
+    return new MemoryError('limit_exceeded', 'The memory would hold more files than its limit.', {
+      details: { limit: 'files', value: next.files, max: files },
+    });
+  }
+  if (asked.bytes > 0 && next.bytes > tenantBytes) {
+    return new MemoryError('limit_exceeded', 'The memory would hold more bytes than its limit.', {
+      details: { limit: 'tenant_bytes', value: next.bytes, max: tenantBytes },
+    });
+  }
+  return undefined;
+}
+
+function isLimited({ files, tenantBytes }: TenantLimits, asked: Amount): boolean {
+  return (asked.files > 0 && files !== undefined) || (asked.bytes > 0 && tenantBytes !== undefined);
+}
+
+function amountOf(size: number | undefined): Amount {
+  return size === undefined ? NOTHING : { files: 1, bytes: size };
+}
+
+function plus(a: Amount, b: Amount): Amount {
+  return { files: a.files + b.files, bytes: a.bytes + b.bytes };
+}
+
+function minus(a: Amount, b: Amount): Amount {
+  return { files: a.files - b.files, bytes: a.bytes - b.bytes };
+}
