@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Choose, collect, parseCount } from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
@@ -23,6 +23,8 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     chosen = action;
   });
   await addCompletion(program, args[0]);
+  // A reader that went away shows as the failure of a write; without a listener it would end the process with a trace.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
@@ -44,6 +46,21 @@ async function addCompletion(program: Command, verb: string | undefined): Promis
   }
 }
 
+/** As every other failure is told: in one line, after the program's name. */
+function oneLine(error: string): string {
+  return error
+    .replace(/^error: /, '')
+    .trim()
+    .replaceAll('\n', ' ');
+}
+
+/** A command in the list of all: as it says itself where its arguments are not what they are called. */
+function subcommandTerm(this: Help, command: Command): string {
+  return command.name() === 'export'
+    ? `export ${command.usage()}`
+    : Help.prototype.subcommandTerm.call(this, command);
+}
+
 /** What is typed. What is done lies in `verbs`, and is loaded by the command that needs it. */
 export function createProgram(choose: Choose): Command {
   const program = new Command('sealed-memory')
@@ -59,7 +76,8 @@ export function createProgram(choose: Choose): Command {
     .option('--json', 'answer with JSON lines; the last one has the event done, failed or interrupted')
     .option('--quiet', 'no progress and no notes')
     .option('--verbose', 'tell everything that is logged')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm })
+    .configureOutput({ outputError: (text, write) => write(`sealed-memory: ${oneLine(text)}\n`) })
     .showSuggestionAfterError()
     .addHelpText('after', EPILOGUE)
     .exitOverride();

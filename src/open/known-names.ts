@@ -18,12 +18,19 @@ export function refuseUnknownNames(
 ): void {
   const unknown = names.find((name) => !known.has(name));
   if (unknown === undefined) return;
-  const nearest = nearestOf(unknown, known);
-  const advice = nearest === undefined ? `Known are ${listed.join(', ')}.` : `Did you mean ${nearest}?`;
-  throw misconfigured(`${unknown} is not ${what}. ${advice}`);
+  throw misconfigured(`${unknown} is not ${what}. ${adviceFor(unknown, { known, listed })}`);
 }
 
-function nearestOf(name: string, known: ReadonlySet<string>): string | undefined {
+/** The known name that is nearest to one that is not; where none is near, those that are `listed`. */
+export function adviceFor(
+  unknown: string,
+  { known, listed = [...known] }: { readonly known: Iterable<string>; readonly listed?: readonly string[] },
+): string {
+  const nearest = nearestOf(unknown, known);
+  return nearest === undefined ? `Known are ${listed.join(', ')}.` : `Did you mean ${nearest}?`;
+}
+
+function nearestOf(name: string, known: Iterable<string>): string | undefined {
   const most = Math.min(MOST_EDITS, Math.floor(name.length / 3));
   const near = [...known]
     .map((each) => ({ each, edits: editsBetween(name.toLowerCase(), each.toLowerCase()) }))

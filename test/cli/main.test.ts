@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { CLI_MEMORY_ENV, runCli } from '../support/cli.ts';
 
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const COMMANDS = [
   ...[
     'init',
@@ -42,6 +45,7 @@ describe('sealed-memory', () => {
     const { code, stdout } = await runCli(['--help']);
     expect(code).toBe(0);
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
+    expect(stdout).toMatch(/^ {2}export \[options\] \[path\] <folder> /m);
     const helps = await Promise.all(COMMANDS.map((command) => runCli([command, '--help'])));
     for (const [index, help] of helps.entries()) {
       expect([help.code, help.stderr]).toEqual([0, '']);
@@ -73,6 +77,32 @@ describe('sealed-memory', () => {
     const { code, stdout, stderr } = await runCli(args, { env: CLI_MEMORY_ENV });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).not.toBe('');
+  });
+
+  it.each([
+    [['lz'], "unknown command 'lz' (Did you mean ls?)"],
+    [['keys', 'statu'], "unknown command 'statu' (Did you mean status?)"],
+    [['ls', '--jsno'], "unknown option '--jsno' (Did you mean --json?)"],
+    [['cat'], "missing required argument 'path'"],
+    [
+      ['tool', 'view', '/memories/a', '--range', '5'],
+      "option '--range <first,last>' argument '5' is invalid. Give first,last such as 10,20 or 10,-1.",
+    ],
+    [
+      ['grep', '(', '/memories'],
+      'misconfigured: The pattern is not a regular expression; --fixed-strings takes it as it is.',
+    ],
+  ])('says in one line why %j is refused', async (args, line) => {
+    expect(await runCli(args, { env: CLI_MEMORY_ENV })).toMatchObject({
+      ...{ code: 2, stdout: '' },
+      stderr: `sealed-memory: ${line}\n`,
+    });
+  });
+
+  it('ends without a word when the reader of its help is gone', () => {
+    const command = '"$0" "$1" --help | true';
+    const { stderr } = spawnSync('sh', ['-c', command, process.execPath, MAIN], { encoding: 'utf8' });
+    expect(stderr).toBe('');
   });
 
   it('says in one sentence that an older Node is too old', async () => {

@@ -37,8 +37,12 @@ export async function runDoctor(invocation: Invocation): Promise<number> {
   return isWell ? 0 : EXIT_FAILED;
 }
 
+/** Runs one step of the examination; its failure names it. */
+type Attempt = <T>(what: string, action: () => T | Promise<T>) => Promise<T>;
+
 async function* examine(invocation: Invocation): AsyncGenerator<Finding> {
-  const { signal } = invocation;
+  const { report, signal } = invocation;
+  const attempt: Attempt = (what, action) => report.during(`checking: ${what}`, () => named(what, action));
   const { settings, layout } = await attempt('configuration', () => readAll(invocation));
   const location = settings.store;
   yield { ok: true, what: `configuration: ${storeWords(location)}, tenant and root key are set` };
@@ -60,7 +64,7 @@ async function* examine(invocation: Invocation): AsyncGenerator<Finding> {
   if (settings.readOnly) {
     yield { ok: true, what: 'conditions: not tried, for nothing is to be written' };
   } else {
-    yield* examineConditions({ store, layout, settings, signal });
+    yield* examineConditions({ store, layout, settings, signal, attempt });
   }
   yield await attempt('keyring', () => openKeyring({ store, layout, rootKeys, settings, signal }));
 }
@@ -70,8 +74,9 @@ async function* examineConditions(given: {
   readonly layout: Layout;
   readonly settings: Settings;
   readonly signal: AbortSignal;
+  readonly attempt: Attempt;
 }): AsyncGenerator<Finding> {
-  const { store, layout, settings, signal } = given;
+  const { store, layout, settings, signal, attempt } = given;
   const location = settings.store;
   const isCustom = location.kind === 's3' && settings.s3.endpoint !== undefined;
   const probe = probeConditions({
@@ -131,7 +136,7 @@ class Failed extends Error {
   }
 }
 
-async function attempt<T>(what: string, action: () => T | Promise<T>): Promise<T> {
+async function named<T>(what: string, action: () => T | Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {

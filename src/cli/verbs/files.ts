@@ -65,13 +65,14 @@ export function runPut(path: string, { create, append, ...source }: PutArguments
   return runOnFiles(async ({ files, options }) => {
     const { terminal, report, signal } = invocation;
     const content = await readSource(source, { terminal, options });
+    const write = <T>(work: () => Promise<T>): Promise<T> =>
+      report.during(`writing ${path}`, () => worded({ command: 'create', path }, work));
     if (append === true) {
-      await worded({ command: 'create', path }, () => files.append(path, content, { signal }));
+      await write(() => files.append(path, content, { signal }));
       await report.done({ path, appended: content.length });
     } else {
       const mode = create === true ? 'create' : 'replace';
-      const write = () => files.write(path, content, { mode, signal });
-      await report.done({ ...(await worded({ command: 'create', path }, write)) });
+      await report.done({ ...(await write(() => files.write(path, content, { mode, signal }))) });
     }
     return 0;
   }, invocation);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { stringify } from 'smol-toml';
 import { misconfigured } from '../../errors.ts';
 import { processEnvironment } from '../../open/environment.ts';
@@ -8,6 +8,8 @@ import { createRootKeyFile } from '../../open/root-keys.ts';
 import { fileCodeOf, redactedFileCause } from '../../store/failures.ts';
 import type { Invocation } from './invocation.ts';
 import { CONFIG_NAME, PROJECT_FOLDER } from './settings.ts';
+
+const NAME = 'sealed-memory';
 
 /**
  * Makes what every other verb needs: a root key file (mode 0600) and a configuration file with the store and the tenant,
@@ -25,16 +27,19 @@ export async function runInit({ flags, report }: Invocation): Promise<number> {
   createRootKeyFile(keyFile, `${randomBytes(32).toString('base64')}\n`);
   const profile = { store: storeIn(store), tenant, root_key_file: fromProjectFolder(keyFile) };
   writeNewFiles({ config, profile });
+  const name = programName();
   await report.done({ keyFile: resolve(keyFile), config: resolve(config) }, [
     `Root key:      ${keyFile}; only you may read it`,
-    `Configuration: ${config} (store ${store}, tenant ${tenant})`,
+    `Configuration: ${config}`,
+    `Store:         ${flags.store ?? `sqlite:${join(PROJECT_FOLDER, 'store.sqlite')}`}`,
+    `Tenant:        ${tenant}`,
     '',
     'Keep a copy of the key in a safe place: without it nothing that is stored under it can be read again.',
     '',
     'Next:',
-    `  ${programName()} doctor                                # is everything well?`,
-    `  ${programName()} put --text 'hello' /memories/hello.md  # the first file`,
-    `  ${programName()} ls -l`,
+    `  ${name} doctor                                 # is everything well?`,
+    `  ${name} put --text 'hello' /memories/hello.md  # the first file`,
+    `  ${name} ls -l`,
   ]);
   return 0;
 }
@@ -72,7 +77,9 @@ function writeNewFiles({
   }
 }
 
-/** As the user called it, so that the printed lines can be run. */
+/** What the user types to call the program again: the printed lines are to be run. */
 function programName(env = processEnvironment()): string {
-  return env['npm_command'] === 'exec' ? 'npx sealed-memory' : 'sealed-memory';
+  const isFound = (env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, NAME)));
+  // Of npx itself the folder of the package is on the path, for as long as it runs.
+  return isFound && env['npm_command'] !== 'exec' ? NAME : `npx ${NAME}`;
 }

@@ -45,8 +45,15 @@ export interface Invocation {
 export type Action = (invocation: Invocation) => Promise<number>;
 
 export async function runAction(action: Action, flags: Flags): Promise<number> {
-  const terminal = processTerminal(flags);
-  const report = createReport(terminal, { json: flags.json === true });
+  const screen = processTerminal(flags);
+  const report = createReport(screen, { json: flags.json === true });
+  const alone =
+    (say: (line: string) => void) =>
+    (line: string): void => {
+      report.clear();
+      say(line);
+    };
+  const terminal = { ...screen, complain: alone(screen.complain), note: alone(screen.note) };
   const logger = createOperatorLogger(terminal, flags);
   const interruption = new AbortController();
   const { signal } = interruption;

@@ -22,12 +22,11 @@ export async function runOnFiles(
   { interrupted }: { readonly interrupted?: string } = {},
 ): Promise<number> {
   const options = readMemoryOptions(invocation);
-  await using memory = await openMemory(options);
+  await using memory = await invocation.report.during('opening the memory', () => openMemory(options));
   try {
     return await verb({ files: memory.files, options, invocation });
   } catch (error) {
     if (interrupted !== undefined && invocation.signal.aborted) {
-      invocation.report.clear();
       invocation.terminal.complain(`interrupted: ${interrupted}`);
     }
     throw error;
@@ -58,10 +57,12 @@ export async function worded<T>(input: ToolInput, work: () => Promise<T>): Promi
 
 /** @throws MemoryError `not_found`; `invalid_path`. */
 export async function requireEntry(
-  { files, invocation: { signal } }: FileRun,
+  { files, invocation: { report, signal } }: FileRun,
   path: string,
 ): Promise<FileEntry> {
-  const found = await worded({ command: 'view', path }, () => files.stat(path, { signal }));
+  const found = await report.during(`looking for ${path}`, () =>
+    worded({ command: 'view', path }, () => files.stat(path, { signal })),
+  );
   if (found !== undefined) return found;
   if (path === MEMORY_ROOT) return { type: 'directory', path };
   throw new MemoryError('not_found', `There is nothing at ${path}.`);
@@ -69,11 +70,13 @@ export async function requireEntry(
 
 /** The entries of a directory in the order of their paths; with `recursive` all files below it. */
 export async function sortedEntries(
-  { files, invocation: { signal } }: FileRun,
+  { files, invocation: { report, signal } }: FileRun,
   { path, recursive }: { readonly path: string; readonly recursive: boolean },
 ): Promise<readonly FileEntry[]> {
   const entries: FileEntry[] = [];
-  for await (const entry of files.list(path, { recursive, signal })) entries.push(entry);
+  await report.during(`listing ${path}`, async () => {
+    for await (const entry of files.list(path, { recursive, signal })) entries.push(entry);
+  });
   return entries.sort(({ path: left }, { path: right }) => (left < right ? -1 : 1));
 }
 
@@ -87,8 +90,10 @@ export async function filesAt(run: FileRun, path: string): Promise<readonly File
 
 /** @throws MemoryError `not_found`; `is_directory`. */
 export async function readFile({ files, invocation }: FileRun, path: string): Promise<Uint8Array> {
-  const { signal } = invocation;
-  const found = await worded({ command: 'view', path }, () => files.read(path, { signal }));
+  const { report, signal } = invocation;
+  const found = await report.during(`reading ${path}`, () =>
+    worded({ command: 'view', path }, () => files.read(path, { signal })),
+  );
   if (found !== undefined) return found.bytes;
   if ((await files.stat(path, { signal })) !== undefined) {
     throw new MemoryError('is_directory', `${path} is a directory.`);

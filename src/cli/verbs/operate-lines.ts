@@ -99,7 +99,7 @@ export function shredLines({ marked, versionsRemoved, objects, bytes }: ShredRep
     versionsRemoved === undefined
       ? 'note  versions or copies that the store itself may keep of the keyring were not looked for'
       : `ok    ${counted(versionsRemoved, 'older version')} of the keyring removed`,
-    `note  ${counted(objects, 'sealed object')} (${counted(bytes, 'byte')}) stay, unreadable; plain tools may delete them`,
+    `note  ${counted(objects, 'sealed object')} (${counted(bytes, 'byte')}) ${objects === 1 ? 'stays' : 'stay'}, unreadable; plain tools may delete them`,
     'to do backups, replicas and other regions still hold older keyrings, which open their own copies: delete those there',
   ];
 }
@@ -131,8 +131,10 @@ export function expiryLines(
           `to do ${marked} unused: ${dryRun ? 'a run marks them, and one' : 'a run'} at least an hour later deletes what is still unused`,
         ]
       : []),
-    `${dryRun ? 'note ' : 'ok   '} ${files} files looked at, ${deleted} ${done}`,
-    `${dryRun ? 'note ' : 'ok   '} ${records} old access records, receipts and answers ${done}`,
-    ...(tombstones > 0 ? [`ok    ${tombstones} tombstones of deletes that were cut off removed`] : []),
+    `${dryRun ? 'note ' : 'ok   '} ${counted(files, 'file')} looked at, ${deleted} ${done}`,
+    `${dryRun ? 'note ' : 'ok   '} ${counted(records, 'old access record, receipt or answer', 'old access records, receipts and answers')} ${done}`,
+    ...(tombstones > 0
+      ? [`ok    ${counted(tombstones, 'tombstone')} of deletes that were cut off removed`]
+      : []),
   ];
 }

@@ -15,7 +15,7 @@ import {
   statusLines,
 } from './operate-lines.ts';
 import type { Report } from './report.ts';
-import { readOptions } from './settings.ts';
+import { readMemoryOptions, readOptions } from './settings.ts';
 
 export interface AdminRun {
   readonly admin: TenantAdmin;
@@ -37,23 +37,24 @@ export async function runOnAdmin(
   { invocation, store, interrupted = CONTINUES }: AdminRunOptions,
 ): Promise<number> {
   const { terminal, report, signal } = invocation;
-  await using admin = await openAdmin(readOptions(invocation, store === undefined ? {} : { store }));
+  await using admin = await openAdmin(
+    store === undefined ? readMemoryOptions(invocation) : readOptions(invocation, { store }),
+  );
   try {
     return await command({ admin, report, signal });
   } catch (error) {
-    if (signal.aborted) {
-      report.clear();
-      terminal.complain(`interrupted: ${interrupted}`);
-    }
+    if (signal.aborted) terminal.complain(`interrupted: ${interrupted}`);
     throw error;
   }
 }
+
+const REACHING = 'reaching the store';
 
 /** Each resolves to the exit code: 1 when something is left for the operator to mend. */
 export function runStatus(invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {
-      const status = await admin.keyStatus({ signal });
+      const status = await report.during(REACHING, () => admin.keyStatus({ signal }));
       await report.done({ ...status }, statusLines(status));
       return status.state === 'locked' ? EXIT_FAILED : 0;
     },
@@ -69,7 +70,7 @@ export interface RotateArguments {
 export function runRotate({ force, ifActive }: RotateArguments, invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {
-      const rotation = await admin.rotate({ force, ifActive, signal });
+      const rotation = await report.during(REACHING, () => admin.rotate({ force, ifActive, signal }));
       await report.done({ ...rotation }, rotationLines(rotation));
       return 0;
     },
@@ -80,7 +81,7 @@ export function runRotate({ force, ifActive }: RotateArguments, invocation: Invo
 export function runRewrap({ force }: { readonly force?: boolean }, invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {
-      const rewrapping = await admin.rewrapRoot({ force, signal });
+      const rewrapping = await report.during(REACHING, () => admin.rewrapRoot({ force, signal }));
       await report.done({ ...rewrapping }, rewrapLines(rewrapping));
       return 0;
     },

@@ -15,7 +15,7 @@ export interface ProgressDisplay {
 }
 
 /** Commands that end sooner show nothing. */
-const QUIET_MS = 1_000;
+export const QUIET_MS = 1_000;
 const CLEAR_LINE = '\r\u001b[K';
 
 /** Without a stream nothing is shown. */

@@ -1,4 +1,4 @@
-import { createProgressDisplay, type Step } from './progress.ts';
+import { createProgressDisplay, QUIET_MS, type Step } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -13,6 +13,8 @@ export interface Report {
   entry(fields: Fields, line: string): Promise<void>;
   /** How far a long command has come: a line of JSON, or a display on standard error. */
   progress(fields: Fields, step: Step): void;
+  /** Runs what cannot tell how far it is; should it take long, the words are shown on a screen meanwhile. */
+  during<T>(words: string, work: () => Promise<T>): Promise<T>;
   done(fields: Fields, lines?: readonly string[]): Promise<void>;
   /** Takes the display of progress away, before something else is written to standard error. */
   clear(): void;
@@ -49,6 +51,16 @@ export function createReport(
       // A closed standard output is reported when the command ends.
       if (json) terminal.out(toLine('progress', fields)).catch(() => {});
       else display.show(step);
+    },
+    async during(words, work) {
+      const before = last;
+      const timer = setTimeout(() => last === before && display.show({ line: `${words} …` }), QUIET_MS);
+      try {
+        return await work();
+      } finally {
+        clearTimeout(timer);
+        display.clear();
+      }
     },
     async done(fields, lines = []) {
       display.clear();

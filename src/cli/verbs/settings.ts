@@ -14,6 +14,7 @@ import {
   setAwsVariables,
   VARIABLES,
 } from '../../open/environment.ts';
+import { adviceFor } from '../../open/known-names.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import type { Flags, Invocation } from './invocation.ts';
@@ -172,7 +173,7 @@ function settingsOf(profile: Profile, folder: string): Environment {
       if (name !== name.toLowerCase() || !VARIABLES.includes(variable)) {
         const names = VARIABLES.map((each) => each.slice('SEALED_MEMORY_'.length).toLowerCase());
         throw misconfigured(
-          `"${name}" is no setting of the configuration file. It knows ${names.join(', ')}.`,
+          `"${name}" is no setting of the configuration file. ${adviceFor(name, { known: names })}`,
         );
       }
       if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {

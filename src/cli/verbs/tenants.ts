@@ -16,7 +16,8 @@ export async function runTenants({ flags, report, logger }: Invocation): Promise
   }
   const location = parseStoreLocation(store, 'store');
   await using base = await openBaseStore({ store: location, s3, credentials });
-  const tenants = await listTenants(base.plain, location.kind === 's3' ? location.prefix : '');
+  const prefix = location.kind === 's3' ? location.prefix : '';
+  const tenants = await report.during('listing tenants', () => listTenants(base.plain, prefix));
   for (const tenant of tenants) await report.entry({ tenant }, tenant);
   await report.done({ tenants: tenants.length });
   return 0;

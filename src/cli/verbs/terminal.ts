@@ -24,9 +24,6 @@ export interface Terminal {
 
 export function processTerminal({ quiet = false }: { readonly quiet?: boolean | undefined }): Terminal {
   const { stdin, stdout, stderr } = process;
-  // A reader that went away shows as the failure of the write; without a listener it would end the process.
-  stdout.on('error', () => {});
-  stderr.on('error', () => {});
   const say = (line: string): void => {
     stderr.write(`sealed-memory: ${withoutControls(line)}\n`);
   };

@@ -24,13 +24,15 @@ export async function runTool(
   const { report, signal } = invocation;
   const options = readMemoryOptions(invocation);
   const text = sourced && (await readField(sourced, { invocation, options }));
-  await using memory = await openMemory(options);
-  const result = await memory.execute(
-    { ...input, ...text },
-    {
-      signal,
-      onProgress: (progress) => report.progress({ ...progress }, { what: 'files', ...progress }),
-    },
+  await using memory = await report.during('opening the memory', () => openMemory(options));
+  const result = await report.during('reaching the store', () =>
+    memory.execute(
+      { ...input, ...text },
+      {
+        signal,
+        onProgress: (progress) => report.progress({ ...progress }, { what: 'files', ...progress }),
+      },
+    ),
   );
   if (result.isError) return explainRefusal(result, invocation);
   const { content } = result;

@@ -101,7 +101,16 @@ describe('expiryLines', () => {
       'to do 3 unused: a run at least an hour later deletes what is still unused',
       'ok    7 files looked at, 2 deleted',
       'ok    4 old access records, receipts and answers deleted',
-      'ok    1 tombstones of deletes that were cut off removed',
+      'ok    1 tombstone of deletes that were cut off removed',
+    ]);
+  });
+
+  it('tell of one as of one', () => {
+    const one = { files: 1, deleted: 1, marked: 0, records: 1, tombstones: 1, busy: false };
+    expect(expiryLines({ ...report, ...one }, { dryRun: false })).toEqual([
+      'ok    1 file looked at, 1 deleted',
+      'ok    1 old access record, receipt or answer deleted',
+      'ok    1 tombstone of deletes that were cut off removed',
     ]);
   });
 

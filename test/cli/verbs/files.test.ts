@@ -101,6 +101,8 @@ describe('the verbs that list', () => {
     );
     expect(await grep('t[w]o', { fixedStrings: true })).toMatchObject({ code: 1, text: '' });
     await expect(grep('(')).rejects.toMatchObject({ code: 'misconfigured' });
+    // What follows the last line feed is no line.
+    expect((await grep('^', { filesWithMatches: false })).text.match(/a\.md:/g)).toHaveLength(2);
   });
 
   it('tenants lists who has a keyring, without a root key', async () => {

@@ -40,7 +40,10 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
   });
 
   it.each(['npx ', ''])('prints next steps that work as %jsealed-memory', async (runner) => {
-    const env = runner === '' ? {} : { npm_command: 'exec' };
+    const bin = join(cwd, 'bin');
+    mkdirSync(bin);
+    if (runner === '') writeFileSync(join(bin, 'sealed-memory'), '', { mode: 0o700 });
+    const env = { PATH: `${bin}:${process.env['PATH']}` };
     const { stdout } = await runCli(['init'], { cwd, env });
     const steps = [...stdout.matchAll(/^ {2}(\S.*)$/gm)].map(([, step = '']) => step.replace(/ +#.*/, ''));
     expect(steps).toHaveLength(3);
@@ -54,6 +57,21 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
       expect(result).toMatchObject({ code: 0, stderr: '' });
     }
     expect(existsSync(join(cwd, '.sealed-memory/store.sqlite'))).toBe(true);
+  });
+
+  it('prints steps of npx, too, while npx alone finds the program', async () => {
+    const bin = join(cwd, 'bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'sealed-memory'), '', { mode: 0o700 });
+    const env = { PATH: `${bin}:${process.env['PATH']}`, npm_command: 'exec' };
+    expect((await runCli(['init'], { cwd, env })).stdout).toContain('  npx sealed-memory doctor ');
+  });
+
+  it('tells where the store lies, as seen from here', async () => {
+    const { stdout } = await runCli(['init'], { cwd });
+    expect(stdout).toContain('Store:         sqlite:.sealed-memory/store.sqlite\n');
+    const other = await runCli(['init', '--store', 's3://bucket/a'], { cwd: join(cwd, '.sealed-memory') });
+    expect(other.stdout).toContain('Store:         s3://bucket/a\n');
   });
 
   it('takes store, tenant and key file from the flags', async () => {

@@ -301,7 +301,7 @@ describe('the commands on a screen', () => {
     const said = shown.join('\n');
     expect(said).toContain('This destroys the keys of "acme" for good');
     expect(said).toContain("ok    the tenant's keys are destroyed");
-    expect(said).toContain('1 sealed object (240 bytes) stay, unreadable');
+    expect(said).toContain('1 sealed object (240 bytes) stays, unreadable');
     expect(said).toContain('backups, replicas and other regions still hold older keyrings');
   });
 });

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import type { WriteStream } from 'node:tty';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createReport } from '../../../src/cli/verbs/report.ts';
 
 function reportTo(options: { readonly json: boolean; readonly now?: () => number }) {
@@ -45,5 +46,51 @@ describe('createReport', () => {
     const out = () => Promise.reject(new Error('write EPIPE'));
     const report = createReport({ out, progressStream: undefined }, { json: true });
     await report.cutOff('failed', { code: 'timeout' });
+  });
+});
+
+describe('a report on a screen', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  function reportOnScreen() {
+    const seen: string[] = [];
+    const write = (text: string): boolean => seen.push(text) > 0;
+    const progressStream = Object.assign(Object.create(null), { write, isTTY: true, columns: 80 });
+    let time = 0;
+    const pass = (milliseconds: number): void => {
+      time += milliseconds;
+      vi.advanceTimersByTime(milliseconds);
+    };
+    const out = async (text: string | Uint8Array): Promise<void> => void seen.push(`out: ${text}`);
+    const terminal = { out, progressStream: progressStream as WriteStream };
+    return { report: createReport(terminal, { json: false, now: () => time }), seen, pass };
+  }
+
+  it('says what takes longer than a second, and takes it away before anything else is written', async () => {
+    const { report, seen, pass } = reportOnScreen();
+    await report.during('opening', async () => pass(999));
+    expect(seen).toEqual([]);
+    await report.during('listing', async () => pass(1_000));
+    expect(seen).toEqual(['\r\u001b[Klisting …', '\r\u001b[K']);
+    await report.done({}, ['done']);
+    expect(seen.slice(2)).toEqual(['out: done\n']);
+  });
+
+  it('shows how far it is in place of that', async () => {
+    const { report, seen, pass } = reportOnScreen();
+    await report.during('renaming', async () => {
+      pass(500);
+      report.progress({}, { what: 'files', done: 1, total: 4 });
+      pass(600);
+      report.progress({}, { what: 'files', done: 2, total: 4 });
+      pass(600);
+    });
+    expect(seen.join('')).toContain('2 of 4 files');
+    expect(seen.join('')).not.toContain('renaming');
   });
 });

@@ -98,7 +98,11 @@ describe('readEnvironment', () => {
 
   it.each<readonly [string, RegExp]>([
     ['tenant = "a"', /"tenant" outside of a profile/],
-    ['[default]\ntennant = "a"', /"tennant" is no setting/],
+    [
+      '[default]\ntennant = "a"',
+      /"tennant" is no setting of the configuration file\. Did you mean tenant\?$/,
+    ],
+    ['[default]\nx = "a"', /"x" is no setting of the configuration file\. Known are store, tenant, /],
     ['[default]\nTenant = "a"', /"Tenant" is no setting/],
     ['[default]\ntenant = ["a"]', /"tenant" .* must be a text, a number, true or false/],
     ['[default]\nroot_key = "c2VjcmV0"', /no place for a root key/],
