@@ -104,6 +104,18 @@ describe('a conditional PUT', () => {
     expect(urls).toHaveLength(6);
   });
 
+  it('is repeated eight times while it collides with others', async () => {
+    // The pauses in between are drawn.
+    const drawn = vi.spyOn(Math, 'random').mockReturnValue(0);
+    const collision = refusal(409, 'ConditionalRequestConflict');
+    const written: Answer = (response) => response.writeHead(200, { etag: BASE }).end();
+    script = [...Array.from({ length: 8 }, () => collision), written];
+    expect(await open().put(KEY, BODY, { mode: 'create' })).toEqual({ etag: BASE });
+    script = [...Array.from({ length: 9 }, () => collision), written];
+    await expect(open().put(KEY, BODY, { mode: 'create' })).rejects.toMatchObject({ code: 'unavailable' });
+    drawn.mockRestore();
+  });
+
   it('met a conflict where each attempt before was refused', async () => {
     script = [refusal(429, 'TooManyRequests'), refusal(412, 'PreconditionFailed')];
     expect(await open().put(KEY, BODY, { mode: 'create' })).toEqual({ conflict: 'exists' });
