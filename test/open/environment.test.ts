@@ -223,6 +223,7 @@ describe('the store setting', () => {
     's3://',
     's3://a',
     's3://UPPER',
+    's3://two..dots',
     's3:///prefix',
     's3://bucket//prefix',
     's3://bucket/prefix//',

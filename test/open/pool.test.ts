@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
@@ -274,6 +275,24 @@ describe('new credentials of a tenant', () => {
     });
   });
 
+  it('are tried at once after the ones before were refused', async () => {
+    await create(await pool.open('a'), 'x');
+    await using own = createMemoryPool({
+      store: interceptStore(store, (call, proceed) => around(call, proceed)),
+      rootKey,
+      lazy: true,
+    });
+    around = async () => {
+      throw new MemoryError('access_denied', 'these credentials have ended');
+    };
+    const refused = await own.open('a', { credentials: credentials('ended') });
+    expect(await refused.execute({ command: 'view', path })).toMatchObject({
+      error: { code: 'access_denied' },
+    });
+    around = recordInto(calls);
+    expect(await textOf(await own.open('a', { credentials: credentials('fresh') }))).toBe(shown('x'));
+  });
+
   it('under another key make a keyring of their own, and leave the other warm', async () => {
     const reader = { credentials: credentials('reader'), credentialsKey: 'reader' };
     const old = await pool.open('a', { credentials: credentials('writer'), credentialsKey: 'writer' });
@@ -324,6 +343,13 @@ describe('new credentials of a tenant', () => {
     await use(0);
     expect(keyringReads()).toBe(0);
     await use(1);
+    expect(keyringReads()).toBe(1);
+    // By its last use, not by when it was opened first.
+    await use(3);
+    calls.length = 0;
+    await use(2);
+    expect(keyringReads()).toBe(1);
+    await use(3);
     expect(keyringReads()).toBe(1);
   });
 

@@ -22,6 +22,15 @@ describeFiles('SQLite with plain names', async () => ({
   many: 1_100,
 }));
 
+it('memory.files reads behind a removal that was called before', async () => {
+  await using memory = await openMemory({ store: 'memory:', tenant: 'acme', rootKey: new Uint8Array(32) });
+  const { files } = memory;
+  await files.write('/memories/a', 'x');
+  const removing = files.remove('/memories/a');
+  expect(await files.read('/memories/a')).toBeUndefined();
+  await removing;
+});
+
 describe('the requests of memory.files', () => {
   it('are one for a read, a stat and a write of a known version, and a page of a listing each 1,000 files', async () => {
     const calls: StoreCall[] = [];

@@ -4,8 +4,9 @@ import type { BetaMemoryTool20250818Command } from '@anthropic-ai/sdk/resources/
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseCommand } from '../../src/language/command.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
+import type { MemoryOptions } from '../../src/open/options.ts';
 import { runCommand } from '../../src/tool/commands.ts';
-import type { Memory } from '../../src/tool/memory-tool.ts';
+import type { Memory, MemoryToolProps } from '../../src/tool/memory-tool.ts';
 import type { Tree } from '../../src/tree/tree.ts';
 import { createSite } from '../support/test-tree.ts';
 
@@ -13,7 +14,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const opened: Memory[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((memory) => memory.close())));
 
-async function open(options: { readonly profile?: 'doc' | 'sdk' } = {}): Promise<Memory> {
+async function open(options: Pick<MemoryOptions, 'profile' | 'toolError'> = {}): Promise<Memory> {
   const memory = await openMemory({
     store: 'memory:',
     tenant: 'acme',
@@ -305,6 +306,15 @@ describe('Memory.tool', () => {
       name: 'memory',
       cache_control,
     });
+    const disguised = { type: 'custom', name: 'other' } as MemoryToolProps;
+    expect(memory.tool(disguised)).toMatchObject({ type: 'memory_20250818', name: 'memory' });
+  });
+
+  it('throws the class of error that the host gave', async () => {
+    class OfTheHost extends Error {}
+    const memory = await open({ toolError: OfTheHost });
+    const error = await thrownBy(() => memory.tool().run(as({ command: 'view', path: '/elsewhere' })));
+    expect(error).toBeInstanceOf(OfTheHost);
   });
 });
 

@@ -150,11 +150,13 @@ describe('a policy', () => {
     const heard: unknown[] = [];
     const onRedacted = (findings: unknown) => void heard.push(findings);
     await memory.files.write('/memories/b', 'Ask ada@example.org', { onRedacted });
-    expect(heard).toEqual([[{ rule: 'email', line: 1 }]]);
+    await memory.execute(create('Ask ada@example.org', '/memories/c'), { onRedacted });
+    expect(heard).toEqual([[{ rule: 'email', line: 1 }], [{ rule: 'email', line: 1 }]]);
     const placeholder = '[redacted: github/GITHUB_TOKEN]';
     expect(await stored()).toEqual({
       [path]: `plain\n${placeholder} \n${placeholder} and ${placeholder}\n`,
       '/memories/b': 'Ask [redacted: email]',
+      '/memories/c': 'Ask [redacted: email]',
     });
   });
 
@@ -162,6 +164,7 @@ describe('a policy', () => {
     ['throws', () => Promise.reject(new Error(`it met ${CANARY}`))],
     ['answers with nothing', (() => undefined) as unknown as Policy],
     ['answers with another thing', (() => ({ allow: true })) as unknown as Policy],
+    ['refuses without findings', (() => ({ refuse: true })) as unknown as Policy],
   ])('that %s has nothing written, and says nothing of the text', async (_, policy) => {
     await (await open()).execute(create('start'));
     const memory = await open({ policy });
@@ -169,6 +172,7 @@ describe('a policy', () => {
       const result = await memory.execute(input);
       expect(result).toMatchObject({ isError: true, error: { code: 'unavailable' } });
     }
+    await expect(memory.files.write(path, 'x')).rejects.toMatchObject({ code: 'unavailable' });
     expect(await stored()).toEqual({ [path]: 'start' });
     expect(JSON.stringify(logged)).not.toContain(CANARY);
   });
