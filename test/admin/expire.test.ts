@@ -293,7 +293,7 @@ describeOnBothKinds('expiry', (newSite) => {
       return proceed();
     });
     await client.rename('/memories/d', '/memories/e');
-    expect(report).toMatchObject({ busy: true, deleted: 0 });
+    expect(report).toMatchObject({ busy: true, files: 0, deleted: 0, marked: 0 });
     expect(await client.paths()).toEqual(['/memories/e/used.md', '/memories/old.md']);
   });
 

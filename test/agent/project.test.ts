@@ -58,6 +58,14 @@ describe('bootstrapProject', () => {
     expect(made.flat().sort()).toEqual([FEATURES, PROGRESS, '/memories/project/start.md']);
   });
 
+  it('does not take a file above for one that is there already', async () => {
+    await memory.execute({ command: 'create', path: '/memories/project', file_text: 'a file' });
+    await expect(bootstrapProject({ memory, ...PLAN })).rejects.toMatchObject({
+      code: 'already_exists',
+      details: { reason: 'below_file' },
+    });
+  });
+
   it('leaves what is there even where a create overwrites', async () => {
     const options = { store: 'memory:', tenant: 'acme', rootKey: new Uint8Array(32) } as const;
     await using overwriting = await openMemory({ ...options, onExists: 'overwrite' });

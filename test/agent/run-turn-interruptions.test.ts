@@ -101,4 +101,12 @@ describe('runTurn, when the memory does not work,', () => {
     expect(JSON.stringify(sent[1]?.body)).toContain('"is_error":true');
     expect(JSON.stringify(sent[1]?.body)).not.toContain('the store is closed');
   });
+
+  it('primes with the failure as such if Claude is to go on', async () => {
+    await site.memory.execute({ command: 'create', path: '/memories/warm', file_text: 'x' });
+    failing('access_denied');
+    const { sent } = await play([DONE], { prime: true, whenMemoryFails: 'go_on' });
+    const results = sent[0]?.body.messages.at(-1);
+    expect(results).toMatchObject({ content: [{ type: 'tool_result', is_error: true }] });
+  });
 });

@@ -278,6 +278,16 @@ describe('rebind', () => {
     expect(open({ keys: keys(), name: other, object: rebound }).content).toEqual(encodeText('moved'));
   });
 
+  it('comes behind the bound of the object and of what it replaces, whichever is later', () => {
+    const object = seal({ keys: keys(), name, content: encodeText('x'), mtime: 1, clock: 9, random });
+    const { bound } = open({ keys: keys(), name, object });
+    for (const after of [bound - 5n, bound, bound + 5n]) {
+      const rebound = rebind({ keys: keys(), object, from: name, to: name, clock: 1, after, random });
+      const later = open({ keys: keys(), name, object: rebound });
+      expect(later.bound).toBe((after > bound ? after : bound) + 1n);
+    }
+  });
+
   it('keeps everything but key id, nonce and wrap', () => {
     const object = sealText('kept');
     const rebound = rebind({ keys: keys(), object, from: name, to: other, clock: 1, random });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COMMAND_NAMES, parseCommand } from '../../src/language/command.ts';
+import { COMMAND_NAMES, echoOf, parseCommand } from '../../src/language/command.ts';
 
 const path = '/memories//a.txt';
 const target = { given: path, path: '/memories/a.txt' };
@@ -185,5 +185,15 @@ describe('parseCommand', () => {
 describe('COMMAND_NAMES', () => {
   it('lists the six commands', () => {
     expect(COMMAND_NAMES).toEqual(['view', 'create', 'str_replace', 'insert', 'delete', 'rename']);
+  });
+});
+
+describe('echoOf', () => {
+  it('repeats what the input holds itself, and nothing that it inherits', () => {
+    const inherited = { command: 'view', path: '/memories/inherited', view_range: [1, 2] };
+    const echo = echoOf(Object.assign(Object.create(inherited), { path: '/memories/own' }));
+    expect(echo.command).toBeUndefined();
+    expect(echo.whole('path')).toBe('/memories/own');
+    expect(echo.json('view_range')).toBe('');
   });
 });

@@ -146,7 +146,10 @@ describeOnBothKinds('the first change of a file that another process has created
       const appending = client.append(path, '+');
       await site.time.pause(5_000);
       await other.remove(gone);
+      const since = site.time.clock();
       await appending;
+      // However long it has waited, it looks once a second.
+      expect(site.time.clock() - since).toBeLessThanOrEqual(1_000);
       expect(await other.text(path)).toBe('text+');
     }
   });
