@@ -20,13 +20,14 @@ export type { ImageMediaType } from './language/image.ts';
 export type { MemoryPath } from './language/path.ts';
 export type { LogFields, Logger } from './logger.ts';
 export { type Environment, optionsFromEnvironment } from './open/environment.ts';
-export { openAdmin, type TenantAdmin } from './open/open-admin.ts';
+export { openAdmin } from './open/open-admin.ts';
 export { openMemory } from './open/open-memory.ts';
 export type { MemoryOptions, MountOptions } from './open/options.ts';
 export type { PolicyInput } from './open/policy-option.ts';
 export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptions } from './open/pool.ts';
 export type { RootKeyInput } from './open/root-keys.ts';
 export type { AwsCredentialProvider, AwsCredentials, AwsIdentity, S3Options } from './open/store.ts';
+export type { TenantAdmin } from './open/tenant-admin.ts';
 export type * from './store/port.ts';
 export type { ImageBlock, MemoryContent } from './tool/commands.ts';
 export type {
@@ -48,6 +49,7 @@ export type {
   MemoryToolProps,
   ToolErrorClass,
 } from './tool/memory-tool.ts';
+export type { EventHandler, MemoryEvent } from './tool/watch.ts';
 export type { DuplicateFinding, DuplicateState, Finding, RenameFinding } from './tree/findings.ts';
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';

@@ -72,6 +72,7 @@ export function createProgram(choose: Choose): Command {
     .option('--mount <path=tenant[:ro]>', "another tenant's memory as a directory; :ro: read-only", collect)
     .option('--read-only', 'change nothing')
     .option('--policy <words>', 'what no file may hold: some of secrets,email,card,iban,phone,redact')
+    .option('--events <file>', 'append a line of JSON for every command and call to a file')
     .option('--profile-name <name>', 'the profile of the configuration file')
     .option('--json', 'answer with JSON lines; the last one has the event done, failed or interrupted')
     .option('--quiet', 'no progress and no notes')

@@ -55,7 +55,7 @@ export async function openMounted(options: MemoryOptions): Promise<MountedTenant
       async reach() {
         await Promise.all([parts.reach(), mounts.reach()]);
       },
-      openMemory: () => parts.openMemory(closeAll, mounts.over(parts.tree)),
+      openMemory: () => parts.openMemory(closeAll, { seen: mounts.over(parts.tree) }),
       close: closeAll,
     };
   } catch (error) {

@@ -7,7 +7,9 @@ import { type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.t
 import type { Logger } from '../logger.ts';
 import type { ObjectStore } from '../store/port.ts';
 import type { ToolErrorClass } from '../tool/memory-tool.ts';
+import type { EventHandler } from '../tool/watch.ts';
 import type { Policy } from '../tree/policy.ts';
+import { checkActor } from '../tree/session.ts';
 import { DEFAULT_CACHE_BYTES } from '../tree/version-cache.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import { refuseOldNode } from './node-version.ts';
@@ -90,6 +92,15 @@ export interface MemoryOptions {
   readonly mounts?: readonly MountOptions[] | undefined;
   /** Unless given, what an operator must know goes to `console.warn`, each code once a minute. */
   readonly logger?: Logger | undefined;
+  /**
+   * Called after every command of the model, every call of `memory.files` and every verb of an administration, when its
+   * answer is out; a text is the path of a file that a line of JSON is appended to. What it throws is logged once.
+   */
+  readonly onEvent?: EventHandler | string | undefined;
+  /** Whether events name paths; default false. */
+  readonly eventPaths?: boolean | undefined;
+  /** Who asks, for events: a session, a turn, a user; 1–256 characters. */
+  readonly actor?: string | undefined;
   /** Called for every HTTP request that is sent to an S3 store, repeated ones included; names the operation. */
   readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
   /**
@@ -187,6 +198,9 @@ export const OPTIONS: readonly OptionRow[] = [
   },
   { option: 'lazy', rule: { kind: 'flag' } },
   { option: 'policy', variable: 'SEALED_MEMORY_POLICY', rule: { kind: 'text', check: checkPolicyWords } },
+  { option: 'onEvent', variable: 'SEALED_MEMORY_EVENTS_FILE', rule: { kind: 'text', check: refuseEmpty } },
+  { option: 'eventPaths', variable: 'SEALED_MEMORY_EVENT_PATHS', rule: { kind: 'flag' } },
+  { option: 'actor', variable: 'SEALED_MEMORY_ACTOR', rule: { kind: 'text', check: checkActor } },
   { option: 'readOnly', variable: 'SEALED_MEMORY_READ_ONLY', rule: { kind: 'flag' } },
   {
     option: 'limits.fileBytes',
@@ -257,11 +271,21 @@ export const OPTIONS: readonly OptionRow[] = [
 
 const WITHOUT_RULE = ['rootKey', 'mounts', 'credentials', 'logger', 'onRequest', 'toolError'];
 const NAMES: ReadonlySet<string> = new Set([...OPTIONS.map(({ option }) => option), ...WITHOUT_RULE]);
+/** What is given in place of a text. */
+const OTHER_KINDS: Readonly<Record<string, string>> = {
+  store: 'object',
+  policy: 'function',
+  onEvent: 'function',
+};
 const GROUPS: ReadonlySet<string> = new Set(['limits', 'cache', 'keyring', 's3']);
 
 /** Options that were judged, defaults filled in. `rootKeys` is secret: never log it. */
 export interface Settings
-  extends Pick<MemoryOptions, 'credentials' | 'logger' | 'onRequest' | 'toolError' | 'names'> {
+  extends Pick<
+    MemoryOptions,
+    'credentials' | 'logger' | 'onRequest' | 'toolError' | 'names' | 'onEvent' | 'actor'
+  > {
+  readonly eventPaths: boolean;
   readonly store: ConfiguredStore;
   /** What every object key begins with; empty unless the store is a bucket. */
   readonly prefix: string;
@@ -291,8 +315,7 @@ export function readSettings(options: MemoryOptions): Settings {
   refuseUnknown(options);
   for (const { option, rule } of OPTIONS) {
     const value = memberOf(options, option);
-    const isObject = option === 'store' ? typeof value === 'object' : typeof value === 'function';
-    if (value !== undefined && !(isObject && (option === 'store' || option === 'policy'))) {
+    if (value !== undefined && typeof value !== OTHER_KINDS[option]) {
       judge(rule, value, option);
     }
   }
@@ -302,9 +325,10 @@ export function readSettings(options: MemoryOptions): Settings {
     concurrency = DEFAULT_CONCURRENCY,
     lazy = false,
     readOnly = false,
+    eventPaths = false,
   } = options;
   const { names, limits, cache, keyring, s3, expireAfterDays } = options;
-  const { credentials, logger, onRequest, toolError } = options;
+  const { credentials, logger, onRequest, toolError, onEvent, actor } = options;
   const store = readStore(options.store);
   const prefix = store.kind === 's3' ? store.prefix : '';
   const tenant = options.tenant === undefined ? undefined : readTenant(options.tenant, 'tenant');
@@ -319,7 +343,7 @@ export function readSettings(options: MemoryOptions): Settings {
     cacheBytes: cache?.bytes ?? DEFAULT_CACHE_BYTES,
     keyring: given(keyring),
     s3: given(s3),
-    ...{ credentials, logger, onRequest, toolError },
+    ...{ credentials, logger, onRequest, toolError, onEvent, eventPaths, actor },
   });
 }
 
@@ -427,6 +451,10 @@ function checkEndpoint(text: string, label: string): void {
   if (!isHttp || `${url.username}${url.password}${url.search}${url.hash}` !== '') {
     throw misconfigured(`${label} must be an http or https URL without credentials, query and fragment.`);
   }
+}
+
+function refuseEmpty(text: string, label: string): void {
+  if (text === '') throw misconfigured(`${label} must not be empty.`);
 }
 
 function checkRegion(text: string, label: string): void {

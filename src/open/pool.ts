@@ -4,6 +4,7 @@ import { createRollbackGuards, type RollbackGuard } from '../keys/rollback-guard
 import { once } from '../time.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import type { Memory } from '../tool/memory-tool.ts';
+import { checkActor } from '../tree/session.ts';
 import { createVersionCaches } from '../tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { type CredentialSource, createCredentialSource } from './credential-source.ts';
@@ -29,6 +30,8 @@ export interface PoolOpenOptions {
    * pool's own.
    */
   readonly minimumEpoch?: number | undefined;
+  /** Who asks, instead of the pool's own `actor`. */
+  readonly actor?: string | undefined;
 }
 
 /** `mounts` are opened once, with credentials of their own or the pool's, and seen in every tenant's memory. */
@@ -85,7 +88,7 @@ interface KeyedTenant {
 }
 
 const OPENING: ReadonlySet<string> = new Set<keyof PoolOpenOptions>([
-  ...(['credentials', 'credentialsKey', 'minimumEpoch'] as const),
+  ...(['credentials', 'credentialsKey', 'minimumEpoch', 'actor'] as const),
 ]);
 const DEFAULT_TENANTS = 1_000;
 const MOST_TENANTS = 100_000;
@@ -234,6 +237,8 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
       refuseWhenClosed();
       refuseUnknownNames(Object.keys(request), { known: OPENING, what: 'an option of open' });
       const tenant = parseTenantId(id);
+      const { actor } = request;
+      if (actor !== undefined) checkActor(actor, 'actor');
       const found = warmUp(tenant);
       pin(found, request.minimumEpoch);
       const entry = openKeyed(found, request);
@@ -253,7 +258,7 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
           }
           await evictSurplus(found);
         };
-        const memory = parts.openMemory(onClose, mounted?.over(parts.tree));
+        const memory = parts.openMemory(onClose, { seen: mounted?.over(parts.tree), actor });
         entry.memories.add(memory);
         return { ...parts, memory };
       } finally {

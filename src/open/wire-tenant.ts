@@ -9,6 +9,7 @@ import type { ObjectVersions } from '../store/port.ts';
 import { pause } from '../time.ts';
 import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
 import { createMemory, type Memory } from '../tool/memory-tool.ts';
+import type { Watch } from '../tool/watch.ts';
 import { createAccessRecords } from '../tree/access-records.ts';
 import { refuseWriting, type Session } from '../tree/session.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
@@ -49,8 +50,18 @@ export interface OpenTenant {
   reach(): Promise<void>;
   /** Overwrites the keys, and what is held of the files. */
   wipe(): void;
-  /** A memory over this tenant, or over a tree with more in it; all of them share one order of commands. */
-  openMemory(onClose: () => Promise<void>, seen?: Tree): Memory;
+  /** A memory over this tenant; all of them share one order of commands. */
+  openMemory(onClose: () => Promise<void>, options?: MemoryView): Memory;
+  /** Where events are told. */
+  readonly watch: Watch | undefined;
+}
+
+/** How one memory differs from others of its tenant. */
+interface MemoryView {
+  /** With more in it than the tenant's own. */
+  readonly seen?: Tree | undefined;
+  /** Instead of the one in the settings. */
+  readonly actor?: string | undefined;
 }
 
 /** What one tenant is wired of. */
@@ -79,7 +90,10 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
   const { profile, onExists, names, expireAfterDays, toolError, logger = CONSOLE_LOGGER } = settings;
   const { cache = createVersionCaches(settings.cacheBytes)() } = wiring;
   const layout = createLayout({ prefix: settings.prefix, tenant });
-  const store = base.forTenant(layout);
+  const events = settings.onEvent === undefined ? undefined : await import('./events.ts');
+  const watch = events?.openWatch(settings, { tenant, logger });
+  const plain = base.forTenant(layout);
+  const store = watch?.store(plain) ?? plain;
   const rootKeys =
     credentials === undefined ? settings.rootKeys.keys : settings.rootKeys.withCredentials(credentials);
   const keyrings = createKeyringCache({
@@ -142,16 +156,22 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
       });
       if (!settings.lazy) await loading;
     },
-    openMemory: (onClose, seen = tree) =>
+    watch,
+    openMemory: (onClose, { seen = tree, actor = settings.actor } = {}) =>
       createMemory({
-        tree: seen,
+        tree: watch?.tree(seen) ?? seen,
+        watch,
+        actor,
         order,
         profile,
         onExists,
         maxFileBytes: settings.maxFileBytes,
         logger,
         toolError,
-        onClose,
+        async onClose() {
+          await onClose();
+          await watch?.closed();
+        },
       }),
   };
 }

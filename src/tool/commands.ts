@@ -151,9 +151,9 @@ function watchingRedactions({ options }: CommandContext): {
   readonly note: () => string;
 } {
   let rules: readonly string[] = [];
-  const onRedacted: Call['onRedacted'] = (findings) => {
+  const onRedacted: Call['onRedacted'] = (findings, bytes) => {
     rules = [...new Set(findings.map(({ rule }) => rule))];
-    options.onRedacted?.(findings);
+    options.onRedacted?.(findings, bytes);
   };
   return { options: { ...options, onRedacted }, note: () => redactionNote(rules) };
 }

@@ -7,6 +7,7 @@ import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
 import { claimsOf, type MemoryContent, runCommand } from './commands.ts';
 import { createFiles, type Files } from './files.ts';
+import type { Watch } from './watch.ts';
 
 export type MemoryResult =
   | { readonly isError: false; readonly content: MemoryContent }
@@ -72,12 +73,15 @@ export interface MemoryToolOptions {
   readonly maxFileBytes: number;
   readonly logger: Logger;
   readonly toolError?: ToolErrorClass | undefined;
+  readonly watch?: Watch | undefined;
+  /** Who asks where a call does not say it. */
+  readonly actor?: string | undefined;
   /** Called once, by `close`, after the last command has ended. */
   readonly onClose: () => Promise<void>;
 }
 
 export function createMemory(options: MemoryToolOptions): Memory {
-  const { tree, order, profile, onExists, maxFileBytes, logger, toolError } = options;
+  const { tree, order, profile, onExists, maxFileBytes, logger, toolError, watch, actor } = options;
   let closing: Promise<void> | undefined;
 
   const refuseWhenClosed = (): void => {
@@ -91,7 +95,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
     return order.run(claimsOf(command), () => runCommand(context, command), verbs.signal);
   };
 
-  const execute: Memory['execute'] = async (input, verbs = {}) => {
+  const answer: Memory['execute'] = async (input, verbs = {}) => {
     try {
       return { isError: false, content: await run(input, verbs) };
     } catch (cause) {
@@ -100,6 +104,9 @@ export function createMemory(options: MemoryToolOptions): Memory {
       return { isError: true, content: failureSentence({ error, input, profile }), error };
     }
   };
+
+  const execute = watch?.execute(answer, actor) ?? answer;
+  const files = createFiles({ tree, order, maxFileBytes, refuseWhenClosed });
 
   /** For tool runners: a failure is thrown as the class that they hand to the model word for word. */
   const serve = async (input: unknown, signal?: AbortSignal | null): Promise<MemoryContent> => {
@@ -124,7 +131,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
     }),
     handlers: handlersOf(serve),
     execute,
-    files: createFiles({ tree, order, maxFileBytes, refuseWhenClosed }),
+    files: watch?.verbs('files', files, actor) ?? files,
     close,
     [Symbol.asyncDispose]: close,
   });

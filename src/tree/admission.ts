@@ -24,7 +24,7 @@ export async function admitContent(
   if (verdict === 'allow') return content;
   if ('refuse' in verdict) throw refused(verdict.refuse);
   refuseTooLarge(session, verdict.redact);
-  onRedacted?.(verdict.findings);
+  onRedacted?.(verdict.findings, verdict.redact.length);
   return verdict.redact;
 }
 

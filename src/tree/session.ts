@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { MemoryError, misconfigured } from '../errors.ts';
 import type { Layout, ObjectKey } from '../format/object-keys.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 import type { KeyringCache, LoadedKeyring } from '../keys/keyring-cache.ts';
@@ -54,8 +54,18 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
   /** Called now and then while many files are renamed, deleted or verified. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Called when the policy had something replaced in what is written; perhaps more than once. */
-  readonly onRedacted?: ((findings: readonly PolicyFinding[]) => void) | undefined;
+  /** Called with the bytes that are written instead when the policy had something replaced; perhaps more than once. */
+  readonly onRedacted?: ((findings: readonly PolicyFinding[], bytes: number) => void) | undefined;
+  /** Who asks, for events: a session, a turn, a user; 1–256 characters. Instead of the memory's own. */
+  readonly actor?: string | undefined;
+}
+
+const LONGEST_ACTOR = 256;
+
+/** @throws MemoryError `misconfigured`, naming `label`. */
+export function checkActor(actor: unknown, label: string): void {
+  if (typeof actor === 'string' && actor !== '' && actor.length <= LONGEST_ACTOR) return;
+  throw misconfigured(`${label} must be a text of 1 to ${LONGEST_ACTOR} characters.`);
 }
 
 /** How many files a rename has copied, a delete removed or a verification read. */

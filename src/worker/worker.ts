@@ -148,7 +148,7 @@ async function deliverOne(
     const credentials = options.credentials?.(tenant);
     // Asked for here, so that a refusal keeps its own code.
     await credentials?.();
-    const { memory, context: place } = await pool.open(tenant, { credentials });
+    const { memory, context: place } = await pool.open(tenant, { credentials, actor: message.turn });
     try {
       const delivery = await deliverTurn({
         message,

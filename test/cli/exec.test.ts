@@ -277,13 +277,14 @@ describe('exec --jsonl', () => {
 describe('exec --jsonl with mounts and policies', () => {
   it('shows mounted memories, writes nothing to a read-only one, and keeps secrets out', async () => {
     const file = `sqlite:${join(folder, 'mounted.sqlite')}`;
+    const events = join(folder, 'events.jsonl');
     const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: file };
     const rootKey = CLI_MEMORY_ENV['SEALED_MEMORY_ROOT_KEY'];
     await using org = await openMemory({ store: file, tenant: 'org', rootKey });
     await org.files.write('/memories/rules.md', 'be kind');
     const secret = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
     const { code, stdout } = await runCli(
-      [...EXEC, '--mount', '/memories/handbook=org:ro', '--policy', 'secrets'],
+      [...EXEC, '--mount', '/memories/handbook=org:ro', '--policy', 'secrets', '--events', events],
       {
         env,
         input: [
@@ -310,6 +311,13 @@ describe('exec --jsonl with mounts and policies', () => {
       { ok: true },
     ]);
     expect(stdout).not.toContain(secret);
+    const told = readFileSync(events, 'utf8');
+    const outcomes = told
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).outcome);
+    expect(outcomes).toEqual(['ok', 'read_only', 'invalid_command', 'policy_refused', 'ok']);
+    for (const hidden of [secret, 'own.md', 'fine']) expect(told).not.toContain(hidden);
     expect(await org.files.exists('/memories/new.md')).toBe(false);
     const refused = await runCli(['put', '/memories/a', '--text', 'x', '--read-only'], { env });
     expect([refused.code, refused.stdout]).toEqual([1, '']);

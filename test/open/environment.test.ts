@@ -65,6 +65,7 @@ describe('optionsFromEnvironment', () => {
       concurrency: 32,
       lazy: false,
       readOnly: false,
+      eventPaths: false,
       policy: undefined,
       maxFileBytes: 1_048_576,
       limits: {},

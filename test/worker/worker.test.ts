@@ -5,6 +5,7 @@ import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
 import type { Scene } from '../../examples/scripted-claude/server.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { MemoryEvent } from '../../src/tool/watch.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
 import { listingServer } from '../servers/listing-server.ts';
 import { type Play, startTestWorker, type TestWorker, timeOf, wordsOf } from '../support/test-worker.ts';
@@ -127,6 +128,20 @@ describe('the worker', () => {
     await site.deliver([{ ...TURN, tenant: 'other' }]);
     await site.deliver([{ ...TURN, turn: 'turn-3' }]);
     expect(loads()).toBe(first + 1);
+  });
+
+  it('tells onEvent of every command of a turn, and whose turn it was', async () => {
+    const events: MemoryEvent[] = [];
+    const rootKey = randomBytes(32).toString('base64');
+    await start(noting, { memory: { store, rootKey, onEvent: (event) => events.push(event) } });
+    await site.deliver([TURN]);
+    const [command, actor] = [['create', 'view'], TURN.turn];
+    expect(events.map((event) => event.command)).toEqual(command);
+    expect(events).toMatchObject([
+      { tenant: 'acme', actor, outcome: 'ok' },
+      { tenant: 'acme', actor, outcome: 'ok' },
+    ]);
+    expect(JSON.stringify(events)).not.toContain('canary');
   });
 
   it('shows mounted memories in every turn, each reached with the credentials of its own tenant', async () => {

@@ -24,6 +24,8 @@ export interface Flags {
   readonly readOnly?: boolean;
   /** Words, as of the option. */
   readonly policy?: string;
+  /** The file for events. */
+  readonly events?: string;
   readonly json?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;

@@ -1,7 +1,8 @@
 import type { ShredProgress } from '../../admin/shred.ts';
 import { checkWholeNumber, MemoryError } from '../../errors.ts';
 import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
-import { openAdmin, type TenantAdmin } from '../../open/open-admin.ts';
+import { openAdmin } from '../../open/open-admin.ts';
+import type { TenantAdmin } from '../../open/tenant-admin.ts';
 import type { ObjectStore } from '../../store/port.ts';
 import { CONTINUES, EXIT_FAILED, type Invocation } from './invocation.ts';
 import {

@@ -25,6 +25,7 @@ export const CONFIG_NAME = 'config.toml';
 
 const ROOT_KEY = 'SEALED_MEMORY_ROOT_KEY';
 const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
+const EVENTS_FILE = 'SEALED_MEMORY_EVENTS_FILE';
 const STORE = 'SEALED_MEMORY_STORE';
 const TENANT = 'SEALED_MEMORY_TENANT';
 const MAX_CONFIG_LENGTH = 65_536;
@@ -98,6 +99,7 @@ function flagsAsEnvironment(flags: Flags): Environment {
     SEALED_MEMORY_MOUNTS: flags.mount?.join(','),
     SEALED_MEMORY_READ_ONLY: flags.readOnly === true ? '1' : undefined,
     SEALED_MEMORY_POLICY: flags.policy,
+    [EVENTS_FILE]: flags.events,
     [PROFILE_NAME_VARIABLE]: flags.profileName,
   };
 }
@@ -185,7 +187,7 @@ function settingsOf(profile: Profile, folder: string): Environment {
           'The configuration file is no place for a root key: name its file as root_key_file.',
         );
       }
-      if (variable === ROOT_KEY_FILE) return [variable, at(text)];
+      if (variable === ROOT_KEY_FILE || variable === EVENTS_FILE) return [variable, at(text)];
       return [variable, text.replace(/^sqlite:(.+)$/s, (_, path: string) => `sqlite:${at(path)}`)];
     }),
   );

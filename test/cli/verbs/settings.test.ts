@@ -45,13 +45,19 @@ describe('readEnvironment', () => {
     expect(read()).toMatchObject({ SEALED_MEMORY_TENANT: 'dotenv' });
   });
 
-  it('has a flag for each of mounts, policy and read-only', () => {
+  it('has a flag for each of mounts, policy, read-only and events', () => {
     expect(
-      read({ mount: ['/memories/a=org:ro', '/memories/b=b'], policy: 'secrets', readOnly: true }),
+      read({
+        mount: ['/memories/a=org:ro', '/memories/b=b'],
+        policy: 'secrets',
+        readOnly: true,
+        events: '/dev/stderr',
+      }),
     ).toEqual({
       SEALED_MEMORY_MOUNTS: '/memories/a=org:ro,/memories/b=b',
       SEALED_MEMORY_POLICY: 'secrets',
       SEALED_MEMORY_READ_ONLY: '1',
+      SEALED_MEMORY_EVENTS_FILE: '/dev/stderr',
     });
   });
 
@@ -84,13 +90,15 @@ describe('readEnvironment', () => {
   it('chooses a profile by flag or variable, and counts its relative paths from the file', () => {
     write(
       '.sealed-memory/config.toml',
-      '[default]\ntenant = "a"\n[work]\ntenant = "b"\nstore = "sqlite:b.sqlite"\nmax_file_bytes = 5\ns3_guarded = true\n',
+      '[default]\ntenant = "a"\n[work]\ntenant = "b"\nstore = "sqlite:b.sqlite"\nmax_file_bytes = 5\ns3_guarded = true\nevents_file = "events.jsonl"\nmax_files = 7\n',
     );
     const work = {
       SEALED_MEMORY_TENANT: 'b',
       SEALED_MEMORY_STORE: `sqlite:${join(cwd, '.sealed-memory/b.sqlite')}`,
       SEALED_MEMORY_MAX_FILE_BYTES: '5',
       SEALED_MEMORY_S3_GUARDED: 'true',
+      SEALED_MEMORY_EVENTS_FILE: join(cwd, '.sealed-memory/events.jsonl'),
+      SEALED_MEMORY_MAX_FILES: '7',
     };
     expect(read({ profileName: 'work' })).toMatchObject(work);
     expect(read({}, { SEALED_MEMORY_PROFILE_NAME: 'work' })).toMatchObject(work);

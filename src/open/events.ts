@@ -1,0 +1,60 @@
+import { appendFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Logger } from '../logger.ts';
+import { createWatch, type EventHandler, type MemoryEvent, type Watch } from '../tool/watch.ts';
+import type { Settings } from './options.ts';
+
+/** What waits for a file, of events in JSON; what comes beyond is dropped. */
+const MOST_WAITING = 1_048_576;
+
+/** By their paths, so that the lines of all memories of the process follow one another. */
+const files = new Map<string, EventHandler>();
+/** Handlers whose failure the log has told of. */
+const reported = new WeakSet<EventHandler>();
+
+/** Tells the handler of the settings, or the file that they name, of what is asked of a tenant. */
+export function openWatch(
+  { onEvent, eventPaths }: Pick<Settings, 'onEvent' | 'eventPaths'>,
+  { tenant, logger }: { readonly tenant: string; readonly logger: Logger },
+): Watch | undefined {
+  if (onEvent === undefined) return undefined;
+  const handler = typeof onEvent === 'string' ? fileAt(onEvent) : onEvent;
+  return createWatch({
+    tenant,
+    showsPaths: eventPaths,
+    handler,
+    onFailure() {
+      if (reported.has(handler)) return;
+      reported.add(handler);
+      logger.warn('an event was lost: what onEvent names did not take it; of others nothing is said');
+    },
+  });
+}
+
+function fileAt(given: string): EventHandler {
+  const path = resolve(given);
+  const known = files.get(path) ?? appendTo(path);
+  files.set(path, known);
+  return known;
+}
+
+/** Appends a line of JSON for each event; those that come while the file is written to go there together. */
+function appendTo(path: string): EventHandler {
+  let waiting = '';
+  let writing: Promise<void> | undefined;
+  const write = async (): Promise<void> => {
+    while (waiting !== '') {
+      const lines = waiting;
+      waiting = '';
+      await appendFile(path, lines, { mode: 0o600 });
+    }
+  };
+  return async (event: MemoryEvent) => {
+    if (waiting.length > MOST_WAITING) throw new Error('too many events wait');
+    waiting += `${JSON.stringify(event)}\n`;
+    writing ??= write().finally(() => {
+      writing = undefined;
+    });
+    await writing;
+  };
+}

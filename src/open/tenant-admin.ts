@@ -1,0 +1,138 @@
+import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
+import type { KeyStatus } from '../admin/key-status.ts';
+import type { MigrateOptions, MigrationReport } from '../admin/migrate.ts';
+import type { RestoreReport, RestoreRequest } from '../admin/restore.ts';
+import type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from '../admin/rotate.ts';
+import type { ShredOptions, ShredReport } from '../admin/shred.ts';
+import type { Verification, VerifyOptions } from '../admin/verify.ts';
+import { checkWholeNumber, MemoryError } from '../errors.ts';
+import { fileKey, parseFileKey } from '../format/object-keys.ts';
+import { LEAST_TTL_MS, LONGEST_TTL_MS, type LoadedKeyring } from '../keys/keyring-cache.ts';
+import { createKeyringEditor } from '../keys/keyring-editor.ts';
+import { parseMemoryPath } from '../language/path.ts';
+import type { RequestOptions } from '../store/port.ts';
+import { refuseWriting } from '../tree/session.ts';
+import { openTenant } from './open-memory.ts';
+import type { MemoryOptions } from './options.ts';
+
+/**
+ * What an operator does with one tenant's keys and objects; docs/keys.md is the guide. Every verb may run while
+ * workers write, takes a `signal`, and, when it was killed or aborted, is simply run again. Failures throw
+ * `MemoryError`; with `readOnly` what would write is refused as `read_only`.
+ */
+export interface TenantAdmin extends AsyncDisposable {
+  readonly tenant: string;
+  /** What the keyring holds and which root key wraps it. */
+  keyStatus(options?: RequestOptions): Promise<KeyStatus>;
+  /** Gives the tenant a new key, which seals from now on. */
+  rotate(options?: RotateOptions): Promise<Rotation>;
+  /**
+   * Brings every object under the active key and retires the others. `ttlMs`, 60,000–900,000, is the longest time to
+   * live that any process gives its keyring.
+   */
+  migrate(options?: MigrateOptions): Promise<MigrationReport>;
+  /** Has the first configured root key wrap the keyring. */
+  rewrapRoot(options?: RewrapOptions): Promise<Rewrapping>;
+  /** Destroys the tenant's keys for good, and with them all that is sealed under them. */
+  shred(options?: ShredOptions): Promise<ShredReport>;
+  /** The object key of the file at a path, whether there is one or not. */
+  encodeName(path: string, options?: RequestOptions): Promise<string>;
+  /** The path of the file under an object key; undefined when no writer of this tenant made that key. */
+  decodeName(key: string, options?: RequestOptions): Promise<string | undefined>;
+  /** Reads and opens everything that is stored. */
+  verify(options?: VerifyOptions): Promise<Verification>;
+  /**
+   * Deletes what expired, in two runs an hour or more apart (docs/worker.md, "Expiry"). `afterDays` stands before the
+   * configured days. @throws MemoryError `misconfigured` when days are given but none are configured, and it is no dry
+   * run: then reads are not recorded, and what is only read would go.
+   */
+  expire(options?: ExpiryOptions): Promise<TenantExpiry>;
+  /** Writes every file, opened and checked, as plaintext into a new folder. */
+  restore(request: RestoreRequest): Promise<RestoreReport>;
+  close(): Promise<void>;
+}
+
+/** An admin is about the keyring as it is, so it does not trust its cache for long. */
+const ADMIN_TTL_MS = 60_000;
+
+/** As `openAdmin`, which loads it. */
+export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdmin> {
+  const keyring = { ...options.keyring, ttlMs: ADMIN_TTL_MS };
+  const { parts, settings, close } = await openTenant({ ...options, keyring });
+  const { context, rootKeys, versions, guard, watch } = parts;
+  const closeWatched = async (): Promise<void> => {
+    await close();
+    await watch?.closed();
+  };
+  const { store, layout, keyrings, clock, random, pause } = context;
+  const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
+
+  async function loadKeyring({ signal }: RequestOptions): Promise<LoadedKeyring> {
+    const loaded = await keyrings.load({ signal });
+    if (loaded !== undefined) return loaded;
+    throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');
+  }
+
+  const admin: TenantAdmin = {
+    tenant: layout.tenant,
+    keyStatus: async ({ signal } = {}) => {
+      const { readKeyStatus } = await import('./admin-verbs.ts');
+      return readKeyStatus({ rootKeys, editor, signal });
+    },
+    rotate: async (request) => {
+      refuseWriting(context);
+      const { rotateKey } = await import('./admin-verbs.ts');
+      return rotateKey({ editor, clock, random }, request);
+    },
+    migrate: async (request) => {
+      refuseWriting(context);
+      checkTtl(request?.ttlMs, LEAST_TTL_MS);
+      const { migrateObjects } = await import('./admin-verbs.ts');
+      return migrateObjects(context, { ...request, editor });
+    },
+    rewrapRoot: async (request) => {
+      refuseWriting(context);
+      const { rewrapRoot } = await import('./admin-verbs.ts');
+      return rewrapRoot({ editor, rootKeys }, request);
+    },
+    shred: async (request) => {
+      refuseWriting(context);
+      checkTtl(request?.ttlMs, 0);
+      const { shredTenant } = await import('./admin-verbs.ts');
+      const report = await shredTenant({ store, layout, versions, clock, pause }, request);
+      // It meets the marker, and the keys leave this process too.
+      await keyrings.look().catch(() => undefined);
+      return report;
+    },
+    encodeName: async (path, request = {}) => {
+      const { names } = await loadKeyring(request);
+      return fileKey(layout, names, parseMemoryPath(path));
+    },
+    decodeName: async (key, request = {}) => {
+      const { names } = await loadKeyring(request);
+      return parseFileKey(layout, names, key);
+    },
+    verify: (request) => parts.verify(request),
+    expire: async (request = {}) => {
+      const recordsReads = settings.expireAfterDays !== undefined;
+      if (request.afterDays !== undefined && !recordsReads && !request.dryRun) {
+        throw new MemoryError(
+          'misconfigured',
+          'SEALED_MEMORY_EXPIRE_AFTER_DAYS is not set, nor the option expireAfterDays, so reads are not recorded and nothing may expire.',
+        );
+      }
+      return parts.expire(request);
+    },
+    restore: async (request) => {
+      const { restoreTree } = await import('./admin-verbs.ts');
+      return restoreTree(context, request);
+    },
+    close: closeWatched,
+    [Symbol.asyncDispose]: closeWatched,
+  };
+  return watch?.verbs('admin', admin, settings.actor) ?? admin;
+}
+
+function checkTtl(ttlMs: number | undefined, least: number): void {
+  if (ttlMs !== undefined) checkWholeNumber('ttlMs', ttlMs, { least, most: LONGEST_TTL_MS });
+}
