@@ -4,6 +4,7 @@ import { quitQuietlyWithoutReader } from '../../examples/demo/process.ts';
 import { block } from '../../examples/demo/screen.ts';
 import { startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { startCloud } from './cloud.ts';
+import { commandsFor } from './commands.ts';
 import { onInterruption, runUntil } from './interruption.ts';
 import { startLocalFunctions } from './local-function.ts';
 import { takeNotes } from './note-taker.ts';
@@ -76,27 +77,8 @@ async function main(signal: AbortSignal): Promise<void> {
   });
   if (!holds) process.exitCode = 1;
   if (!values.keep) return;
-  const { turns, replies, deadLetters, bucketName } = cloud.resources;
-  print(
-    block([
-      {
-        text: '\nGoing on until Ctrl-C. Credentials of both servers: any for moto, these for MinIO.',
-        style: 'bold',
-      },
-      { text: `turns    ${turns.url}`, hang: 9 },
-      { text: `replies  ${replies.url}`, hang: 9 },
-      { text: `dead     ${deadLetters.url}`, hang: 9 },
-      { text: `bucket   ${bucketName} at ${minio.endpoint}`, hang: 9 },
-      {
-        text: `         AWS_ACCESS_KEY_ID=${minio.accessKeyId} AWS_SECRET_ACCESS_KEY=${minio.secretAccessKey}`,
-      },
-      {
-        text: `A turn: aws sqs send-message --endpoint-url ${moto} --queue-url ${turns.url} --message-body`,
-        hang: 8,
-      },
-      { text: `'{"tenant":"acme","turn":"my-first","prompt":"What have I asked you to keep?"}'`, indent: 8 },
-    ]),
-  );
+  print(block([{ text: '\nGoing on until Ctrl-C. In another shell of this folder:\n', style: 'bold' }]));
+  print(commandsFor({ ...cloud, minio, moto }));
   if (!signal.aborted) await once(signal, 'abort');
 }
 

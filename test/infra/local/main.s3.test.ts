@@ -1,13 +1,15 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { findCommand } from '../../../infra/local/servers/find-program.ts';
 import { localPieces } from '../../servers/local-pieces.ts';
 import { THOROUGH } from '../../support/thorough.ts';
 
@@ -32,6 +34,16 @@ function processesIn(folder: string): readonly string[] {
 function runCloud(arguments_: readonly string[], folder: string) {
   const { ANTHROPIC_API_KEY: _, ...env } = process.env;
   return spawn(process.execPath, [MAIN, ...arguments_], { env: { ...env, TMPDIR: folder } });
+}
+
+/** A folder whose `npx` runs the program from its sources, as in a checkout that was built. */
+function npxIn(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const cli = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+  const line = `shift; exec '${process.execPath}' '${cli}' "$@"`;
+  writeFileSync(join(bin, 'npx'), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  return bin;
 }
 
 /** A container's guard may end a moment after the program. */
@@ -79,18 +91,35 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
     },
   );
 
-  it('goes on with --keep, until Ctrl-C', async () => {
+  it('goes on with --keep, with commands that run as they are printed, until Ctrl-C', async () => {
     const child = runCloud(['--keep'], folder);
+    onTestFinished(() => void child.kill());
     let shown = '';
     child.stdout.on('data', (chunk: Buffer) => {
       shown += chunk.toString();
     });
-    await expect.poll(() => shown, { timeout: 120_000 }).toContain('Going on until Ctrl-C');
+    await expect.poll(() => shown, { timeout: 120_000 }).toMatch(/Going on until Ctrl-C[\s\S]*grep ''\n/);
     expect(child.exitCode).toBeNull();
+    const printed = shown.split(/Going on until Ctrl-C.*\n/)[1] ?? '';
+    const env = { PATH: `${npxIn(folder)}:${process.env['PATH']}`, HOME: folder };
+    const type = () => promisify(execFile)('sh', ['-e', '-c', printed], { env });
+    expect(printed).toContain('curl ');
+    // CI installs it.
+    const hasCurl = (await findCommand(process.env, 'curl')) !== undefined || process.env['CI'] === 'true';
+    if (hasCurl) await expectAnswers(type);
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([130, null]);
     await expectNothingLeft(folder);
   });
+
+  async function expectAnswers(type: () => Promise<{ readonly stdout: string; readonly stderr: string }>) {
+    let typed = await type();
+    // A turn that takes longer than its answer is waited for; sent again it is answered from the store.
+    while (!typed.stdout.includes('my-first')) typed = await type();
+    expect(typed.stderr).toBe('');
+    expect(typed.stdout).toMatch(/<MessageId>[\s\S]*my-first[\s\S]*Kestrel[\s\S]*<\/ReceiveMessageResponse>/);
+    expect(typed.stdout).toMatch(/\n\/memories\n[\s\S]*\.md:1:[^\n]*Kestrel/);
+  }
 });
 
 it('says what it does when asked for help', async () => {
