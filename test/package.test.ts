@@ -55,7 +55,7 @@ describe('the package, packed', { timeout: 120_000 }, () => {
       symlinkSync(resolve('node_modules', name), join(folder, 'node_modules', name));
     }
   }, 120_000);
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterAll(() => rmSync(folder, { recursive: true }), 120_000);
 
   const evaluate = (language: 'module' | 'commonjs', script: string) =>
     run(process.execPath, [`--input-type=${language}`, '--eval', script], { cwd: folder });
