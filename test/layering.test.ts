@@ -72,7 +72,7 @@ const LAYERS: readonly Group[] = [
     name: 'hosts',
     layer: 8,
     files: /^hosts\//,
-    packages: /^(ai|@langchain\/core|@openai\/agents)$/,
+    packages: /^(ai|@langchain\/core|@mastra\/core|@openai\/agents|unstorage)$/,
   },
   { name: 'index', layer: 8, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
 ];

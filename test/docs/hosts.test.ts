@@ -58,6 +58,11 @@ describe('docs/hosts.md', { timeout: 60_000 }, () => {
     expect(JSON.stringify(claude.sent[1]?.body.messages)).toContain("Here're the files and directories");
   });
 
+  it('has a snippet for mastra and one for unstorage that run', async () => {
+    expect(await run('mastra', { MASTRA_TELEMETRY_DISABLED: '1' })).toBe('The launch is on Friday.\n\n');
+    expect(await run('unstorage')).toBe("{ dark: true } [ 'settings:theme' ]\n");
+  });
+
   it('has a snippet for openai-agents that runs', async () => {
     await using openai = await startScriptedResponses([
       [{ name: 'memory_view', arguments: { path: '/memories', view_range: null } }],
