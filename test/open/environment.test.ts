@@ -1,9 +1,14 @@
 import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { type Environment, optionsFromEnvironment, readHarness } from '../../src/open/environment.ts';
+import {
+  type Environment,
+  optionsFromEnvironment,
+  readHarness,
+  setAwsVariables,
+} from '../../src/open/environment.ts';
 import { type MemoryOptions, readSettings, requireTenant, type Settings } from '../../src/open/options.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
@@ -412,4 +417,16 @@ describe('what the pages, the help and the messages say of variables', () => {
     expect(names.size).toBeGreaterThan(20);
     expect([...names].filter((name) => !isRead(name))).toEqual([]);
   });
+});
+
+it('variables of AWS from a file are set where the process has none', () => {
+  vi.stubEnv('AWS_REGION', 'eu-central-1');
+  vi.stubEnv('AWS_PROFILE', '');
+  try {
+    setAwsVariables({ AWS_REGION: 'us-east-1', AWS_PROFILE: 'work', OTHER_THAN_AWS: 'x' });
+    const { AWS_REGION, AWS_PROFILE, OTHER_THAN_AWS } = process.env;
+    expect([AWS_REGION, AWS_PROFILE, OTHER_THAN_AWS]).toEqual(['eu-central-1', 'work', undefined]);
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });

@@ -24,7 +24,8 @@ async function answers(text: string, options: Partial<ExecOptions> = {}): Promis
     ...options,
   });
   return written.map((line) => {
-    expect(line).toMatch(/^[^\n]+\n$/);
+    // Nothing that some reader of lines takes for the end of one.
+    expect(line).toMatch(/^[^\n\r\u0085\u2028\u2029]+\n$/);
     return JSON.parse(line) as Input;
   });
 }
@@ -52,6 +53,12 @@ async function settle(): Promise<void> {
 }
 
 describe('execJsonLines', () => {
+  it('ends a line nowhere but at its end, whatever the texts hold', async () => {
+    const path = 'a\u0085b\u2028c\u2029d\re';
+    const content = JSON.stringify({ command: 'view', path });
+    expect(await answers(lines({ command: 'view', path }))).toEqual([{ ok: true, content }]);
+  });
+
   it('answers a success, a failure and content blocks', async () => {
     const image = [
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
