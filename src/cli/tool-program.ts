@@ -56,7 +56,7 @@ export function addToolVerbs(program: Command, choose: Choose): void {
 
   program
     .command('mcp')
-    .description('serve the memory to an MCP host over standard input and output')
+    .description('serve the memory to an MCP host over standard input and output; docs/mcp.md is the guide')
     .addOption(
       new Option('--http [port]', 'over HTTP on 127.0.0.1 instead, for any number of hosts; 0: any free port')
         .preset(String(MCP_PORT))
