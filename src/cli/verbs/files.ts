@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { MemoryError } from '../../errors.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
 import { toBase64 } from '../../format/encoding.ts';
+import { MEMORY_ROOT } from '../../language/path.ts';
 import { decodeText, encodeText } from '../../language/text.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { type FileRun, filesAt, readFile, requireEntry, runOnFiles, worded } from './memory.ts';
@@ -151,6 +152,12 @@ export function runRm(
 ) {
   const removeAll = async (run: FileRun): Promise<number> => {
     for (const path of paths) {
+      if (path === MEMORY_ROOT && recursive) {
+        throw new MemoryError(
+          'invalid_command',
+          `${path} itself cannot be removed: name what lies below it.`,
+        );
+      }
       const found = await worded({ command: 'delete', path }, () =>
         run.files.stat(path, { signal: invocation.signal }),
       );
@@ -194,8 +201,13 @@ export function runGrep(
     let [matches, skipped] = [0, 0];
     for (const [done, file] of files.entries()) {
       report.progress({ done, total: files.length }, { what: 'files', done, total: files.length });
-      const found = await run.files.read(file.path, { signal: invocation.signal });
-      const text = found && decodeText(found.bytes);
+      const bytes = await readFile(run, file.path).catch((error: unknown) => {
+        if (!hasCode(error, 'limit_exceeded')) throw error;
+        terminal.note(error.message);
+        return undefined;
+      });
+      if (bytes === undefined) continue;
+      const text = decodeText(bytes);
       if (text === undefined) {
         skipped += 1;
         continue;

@@ -1,6 +1,6 @@
 import { readdir, readFile as readOwn, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { hasCode, hasReason, isForTheOperator, MemoryError } from '../../errors.ts';
+import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import { readSettings } from '../../open/options.ts';
 import { fileCodeOf } from '../../store/failures.ts';
@@ -105,22 +105,14 @@ async function importFile(
   const write = (mode: 'create' | 'replace') =>
     worded({ command: 'create', path: target }, () => files.write(target, bytes, { mode, signal }));
   try {
-    try {
-      await write('create');
-      return 'written';
-    } catch (error) {
-      if (!hasCode(error, 'already_exists') || hasReason(error, 'below_file')) throw error;
-    }
-    const there = await files.read(target, { signal });
-    if (there !== undefined && sameBytes(there.bytes, bytes)) return 'same';
-    if (!force) return { left: `differs from ${target}; --force replaces that` };
-    await write('replace');
+    await write('create');
     return 'written';
   } catch (error) {
-    // What is refused of one file is none of the others' business.
-    if (error instanceof MemoryError && !isForTheOperator(error) && error.code !== 'aborted') {
-      return { left: `was refused: ${error.message}` };
-    }
-    throw error;
+    if (!hasCode(error, 'already_exists') || hasReason(error, 'below_file')) throw error;
   }
+  const there = await files.read(target, { signal });
+  if (there !== undefined && sameBytes(there.bytes, bytes)) return 'same';
+  if (!force) return { left: `differs from ${target}; --force replaces that` };
+  await write('replace');
+  return 'written';
 }

@@ -36,6 +36,7 @@ export async function runOnFiles(
 /** What sets each limit that a refusal names. */
 const LIMIT_SETTINGS: Readonly<Record<string, string>> = {
   file_bytes: 'SEALED_MEMORY_MAX_FILE_BYTES',
+  object_bytes: 'SEALED_MEMORY_MAX_FILE_BYTES',
   files: 'SEALED_MEMORY_MAX_FILES',
   tenant_bytes: 'SEALED_MEMORY_MAX_TENANT_BYTES',
 };

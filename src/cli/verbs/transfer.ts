@@ -1,4 +1,4 @@
-import { MemoryError } from '../../errors.ts';
+import { hasCode, isForTheOperator, MemoryError } from '../../errors.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { counted } from './report.ts';
 
@@ -15,7 +15,7 @@ export async function transferAll(
   for (const [done, { name, transfer }] of transfers.entries()) {
     report.progress({ done, total: transfers.length }, { what: 'files', done, total: transfers.length });
     if (signal.aborted) throw new MemoryError('aborted', 'The transfer was cancelled.');
-    const outcome = await transfer();
+    const outcome = await transfer().catch(leftOrThrown);
     if (typeof outcome === 'object') {
       counts.left += 1;
       await report.entry({ path: name, left: outcome.left }, `FAIL  ${name} ${outcome.left}`);
@@ -31,4 +31,11 @@ export async function transferAll(
   ];
   await report.done({ from, to, ...counts }, [`${left > 0 ? 'FAIL ' : 'ok   '} ${told.join(', ')}`]);
   return left > 0 ? EXIT_FAILED : 0;
+}
+
+/** What is wrong with one file is none of the others' business. */
+function leftOrThrown(error: unknown): Outcome {
+  if (hasCode(error, 'integrity')) return { left: 'is damaged: "sealed-memory verify" looks for more' };
+  if (!(error instanceof MemoryError) || isForTheOperator(error) || error.code === 'aborted') throw error;
+  return { left: `was refused: ${error.message}` };
 }

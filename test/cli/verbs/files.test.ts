@@ -175,6 +175,14 @@ describe('the verbs that read and write', () => {
     ).rejects.toThrow('cannot be written (ENOENT)');
   });
 
+  it('rm takes all below the root, but not the root', async () => {
+    const remove = (path: string) => said((run) => runRm([path], { recursive: true }, run));
+    await expect(remove('/memories')).rejects.toThrow(
+      '/memories itself cannot be removed: name what lies below it.',
+    );
+    expect((await remove('/memories/notes')).code).toBe(0);
+  });
+
   it('cp, mv and rm take directories only when told to', async () => {
     const [from, to] = ['/memories/notes', '/memories/copy'];
     await expect(said((run) => runCp({ from, to }, {}, run))).rejects.toThrow(
