@@ -350,11 +350,12 @@ export function readSettings(options: MemoryOptions): Settings {
 /** @throws MemoryError `misconfigured` for a mount at a wrong place or of a wrong option, as `readSettings`. */
 export function readMounts(options: MemoryOptions): readonly MountPoint[] {
   const { mounts = [], tenant: _tenant, readOnly: _readOnly, keyring, ...shared } = options;
-  const points = mounts.map((given) => {
-    const { at, ...own } = given;
-    refuseUnknownNames(Object.keys(given), { known: OF_MOUNT, what: 'an option of a mount' });
+  const points = mounts.map((mount) => {
+    refuseUnknownNames(Object.keys(mount), { known: OF_MOUNT, what: 'an option of a mount' });
+    // What is undefined is not said, and must not take the memory's own policy or limits away.
+    const { at, ...own } = given(mount);
     const settings = readSettings({ ...shared, keyring: { ttlMs: keyring?.ttlMs }, ...own });
-    return { at: parseMountPath(at), tenant: requireTenant(settings), settings, given };
+    return { at: parseMountPath(at), tenant: requireTenant(settings), settings, given: mount };
   });
   if (new Set(points.map(({ at }) => at)).size === points.length) return points;
   throw misconfigured('Two mounts cannot lie at one path.');

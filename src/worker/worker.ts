@@ -87,8 +87,8 @@ export function createWorker(options: WorkerOptions): Worker {
 function mountsOf({ memory, credentials }: WorkerOptions): MemoryOptions['mounts'] {
   if (credentials === undefined) return memory.mounts;
   return memory.mounts?.map((mount) => ({
-    credentials: () => credentials(parseTenantId(mount.tenant ?? ''))(),
     ...mount,
+    credentials: mount.credentials ?? (() => credentials(parseTenantId(mount.tenant ?? ''))()),
   }));
 }
 

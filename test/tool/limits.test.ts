@@ -152,6 +152,21 @@ describe('a limit beside another policy', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
   });
 
+  it('and a policy are not lost where a mount gives undefined for them', async () => {
+    const unsaid = { limits: undefined, policy: undefined, rootKey: undefined, store: undefined };
+    const memory = await open({
+      ...{ limits: { files: 1 }, policy: 'secrets' },
+      mounts: [{ ...HANDBOOK, ...unsaid }],
+    });
+    expect(await memory.execute(create('/memories/handbook/a', SECRET))).toMatchObject({
+      error: { code: 'policy_refused' },
+    });
+    await memory.execute(create('/memories/handbook/a', 'x'));
+    expect(await memory.execute(create('/memories/handbook/b', 'x'))).toMatchObject({
+      error: { code: 'limit_exceeded' },
+    });
+  });
+
   it('comes after read-only, which asks nothing of the store', async () => {
     const memory = await open({
       limits: { files: 1 },
