@@ -1,16 +1,18 @@
 import { createMemoryPool, type Memory } from '../src/index.ts';
 import { encodeText } from '../src/language/text.ts';
 import { openMemory } from '../src/open/open-memory.ts';
+import type { ObjectStore } from '../src/store/port.ts';
+import { openSqliteObjectStore } from '../src/store/sqlite/sqlite-store.ts';
 import type { Lab } from './lab.ts';
 import type { Round } from './report/row.ts';
 import { spreadOf, steeperFrom } from './report/spread.ts';
 import { costOf, inTurns } from './rounds.ts';
 import { putObjects, sealedObjects } from './sealed-objects.ts';
-import { record, replay } from './shadow.ts';
 import { sideBySide } from './side-by-side.ts';
 import type { FindSites, Sites } from './sites.ts';
 import { command, memoryOptions, plainStore, ROOT_KEY } from './stores.ts';
 import { plainKey, plainTurn, sealedTurn, textOf } from './turn.ts';
+import { viewBesidePages } from './view-beside-pages.ts';
 
 const KIB = 1_024;
 /** Names that every tree has. */
@@ -70,14 +72,18 @@ function pathsOf(files: number): readonly string[] {
 async function embeddedFiles(lab: Lab): Promise<void> {
   const all = lab.isQuick ? [100, 1_000, 10_000] : [100, 1_000, 10_000, 100_000];
   const trees = new Map<number, Memory>();
+  let largest: ObjectStore | undefined;
   for (const files of all) {
     lab.say(`filling ${files} files in memory:`);
-    const memory = lab.stack.use(await openMemory({ store: 'memory:', tenant: 'bench', rootKey: ROOT_KEY }));
+    largest = lab.stack.use(openSqliteObjectStore({ path: ':memory:' }));
+    const memory = lab.stack.use(await openMemory({ store: largest, tenant: 'bench', rootKey: ROOT_KEY }));
     for (const path of pathsOf(files)) await command(memory, { command: 'create', path, file_text: 'a' });
     trees.set(files, memory);
   }
   await commandsOn(lab, { trees, where: 'memory:' });
   await Promise.all([...trees.values()].map((memory) => memory.close()));
+  const work = `view the root of ${all.at(-1)?.toLocaleString('en-US')} files, memory:`;
+  if (largest !== undefined) await viewBesidePages(lab, largest, { work, rounds: 5 });
 }
 
 /** Trees in buckets of MinIO, and the view of the largest beside the same pages, listed raw. */
@@ -94,25 +100,8 @@ async function storedFiles(lab: Lab, sites: Sites): Promise<void> {
   await commandsOn(lab, { trees, where: 'S3' });
 
   const store = await plainStore(lab, { site: sites.near, bucket: largest });
-  const recorder = record(store);
-  await using memory = await openMemory({ store: recorder.store, tenant: 'bench', rootKey: ROOT_KEY });
-  const [ours, raw] = ['sealed memory', 'the same pages, raw'];
-  const rounds: Round[] = [];
-  for (let round = 0; round < (lab.isQuick ? 4 : 12); round++) {
-    const viewed = await costOf(() => command(memory, { command: 'view', path: '/memories' }));
-    const sent = recorder.take();
-    const listed = await costOf(() => replay(sent, store));
-    // The first opens connections and loads the keyring.
-    if (round > 0)
-      rounds.push(
-        new Map([
-          [ours, viewed],
-          [raw, listed],
-        ]),
-      );
-  }
   const work = `view the root of ${all.at(-1)?.toLocaleString('en-US')} files on S3`;
-  lab.compare({ work, reference: raw, time: 'wall', rounds, goals: { [ours]: 1.2 } });
+  await viewBesidePages(lab, store, { work, rounds: lab.isQuick ? 4 : 12, goal: 1.2 });
 }
 
 async function commandsOn(

@@ -1,7 +1,7 @@
 import type { ListPage, ObjectStore } from '../src/store/port.ts';
 
 /** One request that a command has sent, and how the same is sent to another store. */
-interface Sent {
+export interface Sent {
   readonly name: string;
   readonly began: number;
   /** Infinity while it is under way. */
