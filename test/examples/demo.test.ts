@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -121,6 +121,22 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
 
     expect(code).toBe(1);
     expect(stdout).toMatch(/^NOT TRUE: the second process/m);
+  });
+});
+
+describe('npm on a Node that is too old', { timeout: TIMEOUT }, () => {
+  it('says nothing of that in a checkout, whose scripts bring a Node of their own', async () => {
+    const manifest = { name: 'too-new', version: '1.0.0', engines: { node: '>=99' } };
+    await writeFile(join(directory, 'package.json'), JSON.stringify(manifest));
+    const install = () =>
+      spawnSync('npm', ['install', '--offline', '--no-audit'], {
+        cwd: directory,
+        encoding: 'utf8',
+        env: { PATH: process.env['PATH'], HOME: directory },
+      });
+    expect(install().stderr).toContain('EBADENGINE');
+    await copyFile('.npmrc', join(directory, '.npmrc'));
+    expect(install()).toMatchObject({ status: 0, stderr: '' });
   });
 });
 
