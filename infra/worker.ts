@@ -76,9 +76,9 @@ export function workerStatements({
       resources: [queues.replies.queueArn],
     }),
     new PolicyStatement({
-      sid: 'BuryTurns',
+      sid: 'SendTurnsOn',
       actions: ['sqs:SendMessage'],
-      resources: [queues.deadLetters.queueArn],
+      resources: [queues.deadLetters.queueArn, queues.turns.queueArn],
     }),
     new PolicyStatement({
       sid: 'ReadApiKey',

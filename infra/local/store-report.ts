@@ -5,6 +5,7 @@ import { openTenant } from '../../src/open/open-memory.ts';
 import { listRecords } from '../../src/tree/scan.ts';
 import { decodeFields, readRecord } from '../../src/tree/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
+import { RECEIPT_BYTES } from '../../src/worker/receipt.ts';
 import type { Cloud } from './cloud.ts';
 import { MOTO_CREDENTIALS, openMinio } from './resources.ts';
 import type { S3Server } from './servers/s3-server.ts';
@@ -22,8 +23,6 @@ export interface RawObject {
   readonly key: string;
   readonly body: Uint8Array;
 }
-
-const RECEIPT_BYTES = 1_024;
 
 /** Every object of the bucket, in the store's order. */
 export async function readBucket({ cloud, minio }: StorePlace): Promise<readonly RawObject[]> {
@@ -75,7 +74,9 @@ export async function readReceipts(
       const id = cls === 'receipts' ? parseClassKey(work.session.layout, object.key)?.id : undefined;
       if (id === undefined) continue;
       const record = await readRecord(work, { cls: 'receipts', id, maxBytes: RECEIPT_BYTES });
-      states.push(String((record && decodeFields(record.content))?.['state']));
+      const { state } = (record && decodeFields(record.content)) ?? {};
+      // The others hold the progress of a turn.
+      if (state !== undefined) states.push(String(state));
     }
     return { states, answers: records.filter(({ cls }) => cls === 'answers').length };
   } finally {

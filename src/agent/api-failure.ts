@@ -8,6 +8,8 @@ interface ApiFailure {
   readonly retry: RetryAdvice;
   /** What the API asked to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** How the API calls the request. */
+  readonly requestId: string | undefined;
 }
 
 /** A reply that began to stream and did not arrive whole. None of its tool calls has run. */
@@ -32,6 +34,11 @@ const LONGEST_PAUSE_MS = 2 ** 31 - 1;
  * is not known to pass by itself is permanent.
  */
 export function describeFailure(error: unknown, now: number = Date.now()): ApiFailure {
+  const { requestID } = (error ?? {}) as { readonly requestID?: unknown };
+  return { ...judge(error, now), requestId: typeof requestID === 'string' ? requestID : undefined };
+}
+
+function judge(error: unknown, now: number): Omit<ApiFailure, 'requestId'> {
   const { status, type, name, headers } = (error ?? {}) as {
     readonly status?: unknown;
     readonly type?: unknown;

@@ -10,6 +10,7 @@ export {
 export type { Evidence, Feature, SessionEntry } from './project-format.ts';
 export { type RequestExtras, runTurn, type TurnRequest } from './run-turn.ts';
 export type { TurnEnding, TurnOutcome, TurnUsage } from './turn-outcome.ts';
+export type { TurnProgress } from './turn-progress.ts';
 export type {
   ClearToolUses,
   Compaction,

@@ -3,7 +3,6 @@ import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/
 import type { Memory, MemoryToolProps } from '../tool/memory-tool.ts';
 import { describeFailure, isApiWord, ReplyCut } from './api-failure.ts';
 import {
-  addReply,
   continuable,
   endingOf,
   interruption,
@@ -11,8 +10,15 @@ import {
   NO_USAGE,
   type TurnEnding,
   type TurnOutcome,
-  type TurnUsage,
 } from './turn-outcome.ts';
+import {
+  isGoingOn,
+  isUnfinished,
+  type Progress,
+  stepBehind,
+  type TurnProgress,
+  takeReply,
+} from './turn-progress.ts';
 import {
   type ContextManagement,
   type MessagesClient,
@@ -65,24 +71,22 @@ export interface TurnRequest {
   /** By default a turn ends when the memory itself does not work; `go_on` lets Claude answer without it. */
   readonly whenMemoryFails?: 'stop' | 'go_on';
   readonly extras?: RequestExtras;
+  /** Where an earlier run of the same turn was interrupted, as its `onStep` was told. */
+  readonly from?: TurnProgress;
+  /**
+   * Called after each reply of Claude's that is not the last, when its tools have run. What it keeps is enough for another
+   * process to go on. `stop` ends the turn there.
+   */
+  readonly onStep?: (progress: TurnProgress) => Promise<'go_on' | 'stop'>;
   readonly onCommand?: (report: CommandReport) => void;
-  readonly onReply?: (reply: BetaMessage) => void;
+  /** `requestId` is what the API calls the request. */
+  readonly onReply?: (reply: BetaMessage, requestId: string | undefined) => void;
 }
 
 const MAX_TOKENS = 8192;
 const MAX_REQUESTS = 64;
 /** How often one turn asks again for a reply that was cut: the client repeats only what was never answered. */
 const CUTS = 2;
-
-/** What a turn knows while it runs. */
-interface Progress {
-  /** The conversation as it was last sent. */
-  messages: readonly BetaMessageParam[];
-  /** Claude's words since its last tool call. */
-  text: string;
-  usage: TurnUsage;
-  reply: BetaMessage | undefined;
-}
 
 /**
  * Lets Claude work on a message with the memory and the tools until it stops asking for tools. Every request carries
@@ -92,7 +96,8 @@ interface Progress {
  */
 export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
   const { signal } = request;
-  const progress: Progress = { messages: request.messages, text: '', usage: NO_USAGE, reply: undefined };
+  const { messages, text = '', usage = NO_USAGE } = request.from ?? { messages: request.messages };
+  const progress: Progress = { messages, text, usage, reply: undefined };
   const params = paramsOf(request);
   const tool = createTurnTool({
     ...request,
@@ -111,7 +116,8 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
         progress.messages = await primed({ ...request, thinking: request.extras?.thinking, tool });
       }
       const down = request.whenMemoryFails === 'go_on' ? () => undefined : tool.failure;
-      if (!down()) await converse({ request, params, tool, progress, down });
+      const end = down() ? 'down' : await converse({ request, params, tool, progress, down });
+      if (end === 'stopped') return finish({ outcome: 'interrupted', by: 'stopped' });
       const failure = down();
       if (failure) return finish(signal?.aborted ? interruption(signal) : memoryFailure(failure));
       if (!progress.reply) throw new Error('The tool runner ended without a reply.');
@@ -120,21 +126,21 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
       if (signal?.aborted) return finish(interruption(signal));
       const isLast = cuts === CUTS || progress.usage.requests >= limitOf(request);
       if (!(error instanceof ReplyCut) || isLast) {
-        const { code, retry, retryAfterMs } = describeFailure(error);
-        return finish({ outcome: 'failed', source: 'api', code, retry, retryAfterMs, error });
+        const { code, retry, retryAfterMs, requestId } = describeFailure(error);
+        return finish({ outcome: 'failed', source: 'api', code, retry, retryAfterMs, requestId, error });
       }
     }
   }
 }
 
-/** Runs the SDK's loop from where the turn is to its end, or until the memory is `down`. */
+/** Runs the SDK's loop from where the turn is to its end, until the memory is `down`, or until it is told to stop. */
 async function converse(turn: {
   readonly request: TurnRequest;
   readonly params: Omit<BetaToolRunnerParams, 'messages' | 'tools'>;
   readonly tool: TurnTool;
   readonly progress: Progress;
   readonly down: () => unknown;
-}): Promise<void> {
+}): Promise<'ended' | 'down' | 'stopped'> {
   const { request, params, tool, progress, down } = turn;
   const runner = request.client.beta.messages.toolRunner(
     {
@@ -151,13 +157,19 @@ async function converse(turn: {
     progress.messages = runner.params.messages;
     progress.usage = { ...progress.usage, requests: progress.usage.requests + 1 };
     const reply = await wholeReply(stream);
-    request.onReply?.(reply);
+    request.onReply?.(reply, stream.request_id ?? undefined);
     takeReply(progress, reply);
-    if (reply.stop_reason !== 'tool_use') continue;
-    await runner.generateToolResponse();
-    if (down()) return;
+    const results = reply.stop_reason === 'tool_use' ? await runner.generateToolResponse() : null;
+    if (down()) return 'down';
+    if (!isUnfinished(reply)) continue;
+    const step = stepBehind(progress, reply, results);
+    if ((await request.onStep?.(step)) === 'stop') {
+      progress.messages = step.messages;
+      return 'stopped';
+    }
   }
   if (progress.reply?.stop_reason !== 'refusal') progress.messages = conversationOf(runner, progress.reply);
+  return 'ended';
 }
 
 /** @throws ReplyCut when the reply began and did not arrive whole; what the client threw when it did not begin. */
@@ -171,20 +183,9 @@ async function wholeReply(stream: ReplyStream): Promise<BetaMessage> {
   });
 }
 
-function takeReply(progress: Progress, reply: BetaMessage): void {
-  const isContinuation =
-    progress.reply?.stop_reason === 'pause_turn' || progress.reply?.stop_reason === 'compaction';
-  const words = reply.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-  progress.text = isContinuation ? progress.text + words : words;
-  progress.usage = addReply(progress.usage, reply);
-  progress.reply = reply;
-}
-
 function conversationOf(runner: TurnRunner, reply: BetaMessage | undefined): readonly BetaMessageParam[] {
   const { messages } = runner.params;
-  return reply?.stop_reason === 'pause_turn' || reply?.stop_reason === 'compaction'
-    ? messages
-    : continuable(messages);
+  return isGoingOn(reply) ? messages : continuable(messages);
 }
 
 function limitOf({ maxRequests = MAX_REQUESTS }: TurnRequest): number {

@@ -33,8 +33,8 @@ export type TurnEnding =
     }
   | {
       readonly outcome: 'interrupted';
-      /** `deadline` when the signal's reason is a timeout, as with `AbortSignal.timeout`. */
-      readonly by: 'deadline' | 'aborted';
+      /** `deadline` when the signal's reason is a timeout, as with `AbortSignal.timeout`; `stopped` by `onStep`. */
+      readonly by: 'deadline' | 'aborted' | 'stopped';
     }
   | {
       readonly outcome: 'failed';
@@ -45,12 +45,22 @@ export type TurnEnding =
       readonly retry: RetryAdvice;
       /** What the API asked to wait, in milliseconds. */
       readonly retryAfterMs: number | undefined;
+      /** How the API calls the request that it refused. */
+      readonly requestId: string | undefined;
       readonly error: unknown;
     };
 
 export function memoryFailure(error: MemoryError): TurnEnding {
   const { code, retry } = error;
-  return { outcome: 'failed', source: 'memory', code, retry, retryAfterMs: undefined, error };
+  return {
+    outcome: 'failed',
+    source: 'memory',
+    code,
+    retry,
+    retryAfterMs: undefined,
+    requestId: undefined,
+    error,
+  };
 }
 
 export function interruption(signal: AbortSignal): TurnEnding {

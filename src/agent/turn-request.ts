@@ -142,13 +142,15 @@ export interface MessagesClient {
 export interface TurnRunner extends AsyncIterable<ReplyStream> {
   readonly params: { readonly messages: readonly BetaMessageParam[] };
   /** Runs the tools that the current reply calls, once. */
-  generateToolResponse(): Promise<unknown>;
+  generateToolResponse(): Promise<BetaMessageParam | null>;
 }
 
 /** One streamed reply. */
 export interface ReplyStream {
   on(event: 'connect', listener: () => void): unknown;
   finalMessage(): Promise<BetaMessage>;
+  /** Known with the reply. */
+  readonly request_id?: string | null | undefined;
 }
 
 /**

@@ -2,9 +2,8 @@ import type { TenantExpiry } from '../admin/expire.ts';
 import type { TenantId } from '../format/object-keys.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
-import { codeOf } from './deliver-turn.ts';
 import type { LambdaTime } from './direct-handler.ts';
-import type { JsonLog } from './json-log.ts';
+import { codeOf, type JsonLog } from './json-log.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
 
 export interface ScheduledExpiryOptions {

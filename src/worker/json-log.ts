@@ -1,10 +1,11 @@
+import { isForTheOperator, MemoryError } from '../errors.ts';
 import type { LogFields, Logger } from '../logger.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface JsonLog extends Logger {
-  /** The same log with fields that stand in every line of it. */
-  with(fields: LogFields): JsonLog;
+  /** The same log with fields that stand in every line of it; a function is asked at each line. */
+  with(fields: LogFields | (() => LogFields)): JsonLog;
 }
 
 export interface JsonLogOptions {
@@ -19,21 +20,30 @@ const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 /** One JSON object a line: time, level, message, and the given fields. Never a path, a text or a key. */
 export function createJsonLog({ write, level = 'info', clock = Date.now }: JsonLogOptions): JsonLog {
   const least = LEVELS.indexOf(level);
-  const withFields = (common: LogFields): JsonLog => {
+  const withFields = (common: () => LogFields): JsonLog => {
     const at =
       (own: LogLevel) =>
       (message: string, fields: LogFields = {}): void => {
         if (LEVELS.indexOf(own) < least) return;
         const time = new Date(clock()).toISOString();
-        write(JSON.stringify({ time, level: own, message, ...common, ...fields }));
+        write(JSON.stringify({ time, level: own, message, ...common(), ...fields }));
       };
     return {
       debug: at('debug'),
       info: at('info'),
       warn: at('warn'),
       error: at('error'),
-      with: (fields) => withFields({ ...common, ...fields }),
+      with: (fields) =>
+        withFields(() => ({ ...common(), ...(typeof fields === 'function' ? fields() : fields) })),
     };
   };
-  return withFields({});
+  return withFields(() => ({}));
+}
+
+/** What a line may say of anything that was thrown. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof MemoryError)) return 'unexpected';
+  // A store's failure may stand behind what the library made of it.
+  const { cause } = error;
+  return cause instanceof MemoryError && isForTheOperator(cause) ? cause.code : error.code;
 }

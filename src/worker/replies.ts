@@ -23,8 +23,16 @@ export function loadSqs(): Promise<typeof import('./sqs-sdk.ts')> {
   return loadPeer(() => import('./sqs-sdk.ts'), { name: '@aws-sdk/client-sqs', of: 'the worker' });
 }
 
-/** A message of SQS holds 256 KiB; a longer text stays in the store. */
-const MAX_INLINE_BYTES = 240_000;
+/** For all attempts of one request, in milliseconds. */
+const WITHIN_MS = 10_000;
+
+/** A queue that does not answer must not take the time that is left for the release of a turn. */
+export function within(): { readonly abortSignal: AbortSignal } {
+  return { abortSignal: AbortSignal.timeout(WITHIN_MS) };
+}
+
+/** A message of SQS holds 1 MiB; a longer text stays in the store. */
+const MAX_INLINE_BYTES = 1_000_000;
 
 export function createReplies({ sqs, queueUrl, mode }: RepliesOptions): Replies {
   const isFifo = queueUrl.endsWith('.fifo');
@@ -39,7 +47,7 @@ export function createReplies({ sqs, queueUrl, mode }: RepliesOptions): Replies 
         MessageBody: fits ? full : JSON.stringify(pointer),
         ...(isFifo && { MessageGroupId: tenant, MessageDeduplicationId: fingerprint(tenant, turn) }),
       });
-      await sqs.send(command).catch((error: unknown) => {
+      await sqs.send(command, within()).catch((error: unknown) => {
         const cause = redactedCause(error, 'SQS');
         throw new MemoryError('unavailable', 'the reply could not be sent', { cause });
       });

@@ -4,7 +4,7 @@ import type { Delivery } from './deliver-turn.ts';
 import type { LambdaTime } from './direct-handler.ts';
 import type { JsonLog } from './json-log.ts';
 import { groupsOf, isFifo, receivesOf } from './queue-records.ts';
-import { loadSqs } from './replies.ts';
+import { loadSqs, within } from './replies.ts';
 
 interface SqsHandlerOptions {
   readonly sqs: Pick<SQSClient, 'send'>;
@@ -31,6 +31,9 @@ type Delayed = Extract<Delivery, { readonly state: 'later' }>;
 const PAUSES = [5, 30, 120, 600] as const;
 /** Pauses are shortened by up to this part of them, so that what failed together does not come back together. */
 const JITTER = 0.2;
+/** A turn that comes further is sent to its queue again after so many attempts, so that they do not run out. */
+const RENEWED_FROM = 5;
+const LONGEST_DELAY_SECONDS = 900;
 /** Without a queue for dead letters: a message that will never succeed goes through its attempts without delay. */
 const FAILED_PAUSE_SECONDS = 1;
 /** A message stays hidden so much longer than the lease of its turn, which stores tell in whole seconds. */
@@ -47,8 +50,12 @@ export function createSqsHandler(
   options: SqsHandlerOptions,
 ): (event: SQSEvent, context: LambdaTime) => Promise<SQSBatchResponse> {
   return async ({ Records }, context) => {
+    const { awsRequestId: requestId } = context;
+    const log = options.log.with(requestId === undefined ? {} : { requestId });
     const groups = [...groupsOf(Records)];
-    const returned = await Promise.all(groups.map((group) => deliverInOrder(options, group, context)));
+    const returned = await Promise.all(
+      groups.map((group) => deliverInOrder({ ...options, log }, group, context)),
+    );
     return { batchItemFailures: returned.flat().map((itemIdentifier) => ({ itemIdentifier })) };
   };
 }
@@ -74,7 +81,7 @@ async function deliverInOrder(
   return [];
 }
 
-/** Undefined: the message lies in the dead letters, and is done here. */
+/** Undefined: the message lies in the dead letters, or in the queue a second time, and is done here. */
 async function secondsUntilRetry(
   options: SqsHandlerOptions,
   {
@@ -87,9 +94,17 @@ async function secondsUntilRetry(
     readonly context: LambdaTime;
   },
 ): Promise<number | undefined> {
-  if (delivery.state === 'later') return pauseOf(options, record, delivery);
-  if (options.deadLetterUrl === undefined) return FAILED_PAUSE_SECONDS;
-  const isBuried = await bury(options, options.deadLetterUrl, { record, code: delivery.code, context });
+  const { queueUrl, deadLetterUrl } = options;
+  const { code } = delivery;
+  if (delivery.state === 'later') {
+    const seconds = pauseOf(options, record, delivery);
+    // A sent message has its attempts before it. In a FIFO queue it would stand behind its group.
+    const isRenewed = delivery.hasProgress && receivesOf(record) >= RENEWED_FROM && !isFifo(queueUrl);
+    return isRenewed && (await send(options, { to: queueUrl, record, seconds })) ? undefined : seconds;
+  }
+  if (deadLetterUrl === undefined) return FAILED_PAUSE_SECONDS;
+  const attributes = { code, turn: delivery.turn, requestId: context.awsRequestId };
+  const isBuried = await send(options, { to: deadLetterUrl, record, attributes });
   return isBuried ? undefined : backoff(options, record);
 }
 
@@ -102,36 +117,36 @@ function backoff({ random = Math.random }: SqsHandlerOptions, record: SQSRecord)
   return seconds * (1 - JITTER * random());
 }
 
-/** Whether the message lies in the dead letters. It may lie there twice when this process ends before it is deleted. */
-async function bury(
+/** Whether another queue has the message. It has it twice when this process ends before the message is deleted here. */
+async function send(
   { sqs, queueUrl, log }: SqsHandlerOptions,
-  deadLetterUrl: string,
-  {
-    record,
-    code,
-    context,
-  }: { readonly record: SQSRecord; readonly code: string; readonly context: LambdaTime },
+  given: {
+    readonly to: string;
+    readonly record: SQSRecord;
+    readonly attributes?: Readonly<Record<string, string | undefined>>;
+    readonly seconds?: number;
+  },
 ): Promise<boolean> {
+  const { to, record, attributes = {}, seconds = 0 } = given;
   const { SendMessageCommand } = await loadSqs();
-  const attributes = { code, requestId: context.awsRequestId };
   const { MessageGroupId } = record.attributes;
   const command = new SendMessageCommand({
-    QueueUrl: deadLetterUrl,
+    QueueUrl: to,
     MessageBody: record.body,
     MessageAttributes: Object.fromEntries(
       Object.entries(attributes).flatMap(([name, value]) =>
         value === undefined ? [] : [[name, { DataType: 'String', StringValue: value }]],
       ),
     ),
-    ...(isFifo(queueUrl) && {
-      MessageGroupId: MessageGroupId ?? record.messageId,
-      MessageDeduplicationId: record.messageId,
-    }),
+    ...(MessageGroupId !== undefined && { MessageGroupId }),
+    ...(isFifo(queueUrl)
+      ? { MessageDeduplicationId: record.messageId }
+      : { DelaySeconds: Math.min(LONGEST_DELAY_SECONDS, Math.ceil(seconds)) }),
   });
-  return sqs.send(command).then(
+  return sqs.send(command, within()).then(
     () => true,
     (error: unknown) => {
-      log.warn('a message could not be sent to the dead letters', { code: nameOf(error) });
+      log.warn('a message could not be sent on', { code: nameOf(error) });
       return false;
     },
   );
@@ -149,7 +164,7 @@ async function hide(
     ReceiptHandle: receiptHandle,
     VisibilityTimeout: Math.min(LONGEST_VISIBILITY_SECONDS, Math.max(0, Math.ceil(seconds))),
   });
-  await sqs.send(command).catch((error: unknown) => {
+  await sqs.send(command, within()).catch((error: unknown) => {
     log.warn('the visibility of a message could not be changed', { code: nameOf(error) });
   });
 }

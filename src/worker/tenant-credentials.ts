@@ -25,6 +25,8 @@ export interface CredentialsOptions {
 }
 
 const SESSION_SECONDS = 3_600;
+/** For all attempts of one request, in milliseconds. */
+const WITHIN_MS = 10_000;
 const MOST_PROVIDERS = 10_000;
 const REFUSALS: ReadonlySet<string> = new Set(['AccessDenied', 'AccessDeniedException']);
 
@@ -60,6 +62,7 @@ async function assumeRole(
         DurationSeconds: SESSION_SECONDS,
         Tags: [{ Key: 'tenant', Value: tenant }],
       }),
+      { abortSignal: AbortSignal.timeout(WITHIN_MS) },
     )
     .catch((error: unknown) => {
       // What STS says names the roles, the session and the account.

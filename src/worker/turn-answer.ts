@@ -6,16 +6,20 @@ import type { MemoryOptions } from '../open/options.ts';
 import type { RequestOptions } from '../store/port.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 import { createReceipts } from './receipts.ts';
+import { MAX_ANSWER_BYTES } from './turn-lease.ts';
+
+const OUTCOMES: ReadonlySet<unknown> = new Set(['answered', 'refused', 'truncated', 'too_large']);
 
 /** How a turn ended for good, as it is stored with its receipt. */
 export interface TurnAnswer {
-  readonly outcome: 'answered' | 'refused' | 'truncated';
-  /** Claude's words since its last tool call; empty when it refused. */
+  /** `too_large`: what was said, or the conversation, is larger than an answer that is stored may be. */
+  readonly outcome: 'answered' | 'refused' | 'truncated' | 'too_large';
+  /** Claude's words since its last tool call; empty when it refused, and where they are too large themselves. */
   readonly text: string;
   /** Which limit cut the answer short, or what kind of refusal it was. */
   readonly reason?: string;
   readonly model: string;
-  /** The conversation as a next turn can build on it. */
+  /** The conversation as a next turn can build on it; empty when it is too large. */
   readonly messages: readonly BetaMessageParam[];
   readonly usage: TurnUsage;
 }
@@ -42,17 +46,20 @@ export function answerOf(outcome: FinalOutcome): TurnAnswer {
   }
 }
 
+/** At most `MAX_ANSWER_BYTES`: of a larger answer what is left without the conversation, or without its words. */
 export function encodeAnswer(answer: TurnAnswer): Uint8Array {
-  return encodeFields({ ...answer });
+  const whole = encodeFields({ ...answer });
+  if (whole.length <= MAX_ANSWER_BYTES) return whole;
+  const ended: TurnAnswer = { ...answer, outcome: 'too_large', reason: 'answer_bytes', messages: [] };
+  const spoken = encodeFields({ ...ended });
+  return spoken.length <= MAX_ANSWER_BYTES ? spoken : encodeFields({ ...ended, text: '' });
 }
 
 /** @throws MemoryError `unsupported_format` for an answer that a later version of the library stored. */
 export function decodeAnswer(content: Uint8Array): TurnAnswer {
   const fields = decodeFields(content) as Partial<TurnAnswer> | undefined;
   const isKnown =
-    (fields?.outcome === 'answered' || fields?.outcome === 'refused' || fields?.outcome === 'truncated') &&
-    typeof fields.text === 'string' &&
-    Array.isArray(fields.messages);
+    OUTCOMES.has(fields?.outcome) && typeof fields?.text === 'string' && Array.isArray(fields.messages);
   if (isKnown) return fields as TurnAnswer;
   throw new MemoryError('unsupported_format', 'the answer of a turn is of a later version');
 }

@@ -18,6 +18,11 @@ const MAX_TURN_CHARACTERS = 256;
 const MAX_MODEL_CHARACTERS = 200;
 const MOST_TOKENS = 1_000_000;
 
+/** What two deliveries of one turn have in common: everything that Claude is asked. */
+export function fingerprintOf({ messages, system, model, maxTokens }: TurnMessage): string {
+  return JSON.stringify([messages, system, model, maxTokens]);
+}
+
 /** @throws MemoryError `invalid_command` when it is not the JSON text of a turn. */
 export function parseTurnText(text: string): TurnMessage {
   let value: unknown;

@@ -2,8 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { LambdaFunctionURLResult, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { TurnRequest } from '../agent/run-turn.ts';
+import { NO_USAGE, type TurnUsage } from '../agent/turn-outcome.ts';
 import type { MessagesClient } from '../agent/turn-request.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
+import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { type Delivery, deliverTurn, failureOf } from './deliver-turn.ts';
@@ -71,7 +73,11 @@ export function createWorker(options: WorkerOptions): Worker {
     try {
       message = typeof given === 'string' ? parseTurnText(given) : parseTurnMessage(given);
     } catch (error) {
-      log.error('a message holds no turn', { code: 'invalid_command' });
+      const { awsRequestId: requestId } = request.context;
+      log.error('a message holds no turn', {
+        code: 'invalid_command',
+        ...(requestId !== undefined && { requestId }),
+      });
       return failureOf(error, undefined);
     }
     return deliverLogged({ options, pool, message, ...request });
@@ -103,12 +109,22 @@ interface MessageDelivery extends DeliveryTime {
 
 async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
   const { tenant } = delivery.message;
-  const log = delivery.options.log.with({ tenant });
+  const { awsRequestId: requestId } = delivery.context;
   const started = performance.now();
   const sent = { count: 0 };
+  let spent = NO_USAGE;
+  let named: LogFields = { tenant, ...(requestId !== undefined && { requestId }) };
+  const log = delivery.options.log.with(() => named);
   const run = (span: TurnSpan): Promise<Delivery> =>
     deliverOne(delivery, {
       log,
+      onNamed(fields) {
+        named = { ...named, ...fields };
+      },
+      onSpent(usage, claudeRequestId) {
+        spent = usage;
+        if (claudeRequestId !== undefined) named = { ...named, claudeRequestId };
+      },
       onCommand(report) {
         span.command(report);
         const { command, durationMs, code = 'ok' } = report;
@@ -121,47 +137,56 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
     });
   const ended = await requestsOfTurn.run(sent, () => inTurnSpan(tenant, run));
   const durationMs = Math.round(performance.now() - started);
-  const cost = { durationMs, storeRequests: sent.count };
+  const { requests: claudeRequests, inputTokens, outputTokens } = spent;
+  const cost = { durationMs, storeRequests: sent.count, claudeRequests, inputTokens, outputTokens };
   if (ended.state === 'answered') {
-    const { outcome, usage } = ended.answer;
-    const { requests, inputTokens, outputTokens } = usage;
-    const counts = ended.isFresh
-      ? { claudeRequests: requests, inputTokens, outputTokens }
-      : { claudeRequests: 0 };
-    log.info('turn answered', { code: outcome, ...cost, ...counts });
+    log.info('turn answered', { code: ended.answer.outcome, ...cost });
   } else if (ended.state === 'later') {
     log.warn('turn will be retried', { code: ended.code, afterSeconds: ended.afterSeconds, ...cost });
   } else {
     log.error('turn failed', { code: ended.code, ...cost });
   }
-  return ended;
+  const { turn } = named;
+  return ended.state === 'failed' && typeof turn === 'string' ? { ...ended, turn } : ended;
 }
 
 async function deliverOne(
   { options, pool, message, context, onTaken }: MessageDelivery,
-  watch: { readonly log: JsonLog; readonly onCommand: NonNullable<TurnRequest['onCommand']> },
+  watch: {
+    readonly log: JsonLog;
+    readonly onNamed: (fields: LogFields) => void;
+    readonly onSpent: (usage: TurnUsage, claudeRequestId: string | undefined) => void;
+    readonly onCommand: NonNullable<TurnRequest['onCommand']>;
+  },
 ): Promise<Delivery> {
   const { tenant } = message;
-  const remainingMs = context.getRemainingTimeInMillis();
-  const signal = AbortSignal.timeout(Math.max(0, Math.floor(remainingMs - RESERVE_MS)));
+  const functionMs = context.getRemainingTimeInMillis();
+  const remainingMs = (): number => context.getRemainingTimeInMillis() - RESERVE_MS;
+  const signal = AbortSignal.timeout(Math.max(0, Math.floor(functionMs - RESERVE_MS)));
   try {
     const credentials = options.credentials?.(tenant);
     // Asked for here, so that a refusal keeps its own code.
     await credentials?.();
     const { memory, context: place } = await pool.open(tenant, { credentials, actor: message.turn });
     try {
+      const receipts = createReceipts(place);
+      watch.onNamed({ turn: await receipts.nameOf(message.turn, { signal }) });
       const delivery = await deliverTurn({
         message,
-        place: { memory, receipts: createReceipts(place) },
+        place: { memory, receipts },
+        onSpent: watch.onSpent,
         client: options.client,
         turn: {
           ...options.turn,
           model: options.model,
           ...(options.maxTokens !== undefined && { maxTokens: options.maxTokens }),
           onCommand: watch.onCommand,
+          onReply: (_reply, claudeRequestId) =>
+            watch.onNamed({ ...(claudeRequestId && { claudeRequestId }) }),
         },
         signal,
-        leaseMs: remainingMs + LEASE_MARGIN_MS,
+        remainingMs,
+        leaseMs: functionMs + LEASE_MARGIN_MS,
         onTaken,
         log: watch.log,
       });

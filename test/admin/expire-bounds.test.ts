@@ -58,6 +58,7 @@ function frozen(site: TestSite, verb: 'head' | 'list', ms: number): Around {
 async function finish(site: TestSite, turn = 'turn'): Promise<void> {
   const claim = await createReceipts((await (await site.client()).open()).session).claim(turn, {
     leaseMs: 1_000,
+    message: 'hello',
   });
   if (claim.state !== 'ours') throw new Error(claim.state);
   await claim.lease.finish(bytes('answer'));

@@ -132,7 +132,7 @@ describeOnS3('expiry', ['minio'], (server) => {
   it('deletes receipts and answers that no queue can ask for any more', async () => {
     await fill(OLD);
     await later(0, async ({ context }) => {
-      const claim = await createReceipts(context).claim('turn-1', { leaseMs: 1_000 });
+      const claim = await createReceipts(context).claim('turn-1', { leaseMs: 1_000, message: 'hello' });
       if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
       await claim.lease.finish(new TextEncoder().encode('{}'));
     });

@@ -242,7 +242,7 @@ describeOnBothKinds('expiry', (newSite) => {
     it('deletes receipts and answers that no queue can ask for', async () => {
       const { site } = await filled();
       const work = await (await site.client()).open();
-      const claim = await createReceipts(work.session).claim('turn', { leaseMs: 60_000 });
+      const claim = await createReceipts(work.session).claim('turn', { leaseMs: 60_000, message: 'hello' });
       if (claim.state !== 'ours') throw new Error(claim.state);
       await claim.lease.finish(bytes('answer'));
       await live(site, 35);
@@ -253,7 +253,7 @@ describeOnBothKinds('expiry', (newSite) => {
     it('deletes those where no file expires, too', async () => {
       const { site } = await filled();
       const work = await (await site.client()).open();
-      const claim = await createReceipts(work.session).claim('turn', { leaseMs: 60_000 });
+      const claim = await createReceipts(work.session).claim('turn', { leaseMs: 60_000, message: 'hello' });
       if (claim.state !== 'ours') throw new Error(claim.state);
       await claim.lease.finish(bytes('answer'));
       const operator = await createOperator(site, await site.client());
@@ -340,7 +340,7 @@ describeOnBothKinds('expiry', (newSite) => {
     const { site, client } = await filled();
     const receipts = createReceipts((await client.open()).session);
     const finish = async (turn: string): Promise<void> => {
-      const claim = await receipts.claim(turn, { leaseMs: 1_000 });
+      const claim = await receipts.claim(turn, { leaseMs: 1_000, message: 'hello' });
       if (claim.state === 'ours') await claim.lease.finish(bytes(turn));
     };
     await finish('old');
@@ -349,7 +349,9 @@ describeOnBothKinds('expiry', (newSite) => {
     expect(await expire(site, { recordDays: 15 })).toMatchObject({ records: 2 });
     expect(await keysOf(site, 'receipts')).toHaveLength(1);
     expect(await keysOf(site, 'answers')).toHaveLength(1);
-    expect(await receipts.claim('new', { leaseMs: 1_000 })).toMatchObject({ state: 'answered' });
+    expect(await receipts.claim('new', { leaseMs: 1_000, message: 'hello' })).toMatchObject({
+      state: 'answered',
+    });
   });
 
   it('finds nothing to do for a tenant that was never written to', async () => {

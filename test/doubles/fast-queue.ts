@@ -5,6 +5,7 @@ import {
   type SQSClient,
 } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { LambdaTime } from '../../src/worker/index.ts';
 import { timeOf } from '../support/test-worker.ts';
 
 /** What a queue took, and at which second of its own clock. */
@@ -29,14 +30,14 @@ export interface FastQueue {
   readonly receives: ReadonlyMap<string, readonly number[]>;
   put(message: unknown, group?: string): void;
   /** Delivers one message an event, until none is left or `until` is past, in seconds. */
-  run(handler: Handler, until: number): Promise<void>;
+  run(handler: Handler, until: number, contextOf?: () => LambdaTime): Promise<void>;
   /** The next so many deletes are lost. */
   loseDeletes(count: number): void;
   /** What the queue of dead letters does instead of taking a message. */
   refuseDeadLetters(error: Error | undefined): void;
 }
 
-type Handler = (event: SQSEvent, context: ReturnType<typeof timeOf>) => Promise<SQSBatchResponse>;
+type Handler = (event: SQSEvent, context: LambdaTime) => Promise<SQSBatchResponse>;
 
 interface Message {
   readonly id: string;
@@ -107,7 +108,7 @@ export function createFastQueue({
     refuseDeadLetters(error) {
       refusal = error;
     },
-    async run(handler, until) {
+    async run(handler, until, contextOf = () => timeOf(60_000)) {
       for (let next = nextOne(); next !== undefined && next.visibleAt <= until; next = nextOne()) {
         now = Math.max(now, next.visibleAt);
         next.receives++;
@@ -118,12 +119,11 @@ export function createFastQueue({
           continue;
         }
         next.visibleAt = now + VISIBILITY_SECONDS;
-        const { batchItemFailures } = await handler({ Records: [recordOf(next)] }, timeOf(60_000));
+        const { batchItemFailures } = await handler({ Records: [recordOf(next)] }, contextOf());
         const isDone = !batchItemFailures.some(({ itemIdentifier }) => itemIdentifier === next?.id);
         if (isDone && lost > 0) lost--;
         else if (isDone) remove(next);
       }
-      now = Math.max(now, Math.min(until, now));
     },
   };
 }

@@ -25,7 +25,7 @@ const statements = (type: string, name: string, member: string) =>
   statementsOf(template, { type, name, member });
 
 describe('the permissions', () => {
-  it('of the worker are to read turns, reply, bury what cannot succeed, read the API key, become a tenant and log', () => {
+  it('of the worker are to read turns, reply, send turns on, read the API key, become a tenant and log', () => {
     expect(statements('AWS::IAM::Policy', 'MemoryWorkerRole', 'PolicyDocument')).toEqual([
       {
         Sid: 'ReadTurns',
@@ -39,7 +39,12 @@ describe('the permissions', () => {
         Resource: `${SQS}MemoryTurns`,
       },
       { Sid: 'SendReplies', Effect: 'Allow', Action: 'sqs:SendMessage', Resource: `${SQS}MemoryReplies` },
-      { Sid: 'BuryTurns', Effect: 'Allow', Action: 'sqs:SendMessage', Resource: `${SQS}MemoryDeadLetters` },
+      {
+        Sid: 'SendTurnsOn',
+        Effect: 'Allow',
+        Action: 'sqs:SendMessage',
+        Resource: [`${SQS}MemoryDeadLetters`, `${SQS}MemoryTurns`],
+      },
       {
         Sid: 'ReadApiKey',
         Effect: 'Allow',

@@ -152,10 +152,15 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
   it('is readable all the same: the receipt of a turn', async () => {
     const scene = await start();
     const work = await behind(scene, '/receipts/');
-    const claim = await createReceipts(work.session).claim('turn', { leaseMs: 900_000 });
+    const claim = await createReceipts(work.session).claim('turn', { leaseMs: 900_000, message: 'hello' });
     expect(claim.state).toBe('ours');
     expect(
-      (await createReceipts((await scene.worker.open()).session).claim('turn', { leaseMs: 1 })).state,
+      (
+        await createReceipts((await scene.worker.open()).session).claim('turn', {
+          leaseMs: 1,
+          message: 'hello',
+        })
+      ).state,
     ).toBe('running');
     await expectAllReadable(scene);
   });
@@ -168,7 +173,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     await scene.site.time.pause(OLD_MS);
     const store = slowNetwork(open.session.store, (key) => key.includes('/answers/'), scene.retire);
     receipts = createReceipts({ ...open.session, store });
-    const claim = await receipts.claim('turn', { leaseMs: 900_000 });
+    const claim = await receipts.claim('turn', { leaseMs: 900_000, message: 'hello' });
     if (claim.state !== 'ours') throw new Error('the turn is taken');
     // Young receipts are left alone by a migration, and would keep the key.
     for await (const { objects } of base.list({ prefix: 'tenants/acme/receipts/' })) {

@@ -5,10 +5,12 @@ import { createClientSource } from '../../infra/worker/client-source.ts';
 import { TurnClient } from '../../infra/worker/turn-client.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { LambdaTime, TurnAnswer } from '../../src/worker/index.ts';
 import { createReplies } from '../../src/worker/replies.ts';
+import { MAX_ANSWER_BYTES } from '../../src/worker/turn-lease.ts';
 import type { WorkerOptions } from '../../src/worker/worker.ts';
 import { createFastQueue, type FastQueue } from '../doubles/fast-queue.ts';
-import { type Play, startTestWorker, type TestWorker } from '../support/test-worker.ts';
+import { type Play, startTestWorker, type TestWorker, timeOf } from '../support/test-worker.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -183,6 +185,71 @@ describe('a bad day', () => {
     expect(queue.deadLetters).toMatchObject([{ attributes: { code: 'not_found_error' } }]);
   });
 
+  describe('of a turn that is longer than its function', () => {
+    /** A function of 20 s on a clock of its own, of which each reply of Claude's takes 8 s. */
+    const startLong = async (steps: number, options: { readonly fifo?: boolean } = {}) => {
+      let used = 0;
+      const asked: number[] = [];
+      const started = await start(({ messages }) => {
+        used += 8_000;
+        const step = (messages.length + 1) / 2;
+        asked.push(step);
+        if (step === steps) return { say: 'At last.' };
+        return { calls: [{ name: 'memory', input: { command: 'view', path: '/memories' } }] };
+      }, options);
+      const contextOf = (): LambdaTime => {
+        const begun = used;
+        return { getRemainingTimeInMillis: () => 20_000 - (used - begun), awsRequestId: 'request-1' };
+      };
+      queue.put(turnOf(0));
+      await queue.run(started.worker.handler, 24 * HOUR, contextOf);
+      return { asked, ...started };
+    };
+    const inOrder = (steps: number) => Array.from({ length: steps }, (_, i) => i + 1);
+
+    it('asks each step once, a delivery each, and answers with the tokens of all', async () => {
+      const { asked, lines, worker } = await startLong(6);
+      expect(asked).toEqual(inOrder(6));
+      expect(queue.deadLetters).toEqual([]);
+      expect(queue.replies).toMatchObject([{ at: 0, body: expect.stringContaining('At last.') }]);
+      const told = lines
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+        .filter(({ message }) => message === 'turn answered' || message === 'turn will be retried');
+      expect(told).toHaveLength(6);
+      const sum = (name: string) => told.reduce((total, line) => total + Number(line[name]), 0);
+      const answer = (await worker.invoke(turnOf(0), timeOf(60_000))) as TurnAnswer;
+      expect(answer.usage.requests).toBe(6);
+      expect(sum('claudeRequests')).toBe(6);
+      expect(sum('inputTokens')).toBe(answer.usage.inputTokens);
+      expect(sum('outputTokens')).toBe(answer.usage.outputTokens);
+      expect(answer.messages).toHaveLength(12);
+    });
+
+    it('uses up no attempts, however long it is', async () => {
+      const { asked } = await startLong(25);
+      expect(asked).toEqual(inOrder(25));
+      expect(queue.deadLetters).toEqual([]);
+      expect(queue.replies).toHaveLength(1);
+      expect(queue.now()).toBe(0);
+    });
+
+    it('is answered once when what was sent on was not deleted', async () => {
+      const starting = startLong(12);
+      queue.loseDeletes(1);
+      const { asked } = await starting;
+      expect(asked).toEqual(inOrder(12));
+      expect(queue.deadLetters).toEqual([]);
+      // The reply comes twice; its receiver knows the turn.
+      expect(queue.replies).toHaveLength(2);
+      expect(queue.receives.get(JSON.stringify(turnOf(0)))?.length).toBeGreaterThan(12);
+    });
+
+    it('is not sent behind its group in a FIFO queue, and has ten deliveries there', async () => {
+      expect((await startLong(10, { fifo: true })).asked).toEqual(inOrder(10));
+      expect(queue.replies).toHaveLength(1);
+    });
+  });
+
   it('keeps the order of a FIFO group, and does not hold up the other groups', async () => {
     const { worker } = await start(
       (scene) => {
@@ -216,6 +283,65 @@ describe('a bad day', () => {
     ]);
     expect(queue.receives.get('{"tenant":"acme","turn":"one"')).toHaveLength(1);
     expect(scenes).toHaveLength(1);
+  });
+
+  it('buries a turn whose name was used for another message, and names it as the log does', async () => {
+    const { worker, scenes, lines } = await start(() => ({ say: 'Yes.' }));
+    queue.put(turnOf(0));
+    queue.put({ ...turnOf(0), prompt: 'another question' });
+    await queue.run(worker.handler, MINUTE);
+    expect(scenes).toHaveLength(1);
+    expect(queue.replies).toHaveLength(1);
+    const told = lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
+    const [answered, failed] = ['turn answered', 'turn failed'].map((wanted) =>
+      told.find(({ message }) => message === wanted),
+    );
+    expect(answered).toMatchObject({
+      ...{ requestId: 'request-1', claudeRequestId: 'req_scripted' },
+      turn: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+    });
+    expect(failed).toMatchObject({ code: 'other_message', turn: answered?.['turn'] });
+    expect(queue.deadLetters).toMatchObject([
+      { attributes: { code: 'other_message', turn: answered?.['turn'], requestId: 'request-1' } },
+    ]);
+  });
+
+  it('counts the tokens of a turn that fails, and says which request the API refused', async () => {
+    const { worker, lines } = await start(({ messages }) => {
+      if (messages.length === 1)
+        return { calls: [{ name: 'memory', input: { command: 'view', path: '/memories' } }] };
+      throw new ApiRefusal('No', { status: 400, type: 'invalid_request_error' });
+    });
+    queue.put(turnOf(0));
+    await queue.run(worker.handler, MINUTE);
+    const failed = lines.map((line) => JSON.parse(line)).find(({ message }) => message === 'turn failed');
+    expect(failed).toMatchObject({
+      ...{ code: 'invalid_request_error', claudeRequests: 2, claudeRequestId: 'req_scripted' },
+    });
+    expect(failed.inputTokens).toBeGreaterThan(0);
+    expect(failed.outputTokens).toBeGreaterThan(0);
+  });
+
+  it('stores an answer that is too large as such, and asks no second time', async () => {
+    const { worker, scenes } = await start(() => ({ say: 'x'.repeat(MAX_ANSWER_BYTES) }));
+    queue.put(turnOf(0));
+    await queue.run(worker.handler, MINUTE);
+    queue.put(turnOf(0));
+    await queue.run(worker.handler, MINUTE);
+    expect(scenes).toHaveLength(1);
+    const bodies = queue.replies.map(({ body }) => JSON.parse(body));
+    const reply = { tenant: 'acme', turn: 'turn-0', outcome: 'too_large', reason: 'answer_bytes', text: '' };
+    expect(bodies).toEqual([reply, reply]);
+    expect(queue.deadLetters).toEqual([]);
+  });
+
+  it('keeps the words of an answer whose conversation is too large', async () => {
+    const { worker } = await start(() => ({ say: 'x'.repeat(100) }));
+    queue.put({ ...turnOf(0), prompt: 'y'.repeat(MAX_ANSWER_BYTES) });
+    await queue.run(worker.handler, MINUTE);
+    expect(queue.replies.map(({ body }) => JSON.parse(body))).toMatchObject([
+      { outcome: 'too_large', text: 'x'.repeat(100) },
+    ]);
   });
 
   it('buries what Claude refuses for good, in order, and goes on with the group', async () => {
@@ -258,7 +384,7 @@ describe('a bad day', () => {
     await queue.run(worker.handler, 10 * MINUTE);
     expect(queue.deadLetters).toHaveLength(1);
     expect(lines.map((line) => JSON.parse(line))).toContainEqual(
-      expect.objectContaining({ level: 'warn', message: 'a message could not be sent to the dead letters' }),
+      expect.objectContaining({ level: 'warn', message: 'a message could not be sent on' }),
     );
   });
 });

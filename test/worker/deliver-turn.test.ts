@@ -1,19 +1,22 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
+import type { Part } from '../../examples/scripted-claude/reply.ts';
 import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey } from '../../src/format/object-keys.ts';
-import { codeOf, type Delivery, deliverTurn, failureOf } from '../../src/worker/deliver-turn.ts';
-import { createJsonLog } from '../../src/worker/json-log.ts';
+import { type Delivery, deliverTurn, failureOf } from '../../src/worker/deliver-turn.ts';
+import { codeOf, createJsonLog } from '../../src/worker/json-log.ts';
 import { createReceipts, type Receipts } from '../../src/worker/receipts.ts';
-import { parseTurnMessage } from '../../src/worker/turn-message.ts';
+import { fingerprintOf, parseTurnMessage } from '../../src/worker/turn-message.ts';
 import { bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const MESSAGE = parseTurnMessage({ tenant: 'acme', turn: 'turn-1', prompt: 'hello' });
 const LEASE_MS = 90_000;
+const CLAIM = { leaseMs: LEASE_MS, message: fingerprintOf(MESSAGE) };
+const VIEW = { name: 'memory', input: { command: 'view', path: '/memories' } };
 const memory = {
-  execute: () => Promise.reject(new Error('no command is expected')),
+  execute: async () => ({ isError: false as const, content: 'nothing' }),
 };
 
 async function receiptsOf(site: TestSite): Promise<readonly string[]> {
@@ -28,12 +31,14 @@ describe('deliverTurn', () => {
   let claude: ScriptedClaude;
   let asked = 0;
   let beforeAnswer: () => Promise<void> = async () => {};
+  const answering = (): Part => ({ say: `answer ${asked}` });
+  let reply = answering;
   beforeAll(async () => {
     claude = await startScriptedClaude({
       async play() {
         asked++;
         await beforeAnswer();
-        return { say: `answer ${asked}` };
+        return reply();
       },
     });
   });
@@ -41,6 +46,7 @@ describe('deliverTurn', () => {
   const lines: string[] = [];
   afterEach(() => {
     asked = 0;
+    reply = answering;
     beforeAnswer = async () => {};
     lines.length = 0;
   });
@@ -98,7 +104,7 @@ describe('deliverTurn', () => {
   it('says of a turn that another worker runs when that must have ended, in whole seconds', async () => {
     const site = await createSite();
     const [first, second] = [await worker(site), await worker(site)];
-    await first.receipts.claim('turn-1', { leaseMs: LEASE_MS });
+    await first.receipts.claim('turn-1', CLAIM);
     await site.time.pause(1_500);
     // Two seconds more than what is left: the clocks of a server and a queue go in whole ones.
     expect(await second.deliver()).toEqual({
@@ -152,7 +158,7 @@ describe('deliverTurn', () => {
   it('lets an answer count that an earlier delivery stored while Claude was at work', async () => {
     const site = await createSite();
     const [first, next] = [await worker(site), await worker(site)];
-    const claim = await first.receipts.claim('turn-1', { leaseMs: LEASE_MS });
+    const claim = await first.receipts.claim('turn-1', CLAIM);
     if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
     await site.time.pause(LEASE_MS + 1_000);
     beforeAnswer = async () => {
@@ -227,6 +233,76 @@ describe('deliverTurn', () => {
     });
   });
 
+  it('frees a turn whose answer cannot be stored, so that the next delivery need not wait for the lease', async () => {
+    const site = await createSite();
+    const first = await worker(site);
+    first.client.intercept((call, proceed) =>
+      call.verb === 'put' && call.key.includes('/answers/')
+        ? Promise.reject(new MemoryError('unavailable', 'gone'))
+        : proceed(),
+    );
+    expect(await first.deliver()).toMatchObject({ state: 'later', code: 'unavailable' });
+    expect(await (await worker(site)).deliver()).toMatchObject({ state: 'answered', isFresh: true });
+    expect(asked).toBe(2);
+  });
+
+  it('stops spending when another worker has taken the turn over, and leaves that one alone', async () => {
+    const site = await createSite();
+    const [frozen, next] = [await worker(site), await worker(site)];
+    let parts = 0;
+    reply = () => (parts++ === 0 ? { calls: [VIEW] } : { say: 'answer' });
+    beforeAnswer = async () => {
+      beforeAnswer = async () => {};
+      await site.time.pause(LEASE_MS + 1_000);
+      expect(await next.receipts.claim('turn-1', CLAIM)).toMatchObject({ state: 'ours' });
+    };
+    expect(await frozen.deliver()).toMatchObject({ state: 'later', code: 'taken_over' });
+    expect(asked).toBe(1);
+    expect(await (await worker(site)).deliver()).toMatchObject({ state: 'later', code: 'running' });
+  });
+
+  it('keeps a step even when the time is up meanwhile, and goes on behind it', async () => {
+    const site = await createSite();
+    const first = await worker(site);
+    const ending = new AbortController();
+    let parts = 0;
+    reply = () => (parts++ === 0 ? { calls: [VIEW] } : { say: 'answer' });
+    first.client.intercept(async (call, proceed) => {
+      if (call.verb === 'put' && call.key.includes('/receipts/') && asked === 1) ending.abort();
+      return proceed();
+    });
+    expect(await first.deliver(ending.signal)).toMatchObject({ state: 'later', hasProgress: true });
+    expect(await (await worker(site)).deliver()).toMatchObject({ state: 'answered' });
+    expect(asked).toBe(2);
+  });
+
+  it('goes on when a step cannot be saved, and says so', async () => {
+    const site = await createSite();
+    const first = await worker(site);
+    let parts = 0;
+    reply = () => (parts++ === 0 ? { calls: [VIEW] } : { say: 'answer' });
+    first.client.intercept((call, proceed) =>
+      call.verb === 'put' && call.key.includes('/receipts/') && asked === 1
+        ? Promise.reject(new MemoryError('unavailable', 'gone'))
+        : proceed(),
+    );
+    expect(await first.deliver()).toMatchObject({ state: 'answered' });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { message: 'the progress of a turn could not be saved', code: 'unavailable' },
+    ]);
+  });
+
+  it('fails for good on a progress that a later version saved', async () => {
+    const site = await createSite();
+    const first = await worker(site);
+    const claim = await first.receipts.claim('turn-1', CLAIM);
+    if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
+    await claim.lease.save(bytes('{"steps":[]}'));
+    await claim.lease.release();
+    expect(await first.deliver()).toEqual({ state: 'failed', code: 'unsupported_format' });
+    expect(asked).toBe(0);
+  });
+
   it('warns, and lets the lease run out, when a turn cannot be given back', async () => {
     const site = await createSite();
     const first = await worker(site);
@@ -251,7 +327,7 @@ describe('deliverTurn', () => {
   ])('fails for good on an answer that a later version stored: %s', async (answer) => {
     const site = await createSite();
     const first = await worker(site);
-    const claim = await first.receipts.claim('turn-1', { leaseMs: LEASE_MS });
+    const claim = await first.receipts.claim('turn-1', CLAIM);
     if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
     await claim.lease.finish(bytes(answer));
     expect(await first.deliver()).toEqual({ state: 'failed', code: 'unsupported_format' });

@@ -4,17 +4,13 @@ import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { decodeFields, encodeFields, readRecord } from '../../src/tree/sealed-record.ts';
 import type { Work } from '../../src/tree/session.ts';
-import {
-  createReceipts,
-  MAX_ANSWER_BYTES,
-  type TurnClaim,
-  type TurnLease,
-} from '../../src/worker/receipts.ts';
+import { createReceipts, type TurnClaim } from '../../src/worker/receipts.ts';
+import { MAX_ANSWER_BYTES, type TurnLease } from '../../src/worker/turn-lease.ts';
 import { putRecord } from '../support/key-operator.ts';
 import { bytes, createSite, TEST_ROOT_KEY, type TestSite } from '../support/test-tree.ts';
 
-const LEASE = { leaseMs: 120_000 };
-const RUNNING = { state: 'running', owner: 'somebody', leaseMs: 60_000 };
+const LEASE = { leaseMs: 120_000, message: 'hello' };
+const RUNNING = { state: 'running', owner: 'somebody', leaseMs: 60_000, message: 'hash' };
 
 function leaseOf(claim: TurnClaim): TurnLease {
   if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
@@ -25,6 +21,11 @@ async function process(site: TestSite) {
   const client = await site.client();
   const work: Work = await client.open();
   return { client, work, receipts: createReceipts(work.session) };
+}
+
+/** What a receipt says of the message of `LEASE`. */
+function messageOf({ keyring }: Work): string {
+  return keyring.names.keyedHash('receipts', JSON.stringify(['message', LEASE.message]));
 }
 
 function receiptOf(work: Work, turn: string): string {
@@ -52,7 +53,7 @@ describe('the lease of a turn', () => {
   it('is a whole number of milliseconds, never fewer than were asked for', async () => {
     const site = await createSite();
     const [first, second] = [await process(site), await process(site)];
-    await first.receipts.claim('turn', { leaseMs: 60_000.25 });
+    await first.receipts.claim('turn', { ...LEASE, leaseMs: 60_000.25 });
     expect(await second.receipts.claim('turn', LEASE)).toEqual({ state: 'running', freeInMs: 60_001 });
   });
 
@@ -64,7 +65,7 @@ describe('the lease of a turn', () => {
     client.intercept(async (call, proceed) => {
       if (call.verb === 'put') {
         puts++;
-        const free = encodeFields({ state: 'free' });
+        const free = encodeFields({ state: 'free', message: messageOf(work) });
         await putRecord(other.work, 'receipts', receiptOf(work, 'turn'), free);
       }
       return proceed();
@@ -88,12 +89,20 @@ describe('a receipt', () => {
 
   it.each([
     { ...RUNNING, since: 1 },
-    { state: 'done', since: 1 },
-    { state: 'free', owner: 'somebody' },
-    { state: 'done', leaseMs: 1 },
+    { state: 'done', message: 'hash', since: 1 },
+    { state: 'done' },
+    { state: 'free', message: 'hash', owner: 'somebody' },
+    { state: 'done', message: 'hash', leaseMs: 1 },
+    { state: 'done', message: 'hash', progress: { text: 'x' } },
+    { ...RUNNING, message: 1 },
+    { ...RUNNING, progress: {} },
+    { ...RUNNING, progress: 'x' },
+    { ...RUNNING, progress: { text: 1 } },
+    { ...RUNNING, progress: { text: 'x', record: 'y' } },
+    { ...RUNNING, progress: { record: 'y', since: 1 } },
     { ...RUNNING, owner: 1 },
     { ...RUNNING, leaseMs: 0.5 },
-    { state: 'paused' },
+    { state: 'paused', message: 'hash' },
   ])('of a later version is refused: %j', async (fields) => {
     const { work, receipts } = await process(await createSite());
     await putRecord(work, 'receipts', receiptOf(work, 'turn'), encodeFields(fields));
@@ -114,7 +123,7 @@ describe('a receipt', () => {
   it('names its owner by sixteen random bytes', async () => {
     const { work, receipts } = await process(await createSite());
     await receipts.claim('turn', LEASE);
-    const name = { cls: 'receipts', id: receiptOf(work, 'turn'), maxBytes: 1_024 } as const;
+    const name = { cls: 'receipts', id: receiptOf(work, 'turn'), maxBytes: 65_536 } as const;
     const { owner } = decodeFields((await readRecord(work, name))?.content ?? bytes('')) ?? {};
     expect(owner).toMatch(/^[A-Za-z0-9_-]{22}$/);
   });
@@ -125,7 +134,7 @@ describe('a receipt', () => {
     const other = await process(site);
     const id = receiptOf(work, 'turn');
     const lease = leaseOf(await receipts.claim('turn', LEASE));
-    const { content } = (await readRecord(work, { cls: 'receipts', id, maxBytes: 1_024 })) ?? {};
+    const { content } = (await readRecord(work, { cls: 'receipts', id, maxBytes: 65_536 })) ?? {};
     let puts = 0;
     client.intercept(async (call, proceed) => {
       if (call.verb === 'put' && call.key.includes('/receipts/')) {
@@ -154,15 +163,16 @@ describe('a receipt', () => {
     expect(await lease.finish(bytes('answer'))).toEqual(bytes('answer'));
   });
 
-  it('of up to a kilobyte is read, and a larger one refused', async () => {
+  it('of up to 64 KiB is read, and a larger one refused', async () => {
     const { work, receipts } = await process(await createSite());
     const fields = (size: number) => {
-      const empty = encodeFields({ ...RUNNING, owner: '' }).length;
-      return encodeFields({ ...RUNNING, owner: 'o'.repeat(size - empty) });
+      const message = messageOf(work);
+      const empty = encodeFields({ ...RUNNING, message, owner: '' }).length;
+      return encodeFields({ ...RUNNING, message, owner: 'o'.repeat(size - empty) });
     };
-    await putRecord(work, 'receipts', receiptOf(work, 'fits'), fields(1_024));
+    await putRecord(work, 'receipts', receiptOf(work, 'fits'), fields(65_536));
     expect(await receipts.claim('fits', LEASE)).toMatchObject({ state: 'running' });
-    await putRecord(work, 'receipts', receiptOf(work, 'large'), fields(1_025));
+    await putRecord(work, 'receipts', receiptOf(work, 'large'), fields(65_537));
     await expect(receipts.claim('large', LEASE)).rejects.toMatchObject({ code: 'limit_exceeded' });
   });
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { classKey } from '../../src/format/object-keys.ts';
-import { createReceipts, type Receipts, type TurnClaim, type TurnLease } from '../../src/worker/receipts.ts';
+import { createReceipts, type Receipts, type TurnClaim } from '../../src/worker/receipts.ts';
+import type { TurnLease } from '../../src/worker/turn-lease.ts';
 import { bytes, createSite, describeOnBothKinds, type TestSite } from '../support/test-tree.ts';
 
-const LEASE = { leaseMs: 120_000 };
+const LEASE = { leaseMs: 120_000, message: 'hello' };
 
 async function worker(site: TestSite): Promise<Receipts & { readonly requests: () => number }> {
   const client = await site.client();

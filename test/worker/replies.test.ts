@@ -45,18 +45,18 @@ describe('createReplies', () => {
 
   it('carries the text where that is wanted, unless a message cannot hold it', async () => {
     const { replies, sent } = repliesOn(QUEUE, 'inline');
-    const large = 'ä'.repeat(120_000);
+    const large = 'ä'.repeat(500_000);
     await replies.send(MESSAGE, answerOf('short'));
     await replies.send(MESSAGE, answerOf(large));
-    await replies.send(MESSAGE, answerOf(large.slice(0, 119_000)));
+    await replies.send(MESSAGE, answerOf(large.slice(0, 499_000)));
     const pointer = { tenant: 'acme', turn: MESSAGE.turn, outcome: 'answered' };
     expect(bodiesOf(sent)).toEqual([
       { ...pointer, text: 'short' },
       pointer,
-      { ...pointer, text: large.slice(0, 119_000) },
+      { ...pointer, text: large.slice(0, 499_000) },
     ]);
     for (const { MessageBody = '' } of sent) {
-      expect(new TextEncoder().encode(MessageBody).length).toBeLessThanOrEqual(256 * 1_024);
+      expect(new TextEncoder().encode(MessageBody).length).toBeLessThanOrEqual(1_024 * 1_024);
     }
   });
 

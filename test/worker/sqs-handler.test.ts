@@ -1,6 +1,6 @@
 import { ChangeMessageVisibilityCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Delivery } from '../../src/worker/deliver-turn.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createSqsHandler } from '../../src/worker/sqs-handler.ts';
@@ -84,6 +84,26 @@ describe('the SQS handler', () => {
     const { batchItemFailures } = await handler({ Records: [record('a')] }, TIME);
     expect(batchItemFailures).toEqual([{ itemIdentifier: 'a' }]);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', code: 'Error' }]);
+  });
+
+  it('waits for the queue no longer than ten seconds', async () => {
+    const signals: unknown[] = [];
+    const limit = vi.spyOn(AbortSignal, 'timeout');
+    const handler = createSqsHandler({
+      sqs: {
+        async send(_command: unknown, { abortSignal }: { readonly abortSignal?: AbortSignal } = {}) {
+          signals.push(abortSignal);
+        },
+      } as unknown as Pick<SQSClient, 'send'>,
+      queueUrl: QUEUE,
+      deadLetterUrl: `${QUEUE}-dead`,
+      deliver: async (text) => (text === 'a' ? LATER : FAILED),
+      log: createJsonLog({ write: () => {} }),
+    });
+    await handler({ Records: [record('a'), record('b')] }, TIME);
+    expect(limit.mock.calls).toEqual([[10_000], [10_000]]);
+    expect(signals).toEqual(limit.mock.results.map(({ value }) => value));
+    limit.mockRestore();
   });
 
   it('never asks for more than is left of the twelve hours of SQS when a function has had its time', async () => {

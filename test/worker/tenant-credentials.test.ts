@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { AssumeRoleCommand, type STSClient } from '@aws-sdk/client-sts';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { parseTenantId } from '../../src/format/object-keys.ts';
 import { createTenantCredentials } from '../../src/worker/tenant-credentials.ts';
 
@@ -88,6 +88,19 @@ describe('tenant credentials', () => {
     expect(error).toMatchObject({ name: 'MemoryError', code, cause: { name, status: 403 } });
     const printed = inspect(error, { depth: null, showHidden: true });
     for (const secret of ['arn:', '111122223333', 'acme']) expect(printed).not.toContain(secret);
+  });
+
+  it('are waited for no longer than ten seconds', async () => {
+    const ended = AbortSignal.abort();
+    const limit = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(ended);
+    const send = async (_command: unknown, { abortSignal }: { readonly abortSignal: AbortSignal }) => {
+      abortSignal.throwIfAborted();
+      throw new Error('it waits for ever');
+    };
+    const provider = createTenantCredentials({ sts: { send } as never, roleArn: ROLE })(ACME);
+    await expect(provider()).rejects.toMatchObject({ code: 'unavailable', cause: { name: 'AbortError' } });
+    expect(limit.mock.calls).toEqual([[10_000]]);
+    limit.mockRestore();
   });
 
   it('have a session whose name is the tenant, cut to 64 characters', async () => {

@@ -1,0 +1,51 @@
+import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { addReply, type TurnUsage } from './turn-outcome.ts';
+
+/** A turn between two replies. It is plain text, like the conversation. */
+export interface TurnProgress {
+  readonly messages: readonly BetaMessageParam[];
+  /** Claude's words of a reply that goes on with the next one; else empty. */
+  readonly text: string;
+  readonly usage: TurnUsage;
+}
+
+/** What a turn knows while it runs. */
+export interface Progress {
+  /** The conversation as it was last sent. */
+  messages: readonly BetaMessageParam[];
+  /** Claude's words since its last tool call. */
+  text: string;
+  usage: TurnUsage;
+  reply: BetaMessage | undefined;
+}
+
+/** Whether the runner makes another request behind this reply. */
+export function isUnfinished(reply: BetaMessage): boolean {
+  return reply.stop_reason === 'tool_use' || isGoingOn(reply);
+}
+
+/** Whether the next reply is the rest of this one. */
+export function isGoingOn(reply: BetaMessage | undefined): boolean {
+  return reply?.stop_reason === 'pause_turn' || reply?.stop_reason === 'compaction';
+}
+
+export function stepBehind(
+  { messages, text, usage }: Progress,
+  reply: BetaMessage,
+  results: BetaMessageParam | null,
+): TurnProgress {
+  const said: BetaMessageParam = { role: 'assistant', content: reply.content };
+  return {
+    messages: [...messages, said, ...(results === null ? [] : [results])],
+    text: isGoingOn(reply) ? text : '',
+    usage,
+  };
+}
+
+export function takeReply(progress: Progress, reply: BetaMessage): void {
+  const isContinuation = progress.reply === undefined || isGoingOn(progress.reply);
+  const words = reply.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+  progress.text = isContinuation ? progress.text + words : words;
+  progress.usage = addReply(progress.usage, reply);
+  progress.reply = reply;
+}

@@ -1,0 +1,70 @@
+import { NO_USAGE } from '../agent/turn-outcome.ts';
+import type { TurnProgress } from '../agent/turn-progress.ts';
+import { MemoryError } from '../errors.ts';
+import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
+import { codeOf, type JsonLog } from './json-log.ts';
+import type { TurnLease } from './turn-lease.ts';
+
+/** The steps of a turn within one delivery. Each is kept with the receipt, so that the next delivery goes on from it. */
+export interface TurnSteps {
+  /** Where the turn is; undefined at its beginning. */
+  readonly latest: TurnProgress | undefined;
+  /** This delivery has come further than the one before. */
+  readonly hasProgress: boolean;
+  /** Another worker has the turn. */
+  readonly isTakenOver: boolean;
+  /** As `runTurn` calls it: stops the turn where another step would hardly fit into the time that is left. */
+  onStep(progress: TurnProgress): Promise<'go_on' | 'stop'>;
+}
+
+/** Of what is left of the function after the turn's own time. */
+const SAVED_WITHIN_MS = 4_000;
+
+/** @throws MemoryError `unsupported_format` for a progress that a later version of the library saved. */
+export function createTurnSteps(options: {
+  readonly lease: TurnLease;
+  readonly saved: Uint8Array | undefined;
+  /** Until the turn is ended by its signal. */
+  readonly remainingMs: () => number;
+  readonly log: JsonLog;
+}): TurnSteps {
+  const { lease, saved, remainingMs, log } = options;
+  let latest = saved && decodeProgress(saved);
+  let [hasProgress, isTakenOver] = [false, false];
+  let leftBefore = remainingMs();
+  let longestMs = 0;
+  return {
+    get latest() {
+      return latest;
+    },
+    get hasProgress() {
+      return hasProgress;
+    },
+    get isTakenOver() {
+      return isTakenOver;
+    },
+    async onStep(progress) {
+      latest = progress;
+      try {
+        // What Claude has said is kept even when the time is up meanwhile.
+        const signal = AbortSignal.timeout(SAVED_WITHIN_MS);
+        isTakenOver = !(await lease.save(encodeFields({ ...progress }), { signal }));
+        hasProgress = !isTakenOver;
+      } catch (error) {
+        log.warn('the progress of a turn could not be saved', { code: codeOf(error) });
+      }
+      const left = remainingMs();
+      longestMs = Math.max(longestMs, leftBefore - left);
+      leftBefore = left;
+      return isTakenOver || left < longestMs ? 'stop' : 'go_on';
+    },
+  };
+}
+
+function decodeProgress(content: Uint8Array): TurnProgress {
+  const { messages, text, usage } = (decodeFields(content) ?? {}) as Partial<TurnProgress>;
+  if (Array.isArray(messages) && typeof text === 'string' && typeof usage === 'object') {
+    return { messages, text, usage: { ...NO_USAGE, ...usage } };
+  }
+  throw new MemoryError('unsupported_format', 'the progress of a turn is of a later version');
+}
