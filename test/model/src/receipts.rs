@@ -11,6 +11,8 @@ use stateright::Property;
 const LEASE: u8 = 1;
 const RECEIPT: Key = 0;
 const ANSWER: Key = 1;
+/// Steps that a turn has before its answer. None is saved in a finished receipt.
+const STEPS: u8 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
@@ -21,11 +23,12 @@ pub enum State {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Body {
-    /// `owner` is the worker's random name; `bound` is who wrote this version.
+    /// `owner` is the worker's random name; `bound` is who wrote this version; `step` is how far the turn came.
     Receipt {
         state: State,
         owner: usize,
         bound: usize,
+        step: u8,
     },
     Stored {
         by: usize,
@@ -45,6 +48,11 @@ pub enum Role {
     },
     Runs {
         receipt: Body,
+    },
+    /// Keeps how far the turn came, in its own receipt.
+    Saves(Writing<Body>),
+    LooksAtSaved {
+        step: u8,
     },
     Stores {
         receipt: Body,
@@ -88,6 +96,10 @@ pub struct Record {
     answer_at_claim: [bool; 4],
     claimed: u8,
     was_freed: bool,
+    /// The furthest step that was ever kept, and whether a receipt has forgotten it since.
+    kept: u8,
+    was_lost: bool,
+    went_on: bool,
 }
 
 pub struct Receipts {
@@ -100,7 +112,11 @@ type Here = WorldOf<Receipts>;
 impl Receipts {
     fn claims(&self, world: &mut Here, me: usize, base: Option<Body>) -> Writing<Body> {
         world.processes[me].age = 0;
-        let body = Receipt { state: State::Running, owner: me, bound: me };
+        let step = match base {
+            Some(Receipt { step, .. }) if !self.guards.without(Guard::TakeoverKeepsStep) => step,
+            _ => 0,
+        };
+        let body = Receipt { state: State::Running, owner: me, bound: me, step };
         let only = match base {
             None if self.guards.without(Guard::ClaimCreates) => If::Nothing,
             Some(_) if self.guards.without(Guard::ClaimTakesOverIfMatch) => If::Nothing,
@@ -128,7 +144,7 @@ impl Receipts {
     }
 
     fn closes(&self, answer: usize, me: usize, base: Body) -> Role {
-        let body = Receipt { state: State::Done, owner: me, bound: me };
+        let body = Receipt { state: State::Done, owner: me, bound: me, step: 0 };
         Closes { answer, write: Writing::new(RECEIPT, body, If::Match(base)) }
     }
 
@@ -164,10 +180,19 @@ impl Receipts {
     }
 
     fn frees(&self, me: usize, receipt: Body) -> Role {
-        let body = Receipt { state: State::Free, owner: me, bound: me };
+        let step = step_of(receipt);
+        let body = Receipt { state: State::Free, owner: me, bound: me, step };
         let is_blind = self.guards.without(Guard::FreeIfMatch);
         let only = if is_blind { If::Nothing } else { If::Match(receipt) };
         Frees(Writing::new(RECEIPT, body, only))
+    }
+
+    fn saves(&self, me: usize, step: u8, base: Body) -> Role {
+        // Its own writing of what it has claimed already.
+        let body = Receipt { state: State::Running, owner: me, bound: 8 + me, step };
+        let is_blind = self.guards.without(Guard::SaveIfMatch);
+        let only = if is_blind { If::Nothing } else { If::Match(base) };
+        Saves(Writing::new(RECEIPT, body, only))
     }
 
     fn closed(&self, world: &mut Here, me: usize, answer: usize) -> Role {
@@ -186,7 +211,7 @@ impl Protocol for Receipts {
 
     fn starts(&self) -> Vec<Here> {
         let delivered = |me: usize| {
-            let body = Receipt { state: State::Running, owner: me, bound: me };
+            let body = Receipt { state: State::Running, owner: me, bound: me, step: 0 };
             let only = if self.guards.without(Guard::ClaimCreates) { If::Nothing } else { If::Absent };
             Claims(Writing::new(RECEIPT, body, only))
         };
@@ -208,11 +233,10 @@ impl Protocol for Receipts {
 
     fn request(&self, role: &Role) -> Option<Request<Body>> {
         match role {
-            Claims(write) | TakesOver(write) | Frees(write) | StoresAfter(write) | Rebinds(write) => {
-                Some(write.request())
-            }
+            Claims(write) | TakesOver(write) | Saves(write) | Frees(write) => Some(write.request()),
+            StoresAfter(write) | Rebinds(write) => Some(write.request()),
             Stores { write, .. } | Closes { write, .. } => Some(write.request()),
-            Looks | LooksAtOwn { .. } | Migrates => Some(Request::Get(RECEIPT)),
+            Looks | LooksAtOwn { .. } | LooksAtSaved { .. } | Migrates => Some(Request::Get(RECEIPT)),
             LooksForAnswer { .. } | ReadsFirst { .. } | ReadsAnswer => Some(Request::Get(ANSWER)),
             _ => None,
         }
@@ -236,6 +260,20 @@ impl Protocol for Receipts {
             (LooksForAnswer { receipt }, Answer::Found(found)) => match found {
                 Some(Object { body: Stored { by }, .. }) => self.closes(by, me, receipt),
                 _ => self.runs(world, me, receipt),
+            },
+            (Saves(write), answer) => match write.answered(answer) {
+                Put::Going(write) => Saves(write),
+                Put::Landed => self.runs(world, me, write.body),
+                Put::Refused => LooksAtSaved { step: step_of(write.body) },
+                Put::Unknown => Unknown,
+            },
+            (LooksAtSaved { step }, Answer::Found(found)) => match found {
+                Some(Object { body: base @ Receipt { state: State::Running, owner, .. }, .. })
+                    if owner == me =>
+                {
+                    self.saves(me, step, base)
+                }
+                _ => TakenOver,
             },
             (Stores { receipt, write }, answer) => match write.answered(answer) {
                 Put::Going(write) => Stores { receipt, write },
@@ -270,9 +308,9 @@ impl Protocol for Receipts {
                 Put::Going(write) => Frees(write),
                 _ => Later,
             },
-            (Migrates, Answer::Found(Some(Object { body: Receipt { state, owner, bound }, .. }))) => {
-                let only = If::Match(Receipt { state, owner, bound });
-                Rebinds(Writing::new(RECEIPT, Receipt { state, owner, bound: 4 + me }, only))
+            (Migrates, Answer::Found(Some(Object { body: Receipt { state, owner, bound, step }, .. }))) => {
+                let only = If::Match(Receipt { state, owner, bound, step });
+                Rebinds(Writing::new(RECEIPT, Receipt { state, owner, bound: 4 + me, step }, only))
             }
             (Rebinds(write), answer) => match write.answered(answer) {
                 Put::Going(write) => Rebinds(write),
@@ -284,14 +322,21 @@ impl Protocol for Receipts {
     }
 
     fn choices(&self, world: &Here, me: usize) -> u8 {
-        if matches!(world.processes[me].role, Runs { .. }) { 2 } else { 0 }
+        match world.processes[me].role {
+            Runs { receipt } if step_of(receipt) < STEPS => 3,
+            Runs { .. } => 2,
+            _ => 0,
+        }
     }
 
-    /// Claude has answered, or the time is up.
+    /// Claude has answered, the time is up, or Claude goes on.
     fn choose(&self, world: &mut Here, me: usize, choice: u8) -> Role {
         let Runs { receipt } = world.processes[me].role else { return Unknown };
         if choice == 0 {
             return self.stores(me, receipt);
+        }
+        if choice == 2 {
+            return self.saves(me, step_of(receipt) + 1, receipt);
         }
         self.frees(me, receipt)
     }
@@ -300,10 +345,15 @@ impl Protocol for Receipts {
         let (Request::Put { body, .. }, Answer::Done) = (what.request, what.answer) else { return };
         let has_answer = world.store.body(ANSWER).is_some();
         let record = &mut world.record;
+        if let Receipt { state: State::Running | State::Free, step, .. } = body {
+            record.was_lost |= step < record.kept;
+            record.kept = record.kept.max(step);
+        }
         match body {
             Receipt { state: State::Done, .. } => record.was_done = true,
             Receipt { state: State::Free, .. } => record.was_freed = true,
-            Receipt { state: State::Running, owner, bound } if owner == bound => {
+            Receipt { state: State::Running, owner, bound, step } if owner == bound => {
+                record.went_on |= step > 0 && record.claimed & !(1 << owner) != 0;
                 record.claimed |= 1 << owner;
                 record.answer_at_claim[owner] = has_answer;
             }
@@ -312,7 +362,7 @@ impl Protocol for Receipts {
     }
 
     fn is_timed(&self, role: &Role) -> bool {
-        matches!(role, Claims(_) | TakesOver(_) | LooksForAnswer { .. } | Runs { .. } | Stores { .. })
+        matches!(role, Claims(_) | TakesOver(_) | LooksForAnswer { .. } | Runs { .. } | Saves(_) | Stores { .. })
     }
 
     fn is_dated(&self, body: &Body) -> bool {
@@ -350,6 +400,12 @@ impl Protocol for Receipts {
                 };
                 !world.processes.iter().enumerate().any(told)
             }),
+            Property::always("what was kept of a turn is not lost", |_, world: &Here| {
+                !world.record.was_lost
+            }),
+            Property::sometimes("a turn goes on with another worker", |_, world: &Here| {
+                world.record.went_on && replies(world).next().is_some()
+            }),
             Property::sometimes("two deliveries get one answer", |_, world: &Here| {
                 replies(world).count() > 1
             }),
@@ -361,6 +417,13 @@ impl Protocol for Receipts {
                 replies(world).any(is_dead)
             }),
         ]
+    }
+}
+
+fn step_of(receipt: Body) -> u8 {
+    match receipt {
+        Receipt { step, .. } => step,
+        Stored { .. } => 0,
     }
 }
 
