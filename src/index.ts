@@ -49,7 +49,7 @@ export type {
   MemoryToolProps,
   ToolErrorClass,
 } from './tool/memory-tool.ts';
-export type { EventHandler, MemoryEvent } from './tool/watch.ts';
+export type { EventHandler, MemoryEvent, RequestKind } from './tool/watch.ts';
 export type { DuplicateFinding, DuplicateState, Finding, RenameFinding } from './tree/findings.ts';
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';

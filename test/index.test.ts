@@ -236,7 +236,8 @@ describe('the types of the built package', () => {
     });
 
   it('are all exported where a public signature names them', () => {
-    expect(named(['index.d.ts', 'agent/index.d.ts', 'worker/index.d.ts']).unexported).toEqual([]);
+    const entries = ['index', 'agent/index', 'worker/index', 'mcp/index', 'language/schema'];
+    expect(named(entries.map((entry) => `${entry}.d.ts`)).unexported).toEqual([]);
     expect(named(['worker/worker.d.ts']).unexported).toContain(
       'worker/tenant-credentials.d.ts#TenantCredentialProvider, which WorkerOptions names',
     );

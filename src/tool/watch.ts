@@ -30,7 +30,7 @@ export interface MemoryEvent {
   readonly paths?: readonly string[];
 }
 
-type RequestKind = 'get' | 'head' | 'put' | 'delete' | 'list';
+export type RequestKind = 'get' | 'head' | 'put' | 'delete' | 'list';
 
 /** What it throws, or rejects with, is logged once and changes nothing. */
 export type EventHandler = (event: MemoryEvent) => unknown;
