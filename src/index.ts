@@ -28,6 +28,9 @@ export { createMemoryPool, type MemoryPool, type PoolOpenOptions, type PoolOptio
 export type { RootKeyInput } from './open/root-keys.ts';
 export type { AwsCredentialProvider, AwsCredentials, AwsIdentity, S3Options } from './open/store.ts';
 export type { TenantAdmin } from './open/tenant-admin.ts';
+export type { SessionFold } from './sessions/append-lines.ts';
+export type { SessionKey } from './sessions/session-key.ts';
+export type { ListedSession, SessionOptions, Sessions } from './sessions/sessions.ts';
 export type * from './store/port.ts';
 export type { ImageBlock, MemoryContent } from './tool/commands.ts';
 export type {

@@ -43,6 +43,7 @@ const LAYERS: readonly Group[] = [
   },
   { name: 'keyring', layer: 4, files: /^keys\//, packages: NODE },
   { name: 'tree', layer: 4, files: /^tree\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
+  { name: 'sessions', layer: 4, files: /^sessions\//, packages: NOTHING },
   { name: 'admin', layer: 5, files: /^admin\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   {
     name: 'policy',
@@ -72,7 +73,8 @@ const LAYERS: readonly Group[] = [
     name: 'hosts',
     layer: 8,
     files: /^hosts\//,
-    packages: /^(ai|@langchain\/core|@mastra\/core|@openai\/agents|unstorage)$/,
+    packages:
+      /^(ai|@langchain\/core|@mastra\/core|@openai\/agents|unstorage|@anthropic-ai\/claude-agent-sdk|zod)$/,
   },
   { name: 'index', layer: 8, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
 ];
@@ -100,6 +102,11 @@ const EXCEPTIONS: readonly {
     target: /^language\/(path|text)\.ts$/,
     why: "names follow the memory path's segment rule, and texts become bytes in one way",
   },
+  {
+    importer: /^sessions\//,
+    target: /^tree\//,
+    why: 'transcripts are sealed records, as the tree writes them',
+  },
   { importer: /^tree\//, target: /^keys\//, why: 'the tree works with a loaded keyring' },
 ];
 
@@ -124,8 +131,9 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-put|findings|list-directory|mounted-tree|quota|read-file|scan|sealed-record|version-cache|version-history)\.ts$/,
+      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|version-cache|version-history)\.ts$/,
   },
+  { room: /^sessions\//, files: /^sessions\/(sessions|append-lines|session-key)\.ts$/ },
   { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|settled|undo)\.ts$/, importers: /^tree\/rename\// },
   {
     room: /^tree\/rename\//,

@@ -9,6 +9,7 @@ import { deleteObjects } from '../tree/confirmed-put.ts';
 import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
 import { readRegister } from '../tree/rename/register.ts';
 import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
+import { expireSessions } from './expire-sessions.ts';
 import {
   DAY_MS,
   type ExpiryMark,
@@ -23,7 +24,7 @@ import {
 import { type MigratedVersions, readMigratedVersions, type WrittenVersion } from './migrated-versions.ts';
 
 export interface ExpiryOptions extends Call {
-  /** Files that no process read or wrote for so many days go; 1–3,650. Absent: no file goes. */
+  /** Files that no process read or wrote, and sessions that none appended to, for so many days go; 1–3,650. Absent: none goes. */
   readonly afterDays?: number | undefined;
   /** Receipts and answers go after so many days, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
   readonly recordDays?: number | undefined;
@@ -40,6 +41,8 @@ export interface ExpiryReport {
   readonly marked: number;
   /** Access records, receipts and answers that this run deleted; of a dry run: would delete. */
   readonly records: number;
+  /** Sessions that this run deleted, with their subagents; of a dry run: would delete. */
+  readonly sessions: number;
   /** A directory was being renamed, so no file was looked at. */
   readonly busy: boolean;
 }
@@ -62,7 +65,7 @@ const MOST_DAYS = 3_650;
 /**
  * Deletes the files that no process read or wrote for `afterDays`, in two runs: the first one marks them, a later one, an
  * hour after it or more, deletes exactly the versions that were marked and are unused still. Then it deletes old access
- * records, receipts and answers. A tenant that was never written to has nothing to expire.
+ * records, receipts, answers and sessions. A tenant that was never written to has nothing to expire.
  *
  * @throws MemoryError `misconfigured` for numbers out of range; `unavailable` when another run is at work; what the
  * store and the keyring throw.
@@ -72,7 +75,7 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
   if (afterDays !== undefined) checkWholeNumber('afterDays', afterDays, { least: 1, most: MOST_DAYS });
   checkWholeNumber('recordDays', recordDays, { least: 15, most: MOST_DAYS });
   const work = await openWork(context, options);
-  if (work === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, busy: false };
+  if (work === undefined) return { files: 0, deleted: 0, marked: 0, records: 0, sessions: 0, busy: false };
 
   const busy = (await readRegister(work)).entry !== undefined;
   const records = await listReadsAndTurns(work);
@@ -86,7 +89,11 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
   // In this order, so that no receipt ever stands without its answer.
   const old = [outdatedAccess(records, afterDays), turns.receipts, turns.answers];
   const deleted = dryRun ? old.flat().length : await deleteRecords(work, old);
-  return { ...files, records: deleted, busy };
+  const sessions =
+    afterDays === undefined
+      ? 0
+      : await expireSessions(work, { migrated, limitMs: afterDays * DAY_MS, dryRun });
+  return { ...files, records: deleted, sessions, busy };
 }
 
 interface Unused {

@@ -83,7 +83,8 @@ export function outdatedTurns(
   };
 }
 
-async function listClass(
+/** Every object of a class by its id. One LIST for each 1,000. */
+export async function listClass(
   work: Work,
   cls: ObjectClass,
 ): Promise<{ readonly objects: ReadonlyMap<string, ListedObject>; readonly servedAt: number }> {

@@ -4,6 +4,7 @@ import { createLayout, type TenantId } from '../format/object-keys.ts';
 import { createKeyringCache } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
+import { createSessions } from '../sessions/sessions.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import { pause } from '../time.ts';
@@ -163,6 +164,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
         watch,
         actor,
         order,
+        createSessions: (run) => createSessions(context, run),
         profile,
         onExists,
         maxFileBytes: settings.maxFileBytes,

@@ -2,6 +2,7 @@ import { isForTheOperator, MemoryError } from '../errors.ts';
 import { COMMAND_NAMES, type CommandName, parseCommand } from '../language/command.ts';
 import { failureSentence, type Profile } from '../language/sentences.ts';
 import type { Logger } from '../logger.ts';
+import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
@@ -56,6 +57,8 @@ export interface Memory extends AsyncDisposable {
   execute(input: unknown, options?: ExecuteOptions): Promise<MemoryResult>;
   /** Files as an application reads and writes them; in one order with the commands. */
   readonly files: Files;
+  /** Transcripts of agents, sealed beside the files. */
+  readonly sessions: Sessions;
   /** Waits for the commands under way, wipes the keys and closes what was opened. Later commands are refused. */
   close(): Promise<void>;
 }
@@ -67,6 +70,10 @@ export interface MemoryToolOptions {
   readonly tree: Tree;
   /** Shared by all memories of one tenant in this process. */
   readonly order: CommandOrder;
+  /** @param run stands around every call. */
+  readonly createSessions: (
+    run: <T>(call: () => Promise<T>, options: SessionOptions) => Promise<T>,
+  ) => Sessions;
   readonly profile: Profile;
   readonly onExists: 'error' | 'overwrite';
   /** The largest file that may be written. */
@@ -132,6 +139,11 @@ export function createMemory(options: MemoryToolOptions): Memory {
     handlers: handlersOf(serve),
     execute,
     files: watch?.verbs('files', files, actor) ?? files,
+    sessions: options.createSessions(async (call, { signal }) => {
+      refuseWhenClosed();
+      // They overlap with no command; a close waits for them as for any.
+      return order.run([], call, signal);
+    }),
     close,
     [Symbol.asyncDispose]: close,
   });

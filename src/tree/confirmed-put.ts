@@ -18,7 +18,7 @@ import type { Work } from './session.ts';
 import { identityOf, type VersionIdentity } from './version-history.ts';
 
 /** The certain end of a conditional PUT. */
-type ConfirmedPut =
+export type ConfirmedPut =
   /** `body` is what was written. */
   { readonly etag: ETag; readonly body: Uint8Array } | Extract<WriteResult, { conflict: unknown }>;
 

@@ -1,9 +1,9 @@
-import { seal } from '../format/object.ts';
+import { open, seal } from '../format/object.ts';
 import { classKey, classLogicalName, type ObjectClass } from '../format/object-keys.ts';
 import { sealedSize } from '../format/sizes.ts';
 import { decodeText, encodeText } from '../language/text.ts';
-import { ageOf, type ETag, type WriteResult } from '../store/port.ts';
-import { confirmedPut } from './confirmed-put.ts';
+import { ageOf, type ETag } from '../store/port.ts';
+import { type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
 import { readSealed } from './read-file.ts';
 import type { Work } from './session.ts';
 
@@ -20,6 +20,10 @@ interface StoredRecord {
   readonly etag: ETag;
   /** Milliseconds since it was written, by the server's clock. */
   readonly ageMs: number;
+  /** When its content was sealed first, by its writer's clock; milliseconds since the epoch. */
+  readonly mtime: number;
+  /** As it lies in the store. */
+  readonly body: Uint8Array;
 }
 
 /** One GET. @throws MemoryError `integrity`; `limit_exceeded` when it is larger than `maxBytes`. */
@@ -31,7 +35,38 @@ export async function readRecord(work: Work, name: RecordName): Promise<StoredRe
     maxBytes: sealedSize(maxBytes),
   });
   if (version === undefined) return undefined;
-  return { content: version.content, etag: version.stored.etag, ageMs: ageOf(version.stored) };
+  const { content, mtime, stored } = version;
+  return { content, mtime, etag: stored.etag, ageMs: ageOf(stored), body: stored.body };
+}
+
+/** Holds a version of a record in the session's memory, sealed, in the place of what was held of it. */
+export function holdRecord(
+  { session: { cache, layout } }: Work,
+  { cls, id }: Pick<RecordName, 'cls' | 'id'>,
+  version: Pick<StoredRecord, 'etag' | 'body'>,
+): void {
+  cache.hold(classKey(layout, cls, id), version);
+}
+
+/**
+ * The content of one version of a record as this session holds it, without a request; undefined where it does not. It may
+ * have been replaced since: only a request whose condition names the ETag makes anything of it true.
+ */
+export function recallRecord(
+  { session, keyring }: Work,
+  { cls, id }: Pick<RecordName, 'cls' | 'id'>,
+  etag: ETag,
+): Uint8Array | undefined {
+  const key = classKey(session.layout, cls, id);
+  const held = session.cache.find(key);
+  if (held?.etag !== etag) return undefined;
+  try {
+    return open({ keys: keyring.keys, name: classLogicalName(cls, id), object: held.body }).content;
+  } catch {
+    // Its key was retired, so the object was written again: the store knows better.
+    session.cache.drop(key);
+    return undefined;
+  }
 }
 
 /**
@@ -44,7 +79,7 @@ export async function writeRecord(
   work: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
   write: { readonly content: Uint8Array; readonly base: ETag | undefined },
-): Promise<WriteResult> {
+): Promise<ConfirmedPut> {
   const { content, base } = write;
   const { layout, clock, random } = work.session;
   const { keyring } = work;

@@ -55,7 +55,7 @@ async function expireAll(
   const tenants = fromRandomPlace(await pool.tenants());
   let summary: ExpirySummary = {
     ...{ tenants: 0, failed: 0, isPartial: false },
-    ...{ files: 0, deleted: 0, marked: 0, records: 0, tombstones: 0 },
+    ...{ files: 0, deleted: 0, marked: 0, records: 0, sessions: 0, tombstones: 0 },
   };
   for (const tenant of tenants) {
     const remainingMs = Math.floor(context.getRemainingTimeInMillis() - RESERVE_MS);
@@ -110,6 +110,7 @@ function add(summary: ExpirySummary, report: TenantExpiry): ExpirySummary {
     deleted: summary.deleted + report.deleted,
     marked: summary.marked + report.marked,
     records: summary.records + report.records,
+    sessions: summary.sessions + report.sessions,
     tombstones: summary.tombstones + report.tombstones,
   };
 }

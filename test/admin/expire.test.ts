@@ -9,7 +9,7 @@ import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const NOTHING: ExpiryReport = { files: 0, deleted: 0, marked: 0, records: 0, busy: false };
+const NOTHING: ExpiryReport = { files: 0, deleted: 0, marked: 0, records: 0, sessions: 0, busy: false };
 
 /** A process whose reads are recorded. */
 async function reader(site: TestSite): Promise<{ read(path: string): Promise<Uint8Array | undefined> }> {

@@ -4,7 +4,7 @@ import type { PooledTenant, PoolOptions, TenantPool } from '../../src/open/pool.
 import { createExpiry } from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 
-const REPORT = { files: 1, deleted: 2, marked: 3, records: 4, tombstones: 5, busy: false };
+const REPORT = { files: 1, deleted: 2, marked: 3, records: 4, sessions: 6, tombstones: 5, busy: false };
 /** What became of the pool, in order. */
 let events: string[];
 let given: PoolOptions | undefined;
@@ -37,7 +37,7 @@ const time = { getRemainingTimeInMillis: () => 300_000 };
 it('every count of the summary is the sum over all tenants', async () => {
   expect(await expire({}, time)).toEqual({
     ...{ tenants: 3, failed: 0, isPartial: false },
-    ...{ files: 3, deleted: 6, marked: 9, records: 12, tombstones: 15 },
+    ...{ files: 3, deleted: 6, marked: 9, records: 12, sessions: 18, tombstones: 15 },
   });
 });
 

@@ -17,7 +17,7 @@ import { timeOf } from '../support/test-worker.ts';
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
 const rootKey = randomBytes(32).toString('base64');
-const NOTHING = { files: 0, deleted: 0, marked: 0, records: 0, tombstones: 0 };
+const NOTHING = { files: 0, deleted: 0, marked: 0, records: 0, sessions: 0, tombstones: 0 };
 
 let now: number;
 let store: ObjectStore;

@@ -120,7 +120,7 @@ function dateOf(ms: number): string {
 }
 
 export function expiryLines(
-  { files, deleted, marked, records, tombstones, busy }: TenantExpiry,
+  { files, deleted, marked, records, sessions, tombstones, busy }: TenantExpiry,
   { dryRun }: { readonly dryRun: boolean },
 ): readonly string[] {
   const done = dryRun ? 'would be deleted' : 'deleted';
@@ -133,6 +133,7 @@ export function expiryLines(
       : []),
     `${dryRun ? 'note ' : 'ok   '} ${counted(files, 'file')} looked at, ${deleted} ${done}`,
     `${dryRun ? 'note ' : 'ok   '} ${counted(records, 'old access record, receipt or answer', 'old access records, receipts and answers')} ${done}`,
+    ...(sessions > 0 ? [`${dryRun ? 'note ' : 'ok   '} ${counted(sessions, 'unused session')} ${done}`] : []),
     ...(tombstones > 0
       ? [`ok    ${counted(tombstones, 'tombstone')} of deletes that were cut off removed`]
       : []),

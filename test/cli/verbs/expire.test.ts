@@ -11,7 +11,7 @@ import { CLI_MEMORY_ENV, type CliRun, runCli } from '../../support/cli.ts';
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
 const ROOT_KEY = CLI_MEMORY_ENV['SEALED_MEMORY_ROOT_KEY'] ?? '';
-const NOTHING = { files: 0, deleted: 0, marked: 0, records: 0, busy: false, tombstones: 0 };
+const NOTHING = { files: 0, deleted: 0, marked: 0, records: 0, sessions: 0, busy: false, tombstones: 0 };
 
 let folder: string;
 let file: string;
@@ -93,7 +93,16 @@ describe('sealed-memory expire', () => {
 });
 
 describe('expiryLines', () => {
-  const report = { ...NOTHING, files: 7, deleted: 2, marked: 3, records: 4, tombstones: 1, busy: true };
+  const report = {
+    ...NOTHING,
+    files: 7,
+    deleted: 2,
+    marked: 3,
+    records: 4,
+    sessions: 1,
+    tombstones: 1,
+    busy: true,
+  };
 
   it('tell what was done, and what is left to do', () => {
     expect(expiryLines(report, { dryRun: false })).toEqual([
@@ -101,12 +110,13 @@ describe('expiryLines', () => {
       'to do 3 unused: a run at least an hour later deletes what is still unused',
       'ok    7 files looked at, 2 deleted',
       'ok    4 old access records, receipts and answers deleted',
+      'ok    1 unused session deleted',
       'ok    1 tombstone of deletes that were cut off removed',
     ]);
   });
 
   it('tell of one as of one', () => {
-    const one = { files: 1, deleted: 1, marked: 0, records: 1, tombstones: 1, busy: false };
+    const one = { files: 1, deleted: 1, marked: 0, records: 1, sessions: 0, tombstones: 1, busy: false };
     expect(expiryLines({ ...report, ...one }, { dryRun: false })).toEqual([
       'ok    1 file looked at, 1 deleted',
       'ok    1 old access record, receipt or answer deleted',
@@ -120,6 +130,7 @@ describe('expiryLines', () => {
       'to do 3 unused: a run marks them, and one at least an hour later deletes what is still unused',
       'note  7 files looked at, 2 would be deleted',
       'note  4 old access records, receipts and answers would be deleted',
+      'note  1 unused session would be deleted',
     ]);
   });
 });

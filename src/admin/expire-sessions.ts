@@ -1,0 +1,69 @@
+import { parsePageId } from '../sessions/session-key.ts';
+import { isTooLate, type ListedObject, type SendBound } from '../store/port.ts';
+import { createAges } from '../time.ts';
+import { deleteObjects } from '../tree/confirmed-put.ts';
+import type { Work } from '../tree/session.ts';
+import { listClass } from './expiry-records.ts';
+import type { MigratedVersions } from './migrated-versions.ts';
+
+/** A delete leaves this process at most so long after the listing began. */
+const LOOK_HOLDS_MS = 30_000;
+
+/** A session with its subagents, as a listing shows it. */
+interface StoredSession {
+  /** When a page of it was written last, by the server's clock; milliseconds since the epoch. */
+  written: number;
+  /** The last page of the main transcript: appends begin there. */
+  mainEnd: ListedObject | undefined;
+  readonly pages: ListedObject[];
+}
+
+/**
+ * Deletes the sessions to which no process appended for `limitMs`, with their subagents, and returns how many; of a dry
+ * run how many it would. One LIST for each 1,000 pages. A session that is appended to meanwhile stays; only where its last
+ * page was full, so that the append goes to a new one, it may be that alone which stays.
+ */
+export async function expireSessions(
+  work: Work,
+  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
+): Promise<number> {
+  const { migrated, limitMs, dryRun } = options;
+  const look = createAges(work.session).boundIn(LOOK_HOLDS_MS);
+  const { objects, servedAt } = await listClass(work, 'sessions');
+  const sessions = new Map<string, StoredSession>();
+  for (const [id, object] of objects) {
+    const page = parsePageId(id);
+    if (page === undefined) continue;
+    const found = sessions.get(page.session) ?? { written: 0, mainEnd: undefined, pages: [] };
+    sessions.set(page.session, found);
+    found.pages.push(object);
+    found.written = Math.max(found.written, migrated.writtenVersion(object).lastModified);
+    if (page.isMain) found.mainEnd = object;
+  }
+  const old = [...sessions.values()].filter(({ written }) => servedAt - written > limitMs);
+  if (dryRun) return old.length;
+
+  const ends = old.flatMap(({ mainEnd }) => mainEnd ?? []);
+  const inUse = await deleteListed(work, ends, look);
+  const unused = old.filter(({ mainEnd }) => mainEnd === undefined || !inUse.has(mainEnd.key));
+  const others = unused.flatMap(({ mainEnd, pages }) => pages.filter((page) => page !== mainEnd));
+  await deleteListed(work, others);
+  return unused.length;
+}
+
+/** The versions that were listed, and no others; returns the keys of those that stay: all of them past the bound. */
+async function deleteListed(
+  work: Work,
+  objects: readonly ListedObject[],
+  sendBy?: SendBound,
+): Promise<ReadonlySet<string>> {
+  const targets = objects.map(({ key, etag }) => ({ key, ifMatch: etag }));
+  if (targets.length === 0) return new Set();
+  try {
+    const failures = await deleteObjects(work, targets, { signal: work.call.signal, sendBy });
+    return new Set(failures.map(({ key }) => key));
+  } catch (error) {
+    if (!isTooLate(error)) throw error;
+    return new Set(targets.map(({ key }) => key));
+  }
+}

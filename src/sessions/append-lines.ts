@@ -1,0 +1,151 @@
+import { hasCode } from '../errors.ts';
+import { untilSettled } from '../tree/concurrency.ts';
+import { holdRecord, recallRecord, writeRecord } from '../tree/sealed-record.ts';
+import type { Work } from '../tree/session.ts';
+import { decodePage, encodePage, isFull, type Line, type Page, roomFor } from './page.ts';
+import { CLASS, pageId, type SessionKey, type TranscriptId, transcriptId } from './session-key.ts';
+import {
+  isKnown,
+  type KnownTranscript,
+  knownPage,
+  newLines,
+  readPage,
+  reviewTranscript,
+} from './transcript.ts';
+
+/** Summarises a session by and by, as lines come. */
+export interface SessionFold {
+  /** Who can read what `fold` returns, such as the name of a library; another one's summaries are left alone. */
+  readonly by: string;
+  /** The summary, in JSON, of what `previous` is the summary of (nothing where it is undefined) and the lines behind it. */
+  fold(previous: unknown, key: SessionKey, lines: readonly string[]): unknown;
+}
+
+interface Append {
+  readonly key: SessionKey;
+  readonly lines: readonly Line[];
+  /** Absent: the transcript has no summary from then on. */
+  readonly fold: SessionFold | undefined;
+  /** What an earlier call has left. */
+  readonly known: KnownTranscript | undefined;
+}
+
+/**
+ * Puts lines behind what is there, without those that are there already, and returns what is known then. Where the last
+ * page is known and not full that is one PUT for each MiB. A look comes before it (a LIST, and a GET for each page that is not
+ * known) at the first append, where the last page is full, where a line is known already, and after a conflict.
+ *
+ * @throws MemoryError `version_conflict` when others were faster at every attempt; `outcome_unknown` when no answer tells
+ * whether lines were written of which none has a uuid.
+ */
+export async function appendLines(work: Work, append: Append): Promise<KnownTranscript> {
+  const transcript = transcriptId(work.keyring.names, append.key);
+  let rest = newLines(append.lines);
+  let known = append.known ?? [];
+  /** Whether `known` comes from the store by a request of this call. */
+  let isFresh = false;
+  /** Whether a conflict has told that `known` is not so any more. */
+  let isSuperseded = false;
+
+  const look = async (): Promise<KnownTranscript> => {
+    known = await reviewTranscript(work, transcript, known);
+    [isFresh, isSuperseded] = [true, false];
+    return known;
+  };
+  const again = (): 'again' => {
+    isSuperseded = true;
+    return 'again';
+  };
+  const isThere = (line: Line): boolean => isKnown(known, line);
+  const step = async (): Promise<'done' | 'more' | 'again'> => {
+    if (isSuperseded) await look();
+    let last = await lastPage(work, transcript, known);
+    // Neither is a line left out on the strength of what is held, nor a page put behind one that may be gone.
+    if (!isFresh && (last === 'none' || last === 'changed' || isFull(last) || rest.some(isThere))) {
+      last = await lastPage(work, transcript, await look());
+    }
+    if (last === 'changed') return again();
+    rest = rest.filter((line) => !isThere(line));
+    if (rest.length === 0) return 'done';
+    const before = last === 'none' || isFull(last) ? [] : last.lines;
+    const sent = rest.slice(0, roomFor(before, rest));
+    const written = await writePage(work, { ...append, transcript, known, last, before, sent });
+    if (written === 'conflict') return again();
+    if (written === 'unknown') {
+      await look();
+      // All of them landed, or none of them did.
+      if (!sent.some(isThere)) return again();
+    } else {
+      known = [...known.filter(({ number }) => number !== written.number), written];
+      isFresh = true;
+    }
+    rest = rest.slice(sent.length);
+    return rest.length === 0 ? 'done' : 'more';
+  };
+  while ((await untilSettled(work, step)) === 'more');
+  return known;
+}
+
+/** `none`: nothing is there; `changed`: not what is known of it any more. */
+type LastPage = Page | 'none' | 'changed';
+
+/** As this session holds it, or by one GET. */
+async function lastPage(work: Work, transcript: TranscriptId, known: KnownTranscript): Promise<LastPage> {
+  const last = known.at(-1);
+  if (last === undefined) return 'none';
+  const { number, etag } = last;
+  const held = recallRecord(work, { cls: CLASS, id: pageId(transcript, number) }, etag);
+  if (held !== undefined) return decodePage(held);
+  const read = await readPage(work, { transcript, number });
+  return read?.etag === etag ? read.page : 'changed';
+}
+
+interface PageWrite extends Pick<Append, 'key' | 'fold'> {
+  readonly transcript: TranscriptId;
+  readonly known: KnownTranscript;
+  readonly last: Page | 'none';
+  /** The lines of the page that are there already: none of a new one. */
+  readonly before: readonly Line[];
+  readonly sent: readonly Line[];
+}
+
+/**
+ * Writes lines into the last page, or, where that is full, into one behind it. `unknown`: no answer tells whether it was
+ * written, and what is there does.
+ */
+async function writePage(
+  work: Work,
+  write: PageWrite,
+): Promise<KnownTranscript[number] | 'conflict' | 'unknown'> {
+  const { transcript, key, known, last, before, sent } = write;
+  const end = known.at(-1);
+  const replaced = last === 'none' || isFull(last) ? undefined : end;
+  const number = replaced?.number ?? (end === undefined ? 0 : end.number + 1);
+  const name = { cls: CLASS, id: pageId(transcript, number) } as const;
+  const page: Page = {
+    key,
+    first: known[0]?.number ?? number,
+    summary: summaryOf(write),
+    lines: [...before, ...sent],
+  };
+  try {
+    const written = await writeRecord(work, name, { content: encodePage(page), base: replaced?.etag });
+    if ('conflict' in written) return 'conflict';
+    holdRecord(work, name, written);
+    return knownPage(number, written.etag, page);
+  } catch (error) {
+    if (hasCode(error, 'outcome_unknown') && sent.some(({ uuid }) => uuid !== undefined)) return 'unknown';
+    throw error;
+  }
+}
+
+/** Undefined where there is none to continue, or where pages before were deleted that it tells of. */
+function summaryOf({ key, fold, known, last, sent }: PageWrite): Page['summary'] {
+  if (fold === undefined || key.subpath !== undefined) return undefined;
+  const { by } = fold;
+  const texts = sent.map(({ text }) => text);
+  if (last === 'none') return { by, data: fold.fold(undefined, key, texts) };
+  const { summary, first } = last;
+  if (summary?.by !== by || first !== known[0]?.number) return undefined;
+  return { by, data: fold.fold(summary.data, key, texts) };
+}

@@ -1,0 +1,125 @@
+import { MemoryError } from '../errors.ts';
+import { decodeText, encodeText } from '../language/text.ts';
+import { parseSessionKey, type SessionKey } from './session-key.ts';
+
+/** One line of a transcript: a JSON object, as its writer wrote it. */
+export interface Line {
+  readonly text: string;
+  /** Names the line: of two with one uuid the later one is no line. */
+  readonly uuid: string | undefined;
+  /** As UTF-8, with its line feed. */
+  readonly bytes: number;
+}
+
+/** What is known of a transcript without reading all of it. */
+interface StoredSummary {
+  /** Who made it, and can read it. */
+  readonly by: string;
+  readonly data: unknown;
+}
+
+/** A part of a transcript, one object of the store. */
+export interface Page {
+  readonly key: SessionKey;
+  /** The number of the transcript's first page when this one was written. */
+  readonly first: number;
+  /** Of the transcript up to the end of this page; absent where none of its writers made one. */
+  readonly summary?: StoredSummary | undefined;
+  readonly lines: readonly Line[];
+}
+
+/** From so many bytes of lines on a page is full: it is never written again, and another one follows. */
+const FULL_BYTES = 65_536;
+/** Lines are added to a page up to here, but one is added in any case. */
+const MOST_BYTES = 1_048_576;
+/** A longer line is refused. */
+const MOST_LINE_BYTES = 15_728_640;
+/** A longer summary is left out. */
+const MOST_SUMMARY_CHARACTERS = 65_536;
+/** No page holds more content. */
+export const MOST_PAGE_BYTES = 16_777_216;
+
+/** @throws MemoryError `invalid_command` unless the text is one JSON object on one line; `limit_exceeded`. */
+export function parseLine(text: unknown): Line {
+  if (typeof text !== 'string' || text.includes('\n') || !text.isWellFormed()) throw notALine();
+  const bytes = encodeText(text).length + 1;
+  if (bytes > MOST_LINE_BYTES) {
+    throw new MemoryError('limit_exceeded', 'A line of a session is longer than a line may be.', {
+      details: { limit: 'session_line_bytes', value: bytes, max: MOST_LINE_BYTES },
+    });
+  }
+  return lineOf(text, bytes);
+}
+
+function lineOf(text: string, bytes: number): Line {
+  const entry = parseObject(text);
+  if (entry === undefined) throw notALine();
+  const { uuid } = entry;
+  return { text, uuid: typeof uuid === 'string' && uuid !== '' ? uuid : undefined, bytes };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function notALine(): MemoryError {
+  return new MemoryError('invalid_command', 'An entry of a session must be one JSON object on one line.');
+}
+
+export function isFull({ lines }: Page): boolean {
+  return sizeOf(lines) >= FULL_BYTES;
+}
+
+/** How many of `lines`, one at least, go behind those of a page that is not full. */
+export function roomFor(page: readonly Line[], lines: readonly Line[]): number {
+  let [count, bytes] = [0, sizeOf(page)];
+  for (const line of lines) {
+    bytes += line.bytes;
+    if (count > 0 && bytes > MOST_BYTES) break;
+    count++;
+  }
+  return count;
+}
+
+function sizeOf(lines: readonly Line[]): number {
+  return lines.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** A line of JSON that tells what the page is, then its lines. */
+export function encodePage({ key, first, summary, lines }: Page): Uint8Array {
+  const isShort = summary !== undefined && JSON.stringify(summary).length <= MOST_SUMMARY_CHARACTERS;
+  const head = JSON.stringify({ key, first, ...(isShort && { summary }) });
+  return encodeText([head, ...lines.map(({ text }) => text)].join('\n'));
+}
+
+/** What authenticated bytes say that this version of the library does not know was written by a later one. */
+export function decodePage(content: Uint8Array): Page {
+  const [head = '', ...texts] = (decodeText(content) ?? '').split('\n');
+  const { key, first, summary, ...rest } = parseObject(head) ?? {};
+  if (Object.keys(rest).length > 0 || typeof first !== 'number') throw unknownPage();
+  try {
+    return {
+      key: parseSessionKey(key),
+      first,
+      ...(summary !== undefined && { summary: parseSummary(summary) }),
+      lines: texts.map((text) => lineOf(text, encodeText(text).length + 1)),
+    };
+  } catch (cause) {
+    throw unknownPage(cause);
+  }
+}
+
+function parseSummary(summary: unknown): StoredSummary {
+  const { by, data } = summary as Readonly<Record<string, unknown>>;
+  if (typeof by !== 'string') throw unknownPage();
+  return { by, data };
+}
+
+function unknownPage(cause?: unknown): MemoryError {
+  return new MemoryError('unsupported_format', 'a page of a session is of a later version', { cause });
+}

@@ -1,0 +1,104 @@
+import { MemoryError } from '../errors.ts';
+import type { Names } from '../format/names.ts';
+
+/** Names one transcript of an agent. Texts of the caller's, 1–1,024 characters each. */
+export interface SessionKey {
+  /** The caller's scope within the tenant, such as a project. */
+  readonly projectKey: string;
+  readonly sessionId: string;
+  /** The transcript of a subagent; absent for the session's main transcript. */
+  readonly subpath?: string | undefined;
+}
+
+/** What the ids of a transcript's pages begin with: keyed hashes, so that without the tenant's name key no name can be guessed. */
+export type TranscriptId = string & { readonly __brand: 'TranscriptId' };
+
+export const CLASS = 'sessions';
+
+const MOST_CHARACTERS = 1_024;
+const PROJECT = 16;
+const SESSION = 22;
+const SUBPATH = 16;
+const DIGITS = 8;
+/** Page numbers above have no id. */
+const MOST_PAGES = 10 ** DIGITS;
+const MAIN = 'm';
+const SUB = 's';
+const PAGE = /^([\w-]{38}(?:m|s[\w-]{16}))(\d{8})$/;
+
+/** The key with nothing else in it. @throws MemoryError `invalid_command` for anything that is none. */
+export function parseSessionKey(key: unknown): SessionKey {
+  if (typeof key !== 'object' || key === null) throw refused('The key of a session must be an object.');
+  const { projectKey, sessionId, subpath } = key as Readonly<Record<string, unknown>>;
+  return {
+    projectKey: nameOf(projectKey, 'projectKey'),
+    sessionId: nameOf(sessionId, 'sessionId'),
+    ...(subpath !== undefined && { subpath: nameOf(subpath, 'subpath') }),
+  };
+}
+
+export function parseProjectKey(projectKey: unknown): string {
+  return nameOf(projectKey, 'projectKey');
+}
+
+function nameOf(name: unknown, field: string): string {
+  const isName = typeof name === 'string' && name.length >= 1 && name.length <= MOST_CHARACTERS;
+  if (isName && name.isWellFormed()) return name;
+  throw refused(`${field} must be a text of 1 to ${MOST_CHARACTERS} characters.`);
+}
+
+function refused(message: string): MemoryError {
+  return new MemoryError('invalid_command', message);
+}
+
+/** What the ids of all pages of a project begin with. */
+export function projectPart(names: Names, projectKey: string): string {
+  return names.keyedHash(CLASS, JSON.stringify([projectKey])).slice(0, PROJECT);
+}
+
+/** What the ids of all pages of a session begin with, those of its subagents too. */
+export function sessionPart(names: Names, { projectKey, sessionId }: SessionKey): string {
+  const session = names.keyedHash(CLASS, JSON.stringify([projectKey, sessionId])).slice(0, SESSION);
+  return `${projectPart(names, projectKey)}${session}`;
+}
+
+/** What the ids of the pages of a session's subagents begin with. */
+export function subagentsPart(names: Names, key: SessionKey): string {
+  return `${sessionPart(names, key)}${SUB}`;
+}
+
+export function transcriptId(names: Names, key: SessionKey): TranscriptId {
+  const { projectKey, sessionId, subpath } = key;
+  const session = sessionPart(names, key);
+  if (subpath === undefined) return `${session}${MAIN}` as TranscriptId;
+  const sub = names.keyedHash(CLASS, JSON.stringify([projectKey, sessionId, subpath])).slice(0, SUBPATH);
+  return `${session}${SUB}${sub}` as TranscriptId;
+}
+
+/** @throws MemoryError `limit_exceeded` where a transcript has no room for a further page. */
+export function pageId(transcript: TranscriptId, number: number): string {
+  if (number < MOST_PAGES) return `${transcript}${String(number).padStart(DIGITS, '0')}`;
+  throw new MemoryError('limit_exceeded', 'The transcript of a session is as long as it can be.', {
+    details: { limit: 'session_pages', value: number + 1, max: MOST_PAGES },
+  });
+}
+
+interface PageName {
+  readonly transcript: TranscriptId;
+  readonly number: number;
+  /** The same for all transcripts of a session. */
+  readonly session: string;
+  readonly isMain: boolean;
+}
+
+/** Undefined when it is not the id of a page. */
+export function parsePageId(id: string): PageName | undefined {
+  const [, transcript, digits] = PAGE.exec(id) ?? [];
+  if (transcript === undefined || digits === undefined) return undefined;
+  return {
+    transcript: transcript as TranscriptId,
+    number: Number(digits),
+    session: transcript.slice(0, PROJECT + SESSION),
+    isMain: transcript.length === PROJECT + SESSION + 1,
+  };
+}

@@ -1,0 +1,136 @@
+import { MemoryError } from '../errors.ts';
+import { classKey } from '../format/object-keys.ts';
+import type { ETag, ListedObject } from '../store/port.ts';
+import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
+import { pagesBelow } from '../tree/list-objects.ts';
+import { holdRecord, readRecord } from '../tree/sealed-record.ts';
+import type { Work } from '../tree/session.ts';
+import { decodePage, type Line, MOST_PAGE_BYTES, type Page } from './page.ts';
+import { CLASS, pageId, parsePageId, type TranscriptId, transcriptId } from './session-key.ts';
+
+/*
+ * A transcript is a row of pages, numbered from 0 on. Lines go behind those of the last page by If-Match, or into a new
+ * one behind it (If-None-Match) once it is full; a full page stays as it is. So every append is decided by one PUT, which
+ * succeeds only for a writer that knows all lines before it. docs/protocols.md, "Sessions", says why nothing is lost.
+ */
+
+interface KnownPage {
+  readonly number: number;
+  readonly etag: ETag;
+  readonly uuids: ReadonlySet<string>;
+}
+
+/** The pages as a process met them last, ascending. Any of them may have changed since, so the next request asks. */
+export type KnownTranscript = readonly KnownPage[];
+
+interface ReadTranscript {
+  readonly known: KnownTranscript;
+  /** In order, each uuid once. */
+  readonly lines: readonly Line[];
+}
+
+export function isKnown(known: KnownTranscript, { uuid }: Line): boolean {
+  return uuid !== undefined && known.some(({ uuids }) => uuids.has(uuid));
+}
+
+export function knownPage(number: number, etag: ETag, { lines }: Pick<Page, 'lines'>): KnownPage {
+  return { number, etag, uuids: new Set(lines.flatMap(({ uuid }) => (uuid === undefined ? [] : [uuid]))) };
+}
+
+/** A page of a transcript as a listing shows it. */
+export interface ListedPage {
+  readonly transcript: TranscriptId;
+  readonly number: number;
+  readonly isMain: boolean;
+  readonly object: ListedObject;
+}
+
+/** The pages whose ids begin with `part`, by transcript and number. One LIST for each 1,000. */
+export async function listPages(work: Work, part: string): Promise<readonly ListedPage[]> {
+  const { layout } = work.session;
+  const above = classKey(layout, CLASS, 'x').length - 1;
+  const listed: ListedPage[] = [];
+  for await (const { objects } of pagesBelow(work, { prefix: classKey(layout, CLASS, part) })) {
+    for (const object of objects) {
+      const name = parsePageId(object.key.slice(above));
+      if (name !== undefined) listed.push({ ...name, object });
+    }
+  }
+  return listed;
+}
+
+interface ReadPage {
+  readonly page: Page;
+  readonly etag: ETag;
+  /** When it was written, by its writer's clock; milliseconds since the epoch. */
+  readonly mtime: number;
+}
+
+/** One GET; undefined when nothing is there. The page is held sealed from then on. */
+export async function readPage(
+  work: Work,
+  { transcript, number }: Pick<ListedPage, 'transcript' | 'number'>,
+): Promise<ReadPage | undefined> {
+  const name = { cls: CLASS, id: pageId(transcript, number) } as const;
+  const record = await readRecord(work, { ...name, maxBytes: MOST_PAGE_BYTES });
+  if (record === undefined) return undefined;
+  const page = decodePage(record.content);
+  // A hash that is cut short may stand for two names.
+  if (transcriptId(work.keyring.names, page.key) !== transcript) {
+    throw new MemoryError('integrity', 'a page of a session is not the one that was asked for');
+  }
+  holdRecord(work, name, record);
+  return { page, etag: record.etag, mtime: record.mtime };
+}
+
+/** All of a transcript: one LIST for each 1,000 pages, one GET for each page. */
+export async function readTranscript(work: Work, transcript: TranscriptId): Promise<ReadTranscript> {
+  const { known, read } = await readChanged(work, transcript, []);
+  const pages = known.flatMap(({ number }) => read.get(number)?.page.lines ?? []);
+  return { known, lines: newLines(pages) };
+}
+
+/** What is known of a transcript now: a LIST, and a GET for each page that is not the one that was known before. */
+export async function reviewTranscript(
+  work: Work,
+  transcript: TranscriptId,
+  before: KnownTranscript,
+): Promise<KnownTranscript> {
+  return (await readChanged(work, transcript, before)).known;
+}
+
+async function readChanged(
+  work: Work,
+  transcript: TranscriptId,
+  before: KnownTranscript,
+): Promise<{ readonly known: KnownTranscript; readonly read: ReadonlyMap<number, ReadPage> }> {
+  return untilSettled(work, async () => {
+    const listed = await listPages(work, transcript);
+    const etags = new Map(before.map(({ number, etag }) => [number, etag]));
+    const kept = before.filter(({ number, etag }) =>
+      listed.some((page) => page.number === number && page.object.etag === etag),
+    );
+    const changed = listed.filter(({ number, object }) => etags.get(number) !== object.etag);
+    const read = new Map<number, ReadPage>();
+    const readOne = async (each: ListedPage): Promise<void> => {
+      const found = await readPage(work, each);
+      if (found !== undefined) read.set(each.number, found);
+    };
+    await eachConcurrently(work.session, changed, readOne, ({ object }) => object.size);
+    // Another process deletes it.
+    if (read.size < changed.length) return 'again';
+    const met = [...read].map(([number, { etag, page }]) => knownPage(number, etag, page));
+    return { known: [...kept, ...met].sort((one, other) => one.number - other.number), read };
+  });
+}
+
+/** The lines but those whose uuid has come before. */
+export function newLines(lines: readonly Line[]): readonly Line[] {
+  const uuids = new Set<string>();
+  return lines.filter(({ uuid }) => {
+    if (uuid === undefined) return true;
+    const isNew = !uuids.has(uuid);
+    uuids.add(uuid);
+    return isNew;
+  });
+}
