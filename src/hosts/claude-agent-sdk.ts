@@ -1,0 +1,133 @@
+import {
+  createSdkMcpServer,
+  foldSessionSummary,
+  type McpSdkServerConfigWithInstance,
+  type SessionStore,
+  type SessionStoreEntry,
+  type SessionSummaryEntry,
+  tool,
+} from '@anthropic-ai/claude-agent-sdk';
+import { z } from 'zod';
+import {
+  commandInput,
+  commandTools,
+  type FieldSchema,
+  type InputSchema,
+  MEMORY_PROTOCOL,
+  memoryTool,
+} from '../language/schema.ts';
+import type { SessionFold } from '../sessions/append-lines.ts';
+import type { Memory } from '../tool/memory-tool.ts';
+
+/**
+ * A store of sessions for `query`, `listSessions` and the like: `options.sessionStore`. Transcripts are sealed with the keys
+ * of the memory's tenant; any number of processes may append to one, and what one of them began another resumes.
+ */
+export function createSessionStore(memory: Pick<Memory, 'sessions'>): Required<SessionStore> {
+  const { sessions } = memory;
+  return {
+    async append(key, entries) {
+      const lines = entries.map((entry) => JSON.stringify(entry));
+      await sessions.append(key, lines, { fold: FOLD });
+    },
+    async load(key) {
+      const lines = await sessions.load(key);
+      return lines === undefined ? null : lines.map(entryOf);
+    },
+    async listSessions(projectKey) {
+      const listed = await sessions.list(projectKey);
+      return listed.map(({ sessionId, modified }) => ({ sessionId, mtime: modified }));
+    },
+    async listSessionSummaries(projectKey) {
+      const listed = await sessions.list(projectKey, { fold: FOLD });
+      return listed.map(({ sessionId, modified, summary }) => ({
+        sessionId,
+        mtime: modified,
+        data: summary as SessionSummaryEntry['data'],
+      }));
+    },
+    delete: (key) => sessions.remove(key),
+    listSubkeys: async (key) => [...(await sessions.subpaths(key))],
+  };
+}
+
+/** The SDK's own summary. What it holds is the SDK's: another version or language of it may read it otherwise. */
+const FOLD: SessionFold = {
+  by: 'claude-agent-sdk/typescript',
+  fold(previous, key, lines) {
+    const { projectKey, sessionId } = key;
+    const data = previous as SessionSummaryEntry['data'] | undefined;
+    const before = data && { sessionId, mtime: 0, data };
+    return foldSessionSummary(before, { projectKey, sessionId }, lines.map(entryOf)).data;
+  },
+};
+
+function entryOf(line: string): SessionStoreEntry {
+  return JSON.parse(line) as SessionStoreEntry;
+}
+
+export interface MemoryServerOptions {
+  /** `one`, the default: a tool `memory` with a field `command`. `six`: `memory_view`, `memory_create` and so on. */
+  readonly tools?: 'one' | 'six';
+  /** What the model is told about the memory; `MEMORY_PROTOCOL` unless given. */
+  readonly instructions?: string;
+}
+
+/**
+ * The memory's commands as an MCP server in this process: `mcpServers: { memory: createMemoryServer(memory) }`, and
+ * `allowedTools: ['mcp__memory__memory']`. The memory stays open when the query ends.
+ */
+export function createMemoryServer(
+  memory: Pick<Memory, 'execute'>,
+  { tools = 'one', instructions = MEMORY_PROTOCOL }: MemoryServerOptions = {},
+): McpSdkServerConfigWithInstance {
+  const run = async (input: unknown, extra: unknown) => {
+    const { content, isError } = await memory.execute(input, { signal: signalOf(extra) });
+    if (typeof content === 'string') return { isError, content: [{ type: 'text' as const, text: content }] };
+    const images = content.map(({ source: { data, media_type: mimeType } }) => {
+      return { type: 'image' as const, data, mimeType };
+    });
+    return { isError, content: images };
+  };
+  const one = () => {
+    const { name, description, inputSchema } = memoryTool();
+    return [tool(name, description, shapeOf(inputSchema), run)];
+  };
+  const six = () =>
+    commandTools().map(({ command, name, description, inputSchema }) =>
+      tool(name, description, shapeOf(inputSchema), (input, extra) =>
+        run(commandInput(command, input), extra),
+      ),
+    );
+  return createSdkMcpServer({
+    name: 'memory',
+    instructions,
+    tools: tools === 'one' ? one() : six(),
+  });
+}
+
+/** The SDK takes schemas of zod. What the schema allows and the memory refuses, the memory's own sentence tells. */
+function shapeOf({ properties, required }: InputSchema): Record<string, z.ZodType> {
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const type = typeOf(schema);
+    return [name, required.includes(name) ? type : type.optional()] as const;
+  });
+  return Object.fromEntries(fields);
+}
+
+function typeOf(schema: FieldSchema): z.ZodType {
+  const { description } = schema;
+  switch (schema.type) {
+    case 'string':
+      return (schema.enum === undefined ? z.string() : z.enum(schema.enum)).describe(description);
+    case 'integer':
+      return z.int().min(schema.minimum).describe(description);
+    case 'array':
+      return z.array(z.int()).min(schema.minItems).max(schema.maxItems).describe(description);
+  }
+}
+
+function signalOf(extra: unknown): AbortSignal | undefined {
+  const signal = typeof extra === 'object' && extra !== null ? Reflect.get(extra, 'signal') : undefined;
+  return signal instanceof AbortSignal ? signal : undefined;
+}
