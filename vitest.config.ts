@@ -27,6 +27,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...leftOut, ...alone],
           testTimeout: 20_000,
+          hookTimeout: 60_000,
         },
       },
       {
