@@ -223,7 +223,8 @@ function policySentence({ rules, lines, inName }: ErrorDetails, path: string): s
   if (inName === true) {
     return `Nothing was written: the name holds information${named} that must not be kept in this memory. Choose another name`;
   }
-  const where = Array.isArray(lines) && lines.length > 0 ? ` in lines ${lines.join(', ')}` : '';
+  const places = Array.isArray(lines) ? lines : [];
+  const where = places.length === 0 ? '' : ` in line${places.length === 1 ? '' : 's'} ${places.join(', ')}`;
   return `Nothing was written: ${path} would hold information${named}${where} that must not be kept in this memory. Leave it out and try again`;
 }
 

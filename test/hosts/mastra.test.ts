@@ -306,7 +306,7 @@ describe('a memory as a filesystem of Mastra', () => {
     const refusal = await guarded.writeFile('a', secret).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(FilesystemError);
     expect(refusal).toMatchObject({ code: 'POLICY_REFUSED', path: 'a', cause: { code: 'policy_refused' } });
-    expect(String(refusal)).toMatch(/Nothing was written: a would hold information \(.+\) in lines 1/);
+    expect(String(refusal)).toMatch(/Nothing was written: a would hold information \(.+\) in line 1/);
     expect(String(refusal)).not.toContain(secret);
     await expect(guarded.writeFile('a', 'x'.repeat(101))).rejects.toThrow(/at most 100 bytes/);
     const readOnly = memoryFilesystem(await open({ readOnly: true }));

@@ -101,7 +101,7 @@ describe('a policy', () => {
     const result = await memory.execute(replace('HERE', SECOND));
     expect(result).toMatchObject({
       isError: true,
-      content: `Error: Nothing was written: ${path} would hold information (github/GITHUB_TOKEN) in lines 1 that must not be kept in this memory. Leave it out and try again`,
+      content: `Error: Nothing was written: ${path} would hold information (github/GITHUB_TOKEN) in line 1 that must not be kept in this memory. Leave it out and try again`,
     });
     const appended = memory.files
       .write('/memories/b', FIRST)
