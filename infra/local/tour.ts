@@ -34,9 +34,9 @@ export async function giveTour(options: TourOptions): Promise<boolean> {
   const answers = [await answered(options, first), await answered(options, second)];
   for (const [index, [tenant]] of FACTS.entries()) {
     print(rule(`Tenant ${tenant}`));
-    for (const { turn } of [first[index], second[index]].filter((each) => each !== undefined)) {
-      // The answer of a finished turn lies in the store; asking for it again does not ask Claude.
-      const answer = (await cloud.direct.invoke({ tenant, turn, prompt: RECITE_PROMPT })) as TurnAnswer;
+    for (const turn of [first[index], second[index]].filter((each) => each !== undefined)) {
+      // The answer of a finished turn lies in the store; the same message again does not ask Claude.
+      const answer = (await cloud.direct.invoke({ ...turn })) as TurnAnswer;
       print(block(conversationLines(answer)));
     }
     const { states, answers: stored } = await readReceipts(options, tenant);
