@@ -21,7 +21,7 @@ import {
 } from '../format/sodium.ts';
 import { encodeText } from '../language/text.ts';
 import { osRandom } from '../store/os-random.ts';
-import type { KeyringContext, RootKey } from './root-key.ts';
+import { type KeyringContext, type RootKey, wrapRefused } from './root-key.ts';
 
 const ROOT = domain('root');
 const ROOT_ID = domain('root-id');
@@ -77,7 +77,7 @@ export function envRootKey(
             })
           : undefined;
       if (opened === undefined) {
-        throw new MemoryError('integrity', 'A wrapped keyring key was refused by its root key.');
+        throw wrapRefused();
       }
       return opened;
     },

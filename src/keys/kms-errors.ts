@@ -1,9 +1,10 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { networkFaultOf, readSdkFailure, redactedCause, type SdkFailure } from '../store/failures.ts';
+import { WRAP_REFUSED } from './root-key.ts';
 
 type Failure = readonly [MemoryErrorCode, string];
 
-const REFUSED: Failure = ['integrity', 'A wrapped keyring key was refused by its root key.'];
+const REFUSED: Failure = ['integrity', WRAP_REFUSED];
 const BAD_CREDENTIALS: Failure = [
   'access_denied',
   'KMS refused the credentials: check the access key, its secret and whether they have expired.',
@@ -72,11 +73,6 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
   ValidationException: ['misconfigured', 'KMS does not accept the request: check the ARN of the root key.'],
   AbortError: ['aborted', 'The caller cancelled the call.'],
 };
-
-/** The one error for a wrapped key, or an answer about it, that is not what this root key made for this context. */
-export function kmsRefusal(): MemoryError {
-  return new MemoryError(...REFUSED);
-}
 
 /** An error of the SDK in the operator's words: no ARN, region, account or endpoint is named. */
 export function kmsFailure(error: unknown): MemoryError {

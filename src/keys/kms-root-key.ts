@@ -3,8 +3,7 @@ import type { NodeHttpHandler } from '@smithy/node-http-handler';
 
 import { loadPeer, MemoryError } from '../errors.ts';
 import { once, throwIfAborted, untilAborted } from '../time.ts';
-import { kmsFailure, kmsRefusal } from './kms-errors.ts';
-import type { KeyringContext, RootKey } from './root-key.ts';
+import { type KeyringContext, type RootKey, wrapRefused } from './root-key.ts';
 
 interface KmsRootKeyOptions {
   /** `arn:aws:kms:REGION:ACCOUNT:key/ID` of a symmetric encryption key. */
@@ -91,6 +90,7 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
       return await untilAborted(work, signal);
     } catch (error) {
       throwIfAborted(signal);
+      const { kmsFailure } = await import('./kms-errors.ts');
       throw kmsFailure(error);
     }
   }
@@ -106,12 +106,12 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
       const wrapped: unknown = answer.CiphertextBlob;
       if (!(wrapped instanceof Uint8Array && isWrappedLength(wrapped.length))) {
         key.fill(0);
-        throw kmsRefusal();
+        throw wrapRefused();
       }
       return { key, wrapped: Uint8Array.from(wrapped) };
     },
     async unwrap(wrapped, context, { signal } = {}) {
-      if (!isWrappedLength(wrapped.length)) throw kmsRefusal();
+      if (!isWrappedLength(wrapped.length)) throw wrapRefused();
       const answer = await ask(({ client, Decrypt }, http) => {
         const request = {
           KeyId: keyArn,
@@ -133,12 +133,12 @@ function pairsOf({ app, keyring, kind, tenant, version }: KeyringContext): Recor
 
 /** The key of an answer, in an array of its own; the SDK's, which may lie in a shared buffer, is overwritten. */
 function takeKey({ KeyId, Plaintext }: Answer, keyArn: string): Uint8Array {
-  if (!(Plaintext instanceof Uint8Array)) throw kmsRefusal();
+  if (!(Plaintext instanceof Uint8Array)) throw wrapRefused();
   const key = Uint8Array.from(Plaintext);
   Plaintext.fill(0);
   if (KeyId !== keyArn || key.length !== KEY_BYTES) {
     key.fill(0);
-    throw kmsRefusal();
+    throw wrapRefused();
   }
   return key;
 }

@@ -1,3 +1,5 @@
+import { MemoryError } from '../errors.ts';
+
 /**
  * What a wrapped keyring key is bound to. The keys of the object, in this order, are the KMS encryption context
  * and the additional data of an environment root (docs/format.md, "Root wrap").
@@ -35,4 +37,11 @@ export interface RootKey {
     context: KeyringContext,
     options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<Uint8Array>;
+}
+
+export const WRAP_REFUSED = 'A wrapped keyring key was refused by its root key.';
+
+/** The failure of a wrapped key that is not this root's for this context. */
+export function wrapRefused(): MemoryError {
+  return new MemoryError('integrity', WRAP_REFUSED);
 }
