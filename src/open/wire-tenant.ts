@@ -4,7 +4,6 @@ import { createLayout, type TenantId } from '../format/object-keys.ts';
 import { createKeyringCache } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
-import { createSessions } from '../sessions/sessions.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import { pause } from '../time.ts';
@@ -17,6 +16,7 @@ import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { createConsoleLogger } from './console-logger.ts';
+import { openSessions } from './open-sessions.ts';
 import type { Settings } from './options.ts';
 import { openingFailure } from './remedy.ts';
 import type { AwsCredentials, BaseStore } from './store.ts';
@@ -164,7 +164,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
         watch,
         actor,
         order,
-        createSessions: (run) => createSessions(context, run),
+        createSessions: (run) => openSessions(context, run),
         profile,
         onExists,
         maxFileBytes: settings.maxFileBytes,
