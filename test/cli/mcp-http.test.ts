@@ -139,20 +139,22 @@ describe('sealed-memory mcp --http', { timeout: SLOW }, () => {
   it('takes a token from a file, and tells what it cannot use', async () => {
     const tokenFile = join(site.folder, 'token');
     const token = 'a1'.repeat(20);
-    writeFileSync(tokenFile, `${token}\n`);
+    writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 });
     const served = await site.serve({}, ['--token-file', tokenFile]);
     expect(served.token).toBe(undefined);
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     expect((await ask(served.url, { headers, body: '{}' })).status).toBe(400);
     expect((await ask(served.url, { body: '{}' })).status).toBe(401);
     const { port } = new URL(served.url);
-    writeFileSync(join(site.folder, 'short'), 'secret');
+    writeFileSync(join(site.folder, 'short'), 'secret', { mode: 0o600 });
+    writeFileSync(join(site.folder, 'shared'), `${token}\n`, { mode: 0o644 });
     const none = join(site.folder, 'none');
     for (const args of [
       ['--http', port],
       ['--http', '70000'],
       ['--http', '0', '--token-file', none],
       ['--http', '0', '--token-file', join(site.folder, 'short')],
+      ['--http', '0', '--token-file', join(site.folder, 'shared')],
       ['--token-file', tokenFile],
     ]) {
       const { code, stdout, stderr } = await outputOf(site.start(['mcp', ...args]));
