@@ -160,6 +160,7 @@ export function targetExists(): MemoryError {
 export function bothKept(): MemoryError {
   return new MemoryError('version_conflict', 'both places changed during the rename; both were kept', {
     details: { reason: 'both_kept' },
+    retry: 'never',
   });
 }
 
