@@ -108,7 +108,10 @@ describeOnBothKinds('renaming a directory', (newSite) => {
         });
       }),
     );
-    await expect(client.rename(FROM, TO)).rejects.toMatchObject({ retry: 'never', details: { reason: 'both_kept' } });
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
+      retry: 'never',
+      details: { reason: 'both_kept' },
+    });
     expect(await other.text(`${TO}/a`)).toBe('a');
     expect(await other.text(`${FROM}/a`)).toBe('new');
   });
