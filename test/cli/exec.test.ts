@@ -322,5 +322,15 @@ describe('exec --jsonl with mounts and policies', () => {
     const refused = await runCli(['put', '/memories/a', '--text', 'x', '--read-only'], { env });
     expect([refused.code, refused.stdout]).toEqual([1, '']);
     expect(refused.stderr).toMatch(/read only/);
+    const limits = [
+      [['--max-file-bytes', '3'], 'SEALED_MEMORY_MAX_FILE_BYTES'],
+      [['--max-files', '1'], 'SEALED_MEMORY_MAX_FILES'],
+      [['--max-tenant-bytes', '4'], 'SEALED_MEMORY_MAX_TENANT_BYTES'],
+    ] as const;
+    for (const [flags, setting] of limits) {
+      const exceeded = await runCli(['put', '/memories/large', '--text', 'more', ...flags], { env });
+      expect([flags, exceeded.code, exceeded.stdout]).toEqual([flags, 1, '']);
+      expect(exceeded.stderr).toContain(setting);
+    }
   }, 60_000);
 });

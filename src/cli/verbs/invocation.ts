@@ -24,6 +24,10 @@ export interface Flags {
   readonly readOnly?: boolean;
   /** Words, as of the option. */
   readonly policy?: string;
+  /** Limits, as they were typed. */
+  readonly maxFileBytes?: string;
+  readonly maxFiles?: string;
+  readonly maxTenantBytes?: string;
   /** The file for events. */
   readonly events?: string;
   readonly json?: boolean;

@@ -99,6 +99,9 @@ function flagsAsEnvironment(flags: Flags): Environment {
     SEALED_MEMORY_MOUNTS: flags.mount?.join(','),
     SEALED_MEMORY_READ_ONLY: flags.readOnly === true ? '1' : undefined,
     SEALED_MEMORY_POLICY: flags.policy,
+    SEALED_MEMORY_MAX_FILE_BYTES: flags.maxFileBytes,
+    SEALED_MEMORY_MAX_FILES: flags.maxFiles,
+    SEALED_MEMORY_MAX_TENANT_BYTES: flags.maxTenantBytes,
     [EVENTS_FILE]: flags.events,
     [PROFILE_NAME_VARIABLE]: flags.profileName,
   };
