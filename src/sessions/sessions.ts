@@ -1,9 +1,9 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { hasCode } from '../errors.ts';
 import { createRecent } from '../recent.ts';
 import { KEYS_PER_REQUEST } from '../store/port.ts';
 import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
 import { deleteObjects } from '../tree/confirmed-put.ts';
-import { type Call, openWork, refuseWriting, type Session, type Work } from '../tree/session.ts';
+import { type Call, openToWrite, openWork, refuseWriting, type Session, type Work } from '../tree/session.ts';
 import { appendLines, type SessionFold } from './append-lines.ts';
 import { parseLine } from './page.ts';
 import {
@@ -104,8 +104,7 @@ export function createSessions(
       refuseWriting(context);
       if (lines.length === 0) return;
       const appendAll = async (): Promise<void> => {
-        const work = await openWork(context, { signal }, { create: true });
-        if (work === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
+        const work = await openToWrite(context, { signal });
         const transcript = transcriptId(work.keyring.names, named);
         const before = known.get(transcript);
         known.delete(transcript);

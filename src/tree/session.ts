@@ -81,14 +81,17 @@ export interface Work {
   readonly call: Call;
 }
 
-/** Loads the keyring for a command. Undefined for a tenant that has none, unless it is to be created. */
-export async function openWork(
-  session: Session,
-  { signal, onProgress }: Call,
-  { create = false }: { readonly create?: boolean } = {},
-): Promise<Work | undefined> {
-  const keyring = await session.keyrings.load({ create, signal });
+/** Loads the keyring for a command; undefined for a tenant that has none. */
+export async function openWork(session: Session, { signal, onProgress }: Call): Promise<Work | undefined> {
+  const keyring = await session.keyrings.load({ signal });
   return keyring && { session, keyring, call: { signal, onProgress } };
+}
+
+/** Loads the keyring for a command that writes, and creates it for a tenant that has none. */
+export async function openToWrite(session: Session, { signal, onProgress }: Call): Promise<Work> {
+  const keyring = await session.keyrings.load({ create: true, signal });
+  if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
+  return { session, keyring, call: { signal, onProgress } };
 }
 
 /** @throws MemoryError `read_only`. */

@@ -10,7 +10,7 @@ import { removePath } from './remove.ts';
 import { renamePath } from './rename/rename.ts';
 import type { Rename } from './rename/rename-file.ts';
 import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
-import { type Call, openWork, refuseWriting, type Session, type Work } from './session.ts';
+import { type Call, openToWrite, openWork, refuseWriting, type Session, type Work } from './session.ts';
 import { type PathStat, statPath } from './stat-path.ts';
 import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
 
@@ -94,8 +94,7 @@ export function createTree(context: Session): Tree {
     const admitted = await admitContent(context, { path, content }, options);
     const refusal = context.quota?.refusalOf(admitted.length);
     if (refusal !== undefined && (await openWork(context, options)) === undefined) throw refusal;
-    const work = await openWork(context, options, { create: true });
-    if (work === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
+    const work = await openToWrite(context, options);
     await recovery.before(work);
     return [work, path, admitted];
   };

@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import type { RequestOptions } from '../store/port.ts';
-import { openWork, type Session, type Work } from '../tree/session.ts';
+import { openToWrite, openWork, type Session, type Work } from '../tree/session.ts';
 import type { Receipt, Running } from './receipt.ts';
 import {
   type Held,
@@ -51,18 +51,13 @@ const OWNER_BYTES = 16;
 const LOOKS = 8;
 
 export function createReceipts(context: Session): Receipts {
-  const openToWrite = async (signal: AbortSignal | undefined): Promise<Work> => {
-    const work = await openWork(context, { signal }, { create: true });
-    if (work === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
-    return work;
-  };
   return {
     async nameOf(turn, { signal } = {}) {
-      return receiptId(await openToWrite(signal), turn);
+      return receiptId(await openToWrite(context, { signal }), turn);
     },
     async claim(turn, { leaseMs: exactMs, message: text, signal }) {
       const leaseMs = Math.ceil(exactMs);
-      const work = await openToWrite(signal);
+      const work = await openToWrite(context, { signal });
       const id = receiptId(work, turn);
       const message = keyedHash(work, 'message', text);
       const owner = toBase64url(work.session.random(OWNER_BYTES));
