@@ -9,7 +9,7 @@ export function openSessions(context: Session, run: Run): Sessions {
   let loading: Promise<Sessions> | undefined;
   const load = async (): Promise<Sessions> => {
     const { createSessions } = await import('../sessions/sessions.ts');
-    return createSessions(context, (call) => call());
+    return createSessions(context);
   };
   const call = <T>(act: (sessions: Sessions) => Promise<T>, options: SessionOptions = {}): Promise<T> =>
     run(async () => {

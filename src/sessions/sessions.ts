@@ -65,11 +65,8 @@ export interface Sessions {
 /** Of uuids, of all transcripts together. What is not known any more is read again before it is written to. */
 const MOST_KNOWN = 200_000;
 
-/** @param run stands around every call. */
-export function createSessions(
-  context: Session,
-  run: <T>(call: () => Promise<T>, options: SessionOptions) => Promise<T>,
-): Sessions {
+/** Transcripts of the session's tenant. A host's calls come through `openSessions`, which loads this module. */
+export function createSessions(context: Session): Sessions {
   const known = createRecent<TranscriptId, KnownTranscript>({
     most: MOST_KNOWN,
     sizeOf: (pages) => pages.reduce((sum, { uuids }) => sum + uuids.size, 1),
@@ -88,14 +85,14 @@ export function createSessions(
     }
   };
 
-  const reading = <T>({ signal }: SessionOptions, nothing: T, read: (work: Work) => Promise<T>): Promise<T> =>
-    run(
-      async () => {
-        const work = await openWork(context, { signal });
-        return work === undefined ? nothing : read(work);
-      },
-      { signal },
-    );
+  const reading = async <T>(
+    { signal }: SessionOptions,
+    nothing: T,
+    read: (work: Work) => Promise<T>,
+  ): Promise<T> => {
+    const work = await openWork(context, { signal });
+    return work === undefined ? nothing : read(work);
+  };
 
   return Object.freeze<Sessions>({
     async append(key, texts, { signal, fold } = {}) {
@@ -110,7 +107,7 @@ export function createSessions(
         known.delete(transcript);
         known.set(transcript, await appendLines(work, { key: named, lines, fold, known: before }));
       };
-      await run(() => inOrder(named, appendAll), { signal });
+      await inOrder(named, appendAll);
     },
     async load(key, options = {}) {
       const named = parseSessionKey(key);

@@ -20,7 +20,7 @@ describeOnBothKinds('expiry of sessions', (newSite) => {
   }> {
     const site = await newSite();
     const { session } = await (await site.client()).open();
-    const sessions = createSessions(session, (call) => call());
+    const sessions = createSessions(session);
     for (const uuid of ['a', 'b', 'c']) await sessions.append(KEY, [line(uuid)]);
     await sessions.append({ ...KEY, subpath: 'sub' }, [line('a')]);
     return {

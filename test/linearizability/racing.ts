@@ -1,6 +1,6 @@
 import type { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
-import { createSessions } from '../../src/sessions/sessions.ts';
+import { openSessions } from '../../src/open/open-sessions.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';
@@ -147,7 +147,7 @@ async function startLife({ site, bug }: Racer, chance: Chance, calm: boolean): P
   const memory = createMemory({
     tree: createTree({ ...session, store, logger: silentLogger }),
     order: createCommandOrder(),
-    createSessions: (run) => createSessions(session, run),
+    createSessions: (run) => openSessions(session, run),
     profile: 'doc',
     onExists: 'error',
     maxFileBytes: session.maxFileBytes,

@@ -27,7 +27,7 @@ async function start(names?: NameMode): Promise<{
   const client = await site.client(names === undefined ? {} : { names });
   const work = await client.open();
   const { session } = work;
-  const sessions = createSessions(session, (call) => call());
+  const sessions = createSessions(session);
   for (const key of [KEY, SUB]) await sessions.append(key, [TEXT]);
   return { client, work, session, sessions, pages: () => storedObjects(session, PREFIX) };
 }
@@ -105,7 +105,7 @@ describeOnBothKinds('a tenant that is shredded', (newSite) => {
   it('has no session any more that could be read', async () => {
     const site = await newSite();
     const { session } = await (await site.client()).open();
-    const sessions = createSessions(session, (call) => call());
+    const sessions = createSessions(session);
     await sessions.append(KEY, [TEXT]);
     await shredTenant(session);
     // Longer than a keyring stays in a cache.
@@ -116,7 +116,7 @@ describeOnBothKinds('a tenant that is shredded', (newSite) => {
 
 it('a memory for reading loads and lists, and writes and deletes nothing', async () => {
   const { session, client } = await start();
-  const reader = createSessions({ ...session, readOnly: true }, (call) => call());
+  const reader = createSessions({ ...session, readOnly: true });
   client.calls.length = 0;
   expect(await reader.load(KEY)).toEqual([TEXT]);
   await expect(reader.append(KEY, [TEXT])).rejects.toMatchObject({ code: 'read_only' });

@@ -33,7 +33,7 @@ async function startProcess(site: TestSite, options?: ClientOptions): Promise<Pr
   const client = await site.client(options);
   const { session } = await client.open();
   client.calls.length = 0;
-  return { client, sessions: createSessions(session, (call) => call()) };
+  return { client, sessions: createSessions(session) };
 }
 
 /** Counts the lines it was given; what it folds it has not seen before. */

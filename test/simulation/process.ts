@@ -2,7 +2,7 @@ import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
-import { createSessions } from '../../src/sessions/sessions.ts';
+import { openSessions } from '../../src/open/open-sessions.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
@@ -143,7 +143,7 @@ export function createProcess(
   const memory = createMemory({
     tree,
     order: createCommandOrder(),
-    createSessions: (run) => createSessions(context, run),
+    createSessions: (run) => openSessions(context, run),
     profile: 'doc',
     onExists: 'error',
     maxFileBytes: context.maxFileBytes,

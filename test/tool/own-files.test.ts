@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSessions } from '../../src/sessions/sessions.ts';
+import { openSessions } from '../../src/open/open-sessions.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';
 import { createTree } from '../../src/tree/tree.ts';
@@ -48,7 +48,7 @@ describe.each(STORE_KINDS)('the only process of a tenant, on a(n) %s store', (ki
     const memory = createMemory({
       tree,
       order: createCommandOrder(),
-      createSessions: (run) => createSessions(session, run),
+      createSessions: (run) => openSessions(session, run),
       profile: 'doc',
       onExists: 'error',
       maxFileBytes: session.maxFileBytes,
