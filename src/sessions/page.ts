@@ -1,5 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { decodeText, encodeText } from '../language/text.ts';
+import { parseFields } from '../tree/sealed-record.ts';
 import { parseSessionKey, type SessionKey } from './session-key.ts';
 
 /** One line of a transcript: a JSON object, as its writer wrote it. */
@@ -52,19 +53,10 @@ export function parseLine(text: unknown): Line {
 }
 
 function lineOf(text: string, bytes: number): Line {
-  const entry = parseObject(text);
+  const entry = parseFields(text);
   if (entry === undefined) throw notALine();
   const { uuid } = entry;
   return { text, uuid: typeof uuid === 'string' && uuid !== '' ? uuid : undefined, bytes };
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function notALine(): MemoryError {
@@ -100,7 +92,7 @@ export function encodePage({ key, first, summary, lines }: Page): Uint8Array {
 /** What authenticated bytes say that this version of the library does not know was written by a later one. */
 export function decodePage(content: Uint8Array): Page {
   const [head = '', ...texts] = (decodeText(content) ?? '').split('\n');
-  const { key, first, summary, ...rest } = parseObject(head) ?? {};
+  const { key, first, summary, ...rest } = parseFields(head) ?? {};
   if (Object.keys(rest).length > 0 || typeof first !== 'number') throw unknownPage();
   try {
     return {

@@ -98,8 +98,13 @@ export function encodeFields(fields: Readonly<Record<string, unknown>>): Uint8Ar
 
 /** Undefined unless the content is one JSON object. */
 export function decodeFields(content: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  return parseFields(decodeText(content) ?? '');
+}
+
+/** Undefined unless the text is one JSON object. */
+export function parseFields(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const fields: unknown = JSON.parse(decodeText(content) ?? '');
+    const fields: unknown = JSON.parse(text);
     return typeof fields === 'object' && fields !== null && !Array.isArray(fields)
       ? { ...fields }
       : undefined;
