@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { misconfigured } from '../errors.ts';
 import { fromBase64 } from '../format/encoding.ts';
@@ -12,6 +12,7 @@ import {
 } from '../keys/kms-root-key.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
+import { readPrivateFile } from './private-file.ts';
 import type { AwsCredentials } from './store.ts';
 
 /** Padded base64 of 32 bytes, `aws-kms:` and a key ARN, the 32 bytes, or another root key of the caller's. */
@@ -24,9 +25,6 @@ export interface RootKeys {
   /** The same root keys; those in KMS are reached with other credentials, over the same connections. */
   withCredentials(credentials: AwsCredentials): readonly RootKey[];
 }
-
-const MAX_FILE_BYTES = 16_384;
-const OTHERS = 0o077;
 
 /**
  * Nothing is sent before a key is used, and the SDK of KMS is not loaded before.
@@ -78,29 +76,10 @@ export function parseRootKeys(texts: readonly string[], label: string): readonly
   return Object.freeze(keys);
 }
 
-/**
- * The text of a root key file, without white space around it.
- *
- * @throws MemoryError `misconfigured` when the file cannot be read, is no regular file, or is open to other users than
- * its owner. No message holds the path or the content.
- */
+/** The text of a root key file. @throws MemoryError `misconfigured`, as `readPrivateFile`. */
 export function readRootKeyFile(path: string, label: string): string {
-  const file = openForReading(path, label);
-  try {
-    const { mode, size } = fstatSync(file);
-    if ((mode & constants.S_IFMT) !== constants.S_IFREG) {
-      throw misconfigured(`${label} must name a regular file.`);
-    }
-    if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
-      throw misconfigured(`The file named by ${label} may be read by other users: run "chmod 600" on it.`);
-    }
-    if (size > MAX_FILE_BYTES) {
-      throw misconfigured(`The file named by ${label} is too large to be a root key file.`);
-    }
-    return readFileSync(file, 'utf8').trim();
-  } finally {
-    closeSync(file);
-  }
+  const remedy = 'create one with "sealed-memory init"';
+  return readPrivateFile(path, { label, kind: 'root key file', remedy });
 }
 
 /**
@@ -119,19 +98,5 @@ export function createRootKeyFile(path: string, text: string): void {
           'The key file exists already and is never overwritten: losing a root key loses every memory under it.',
         )
       : misconfigured(`The key file cannot be created (${code}).`, redactedFileCause(error));
-  }
-}
-
-function openForReading(path: string, label: string): number {
-  try {
-    // Non-blocking: a named pipe is refused by the caller instead of being waited for.
-    return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  } catch (error) {
-    const code = fileCodeOf(error) ?? 'unknown error';
-    const reason =
-      code === 'ENOENT'
-        ? 'does not exist: create one with "sealed-memory init"'
-        : `cannot be opened (${code})`;
-    throw misconfigured(`The file named by ${label} ${reason}.`, redactedFileCause(error));
   }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
@@ -149,12 +150,16 @@ describe('sealed-memory mcp --http', { timeout: SLOW }, () => {
     writeFileSync(join(site.folder, 'short'), 'secret', { mode: 0o600 });
     writeFileSync(join(site.folder, 'shared'), `${token}\n`, { mode: 0o644 });
     const none = join(site.folder, 'none');
+    const pipe = join(site.folder, 'pipe');
+    const program = 'mkfifo';
+    execFileSync(program, ['-m', '600', pipe]);
     for (const args of [
       ['--http', port],
       ['--http', '70000'],
       ['--http', '0', '--token-file', none],
       ['--http', '0', '--token-file', join(site.folder, 'short')],
       ['--http', '0', '--token-file', join(site.folder, 'shared')],
+      ['--http', '0', '--token-file', pipe],
       ['--token-file', tokenFile],
     ]) {
       const { code, stdout, stderr } = await outputOf(site.start(['mcp', ...args]));

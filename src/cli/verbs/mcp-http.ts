@@ -1,12 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@modelcontextprotocol/server';
 import { misconfigured } from '../../errors.ts';
+import { type PrivateFile, readPrivateFile } from '../../open/private-file.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import { MAX_LINE_BYTES } from './lines.ts';
 import { createSessions } from './mcp-sessions.ts';
@@ -29,8 +29,6 @@ const LOOPBACK = '127.0.0.1';
 const PATH = '/mcp';
 const MAX_CONNECTIONS = 256;
 const LEAST_TOKEN_LENGTH = 32;
-/** The mode bits of all but the owner. */
-const OTHERS = 0o077;
 
 /**
  * Serves MCP over HTTP to clients on this machine that have the token, until the signal fires.
@@ -83,16 +81,14 @@ async function listen(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function readToken(file: string): string {
-  let token: string;
-  let isShared: boolean;
-  try {
-    isShared = process.platform !== 'win32' && (statSync(file).mode & OTHERS) !== 0;
-    token = readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    throw misconfigured(`The token file cannot be read (${fileCodeOf(error) ?? 'unknown error'}).`);
-  }
-  if (isShared) throw misconfigured('The token file may be read by other users: run "chmod 600" on it.');
+const TOKEN_FILE: PrivateFile = {
+  label: '--token-file',
+  kind: 'token file',
+  remedy: 'make one with "openssl rand -hex 32"',
+};
+
+function readToken(path: string): string {
+  const token = readPrivateFile(path, TOKEN_FILE);
   if (token.length < LEAST_TOKEN_LENGTH || !/^[\w.~+/-]+=*$/.test(token)) {
     throw misconfigured(
       `The token file must hold ${LEAST_TOKEN_LENGTH} or more letters and digits: "openssl rand -hex 32" makes them.`,

@@ -1,0 +1,53 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { misconfigured } from '../errors.ts';
+import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
+
+/** How a file with a secret is named in messages, which hold neither its path nor its content. */
+export interface PrivateFile {
+  /** The setting that names it. */
+  readonly label: string;
+  /** What it is, such as `root key file`. */
+  readonly kind: string;
+  /** What makes one. */
+  readonly remedy: string;
+}
+
+const MAX_FILE_BYTES = 16_384;
+const OTHERS = 0o077;
+
+/**
+ * The text of a file that holds a secret, without white space around it.
+ *
+ * @throws MemoryError `misconfigured` when the file cannot be read, is no regular file, or is open to other users than
+ * its owner.
+ */
+export function readPrivateFile(path: string, named: PrivateFile): string {
+  const { label, kind } = named;
+  const file = openForReading(path, named);
+  try {
+    const { mode, size } = fstatSync(file);
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG) {
+      throw misconfigured(`${label} must name a regular file.`);
+    }
+    if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
+      throw misconfigured(`The file named by ${label} may be read by other users: run "chmod 600" on it.`);
+    }
+    if (size > MAX_FILE_BYTES) {
+      throw misconfigured(`The file named by ${label} is too large to be a ${kind}.`);
+    }
+    return readFileSync(file, 'utf8').trim();
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openForReading(path: string, { label, remedy }: PrivateFile): number {
+  try {
+    // Non-blocking: a named pipe is refused by the caller instead of being waited for.
+    return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch (error) {
+    const code = fileCodeOf(error) ?? 'unknown error';
+    const reason = code === 'ENOENT' ? `does not exist: ${remedy}` : `cannot be opened (${code})`;
+    throw misconfigured(`The file named by ${label} ${reason}.`, redactedFileCause(error));
+  }
+}
