@@ -32,6 +32,7 @@ export type { SessionFold } from './sessions/append-lines.ts';
 export type { SessionKey } from './sessions/session-key.ts';
 export type { ListedSession, SessionOptions, Sessions } from './sessions/sessions.ts';
 export type * from './store/port.ts';
+export type { RequestKind } from './tool/call-counts.ts';
 export type { ImageBlock, MemoryContent } from './tool/commands.ts';
 export type {
   DirectoryStat,
@@ -52,7 +53,7 @@ export type {
   MemoryToolProps,
   ToolErrorClass,
 } from './tool/memory-tool.ts';
-export type { EventHandler, MemoryEvent, RequestKind } from './tool/watch.ts';
+export type { EventHandler, MemoryEvent } from './tool/watch.ts';
 export type { DuplicateFinding, DuplicateState, Finding, RenameFinding } from './tree/findings.ts';
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';

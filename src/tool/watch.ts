@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { type CommandName, echoOf } from '../language/command.ts';
 import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
@@ -6,6 +5,14 @@ import type { ObjectStore } from '../store/port.ts';
 import { pause } from '../time.ts';
 import { type Call, checkActor } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
+import {
+  type CallCounts,
+  countBytes,
+  countFor,
+  countRequests,
+  createCounts,
+  type RequestKind,
+} from './call-counts.ts';
 
 /** What became of one command of the model, or of one call of `memory.files` or of an administration. */
 export interface MemoryEvent {
@@ -29,8 +36,6 @@ export interface MemoryEvent {
   /** Only where they are asked for; without one that the policy refused. */
   readonly paths?: readonly string[];
 }
-
-export type RequestKind = 'get' | 'head' | 'put' | 'delete' | 'list';
 
 /** What it throws, or rejects with, is logged once and changes nothing. */
 export type EventHandler = (event: MemoryEvent) => unknown;
@@ -59,17 +64,9 @@ interface Asked {
   readonly paths: readonly unknown[];
 }
 
-interface Counts {
-  bytesRead: number;
-  bytesWritten: number;
-  readonly requests: Partial<Record<RequestKind, number>>;
-}
-
 const LONGEST_CLOSING_MS = 1_000;
 /** Beyond so many events that the handler has not done with, further ones are dropped. */
 const MOST_PENDING = 10_000;
-
-const counting = new AsyncLocalStorage<Counts>();
 
 export function createWatch(given: {
   readonly tenant: string;
@@ -104,7 +101,7 @@ export function createWatch(given: {
   const begin = ({ command, actor, paths }: Asked): Running => {
     if (actor !== undefined) checkActor(actor, 'actor');
     const [time, started] = [new Date(), performance.now()];
-    const counts: Counts = { bytesRead: 0, bytesWritten: 0, requests: {} };
+    const counts = createCounts();
     return {
       counts,
       end(outcome) {
@@ -131,7 +128,7 @@ export function createWatch(given: {
   ): Promise<T> => {
     const { counts, end } = begin(asked);
     try {
-      const result = await counting.run(counts, async () => work());
+      const result = await countFor(counts, async () => work());
       end(outcomeOf(result));
       return result;
     } catch (error) {
@@ -148,7 +145,7 @@ export function createWatch(given: {
       const entries = list()[Symbol.asyncIterator]();
       try {
         for (;;) {
-          const next = await counting.run(counts, () => entries.next());
+          const next = await countFor(counts, () => entries.next());
           if (next.done) return;
           yield next.value;
         }
@@ -208,92 +205,8 @@ export function createWatch(given: {
 
 /** A call under way. */
 interface Running {
-  readonly counts: Counts;
+  readonly counts: CallCounts;
   end(outcome: MemoryEvent['outcome']): void;
-}
-
-function countRequests(store: ObjectStore): ObjectStore {
-  const count = (kind: RequestKind): void => {
-    const requests = counting.getStore()?.requests;
-    if (requests !== undefined) requests[kind] = (requests[kind] ?? 0) + 1;
-  };
-  const counted = <A extends readonly unknown[], R>(
-    kind: RequestKind,
-    send: (...args: A) => R,
-  ): ((...args: A) => R) => {
-    return (...args) => {
-      count(kind);
-      return send(...args);
-    };
-  };
-  return {
-    get: counted('get', store.get.bind(store)),
-    head: counted('head', store.head.bind(store)),
-    put: counted('put', store.put.bind(store)),
-    delete: counted('delete', store.delete.bind(store)),
-    async *list(options) {
-      const pages = store.list(options)[Symbol.asyncIterator]();
-      try {
-        for (;;) {
-          const page = await pages.next();
-          if (page.done) return;
-          count('list');
-          yield page.value;
-        }
-      } finally {
-        await pages.return?.();
-      }
-    },
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  };
-}
-
-function countBytes(tree: Tree): Tree {
-  const read = (counts: Counts | undefined, content: Uint8Array | undefined): void => {
-    if (counts !== undefined && content !== undefined) counts.bytesRead += content.length;
-  };
-  /** Notes what is to be written, and what the policy has made of it. */
-  const writing = (content: Uint8Array, options: Call | undefined): Call => {
-    const counts = counting.getStore();
-    if (counts !== undefined) counts.bytesWritten = content.length;
-    return redacting(counts, options);
-  };
-  const redacting = (counts: Counts | undefined, options: Call = {}): Call => ({
-    ...options,
-    onRedacted(findings, size) {
-      if (counts !== undefined) counts.bytesWritten = size;
-      options.onRedacted?.(findings, size);
-    },
-  });
-  return {
-    ...tree,
-    async read(path, options) {
-      const content = await tree.read(path, options);
-      read(counting.getStore(), content);
-      return content;
-    },
-    async readVersion(path, options) {
-      const found = await tree.readVersion(path, options);
-      read(counting.getStore(), found?.content);
-      return found;
-    },
-    create: async (path, content, options) => tree.create(path, content, writing(content, options)),
-    overwrite: async (path, content, options) => tree.overwrite(path, content, writing(content, options)),
-    replace: async (path, replacement, options) =>
-      tree.replace(path, replacement, writing(replacement.content, options)),
-    async edit(path, edit, options) {
-      // It may be judged several times, in the course of another call's round.
-      const counts = counting.getStore();
-      const judged = (content: Uint8Array): ReturnType<typeof edit> => {
-        const edited = edit(content);
-        if (counts !== undefined) {
-          [counts.bytesRead, counts.bytesWritten] = [content.length, edited.content.length];
-        }
-        return edited;
-      };
-      return tree.edit(path, judged, redacting(counts, options));
-    },
-  };
 }
 
 function actorIn(options: unknown): unknown {

@@ -124,7 +124,7 @@ export function createQuota(
   };
 }
 
-/** Counts anew what was counted more than a minute ago. Nothing is counted while this process renames. */
+/** Counts again what was counted more than a minute ago. Nothing is counted while this process renames. */
 async function count(work: Work, usage: TenantUsage, ages: Ages): Promise<void> {
   const { signal } = work.call;
   while (usage.countedAt === undefined && usage.renames.size > 0) {

@@ -1,0 +1,103 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ObjectStore } from '../store/port.ts';
+import type { Call } from '../tree/session.ts';
+import type { Tree } from '../tree/tree.ts';
+
+export type RequestKind = 'get' | 'head' | 'put' | 'delete' | 'list';
+
+/** What one call has cost so far. */
+export interface CallCounts {
+  bytesRead: number;
+  bytesWritten: number;
+  readonly requests: Partial<Record<RequestKind, number>>;
+}
+
+const counting = new AsyncLocalStorage<CallCounts>();
+
+export function createCounts(): CallCounts {
+  return { bytesRead: 0, bytesWritten: 0, requests: {} };
+}
+
+/** Runs `work`, with what it reads, writes and sends through the two below counted for it. */
+export function countFor<T>(counts: CallCounts, work: () => T): T {
+  return counting.run(counts, work);
+}
+
+/** The store, whose requests count for the call they are sent for. */
+export function countRequests(store: ObjectStore): ObjectStore {
+  const count = (kind: RequestKind): void => {
+    const requests = counting.getStore()?.requests;
+    if (requests !== undefined) requests[kind] = (requests[kind] ?? 0) + 1;
+  };
+  const counted = <A extends readonly unknown[], R>(
+    kind: RequestKind,
+    send: (...args: A) => R,
+  ): ((...args: A) => R) => {
+    return (...args) => {
+      count(kind);
+      return send(...args);
+    };
+  };
+  return {
+    get: counted('get', store.get.bind(store)),
+    head: counted('head', store.head.bind(store)),
+    put: counted('put', store.put.bind(store)),
+    delete: counted('delete', store.delete.bind(store)),
+    async *list(options) {
+      for await (const page of store.list(options)) {
+        count('list');
+        yield page;
+      }
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+/** The tree, what is read and written in which counts for the call. */
+export function countBytes(tree: Tree): Tree {
+  const read = (counts: CallCounts | undefined, content: Uint8Array | undefined): void => {
+    if (counts !== undefined && content !== undefined) counts.bytesRead += content.length;
+  };
+  /** Notes what is to be written, and what the policy has made of it. */
+  const writing = (content: Uint8Array, options: Call | undefined): Call => {
+    const counts = counting.getStore();
+    if (counts !== undefined) counts.bytesWritten = content.length;
+    return redacting(counts, options);
+  };
+  const redacting = (counts: CallCounts | undefined, options: Call = {}): Call => ({
+    ...options,
+    onRedacted(findings, size) {
+      if (counts !== undefined) counts.bytesWritten = size;
+      options.onRedacted?.(findings, size);
+    },
+  });
+  return {
+    ...tree,
+    async read(path, options) {
+      const content = await tree.read(path, options);
+      read(counting.getStore(), content);
+      return content;
+    },
+    async readVersion(path, options) {
+      const found = await tree.readVersion(path, options);
+      read(counting.getStore(), found?.content);
+      return found;
+    },
+    create: async (path, content, options) => tree.create(path, content, writing(content, options)),
+    overwrite: async (path, content, options) => tree.overwrite(path, content, writing(content, options)),
+    replace: async (path, replacement, options) =>
+      tree.replace(path, replacement, writing(replacement.content, options)),
+    async edit(path, edit, options) {
+      // It may be judged several times, in the course of another call's round.
+      const counts = counting.getStore();
+      const judged = (content: Uint8Array): ReturnType<typeof edit> => {
+        const edited = edit(content);
+        if (counts !== undefined) {
+          [counts.bytesRead, counts.bytesWritten] = [content.length, edited.content.length];
+        }
+        return edited;
+      };
+      return tree.edit(path, judged, redacting(counts, options));
+    },
+  };
+}
