@@ -16,6 +16,7 @@ import {
   MEMORY_PROTOCOL,
   memoryTool,
 } from '../language/schema.ts';
+import { mcpContent } from '../mcp/content.ts';
 import type { SessionFold } from '../sessions/append-lines.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 
@@ -83,11 +84,7 @@ export function createMemoryServer(
 ): McpSdkServerConfigWithInstance {
   const run = async (input: unknown, extra: unknown) => {
     const { content, isError } = await memory.execute(input, { signal: signalOf(extra) });
-    if (typeof content === 'string') return { isError, content: [{ type: 'text' as const, text: content }] };
-    const images = content.map(({ source: { data, media_type: mimeType } }) => {
-      return { type: 'image' as const, data, mimeType };
-    });
-    return { isError, content: images };
+    return { isError, content: mcpContent(content) };
   };
   const one = () => {
     const { name, description, inputSchema } = memoryTool();

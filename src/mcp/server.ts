@@ -1,5 +1,4 @@
 import {
-  type CallToolResult,
   McpServer,
   ProtocolError,
   ProtocolErrorCode,
@@ -13,8 +12,8 @@ import {
   MEMORY_PROTOCOL,
   memoryTool,
 } from '../language/schema.ts';
-import type { MemoryContent } from '../tool/commands.ts';
 import type { Memory } from '../tool/memory-tool.ts';
+import { mcpContent } from './content.ts';
 import { serveResources } from './resources.ts';
 
 export interface MemoryServerOptions {
@@ -56,7 +55,7 @@ export function createMemoryServer(memory: Memory, options: MemoryServerOptions 
     const { signal } = context.mcpReq;
     const input = tool.inputOf(params.arguments ?? {});
     const result = await memory.execute(input, { signal, onProgress: progressOf(context) });
-    return { content: blocksOf(result.content), isError: result.isError };
+    return { content: mcpContent(result.content), isError: result.isError };
   });
 
   serveResources(server, memory.files, { onFailure });
@@ -88,11 +87,6 @@ function sixTools(): readonly ServedTool[] {
     definition: { ...definition, annotations: { ...HINTS[command], openWorldHint: false } },
     inputOf: (given) => commandInput(command, given),
   }));
-}
-
-function blocksOf(content: MemoryContent): CallToolResult['content'] {
-  if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return content.map(({ source }) => ({ type: 'image', data: source.data, mimeType: source.media_type }));
 }
 
 /** Tells a client that asked for it how far a command on many files has come. */
