@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScriptedMessages } from './doubles/scripted-messages.ts';
+import { linkModules } from './support/link-modules.ts';
 import { namedTypes } from './support/public-types.ts';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
@@ -29,9 +30,7 @@ beforeAll(async () => {
   const modules = join(project, 'node_modules');
   const installed = join(modules, 'sealed-memory');
   mkdirSync(installed, { recursive: true });
-  for (const name of readdirSync(join(PACKAGE, 'node_modules'))) {
-    if (!name.startsWith('.')) symlinkSync(join(PACKAGE, 'node_modules', name), join(modules, name));
-  }
+  linkModules(modules);
   cpSync(join(PACKAGE, 'package.json'), join(installed, 'package.json'));
   const outDir = join(installed, 'dist');
   await run(process.execPath, [TSC, '-p', join(PACKAGE, 'tsconfig.json'), '--outDir', outDir]);

@@ -1,14 +1,5 @@
 import { execFile } from 'node:child_process';
-import {
-  cpSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,6 +8,7 @@ import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleCli } from '../infra/bundle-cli.ts';
 import manifest from '../package.json' with { type: 'json' };
+import { linkModules } from './support/link-modules.ts';
 
 const run = promisify(execFile);
 const ENTRY_POINTS = Object.keys(manifest.exports)
@@ -50,10 +42,7 @@ describe('the package, packed', { timeout: 120_000 }, () => {
     installed = join(folder, 'node_modules', manifest.name);
     mkdirSync(installed, { recursive: true });
     await run('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
-    for (const name of installedHere()) {
-      mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
-      symlinkSync(resolve('node_modules', name), join(folder, 'node_modules', name));
-    }
+    linkModules(join(folder, 'node_modules'));
   }, 120_000);
   afterAll(() => rmSync(folder, { recursive: true }), 120_000);
 
@@ -100,17 +89,6 @@ describe('the package, packed', { timeout: 120_000 }, () => {
     expect(globSync('**/*.test.*', { cwd: installed })).toEqual([]);
   });
 });
-
-/** The packages of this repository's own `node_modules`, those of scopes with their scope. */
-function installedHere(): readonly string[] {
-  return readdirSync('node_modules')
-    .filter((name) => !name.startsWith('.') && name !== manifest.name)
-    .flatMap((name) =>
-      name.startsWith('@')
-        ? readdirSync(join('node_modules', name)).map((inner) => `${name}/${inner}`)
-        : [name],
-    );
-}
 
 function isOfMainEntry(
   problem: object,

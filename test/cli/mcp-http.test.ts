@@ -5,19 +5,24 @@ import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildMcpSite, ERAS, type McpSite, outputOf, startHeldBucket } from '../support/mcp-program.ts';
+import {
+  buildMcpSite,
+  callMemory,
+  ERAS,
+  type McpSite,
+  outputOf,
+  PNG,
+  putImage,
+  startHeldBucket,
+} from '../support/mcp-program.ts';
 
 const SLOW = 60_000;
-const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
 let site: McpSite;
 beforeAll(async () => {
   site = await buildMcpSite();
 }, SLOW);
 afterAll(async () => site[Symbol.asyncDispose](), SLOW);
-
-const call = (client: Client, input: Readonly<Record<string, unknown>>, signal?: AbortSignal) =>
-  client.callTool({ name: 'memory', arguments: { ...input } }, { ...(signal && { signal }) });
 
 /** Asks as no client does. Resolves to the status, also when the body is never sent whole. */
 async function ask(url: string, { body, ...options }: RequestOptions & { readonly body?: string }) {
@@ -34,30 +39,30 @@ async function ask(url: string, { body, ...options }: RequestOptions & { readonl
 describe('sealed-memory mcp --http', { timeout: SLOW }, () => {
   it('serves several clients of both protocols at once', async () => {
     const env = { SEALED_MEMORY_TENANT: 'http' };
-    const put = site.start(['put', '/memories/a.png'], env);
-    put.stdin.end(PNG);
-    expect(await outputOf(put)).toMatchObject({ code: 0 });
+    expect(await putImage(site, env)).toMatchObject({ code: 0 });
     const { url, child, connect } = await site.serve(env);
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
     const clients = await Promise.all(ERAS.map(connect));
     const [first] = clients as [Client];
     const path = '/memories/log';
-    expect(await call(first, { command: 'create', path, file_text: '' })).toMatchObject({ isError: false });
+    expect(await callMemory(first, { command: 'create', path, file_text: '' })).toMatchObject({
+      isError: false,
+    });
     const inserted = await Promise.all(
       clients.flatMap((client, at) =>
         Array.from({ length: 10 }, (_, index) =>
-          call(client, { command: 'insert', path, insert_line: 0, insert_text: `${at}-${index}` }),
+          callMemory(client, { command: 'insert', path, insert_line: 0, insert_text: `${at}-${index}` }),
         ),
       ),
     );
     expect(inserted.filter(({ isError }) => isError)).toEqual([]);
     for (const [at, client] of clients.entries()) {
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['memory']);
-      const view = await call(client, { command: 'view', path, view_range: [20, 21] });
+      const view = await callMemory(client, { command: 'view', path, view_range: [20, 21] });
       expect(view.content).toEqual([
         { type: 'text', text: expect.stringMatching(/:\n {4}20\t\d-\d\n {4}21\t$/) },
       ]);
-      expect((await call(client, { command: 'view', path: '/memories/a.png' })).content).toEqual([
+      expect((await callMemory(client, { command: 'view', path: '/memories/a.png' })).content).toEqual([
         { type: 'image', mimeType: 'image/png', data: PNG.toString('base64') },
       ]);
       expect((await client.listResources()).resources).toHaveLength(2);
@@ -70,11 +75,11 @@ describe('sealed-memory mcp --http', { timeout: SLOW }, () => {
         { command: 'rename', old_path: own, new_path: `${own}.md` },
         { command: 'delete', path: `${own}.md` },
       ]) {
-        expect(await call(client, input)).toMatchObject({ isError: false });
+        expect(await callMemory(client, input)).toMatchObject({ isError: false });
       }
     }
     const big = { command: 'create', path: '/memories/big', file_text: 'x'.repeat(3 * 1024 * 1024) };
-    expect(await call(first, big)).toMatchObject({ isError: true });
+    expect(await callMemory(first, big)).toMatchObject({ isError: true });
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([130, null]);
   });
@@ -86,13 +91,15 @@ describe('sealed-memory mcp --http', { timeout: SLOW }, () => {
     const cancelling = new AbortController();
     const held = bucket.hold();
     const input = { command: 'create', path: '/memories/a', file_text: 'x' };
-    const answer = expect(call(client, input, cancelling.signal)).rejects.toThrow('no longer needed');
+    const answer = expect(callMemory(client, input, cancelling.signal)).rejects.toThrow('no longer needed');
     const { hungUp } = await held;
     cancelling.abort(new Error('no longer needed'));
     await answer;
     await hungUp;
     bucket.release();
-    expect(await call(client, { command: 'view', path: '/memories/none' })).toMatchObject({ isError: true });
+    expect(await callMemory(client, { command: 'view', path: '/memories/none' })).toMatchObject({
+      isError: true,
+    });
   });
 
   it('refuses hosts, origins and tokens that are not its own, and what is no request', async () => {

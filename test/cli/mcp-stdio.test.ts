@@ -5,19 +5,24 @@ import { join, resolve } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMAND_NAMES } from '../../src/language/command.ts';
-import { buildMcpSite, ERAS, type McpSite, outputOf, startHeldBucket } from '../support/mcp-program.ts';
+import {
+  buildMcpSite,
+  callMemory,
+  ERAS,
+  type McpSite,
+  outputOf,
+  PNG,
+  putImage,
+  startHeldBucket,
+} from '../support/mcp-program.ts';
 
 const SLOW = 60_000;
-const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
 let site: McpSite;
 beforeAll(async () => {
   site = await buildMcpSite();
 }, SLOW);
 afterAll(async () => site[Symbol.asyncDispose](), SLOW);
-
-const call = (client: Client, input: Readonly<Record<string, unknown>>, signal?: AbortSignal) =>
-  client.callTool({ name: 'memory', arguments: { ...input } }, { ...(signal && { signal }) });
 
 /** What a client sends before its requests. */
 const HANDSHAKE = [
@@ -43,9 +48,7 @@ const answersIn = (stdout: string): readonly Readonly<Record<string, unknown>>[]
 describe.each(ERAS)('sealed-memory mcp with a client of the %s protocol', { timeout: SLOW }, (era) => {
   it('serves tools and resources, and leaves what was written to the next one', async () => {
     const env = { SEALED_MEMORY_TENANT: `tools-${era}` };
-    const child = site.start(['put', '/memories/a.png'], env);
-    child.stdin.end(PNG);
-    expect(await outputOf(child)).toMatchObject({ code: 0 });
+    expect(await putImage(site, env)).toMatchObject({ code: 0 });
     const client = await site.connect(era, { env });
     expect(client.getInstructions()).toContain('You have a memory');
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['memory']);
@@ -59,17 +62,17 @@ describe.each(ERAS)('sealed-memory mcp with a client of the %s protocol', { time
     ];
     let last: unknown;
     for (const input of inputs) {
-      const result = await call(client, input);
+      const result = await callMemory(client, input);
       expect(result.isError).toBe(false);
       last = result.content;
     }
     expect(last).toEqual([
       { type: 'text', text: expect.stringMatching(/:\n {5}2\t2\n {5}3\tthree\n {5}4\t$/) },
     ]);
-    expect((await call(client, { command: 'view', path: '/memories/a.png' })).content).toEqual([
+    expect((await callMemory(client, { command: 'view', path: '/memories/a.png' })).content).toEqual([
       { type: 'image', mimeType: 'image/png', data: PNG.toString('base64') },
     ]);
-    expect(await call(client, { command: 'view', path })).toMatchObject({ isError: true });
+    expect(await callMemory(client, { command: 'view', path })).toMatchObject({ isError: true });
     await client.close();
 
     const next = await site.connect(era, { env, args: ['--six-tools'] });
@@ -96,14 +99,16 @@ describe.each(ERAS)('sealed-memory mcp with a client of the %s protocol', { time
     const cancelling = new AbortController();
     const held = bucket.hold();
     const input = { command: 'create', path: '/memories/a', file_text: 'x' };
-    const answer = expect(call(client, input, cancelling.signal)).rejects.toThrow('no longer needed');
+    const answer = expect(callMemory(client, input, cancelling.signal)).rejects.toThrow('no longer needed');
     const { hungUp } = await held;
     cancelling.abort(new Error('no longer needed'));
     await answer;
     // The command's request to the store is given up.
     await hungUp;
     bucket.release();
-    expect(await call(client, { command: 'view', path: '/memories/none' })).toMatchObject({ isError: true });
+    expect(await callMemory(client, { command: 'view', path: '/memories/none' })).toMatchObject({
+      isError: true,
+    });
     await client.close();
   });
 });
@@ -114,11 +119,11 @@ describe('sealed-memory mcp', { timeout: SLOW }, () => {
     const clients = await Promise.all([site.connect('legacy', { env }), site.connect('auto', { env })]);
     const [first] = clients;
     const path = '/memories/log';
-    await call(first as Client, { command: 'create', path, file_text: '' });
+    await callMemory(first as Client, { command: 'create', path, file_text: '' });
     const results = await Promise.all(
       clients.flatMap((client, at) =>
         Array.from({ length: 10 }, (_, index) =>
-          call(client, { command: 'insert', path, insert_line: 0, insert_text: `${at}-${index}` }),
+          callMemory(client, { command: 'insert', path, insert_line: 0, insert_text: `${at}-${index}` }),
         ),
       ),
     );
@@ -172,7 +177,7 @@ describe('sealed-memory mcp', { timeout: SLOW }, () => {
   it('answers a text of more than a file may hold with the sentence of the memory', async () => {
     const client = await site.connect('auto', { env: { SEALED_MEMORY_TENANT: 'huge' } });
     const input = { command: 'create', path: '/memories/a', file_text: 'x'.repeat(3 * 1024 * 1024) };
-    const { isError, content } = await call(client, input);
+    const { isError, content } = await callMemory(client, input);
     expect([isError, JSON.stringify(content)]).toEqual([true, expect.stringContaining('3145728 bytes')]);
     await client.close();
   });

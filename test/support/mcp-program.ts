@@ -108,6 +108,21 @@ export async function buildMcpSite(): Promise<McpSite> {
   };
 }
 
+/** A command through the one tool. */
+export function callMemory(client: Client, input: Readonly<Record<string, unknown>>, signal?: AbortSignal) {
+  return client.callTool({ name: 'memory', arguments: { ...input } }, { ...(signal && { signal }) });
+}
+
+/** The beginning of an image, which is all that is looked at. */
+export const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+/** Writes it to `/memories/a.png` through the program. */
+export function putImage(site: McpSite, env: Env) {
+  const child = site.start(['put', '/memories/a.png'], env);
+  child.stdin.end(PNG);
+  return outputOf(child);
+}
+
 export interface HeldBucket extends AsyncDisposable {
   /** Settings of a memory in this bucket. */
   readonly env: Env;

@@ -57,6 +57,10 @@ async function drain(entries: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of entries);
 }
 
+/** What each event tells of its outcome and of bytes. */
+const amounts = () =>
+  events.map(({ command, outcome, bytesRead, bytesWritten }) => [command, outcome, bytesRead, bytesWritten]);
+
 describe('onEvent', () => {
   it('tells of every command of the model: what was read, written and asked of the store', async () => {
     await within(async ({ execute }) => {
@@ -70,14 +74,7 @@ describe('onEvent', () => {
       await execute({ command: 'toString', path });
       await execute(null);
     });
-    expect(
-      events.map(({ command, outcome, bytesRead, bytesWritten }) => [
-        command,
-        outcome,
-        bytesRead,
-        bytesWritten,
-      ]),
-    ).toEqual([
+    expect(amounts()).toEqual([
       ['create', 'ok', 0, 5],
       ['view', 'ok', 5, 0],
       ['str_replace', 'ok', 5, 7],
@@ -123,14 +120,7 @@ describe('onEvent', () => {
       expect(() => files.list('/elsewhere')[Symbol.asyncIterator]()).not.toThrow();
       await drain(files.list('/elsewhere')).catch(() => {});
     });
-    expect(
-      events.map(({ command, outcome, bytesRead, bytesWritten }) => [
-        command,
-        outcome,
-        bytesRead,
-        bytesWritten,
-      ]),
-    ).toEqual([
+    expect(amounts()).toEqual([
       ['files.write', 'ok', 0, 5],
       ['files.append', 'ok', 5, 7],
       ['files.read', 'ok', 7, 0],
