@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScriptedClaude } from '../../examples/scripted-claude/server.ts';
-import { bundleCli } from '../../infra/bundle-cli.ts';
+import { putNpx } from '../support/put-npx.ts';
 import { blocksOf } from './pages.ts';
 
 /** The block of the page that holds this line. */
@@ -18,14 +18,10 @@ function block(line: string): string {
 describe('docs/quick-start.md', { timeout: 120_000 }, () => {
   let folder: string;
   let environment: Record<string, string>;
-  beforeAll(async () => {
+  beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'sealed-memory-quick-start-'));
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-    await bundleCli(join(folder, 'cli'));
-    const npx = join(folder, 'npx');
-    writeFileSync(npx, `#!/bin/sh\nshift\nexec '${process.execPath}' '${folder}/cli/main.cjs' "$@"\n`, {
-      mode: 0o755,
-    });
+    putNpx(folder);
     const path = `${folder}:${resolve('node_modules/node/bin')}:${process.env['PATH']}`;
     environment = { PATH: path, HOME: folder, ANTHROPIC_API_KEY: 'none' };
   });

@@ -1,14 +1,13 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { expect } from 'vitest';
 import { findProgram } from '../../infra/local/servers/find-program.ts';
 import { AGE } from '../../infra/local/servers/pinned.ts';
+import { putNpx } from '../support/put-npx.ts';
 import { blocksOf } from './pages.ts';
-
-const MAIN = resolve('src/cli/main.ts');
 
 /** What a block printed, on both streams as they came, and how its last line ended. */
 interface Typed {
@@ -31,7 +30,7 @@ async function typeAll(folder: string, settings: Readonly<Record<string, string>
     writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${lines}\n`, { mode: 0o755 });
   const home = join(folder, 'home');
   for (const name of ['bin', 'home']) await run('mkdir', [name], { cwd: folder });
-  program('npx', `shift; exec '${process.execPath}' '${MAIN}' "$@"`);
+  putNpx(join(folder, 'bin'));
   program('editor', 'echo "And a party in June." >> "$1"');
   const identity = await generateX25519Identity();
   program(

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { findCommand } from '../../../infra/local/servers/find-program.ts';
 import { localPieces } from '../../servers/local-pieces.ts';
+import { putNpx } from '../../support/put-npx.ts';
 import { THOROUGH } from '../../support/thorough.ts';
 
 const MAIN = fileURLToPath(new URL('../../../infra/local/main.ts', import.meta.url));
@@ -34,16 +35,6 @@ function processesIn(folder: string): readonly string[] {
 function runCloud(arguments_: readonly string[], folder: string) {
   const { ANTHROPIC_API_KEY: _, ...env } = process.env;
   return spawn(process.execPath, [MAIN, ...arguments_], { env: { ...env, TMPDIR: folder } });
-}
-
-/** A folder whose `npx` runs the program from its sources, as in a checkout that was built. */
-function npxIn(folder: string): string {
-  const bin = join(folder, 'bin');
-  mkdirSync(bin);
-  const cli = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
-  const line = `shift; exec '${process.execPath}' '${cli}' "$@"`;
-  writeFileSync(join(bin, 'npx'), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
-  return bin;
 }
 
 /** A container's guard may end a moment after the program. */
@@ -101,7 +92,10 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
     await expect.poll(() => shown, { timeout: 120_000 }).toMatch(/Going on until Ctrl-C[\s\S]*grep ''\n/);
     expect(child.exitCode).toBeNull();
     const printed = shown.split(/Going on until Ctrl-C.*\n/)[1] ?? '';
-    const env = { PATH: `${npxIn(folder)}:${process.env['PATH']}`, HOME: folder };
+    const bin = join(folder, 'bin');
+    mkdirSync(bin);
+    putNpx(bin);
+    const env = { PATH: `${bin}:${process.env['PATH']}`, HOME: folder };
     const type = () => promisify(execFile)('sh', ['-e', '-c', printed], { env });
     expect(printed).toContain('curl ');
     // CI installs it.
