@@ -6,6 +6,7 @@ import type { Receipt, Running } from './receipt.ts';
 import {
   type Held,
   keyedHash,
+  LOOKS,
   leaseOn,
   readAnswer,
   readProgress,
@@ -48,7 +49,6 @@ export interface Receipts {
 }
 
 const OWNER_BYTES = 16;
-const LOOKS = 8;
 
 export function createReceipts(context: Session): Receipts {
   return {

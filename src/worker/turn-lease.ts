@@ -37,7 +37,8 @@ export interface StoredReceipt {
 
 /** What an answer, or a saved progress, may have, as stored and as read. */
 export const MAX_ANSWER_BYTES = 8_388_608;
-const LOOKS = 8;
+/** So often a conflict is looked into before another writer is taken to be at work. */
+export const LOOKS = 8;
 
 /** The receipt as its owner wrote it last. */
 export interface Held {
