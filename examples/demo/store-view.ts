@@ -2,7 +2,7 @@ import { HEADER_BYTES } from '../../src/format/header.ts';
 import { createLayout, type Layout, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { Environment } from '../../src/open/environment.ts';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';
-import { readSettings, requireTenant } from '../../src/open/options.ts';
+import { readSettings, requireTenant } from '../../src/open/settings.ts';
 import { openBaseStore } from '../../src/open/store.ts';
 import type { ETag, ObjectStore } from '../../src/store/port.ts';
 import type { Line } from './screen.ts';

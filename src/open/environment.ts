@@ -1,6 +1,7 @@
 import { misconfigured } from '../errors.ts';
 import { refuseUnknownNames } from './known-names.ts';
-import { judge, type MemoryOptions, type MountOptions, OPTIONS, type OptionRow } from './options.ts';
+import { judge, OPTIONS, type OptionRow } from './option-table.ts';
+import type { MemoryOptions, MountOptions } from './options.ts';
 import { parseRootKeys, readRootKeyFile } from './root-keys.ts';
 
 /** Environment variables, as in `process.env`. An empty value counts as absent. */

@@ -2,7 +2,7 @@ import { appendFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Logger } from '../logger.ts';
 import { createWatch, type EventHandler, type MemoryEvent, type Watch } from '../tool/watch.ts';
-import type { Settings } from './options.ts';
+import type { Settings } from './settings.ts';
 
 /** What waits for a file, of events in JSON; what comes beyond is dropped. */
 const MOST_WAITING = 1_048_576;

@@ -10,7 +10,9 @@ import { createVersionHistory, type VersionHistory } from '../tree/version-histo
 import { type CredentialSource, createCredentialSource } from './credential-source.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import type { OpenMounts } from './mounts.ts';
-import { judge, type MemoryOptions, readMounts, readSettings } from './options.ts';
+import { judge } from './option-table.ts';
+import type { MemoryOptions } from './options.ts';
+import { readMounts, readSettings } from './settings.ts';
 import { type AwsCredentials, type BaseStore, listTenants, openBaseStore } from './store.ts';
 import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 

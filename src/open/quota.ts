@@ -3,7 +3,7 @@ import type { TenantId } from '../format/object-keys.ts';
 import { createRecent } from '../recent.ts';
 import { createQuota, createTenantUsage, type TenantUsage } from '../tree/quota.ts';
 import type { Quota, Session } from '../tree/session.ts';
-import type { Settings } from './options.ts';
+import type { Settings } from './settings.ts';
 import type { BaseStore } from './store.ts';
 
 /** Tenants that this process counts; of one beyond it is counted once more. */

@@ -17,8 +17,8 @@ import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { createConsoleLogger } from './console-logger.ts';
 import { openSessions } from './open-sessions.ts';
-import type { Settings } from './options.ts';
 import { openingFailure } from './remedy.ts';
+import type { Settings } from './settings.ts';
 import type { AwsCredentials, BaseStore } from './store.ts';
 
 /** One for all memories of the process, so that many of them on one broken store warn as one. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect } from 'vitest';
 import { type Environment, optionsFromEnvironment } from '../../src/open/environment.ts';
-import { readSettings, requireTenant } from '../../src/open/options.ts';
+import { readSettings, requireTenant } from '../../src/open/settings.ts';
 import { parseStoreLocation } from '../../src/open/store.ts';
 import { fuzz, verdictOf } from '../support/fuzz.ts';
 import { mutatedTexts } from '../support/mutation.ts';

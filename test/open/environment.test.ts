@@ -9,7 +9,8 @@ import {
   readHarness,
   setAwsVariables,
 } from '../../src/open/environment.ts';
-import { type MemoryOptions, readSettings, requireTenant, type Settings } from '../../src/open/options.ts';
+import type { MemoryOptions } from '../../src/open/options.ts';
+import { readSettings, requireTenant, type Settings } from '../../src/open/settings.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 const OTHER_KEY = Buffer.alloc(32, 8).toString('base64');

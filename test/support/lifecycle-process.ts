@@ -6,7 +6,7 @@ import { shredTenant } from '../../src/admin/shred.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';
-import { readSettings, requireTenant } from '../../src/open/options.ts';
+import { readSettings, requireTenant } from '../../src/open/settings.ts';
 import { wireTenant } from '../../src/open/wire-tenant.ts';
 import type { DatedMeta } from '../../src/store/port.ts';
 import { LEASE_MS } from '../../src/tree/rename/lease.ts';

@@ -2,7 +2,7 @@ import { readdir, readFile as readOwn, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
-import { readSettings } from '../../open/options.ts';
+import { readSettings } from '../../open/settings.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import { CONTINUES, type Invocation } from './invocation.ts';
 import { type FileRun, runOnFiles, worded } from './memory.ts';

@@ -2,7 +2,8 @@ import { createReadStream } from 'node:fs';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { concat } from '../../format/encoding.ts';
 import { decodeText, encodeText } from '../../language/text.ts';
-import { type MemoryOptions, readSettings } from '../../open/options.ts';
+import type { MemoryOptions } from '../../open/options.ts';
+import { readSettings } from '../../open/settings.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,0 +1,145 @@
+import { misconfigured } from '../errors.ts';
+import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
+import { type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
+import type { Policy } from '../tree/policy.ts';
+import { DEFAULT_CACHE_BYTES } from '../tree/version-cache.ts';
+import { refuseUnknownNames } from './known-names.ts';
+import { refuseOldNode } from './node-version.ts';
+import { DEFAULT_CONCURRENCY, DEFAULT_FILE_BYTES, judgeOptions, readTenant } from './option-table.ts';
+import type { MemoryOptions, MountOptions } from './options.ts';
+import { readPolicy } from './policy-option.ts';
+import { openRootKeys, type RootKeyInput, type RootKeys } from './root-keys.ts';
+import { type ConfiguredStore, parseStoreLocation, type S3Options } from './store.ts';
+
+/** Options that were judged, defaults filled in. `rootKeys` is secret: never log it. */
+export interface Settings
+  extends Pick<
+    MemoryOptions,
+    'credentials' | 'logger' | 'onRequest' | 'toolError' | 'names' | 'onEvent' | 'actor'
+  > {
+  readonly eventPaths: boolean;
+  readonly store: ConfiguredStore;
+  /** What every object key begins with; empty unless the store is a bucket. */
+  readonly prefix: string;
+  /** Absent only in a pool. */
+  readonly tenant: TenantId | undefined;
+  readonly rootKeys: RootKeys;
+  readonly profile: 'doc' | 'sdk';
+  readonly onExists: 'error' | 'overwrite';
+  readonly concurrency: number;
+  readonly lazy: boolean;
+  readonly readOnly: boolean;
+  readonly policy: Policy | undefined;
+  readonly maxFileBytes: number;
+  readonly limits: Pick<NonNullable<MemoryOptions['limits']>, 'files' | 'tenantBytes'>;
+  readonly cacheBytes: number;
+  readonly keyring: { readonly ttlMs?: number; readonly minimumEpoch?: number };
+  readonly expireAfterDays: number | undefined;
+  readonly s3: S3Options;
+}
+
+/**
+ * @throws MemoryError `misconfigured` for an unknown option, a missing store or root key, or a malformed value; its
+ * sentence names the option and what was expected, never the value.
+ */
+export function readSettings(options: MemoryOptions): Settings {
+  refuseOldNode();
+  judgeOptions(options);
+  const {
+    profile = 'doc',
+    onExists = 'error',
+    concurrency = DEFAULT_CONCURRENCY,
+    lazy = false,
+    readOnly = false,
+    eventPaths = false,
+  } = options;
+  const { names, limits, cache, keyring, s3, expireAfterDays } = options;
+  const { credentials, logger, onRequest, toolError, onEvent, actor } = options;
+  const store = readStore(options.store);
+  const prefix = store.kind === 's3' ? store.prefix : '';
+  const tenant = options.tenant === undefined ? undefined : readTenant(options.tenant, 'tenant');
+  // Object keys must have room for a memory path; without a tenant the prefix alone is judged.
+  createLayout({ prefix, tenant: tenant ?? parseTenantId('0') });
+  return Object.freeze({
+    ...{ store, prefix, tenant, profile, onExists, names, concurrency, lazy, readOnly, expireAfterDays },
+    policy: readPolicy(options.policy),
+    rootKeys: readRootKeys(options),
+    maxFileBytes: limits?.fileBytes ?? DEFAULT_FILE_BYTES,
+    limits: given({ files: limits?.files, tenantBytes: limits?.tenantBytes }),
+    cacheBytes: cache?.bytes ?? DEFAULT_CACHE_BYTES,
+    keyring: given(keyring),
+    s3: given(s3),
+    ...{ credentials, logger, onRequest, toolError, onEvent, eventPaths, actor },
+  });
+}
+
+const OF_MOUNT: ReadonlySet<string> = new Set<keyof MountOptions>([
+  ...(['at', 'store', 'tenant', 'rootKey', 'names', 's3', 'credentials'] as const),
+  ...(['keyring', 'limits', 'readOnly', 'policy'] as const),
+]);
+
+/** A mount that was judged: where it is seen, and the settings of its memory. */
+export interface MountPoint {
+  readonly at: MemoryPath;
+  readonly tenant: TenantId;
+  readonly settings: Settings;
+  readonly given: MountOptions;
+}
+
+/** @throws MemoryError `misconfigured` for a mount at a wrong place or of a wrong option, as `readSettings`. */
+export function readMounts(options: MemoryOptions): readonly MountPoint[] {
+  const { mounts = [], tenant: _tenant, readOnly: _readOnly, keyring, ...shared } = options;
+  const points = mounts.map((mount) => {
+    refuseUnknownNames(Object.keys(mount), { known: OF_MOUNT, what: 'an option of a mount' });
+    // What is undefined is not said, and must not take the memory's own policy or limits away.
+    const { at, ...own } = given(mount);
+    const settings = readSettings({ ...shared, keyring: { ttlMs: keyring?.ttlMs }, ...own });
+    return { at: parseMountPath(at), tenant: requireTenant(settings), settings, given: mount };
+  });
+  if (new Set(points.map(({ at }) => at)).size === points.length) return points;
+  throw misconfigured('Two mounts cannot lie at one path.');
+}
+
+function parseMountPath(text: string): MemoryPath {
+  const path = parseMemoryPath(text);
+  if (segmentsOf(path).length === 1) return path;
+  throw misconfigured('A mount must lie directly below /memories, such as /memories/handbook.');
+}
+
+/** What was given of a group, without the members that are undefined. */
+function given<T extends object>(
+  group: T | undefined,
+): { readonly [K in keyof T]: Exclude<T[K], undefined> } {
+  const members = Object.entries(group ?? {}).filter(([, value]) => value !== undefined);
+  return Object.freeze(Object.fromEntries(members)) as { readonly [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+function readStore(given: MemoryOptions['store']): Settings['store'] {
+  if (given === undefined) {
+    throw misconfigured(
+      'store (SEALED_MEMORY_STORE) is not set: memory:, sqlite:PATH or s3://bucket/prefix.',
+    );
+  }
+  return Object.freeze(
+    typeof given === 'string' ? parseStoreLocation(given, 'store') : { kind: 'opened', store: given },
+  );
+}
+
+/** @throws MemoryError `misconfigured` when the settings name none. */
+export function requireTenant({ tenant }: Settings): TenantId {
+  if (tenant !== undefined) return tenant;
+  throw misconfigured('tenant (SEALED_MEMORY_TENANT) is not set: the id of the tenant whose memory this is.');
+}
+
+function readRootKeys({ rootKey, credentials }: MemoryOptions): RootKeys {
+  if (rootKey === undefined) {
+    throw misconfigured(
+      'No root key: set rootKey, SEALED_MEMORY_ROOT_KEY or SEALED_MEMORY_ROOT_KEY_FILE; "sealed-memory init" creates a key file.',
+    );
+  }
+  return openRootKeys(isList(rootKey) ? rootKey : [rootKey], credentials);
+}
+
+function isList(input: RootKeyInput | readonly RootKeyInput[]): input is readonly RootKeyInput[] {
+  return Array.isArray(input);
+}
