@@ -260,7 +260,7 @@ describe('an answer to the lean client', () => {
           for (const { outcome } of lean) kinds.set(kindOf(outcome), (kinds.get(kindOf(outcome)) ?? 0) + 1);
         },
       ),
-      { numRuns: amount({ usual: 400, thorough: 10_000 }) },
+      { numRuns: amount({ usual: 400, thorough: 2_500 }) },
     );
     for (const kind of [
       'result',
