@@ -1,10 +1,10 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
-import type { Delivery } from './deliver-turn.ts';
 import type { LambdaTime } from './direct-handler.ts';
 import type { JsonLog } from './json-log.ts';
 import { groupsOf, isFifo, receivesOf } from './queue-records.ts';
 import { loadSqs, within } from './replies.ts';
+import type { Delivery } from './turn-verdict.ts';
 
 interface SqsHandlerOptions {
   readonly sqs: Pick<SQSClient, 'send'>;

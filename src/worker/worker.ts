@@ -8,7 +8,7 @@ import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
-import { type Delivery, deliverTurn, failureOf } from './deliver-turn.ts';
+import { deliverTurn } from './deliver-turn.ts';
 import { createDirectHandler, type LambdaTime } from './direct-handler.ts';
 import type { JsonLog } from './json-log.ts';
 import { createReceipts } from './receipts.ts';
@@ -18,6 +18,7 @@ import type { TenantCredentialProvider } from './tenant-credentials.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn-message.ts';
 import { inTurnSpan, type TurnSpan } from './turn-span.ts';
+import { type Delivery, failureOf } from './turn-verdict.ts';
 
 export interface WorkerOptions {
   /** Of the store and the root keys; the tenant comes with each message. */
@@ -173,7 +174,8 @@ async function deliverOne(
       watch.onNamed({ turn: await receipts.nameOf(message.turn, { signal }) });
       const delivery = await deliverTurn({
         message,
-        place: { memory, receipts },
+        memory,
+        receipts,
         onSpent: watch.onSpent,
         client: options.client,
         turn: {

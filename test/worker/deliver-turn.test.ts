@@ -5,10 +5,11 @@ import type { Part } from '../../examples/scripted-claude/reply.ts';
 import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey } from '../../src/format/object-keys.ts';
-import { type Delivery, deliverTurn, failureOf } from '../../src/worker/deliver-turn.ts';
+import { deliverTurn } from '../../src/worker/deliver-turn.ts';
 import { codeOf, createJsonLog } from '../../src/worker/json-log.ts';
 import { createReceipts, type Receipts } from '../../src/worker/receipts.ts';
 import { fingerprintOf, parseTurnMessage } from '../../src/worker/turn-message.ts';
+import { type Delivery, failureOf } from '../../src/worker/turn-verdict.ts';
 import { bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const MESSAGE = parseTurnMessage({ tenant: 'acme', turn: 'turn-1', prompt: 'hello' });
@@ -68,7 +69,8 @@ describe('deliverTurn', () => {
       deliver: (signal = new AbortController().signal, turn = {}) =>
         deliverTurn({
           message: MESSAGE,
-          place: { memory, receipts },
+          memory,
+          receipts,
           client: async () => new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 }),
           turn: {
             model: 'claude-sonnet-5-5',
@@ -177,7 +179,8 @@ describe('deliverTurn', () => {
     const given = { model: 'claude-opus-5', maxTokens: 1_234, system: 'Be brief.' };
     await deliverTurn({
       message: { ...MESSAGE, ...given },
-      place: { memory, receipts: createReceipts((await (await site.client()).open()).session) },
+      memory,
+      receipts: createReceipts((await (await site.client()).open()).session),
       client: async () =>
         new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0, fetch: fetched }),
       turn: { model: 'claude-sonnet-5-5' },

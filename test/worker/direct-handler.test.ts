@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../src/worker/deliver-turn.ts';
 import { createDirectHandler } from '../../src/worker/direct-handler.ts';
 import type { TurnAnswer } from '../../src/worker/turn-answer.ts';
+import type { Delivery } from '../../src/worker/turn-verdict.ts';
 
 const TIME = { getRemainingTimeInMillis: () => 60_000 };
 const ANSWER = { outcome: 'answered', text: 'grüße' } as TurnAnswer;

@@ -1,9 +1,9 @@
 import { ChangeMessageVisibilityCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
-import type { Delivery } from '../../src/worker/deliver-turn.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createSqsHandler } from '../../src/worker/sqs-handler.ts';
+import type { Delivery } from '../../src/worker/turn-verdict.ts';
 
 const QUEUE = 'https://sqs.example/queue';
 const TIME = { getRemainingTimeInMillis: () => 60_000 };

@@ -1,0 +1,68 @@
+import { runTurn, type TurnRequest } from '../agent/run-turn.ts';
+import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../agent/turn-outcome.ts';
+import type { MessagesClient } from '../agent/turn-request.ts';
+import type { Memory } from '../tool/memory-tool.ts';
+import { codeOf, type JsonLog } from './json-log.ts';
+import type { TurnMessage } from './turn-message.ts';
+import type { TurnSteps } from './turn-steps.ts';
+import { type Delivery, KEY_REFUSED, NO_CLIENT } from './turn-verdict.ts';
+
+/** What Claude is asked with, besides the conversation. */
+export interface AskRequest {
+  readonly message: TurnMessage;
+  readonly memory: Pick<Memory, 'execute'>;
+  /** Claude's client; asked with one whose key was refused, another one where there is a new key. */
+  readonly client: (refused?: MessagesClient) => Promise<MessagesClient>;
+  /** What a turn needs besides the message: the model and its limits. */
+  readonly turn: Omit<
+    TurnRequest,
+    'client' | 'memory' | 'messages' | 'system' | 'signal' | 'from' | 'onStep'
+  >;
+  /** Ends the turn, in time to leave it to the next delivery. */
+  readonly signal: AbortSignal;
+  /**
+   * Hears once what Claude took in this delivery, however it ended, when Claude was asked; and how the API calls the
+   * request that it refused.
+   */
+  readonly onSpent?: (usage: TurnUsage, claudeRequestId: string | undefined) => void;
+  readonly log: JsonLog;
+}
+
+/** With another key once more where the API refuses the first one. */
+export async function askClaude(request: AskRequest, steps: TurnSteps): Promise<TurnOutcome | Delivery> {
+  const { message, memory, turn, signal, log } = request;
+  const before = steps.latest?.usage ?? NO_USAGE;
+  const clientFor = async (refused?: MessagesClient): Promise<MessagesClient | undefined> =>
+    request.client(refused).catch((error: unknown) => {
+      log.error('there is no client of Claude', { code: codeOf(error) });
+      return undefined;
+    });
+  const run = (client: MessagesClient): Promise<TurnOutcome> =>
+    runTurn({
+      ...turn,
+      client,
+      memory,
+      messages: message.messages,
+      signal,
+      onStep: (progress) => steps.onStep(progress),
+      ...(steps.latest !== undefined && { from: steps.latest }),
+      ...(message.system !== undefined && { system: message.system }),
+      ...(message.model !== undefined && { model: message.model }),
+      ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),
+    });
+  const client = await clientFor();
+  if (client === undefined) return NO_CLIENT;
+  let outcome = await run(client);
+  if (outcome.outcome === 'failed' && KEY_REFUSED.has(outcome.code)) {
+    const renewed = await clientFor(client);
+    if (renewed !== undefined && renewed !== client) outcome = await run(renewed);
+  }
+  const refused = outcome.outcome === 'failed' ? outcome.requestId : undefined;
+  request.onSpent?.(difference(outcome.usage, before), refused);
+  return outcome;
+}
+
+function difference(usage: TurnUsage, before: TurnUsage): TurnUsage {
+  const names = Object.keys(usage) as (keyof TurnUsage)[];
+  return Object.fromEntries(names.map((name) => [name, usage[name] - before[name]])) as unknown as TurnUsage;
+}

@@ -1,0 +1,92 @@
+import type { TurnOutcome } from '../agent/turn-outcome.ts';
+import { MemoryError } from '../errors.ts';
+import { codeOf } from './json-log.ts';
+import { isFinal, type TurnAnswer } from './turn-answer.ts';
+import type { TurnMessage } from './turn-message.ts';
+import type { TurnSteps } from './turn-steps.ts';
+
+/**
+ * What came of one delivery. `later`: the same message may succeed, after so many seconds at least. `failed`: it will not
+ * until something is changed by hand. `code` is fit for a log.
+ */
+export type Delivery =
+  | { readonly state: 'answered'; readonly answer: TurnAnswer; readonly isFresh: boolean }
+  | {
+      readonly state: 'later';
+      readonly code: string;
+      readonly afterSeconds: number;
+      /** The pause is known, and does not grow with the attempts. */
+      readonly isExact?: true;
+      /** The turn has come further, and goes on from there: this delivery was no failed attempt. */
+      readonly hasProgress?: true;
+    }
+  | {
+      readonly state: 'failed';
+      readonly code: string;
+      /** What the turn is called in logs, where it came so far. */
+      readonly turn?: string;
+    };
+
+/** A turn that could not be finished waits so long at least, in seconds. */
+const SHORTEST_PAUSE = 5;
+/** What only the operator can mend, and is no fault of the message's, waits so long, in seconds. */
+const OPERATOR_PAUSE = 900;
+/** The key of the API is wrong, or its account may spend no more. */
+export const KEY_REFUSED: ReadonlySet<string> = new Set([
+  'authentication_error',
+  'permission_error',
+  'billing_error',
+  'http_401',
+  'http_402',
+  'http_403',
+]);
+/** Whatever the API advises its client: a message can wait for longer than that. */
+const PASSING: ReadonlySet<string> = new Set(['rate_limit_error', 'overloaded_error', 'api_error']);
+export const NO_CLIENT: Delivery = {
+  state: 'later',
+  code: 'api_key_unavailable',
+  afterSeconds: SHORTEST_PAUSE,
+};
+export const TAKEN_OVER: Delivery = { state: 'later', code: 'taken_over', afterSeconds: SHORTEST_PAUSE };
+/**
+ * Stores tell ages in whole seconds, so a lease is over up to two seconds later than it seems. A message that came back
+ * too early would use up one of its attempts.
+ */
+const CLOCK_STEPS = 2;
+
+/** Another worker runs the turn for so long at most. */
+export function runningFor(freeInMs: number): Delivery {
+  const afterSeconds = Math.ceil(freeInMs / 1_000) + CLOCK_STEPS;
+  return { state: 'later', code: 'running', afterSeconds, isExact: true };
+}
+
+/** Undefined: the turn has ended for good. */
+export function unfinished(
+  message: Pick<TurnMessage, 'model'>,
+  { outcome, steps }: { readonly outcome: TurnOutcome; readonly steps: TurnSteps },
+): Delivery | undefined {
+  if (isFinal(outcome)) return undefined;
+  const progress = steps.hasProgress ? ({ hasProgress: true } as const) : {};
+  if (outcome.outcome === 'interrupted') {
+    const code = outcome.by === 'stopped' ? 'unfinished' : outcome.by;
+    if (!steps.hasProgress) return { state: 'later', code, afterSeconds: SHORTEST_PAUSE };
+    return { state: 'later', code, afterSeconds: 0, isExact: true, hasProgress: true };
+  }
+  const { code, retry, retryAfterMs = 0 } = outcome;
+  const isDeployments = code === 'not_found_error' && message.model === undefined;
+  if (KEY_REFUSED.has(code) || isDeployments) {
+    return { state: 'later', code, afterSeconds: OPERATOR_PAUSE, ...progress };
+  }
+  if (retry === 'never' && !PASSING.has(code)) return { state: 'failed', code };
+  const afterSeconds = Math.max(SHORTEST_PAUSE, Math.ceil(retryAfterMs / 1_000));
+  return { state: 'later', code, afterSeconds, ...progress };
+}
+
+/** Of anything that went wrong before or after Claude's part. */
+export function failureOf(error: unknown, signal: AbortSignal | undefined): Delivery {
+  const code = codeOf(error);
+  if (signal?.aborted) return { state: 'later', code: 'deadline', afterSeconds: SHORTEST_PAUSE };
+  const mayPass =
+    !(error instanceof MemoryError) || error.retry !== 'never' || error.code === 'outcome_unknown';
+  return mayPass ? { state: 'later', code, afterSeconds: SHORTEST_PAUSE } : { state: 'failed', code };
+}
