@@ -1,7 +1,7 @@
 import { App, type AppProps, CfnOutput, Stack, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
+import { SealedMemory } from '../src/cdk/sealed-memory.ts';
 import { WORKER_BUNDLE } from './bundle.ts';
-import { SealedMemory } from './sealed-memory.ts';
 import { readSettings } from './settings.ts';
 
 /**

@@ -3,9 +3,10 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile } from 'esbuild';
 import { builtinsAtFirstUse } from './bundled-imports.ts';
+import { licensesOf } from './bundled-licenses.ts';
 
-/** The worker's bundle, where `infra/app.ts` looks for it. */
-export const WORKER_BUNDLE: string = fileURLToPath(new URL('../dist-lambda/worker', import.meta.url));
+/** The worker's bundle, where the packed construct (`src/cdk/packed-bundle.ts`) and `infra/app.ts` look for it. */
+export const WORKER_BUNDLE: string = fileURLToPath(new URL('../dist/lambda', import.meta.url));
 
 export const WORKER_ENTRY: string = fileURLToPath(new URL('worker/main.ts', import.meta.url));
 
@@ -19,11 +20,13 @@ const CREDENTIALS = fileURLToPath(new URL('worker/function-credentials.ts', impo
 /** The budget of what a function loads before its first invocation. */
 export const MOST_EAGER_BYTES = 750_000;
 
-interface BundleSize {
+interface BundleReport {
   /** What is loaded at the start: `index.mjs` and what it imports. */
   readonly eager: number;
   /** With what is loaded when it is needed first. */
   readonly total: number;
+  /** The files that it was made of. */
+  readonly inputs: readonly string[];
 }
 
 /**
@@ -36,7 +39,7 @@ export async function bundle({
 }: {
   readonly entry: string;
   readonly folder: string;
-}): Promise<BundleSize> {
+}): Promise<BundleReport> {
   await removeModules(folder);
   const { metafile, outputFiles } = await build({
     entryPoints: { index: entry },
@@ -62,7 +65,7 @@ export async function bundle({
   const modules = outputFiles.map(({ path, text }) => [path, withoutIdleRequire(text)] as const);
   await Promise.all(modules.map(([path, text]) => writeFile(path, text)));
   const bytes = new Map(modules.map(([path, text]) => [basename(path), Buffer.byteLength(text)]));
-  return sizeOf(metafile.outputs, bytes);
+  return { ...sizeOf(metafile.outputs, bytes), inputs: Object.keys(metafile.inputs) };
 }
 
 /** Most modules require nothing, and making a `require` takes a start longer than reading the module. */
@@ -77,7 +80,10 @@ async function removeModules(folder: string): Promise<void> {
   await Promise.all(modules.map((name) => rm(join(folder, name))));
 }
 
-function sizeOf(outputs: Metafile['outputs'], bytes: ReadonlyMap<string, number>): BundleSize {
+function sizeOf(
+  outputs: Metafile['outputs'],
+  bytes: ReadonlyMap<string, number>,
+): Pick<BundleReport, 'eager' | 'total'> {
   const eager = new Set(Object.keys(outputs).filter((path) => basename(path) === 'index.mjs'));
   for (const path of eager) {
     for (const imported of outputs[path]?.imports ?? []) {
@@ -89,10 +95,17 @@ function sizeOf(outputs: Metafile['outputs'], bytes: ReadonlyMap<string, number>
   return { eager: bytesOf(eager), total: bytesOf(Object.keys(outputs)) };
 }
 
+/** The worker's bundle as the package carries it, with the licences of what is in it. */
+export async function bundleWorker(folder: string): Promise<BundleReport> {
+  const report = await bundle({ entry: WORKER_ENTRY, folder });
+  await writeFile(join(folder, 'LICENSES.txt'), await licensesOf(report.inputs));
+  return report;
+}
+
 if (import.meta.main) {
-  const { eager, total } = await bundle({ entry: WORKER_ENTRY, folder: WORKER_BUNDLE });
+  const { eager, total } = await bundleWorker(WORKER_BUNDLE);
   const [first, all] = [eager, total].map((bytes) => `${Math.ceil(bytes / 1_000)} KB`);
-  console.log(`dist-lambda/worker: ${all}, ${first} of it loaded at the start`);
+  console.log(`dist/lambda: ${all}, ${first} of it loaded at the start`);
   if (eager > MOST_EAGER_BYTES) {
     console.error(`That is more than ${MOST_EAGER_BYTES / 1_000} KB, the budget of the start.`);
     process.exitCode = 1;

@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import type { SealedMemoryProps } from './sealed-memory.ts';
+import type { SealedMemoryProps } from '../src/cdk/sealed-memory.ts';
 
 type Settings = Omit<SealedMemoryProps, 'bundle'>;
 type Reader = (text: string, scope: Construct) => Settings;

@@ -76,6 +76,12 @@ const LAYERS: readonly Group[] = [
     packages:
       /^(ai|@langchain\/core|@mastra\/core|@openai\/agents|unstorage|@anthropic-ai\/claude-agent-sdk|zod)$/,
   },
+  {
+    name: 'cloud',
+    layer: 8,
+    files: /^cdk\//,
+    packages: /^(aws-cdk-lib|constructs|node:(fs|url))$/,
+  },
   { name: 'index', layer: 8, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
 ];
 

@@ -1,13 +1,25 @@
 import { execFile } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundleWorker } from '../infra/bundle.ts';
 import { bundleCli } from '../infra/bundle-cli.ts';
 import manifest from '../package.json' with { type: 'json' };
+import { blocksOf } from './docs/pages.ts';
+import type { Template } from './support/iam/template.ts';
 import { linkModules } from './support/link-modules.ts';
 
 const run = promisify(execFile);
@@ -31,6 +43,7 @@ describe('the package, packed', { timeout: 120_000 }, () => {
     symlinkSync(resolve('node_modules'), join(source, 'node_modules'));
     await run(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '-p', source]);
     await bundleCli(join(source, 'dist/cli'));
+    await bundleWorker(join(source, 'dist/lambda'));
     const { stdout } = await run(
       'npm',
       ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder],
@@ -54,6 +67,28 @@ describe('the package, packed', { timeout: 120_000 }, () => {
     const required = await evaluate('commonjs', `console.log(Object.keys(require('${name}')).length)`);
     expect(Number(imported.stdout)).toBeGreaterThan(0);
     expect(Number(required.stdout)).toBeGreaterThan(0);
+  });
+
+  it('is all that an app of the CDK needs for a stack with a memory', async () => {
+    const app = blocksOf('docs/deployment.md', 'ts').find(({ text }) => text.includes('sealed-memory/cdk'));
+    writeFileSync(join(folder, 'app.mts'), app?.text ?? '');
+    const env = { ...process.env, CDK_OUTDIR: join(folder, 'out') };
+    await run(process.execPath, ['app.mts'], { cwd: folder, env });
+    const template = JSON.parse(
+      readFileSync(join(folder, 'out/Assistant.template.json'), 'utf8'),
+    ) as Template;
+    const functions = Object.values(template.Resources).filter(
+      ({ Type }) => Type === 'AWS::Lambda::Function',
+    );
+    expect(functions.map(({ Properties }) => Properties['Handler']).sort()).toEqual([
+      ...['index.expire', 'index.handler', 'index.invoke'],
+    ]);
+    const bundled = globSync('out/asset.*/index.mjs', { cwd: folder });
+    expect(bundled).toHaveLength(1);
+    expect(readFileSync(join(folder, bundled[0] ?? ''))).toEqual(
+      readFileSync(join(installed, 'dist/lambda/index.mjs')),
+    );
+    expect(globSync('out/asset.*/LICENSES.txt', { cwd: folder })).toHaveLength(1);
   });
 
   it('has nothing that publint would change', async () => {

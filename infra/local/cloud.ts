@@ -5,7 +5,7 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { workerEnvironment } from '../worker-settings.ts';
+import { workerEnvironment } from '../../src/cdk/worker-settings.ts';
 import { startEventSource } from './event-source.ts';
 import type { TurnFunctions } from './local-function.ts';
 import { createResources, type LocalQueue, type LocalResources, MOTO_CREDENTIALS } from './resources.ts';

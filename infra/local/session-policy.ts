@@ -1,6 +1,6 @@
+import { TENANT_TAG, tenantResources } from '../../src/cdk/tenant-resources.ts';
+import { tenantStatements } from '../../src/cdk/tenant-role.ts';
 import type { TenantId } from '../../src/format/object-keys.ts';
-import { TENANT_TAG, tenantResources } from '../tenant-resources.ts';
-import { tenantStatements } from '../tenant-role.ts';
 
 /** What a session policy may measure at AWS, in characters. */
 const MOST_CHARACTERS = 2_048;

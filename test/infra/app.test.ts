@@ -7,7 +7,7 @@ import type { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../infra/app.ts';
-import { SealedMemory } from '../../infra/sealed-memory.ts';
+import { SealedMemory } from '../../src/cdk/sealed-memory.ts';
 import { synthesize } from '../support/synthesized.ts';
 
 let bundle = '';

@@ -1,5 +1,5 @@
 /** What IAM puts in the place of the session's tag; a session without it matches nothing. */
-export const TENANT_TAG = '$' + '{aws:PrincipalTag/tenant}';
+export const TENANT_TAG: string = '$' + '{aws:PrincipalTag/tenant}';
 
 /** Where one tenant's objects lie in the bucket, as patterns of IAM (docs/format.md, "Object keys"). */
 export interface TenantResources {

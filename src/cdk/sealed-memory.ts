@@ -12,6 +12,7 @@ import { type BundledFunction, createFunctionRole } from './bundled-function.ts'
 import { createDashboard } from './dashboard.ts';
 import { createExpiryFunction, expiryStatements } from './expiry.ts';
 import { acknowledgeFindings } from './findings.ts';
+import { packedBundle } from './packed-bundle.ts';
 import { createQueues, type Queues } from './queues.ts';
 import { createRootKey, rootKeyStatements } from './root-key.ts';
 import { tenantResources } from './tenant-resources.ts';
@@ -20,8 +21,8 @@ import { createDirectWorker, createWorker, workerStatements } from './worker.ts'
 import { expiryEnvironment, storeUrl, type WorkerSettings, workerEnvironment } from './worker-settings.ts';
 
 export interface SealedMemoryProps extends Partial<WorkerSettings> {
-  /** The folder that holds the bundle, `index.mjs` (infra/bundle.ts). */
-  readonly bundle: string;
+  /** The folder that holds the bundle, `index.mjs`; by default the one that the package carries. */
+  readonly bundle?: string;
   /** Of every object key; empty by default. Changing it leaves the old memories behind. */
   readonly prefix?: string;
   /** Of a turn; five minutes by default, fifteen at most. */
@@ -52,7 +53,7 @@ export interface SealedMemoryProps extends Partial<WorkerSettings> {
 
 /**
  * The whole cloud of a memory: bucket, root key, queues, worker, expiry function, the tenant role between them, alarms
- * and a dashboard. Put it into a stack of your own, or deploy infra/app.ts.
+ * and a dashboard. Put it into a stack of your own, or deploy `infra/app.ts` of the repository.
  *
  * @throws RangeError for a malformed prefix.
  */
@@ -120,7 +121,7 @@ export class SealedMemory extends Construct {
       apiKeySecretArn: this.apiKey.secretArn,
     } as const;
     this.storeUrl = storeUrl(places);
-    const code = Code.fromAsset(props.bundle);
+    const code = Code.fromAsset(props.bundle ?? packedBundle());
     const environment = workerEnvironment(settings, places);
     const runner = { code, timeout, memorySize, role: workerRole, environment };
     const { turns } = this.queues;
