@@ -2,8 +2,10 @@ import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolR
 import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { Memory, MemoryToolProps } from '../tool/memory-tool.ts';
 import { describeFailure, isApiWord, ReplyCut } from './api-failure.ts';
+import { conversationDigest, onBasis } from './conversation-digest.ts';
+import { resendable } from './resendable.ts';
 import {
-  continuable,
+  conversationChanged,
   endingOf,
   interruption,
   memoryFailure,
@@ -11,14 +13,7 @@ import {
   type TurnEnding,
   type TurnOutcome,
 } from './turn-outcome.ts';
-import {
-  isGoingOn,
-  isUnfinished,
-  type Progress,
-  stepBehind,
-  type TurnProgress,
-  takeReply,
-} from './turn-progress.ts';
+import { isUnfinished, type Progress, stepBehind, type TurnProgress, takeReply } from './turn-progress.ts';
 import {
   type ContextManagement,
   type MessagesClient,
@@ -26,7 +21,6 @@ import {
   type PromptAdditions,
   type ReplyStream,
   type SystemPrompt,
-  type TurnRunner,
   toolErrorOf,
   withAdditions,
 } from './turn-request.ts';
@@ -53,6 +47,14 @@ export interface TurnRequest {
   readonly model: string;
   /** The conversation so far; its last message is what Claude answers. */
   readonly messages: readonly BetaMessageParam[];
+  /** Of these messages, as the turn before gave it with them; absent: the prompts are taken to be the same. */
+  readonly digest?: string;
+  /**
+   * Where the digest says that the system prompt or the tools have changed, which makes Claude's thoughts in the messages
+   * invalid: `fail` (`conversation_changed`, before Claude is asked) by default, or `drop_thinking`, which goes on
+   * without these thoughts.
+   */
+  readonly whenPromptsChange?: 'fail' | 'drop_thinking';
   /** Of each reply; 8,192 by default. */
   readonly maxTokens?: number;
   readonly system?: SystemPrompt;
@@ -95,8 +97,12 @@ const CUTS = 2;
  * How it ended is the value: it rejects only for options that make no request (`MemoryError` `misconfigured`).
  */
 export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
-  const { signal } = request;
-  const { messages, text = '', usage = NO_USAGE } = request.from ?? { messages: request.messages };
+  const { signal, from } = request;
+  const digest = conversationDigest(request);
+  const given = { messages: request.messages, digest: request.digest ?? digest };
+  const messages = onBasis(digest, from ?? request, request.whenPromptsChange);
+  const { text = '', usage = NO_USAGE } = from ?? {};
+  if (messages === 'changed') return { ...conversationChanged(), ...given, usage };
   const progress: Progress = { messages, text, usage, reply: undefined };
   const params = paramsOf(request);
   const tool = createTurnTool({
@@ -106,17 +112,17 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
   });
   const finish = (ending: TurnEnding): TurnOutcome => ({
     ...ending,
-    messages: progress.messages,
+    ...(ending.outcome === 'refused' ? given : { messages: resendable(progress.messages), digest }),
     usage: progress.usage,
   });
   for (let cuts = 0; ; cuts += 1) {
     try {
       if (signal?.aborted) return finish(interruption(signal));
       if (request.prime && progress.usage.requests === 0) {
-        progress.messages = await primed({ ...request, thinking: request.extras?.thinking, tool });
+        progress.messages = await primed({ ...request, messages, thinking: request.extras?.thinking, tool });
       }
       const down = request.whenMemoryFails === 'go_on' ? () => undefined : tool.failure;
-      const end = down() ? 'down' : await converse({ request, params, tool, progress, down });
+      const end = down() ? 'down' : await converse({ request, digest, params, tool, progress, down });
       if (end === 'stopped') return finish({ outcome: 'interrupted', by: 'stopped' });
       const failure = down();
       if (failure) return finish(signal?.aborted ? interruption(signal) : memoryFailure(failure));
@@ -136,12 +142,13 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
 /** Runs the SDK's loop from where the turn is to its end, until the memory is `down`, or until it is told to stop. */
 async function converse(turn: {
   readonly request: TurnRequest;
+  readonly digest: string;
   readonly params: Omit<BetaToolRunnerParams, 'messages' | 'tools'>;
   readonly tool: TurnTool;
   readonly progress: Progress;
   readonly down: () => unknown;
 }): Promise<'ended' | 'down' | 'stopped'> {
-  const { request, params, tool, progress, down } = turn;
+  const { request, digest, params, tool, progress, down } = turn;
   const runner = request.client.beta.messages.toolRunner(
     {
       ...params,
@@ -162,13 +169,13 @@ async function converse(turn: {
     const results = reply.stop_reason === 'tool_use' ? await runner.generateToolResponse() : null;
     if (down()) return 'down';
     if (!isUnfinished(reply)) continue;
-    const step = stepBehind(progress, reply, results);
+    const step = { ...stepBehind(progress, reply, results), digest };
     if ((await request.onStep?.(step)) === 'stop') {
       progress.messages = step.messages;
       return 'stopped';
     }
   }
-  if (progress.reply?.stop_reason !== 'refusal') progress.messages = conversationOf(runner, progress.reply);
+  progress.messages = runner.params.messages;
   return 'ended';
 }
 
@@ -181,11 +188,6 @@ async function wholeReply(stream: ReplyStream): Promise<BetaMessage> {
   return stream.finalMessage().catch((error: unknown) => {
     throw began && !isApiWord(error) ? new ReplyCut(error) : error;
   });
-}
-
-function conversationOf(runner: TurnRunner, reply: BetaMessage | undefined): readonly BetaMessageParam[] {
-  const { messages } = runner.params;
-  return isGoingOn(reply) ? messages : continuable(messages);
 }
 
 function limitOf({ maxRequests = MAX_REQUESTS }: TurnRequest): number {

@@ -4,10 +4,12 @@ import type { MemoryError, RetryAdvice } from '../errors.ts';
 /** How a turn ended. Every edit of the memory that was answered is complete, whichever way it was. */
 export type TurnOutcome = TurnEnding & {
   /**
-   * The conversation as far as a next turn can build on it: with Claude's last words when it answered or was cut
-   * short, without them when it refused or they did not arrive.
+   * The conversation as far as a next turn can build on it, with the user's next message behind it: with Claude's last
+   * words when it answered or was cut short, without them when they did not arrive; after a refusal as it was given.
    */
   readonly messages: readonly BetaMessageParam[];
+  /** Of the prompts that make these messages valid; it goes with them to the next turn. */
+  readonly digest: string;
   readonly usage: TurnUsage;
 };
 
@@ -38,8 +40,11 @@ export type TurnEnding =
     }
   | {
       readonly outcome: 'failed';
-      readonly source: 'api' | 'memory';
-      /** Fit for a log: a `MemoryErrorCode`, or the API's error type or what stands for one. */
+      readonly source: 'api' | 'memory' | 'conversation';
+      /**
+       * Fit for a log: a `MemoryErrorCode`, the API's error type or what stands for one, or `conversation_changed`: the
+       * system prompt or the tools are not those that Claude's thoughts in the messages were signed with.
+       */
       readonly code: string;
       /** `later` when the same turn may succeed by itself, `never` when something must change first. */
       readonly retry: RetryAdvice;
@@ -49,6 +54,18 @@ export type TurnEnding =
       readonly requestId: string | undefined;
       readonly error: unknown;
     };
+
+export function conversationChanged(): TurnEnding {
+  return {
+    outcome: 'failed',
+    source: 'conversation',
+    code: 'conversation_changed',
+    retry: 'never',
+    retryAfterMs: undefined,
+    requestId: undefined,
+    error: undefined,
+  };
+}
 
 export function memoryFailure(error: MemoryError): TurnEnding {
   const { code, retry } = error;
@@ -84,17 +101,6 @@ export function endingOf(reply: BetaMessage, text: string): TurnEnding {
     default:
       return { outcome: 'answered', text, reply };
   }
-}
-
-/**
- * The conversation with the last reply in it, as the API takes it back: calls without an answer are left out, and
- * so is a message of which nothing is left.
- */
-export function continuable(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
-  const last = messages.at(-1);
-  if (last?.role !== 'assistant' || typeof last.content === 'string') return messages;
-  const content = last.content.filter(({ type }) => type !== 'tool_use');
-  return content.length > 0 ? [...messages.slice(0, -1), { ...last, content }] : messages.slice(0, -1);
 }
 
 /** What a turn took, over all of its replies that arrived. */

@@ -7,6 +7,8 @@ export interface TurnProgress {
   /** Claude's words of a reply that goes on with the next one; else empty. */
   readonly text: string;
   readonly usage: TurnUsage;
+  /** Of the prompts that make these messages valid. */
+  readonly digest?: string;
 }
 
 /** What a turn knows while it runs. */

@@ -45,7 +45,8 @@ export async function askClaude(request: AskRequest, steps: TurnSteps): Promise<
       messages: message.messages,
       signal,
       onStep: (progress) => steps.onStep(progress),
-      ...(steps.latest !== undefined && { from: steps.latest }),
+      // The deployment may have got other prompts between two deliveries.
+      ...(steps.latest !== undefined && { from: steps.latest, whenPromptsChange: 'drop_thinking' }),
       ...(message.system !== undefined && { system: message.system }),
       ...(message.model !== undefined && { model: message.model }),
       ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),

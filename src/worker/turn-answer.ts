@@ -21,6 +21,8 @@ export interface TurnAnswer {
   readonly model: string;
   /** The conversation as a next turn can build on it; empty when it is too large. */
   readonly messages: readonly BetaMessageParam[];
+  /** Of the prompts that make these messages valid; absent in answers of earlier versions. */
+  readonly digest?: string;
   readonly usage: TurnUsage;
 }
 
@@ -32,8 +34,8 @@ export function isFinal(outcome: TurnOutcome): outcome is FinalOutcome {
 }
 
 export function answerOf(outcome: FinalOutcome): TurnAnswer {
-  const { messages, usage, reply } = outcome;
-  const common = { messages, usage, model: reply.model };
+  const { messages, digest, usage, reply } = outcome;
+  const common = { messages, digest, usage, model: reply.model };
   switch (outcome.outcome) {
     case 'answered':
       return { ...common, outcome: 'answered', text: outcome.text };

@@ -62,9 +62,10 @@ export function createTurnSteps(options: {
 }
 
 function decodeProgress(content: Uint8Array): TurnProgress {
-  const { messages, text, usage } = (decodeFields(content) ?? {}) as Partial<TurnProgress>;
-  if (Array.isArray(messages) && typeof text === 'string' && typeof usage === 'object') {
-    return { messages, text, usage: { ...NO_USAGE, ...usage } };
+  const { messages, text, usage, digest } = (decodeFields(content) ?? {}) as Partial<TurnProgress>;
+  const isKnown = typeof digest === 'string' || digest === undefined;
+  if (isKnown && Array.isArray(messages) && typeof text === 'string' && typeof usage === 'object') {
+    return { messages, text, usage: { ...NO_USAGE, ...usage }, ...(digest !== undefined && { digest }) };
   }
   throw new MemoryError('unsupported_format', 'the progress of a turn is of a later version');
 }

@@ -173,10 +173,10 @@ describe('runTurn', () => {
     expect(sent[0]?.body['system']).toEqual(system);
   });
 
-  it('says so when Claude refuses, and leaves the refusal out of the conversation', async () => {
+  it('says so when Claude refuses, and leaves the conversation as it was given', async () => {
     const { outcome } = await play([commands(VIEW), { say: 'I', stop: 'refusal' }]);
     expect(outcome).toMatchObject({ outcome: 'refused', category: 'general_harms' });
-    expect(outcome.messages).toHaveLength(3);
+    expect(outcome.messages).toEqual(QUESTION);
   });
 
   it.each([
