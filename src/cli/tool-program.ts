@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Choose, parseCount, withSource } from './arguments.ts';
+import type { ExecArguments } from './verbs/exec.ts';
 import type { McpArguments } from './verbs/mcp.ts';
 import type { SourceOptions } from './verbs/source.ts';
 import type { SourcedField, ToolInput } from './verbs/tool.ts';
@@ -52,7 +53,10 @@ export function addToolVerbs(program: Command, choose: Choose): void {
     .command('exec')
     .description('answer tool inputs, one JSON object per line of standard input')
     .requiredOption('--jsonl', 'the protocol: JSON lines')
-    .action(() => choose(async (invocation) => (await import('./verbs/exec.ts')).runExec(invocation)));
+    .option('--sessions', 'the lines are requests about sessions instead; docs/sessions.md is the guide')
+    .action((options: ExecArguments) =>
+      choose(async (invocation) => (await import('./verbs/exec.ts')).runExec(options, invocation)),
+    );
 
   program
     .command('mcp')

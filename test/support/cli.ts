@@ -62,9 +62,10 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
 export async function execLines(
   inputs: readonly unknown[],
   env: Readonly<Record<string, string>>,
+  flags: readonly string[] = [],
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const input = inputs.map((line) => `${JSON.stringify(line)}\n`).join('');
-  const { stdout, stderr, code } = await runCli(['exec', '--jsonl'], { env, input });
+  const { stdout, stderr, code } = await runCli(['exec', '--jsonl', ...flags], { env, input });
   if (code !== 0) throw new Error(`exec ended with ${code}: ${stderr}`);
   return stdout
     .split('\n')

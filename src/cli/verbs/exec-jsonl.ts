@@ -2,20 +2,27 @@ import { MemoryError } from '../../errors.ts';
 import { decodeText } from '../../language/text.ts';
 import type { MemoryResult } from '../../tool/memory-tool.ts';
 import { createUnread, type Line, MAX_LINE_BYTES, MAX_RUNNING, splitLines } from './lines.ts';
+import type { RequestFields } from './request-fields.ts';
 
 /** What a line is answered with, apart from its id. */
 export type Answer =
   | { readonly ok: true; readonly content?: unknown; readonly files?: unknown }
   | { readonly ok: false; readonly content: string; readonly code: string };
 
+/** What a line is answered with that is no command of the tool. */
+export interface Done {
+  readonly isError: false;
+  readonly content: unknown;
+}
+
 export interface ExecOptions {
   readonly input: AsyncIterable<Uint8Array>;
   /** Resolves when the line is written; rejects when the reader has closed the stream. */
   readonly write: (line: string) => Promise<void>;
   /** The signal fires with that of the options, and when an answer cannot be written. */
-  readonly execute: (input: unknown, signal: AbortSignal) => Promise<MemoryResult>;
+  readonly execute: (input: RequestFields, signal: AbortSignal) => Promise<MemoryResult | Done>;
   /** Answers `{"harness": …}` lines; absent: they are refused like any unknown input. */
-  readonly harness?: ((request: Readonly<Record<string, unknown>>) => Promise<Answer>) | undefined;
+  readonly harness?: ((request: RequestFields) => Promise<Answer>) | undefined;
   /** Sees what `execute` or `harness` throws; failures that `execute` resolves to are logged where they arise. */
   readonly onThrown: (error: unknown) => void;
   readonly signal?: AbortSignal | undefined;
@@ -77,11 +84,7 @@ async function refuse(options: Call, sentence: string): Promise<void> {
   await send(options, { ok: false, content: sentence, code: 'invalid_command' });
 }
 
-async function respond(
-  options: Call,
-  input: Readonly<Record<string, unknown>>,
-  id?: string | number,
-): Promise<void> {
+async function respond(options: Call, input: RequestFields, id?: string | number): Promise<void> {
   await send(options, await answerTo(options, input), id);
 }
 
@@ -96,7 +99,7 @@ function oneLine(json: string): string {
   });
 }
 
-async function answerTo(options: Call, input: Readonly<Record<string, unknown>>): Promise<Answer> {
+async function answerTo(options: Call, input: RequestFields): Promise<Answer> {
   try {
     if (options.harness !== undefined && Object.hasOwn(input, 'harness')) {
       return await options.harness(input);
@@ -125,7 +128,7 @@ type Request =
   | {
       readonly kind: 'request';
       readonly id: string | number | undefined;
-      readonly input: Readonly<Record<string, unknown>>;
+      readonly input: RequestFields;
     };
 
 /** Parses one line as strict UTF-8 and JSON. Never throws. */
@@ -161,7 +164,7 @@ function parseJson(line: Uint8Array): { readonly value: unknown } | 'blank' | un
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isObject(value: unknown): value is RequestFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -4,10 +4,19 @@ import { openMounted } from '../../open/open-memory.ts';
 import { execJsonLines } from './exec-jsonl.ts';
 import { createHarness } from './harness.ts';
 import { createOperatorLogger, failureLine, type Invocation } from './invocation.ts';
+import { answerSessionRequest } from './session-requests.ts';
 import { readOptions } from './settings.ts';
 
+export interface ExecArguments {
+  /** The lines are requests about sessions, and none of them is an input of the tool. */
+  readonly sessions?: boolean;
+}
+
 /** Answers the JSON lines of standard input until it ends. Resolves to the exit code. */
-export async function runExec(invocation: Invocation): Promise<number> {
+export async function runExec(
+  { sessions: areSessions = false }: ExecArguments,
+  invocation: Invocation,
+): Promise<number> {
   const { terminal, signal, flags } = invocation;
   // The answers go to a program, so each failure that is the operator's to mend is logged.
   const logger = createOperatorLogger(
@@ -22,9 +31,14 @@ export async function runExec(invocation: Invocation): Promise<number> {
   await execJsonLines({
     input: terminal.stdin,
     write: (line) => terminal.out(line),
-    execute: (input, either) => memory.execute(input, { signal: either }),
+    execute: areSessions
+      ? async (request, either) => {
+          const content = await answerSessionRequest(memory.sessions, { request, signal: either });
+          return { isError: false, content };
+        }
+      : (input, either) => memory.execute(input, { signal: either }),
     signal,
-    harness: readHarness() ? createHarness(opened.own) : undefined,
+    harness: readHarness() && !areSessions ? createHarness(opened.own) : undefined,
     onThrown: (error) => {
       if (!(error instanceof MemoryError) || isForTheOperator(error)) terminal.complain(failureLine(error));
     },

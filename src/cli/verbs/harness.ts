@@ -1,10 +1,11 @@
 import pLimit from 'p-limit';
 
-import { hasCode, MemoryError } from '../../errors.ts';
+import { hasCode } from '../../errors.ts';
 import { fromBase64, toBase64 } from '../../format/encoding.ts';
 import { joinPath, MEMORY_ROOT, type MemoryPath, parseMemoryPath, segmentsOf } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
 import type { Answer } from './exec-jsonl.ts';
+import { invalidRequest, type RequestFields, refuseOtherFields } from './request-fields.ts';
 
 const SIDE_BY_SIDE = 32;
 
@@ -26,9 +27,7 @@ type DumpedFile = string | { readonly base64: string };
  *
  * @throws MemoryError `invalid_command` for anything else; `invalid_path`; whatever the tree throws.
  */
-export function createHarness(
-  tree: FileTree,
-): (request: Readonly<Record<string, unknown>>) => Promise<Answer> {
+export function createHarness(tree: FileTree): (request: RequestFields) => Promise<Answer> {
   return async (request) => {
     const { harness } = request;
     switch (harness) {
@@ -44,7 +43,7 @@ export function createHarness(
         await reset(tree);
         return { ok: true };
       default:
-        throw invalid('"harness" must be dump, put or reset.');
+        throw invalidRequest('"harness" must be dump, put or reset.');
     }
   };
 }
@@ -82,27 +81,17 @@ async function removeIfThere(tree: FileTree, path: MemoryPath): Promise<void> {
   }
 }
 
-function refuseOtherFields(request: Readonly<Record<string, unknown>>, fields: readonly string[]): void {
-  if (Object.keys(request).some((name) => !fields.includes(name))) {
-    throw invalid(`This harness request has the fields ${fields.join(', ')} and no others.`);
-  }
-}
-
-function stringField(request: Readonly<Record<string, unknown>>, name: string): string {
+function stringField(request: RequestFields, name: string): string {
   const value = request[name];
   if (typeof value !== 'string') {
-    throw invalid(`"${name}" must be a string.`);
+    throw invalidRequest(`"${name}" must be a string.`);
   }
   return value;
 }
 
-function bytesField(request: Readonly<Record<string, unknown>>, name: string): Uint8Array {
+function bytesField(request: RequestFields, name: string): Uint8Array {
   const text = stringField(request, name);
   const bytes = fromBase64(text);
-  if (bytes === undefined) throw invalid(`"${name}" must be padded base64.`);
+  if (bytes === undefined) throw invalidRequest(`"${name}" must be padded base64.`);
   return bytes;
-}
-
-function invalid(message: string): MemoryError {
-  return new MemoryError('invalid_command', message);
 }
