@@ -10,6 +10,7 @@ process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/compiled');
 
 const leftOut = ['test/**/*.s3.test.ts', ...(process.env['TEST_QUICK'] === '1' ? slowFiles() : [])];
 const alone = [...filesThatRunAlone()];
+const ofHosts = ['test/hosts/**/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -25,7 +26,7 @@ export default defineConfig({
           // Files of one worker share what they import, which saves two fifths of the processor's time.
           isolate: false,
           include: ['test/**/*.test.ts'],
-          exclude: [...leftOut, ...alone],
+          exclude: [...leftOut, ...alone, ...ofHosts],
           testTimeout: 20_000,
           hookTimeout: 60_000,
         },
@@ -42,9 +43,20 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'unit-hosts',
+          isolate: false,
+          include: ofHosts,
+          exclude: leftOut,
+          globalSetup: ['test/hosts/global-setup.ts'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 's3',
           include: ['test/**/*.s3.test.ts'],
-          globalSetup: ['test/servers/global-setup.ts'],
+          globalSetup: ['test/servers/global-setup.ts', 'test/hosts/global-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

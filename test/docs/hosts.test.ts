@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { commands, playClaude } from '../doubles/played-claude.ts';
 import { startScriptedResponses } from '../doubles/scripted-responses.ts';
+import { installHostPackages } from '../hosts/install.ts';
 import { blocksOf } from './pages.ts';
 
 const SUBPATHS: Readonly<Record<string, unknown>> = manifest.exports;
@@ -25,10 +26,11 @@ function snippetOf(subpath: string): string {
 
 describe('docs/hosts.md', { timeout: 60_000 }, () => {
   let folder: string;
-  beforeAll(() => {
+  beforeAll(async () => {
+    await installHostPackages();
     folder = mkdtempSync(join(tmpdir(), 'sealed-memory-hosts-'));
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  });
+  }, 300_000);
   afterAll(() => rmSync(folder, { recursive: true }));
 
   const run = async (

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { installHostPackages } from '../hosts/install.ts';
 import { blocksOf, PAGES } from './pages.ts';
 
 /** A block without imports goes on with the module that the block before it began. */
@@ -30,10 +31,11 @@ function sourcesOfEntryPoints(): Readonly<Record<string, readonly string[]>> {
 
 describe('the TypeScript of the pages', () => {
   let folder: string;
-  beforeAll(() => {
+  beforeAll(async () => {
+    await installHostPackages();
     folder = mkdtempSync(join(tmpdir(), 'sealed-memory-snippets-'));
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  });
+  }, 300_000);
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it('compiles, each page in itself', { timeout: 120_000 }, () => {

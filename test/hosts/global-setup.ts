@@ -1,0 +1,1 @@
+export { installHostPackages as setup } from './install.ts';
