@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -125,6 +126,13 @@ describe('beginFolder', () => {
     expect(readdirSync(to)).toEqual(['new']);
     expect(readdirSync(outside)).toEqual(['kept']);
     expect(readdirSync(home)).toEqual(['outside', 'restored']);
+  });
+
+  it('shuts out others again from what a run that was cut off has left', async () => {
+    await beginFolder(to);
+    chmodSync(`${to}.partial`, 0o755);
+    await beginFolder(to);
+    expect(lstatSync(`${to}.partial`).mode & 0o777).toBe(0o700);
   });
 
   it('lets the later of two runs finish, and the earlier one spoil nothing', async () => {

@@ -21,6 +21,10 @@ describe('runTurn, when the API does not answer,', () => {
     [529, 'overloaded_error', { 'retry-after': '3' }, 3000],
     [529, 'overloaded_error', { 'retry-after-ms': '250', 'retry-after': '3' }, 250],
     [529, 'overloaded_error', {}, undefined],
+    [408, 'timeout_error', {}, undefined],
+    [409, 'conflict_error', {}, undefined],
+    [499, 'api_error', { 'x-should-retry': 'true' }, undefined],
+    [500, 'api_error', {}, undefined],
     [500, 'api_error', { 'retry-after': '-1' }, undefined],
     [503, 'api_error', { 'retry-after': 'soon' }, undefined],
     [503, 'api_error', { 'retry-after': '2147483' }, 2_147_483_000],
@@ -47,6 +51,8 @@ describe('runTurn, when the API does not answer,', () => {
     [403, 'permission_error', {}],
     [404, 'not_found_error', {}],
     [413, 'request_too_large', {}],
+    [499, 'api_error', {}],
+    [500, 'api_error', { 'x-should-retry': 'false' }],
     [429, 'rate_limit_error', { 'x-should-retry': 'false' }],
   ])('calls %i %s a failure that stays', async (status, type, headers) => {
     const { outcome } = await play([refusal(status, type, headers)]);

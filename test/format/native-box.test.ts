@@ -3,16 +3,31 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 type Cipher = typeof import('node:crypto').createCipheriv;
+type Decipher = typeof import('node:crypto').createDecipheriv;
 
 /** Stands in for the cipher of Node where a test says so. */
-const node = vi.hoisted((): { cipher: Cipher | undefined; made: number } => ({ cipher: undefined, made: 0 }));
+const node = vi.hoisted((): { cipher: Cipher | undefined; made: number; readonly opened: Uint8Array[] } => ({
+  cipher: undefined,
+  made: 0,
+  opened: [],
+}));
 vi.mock('node:crypto', async (load) => {
   const real = await load<typeof import('node:crypto')>();
   const createCipheriv = (...input: Parameters<Cipher>): ReturnType<Cipher> => {
     node.made += 1;
     return (node.cipher ?? real.createCipheriv)(...input);
   };
-  return { ...real, createCipheriv };
+  const createDecipheriv = (...input: Parameters<Decipher>): ReturnType<Decipher> => {
+    const decipher = real.createDecipheriv(...input);
+    const update = decipher.update.bind(decipher);
+    const noted = (box: Uint8Array): Uint8Array => {
+      const text = update(box);
+      node.opened.push(text);
+      return text;
+    };
+    return Object.assign(decipher, { update: noted });
+  };
+  return { ...real, createCipheriv, createDecipheriv };
 });
 const { createCipheriv: realCipher } = await vi.importActual<typeof import('node:crypto')>('node:crypto');
 
@@ -138,6 +153,18 @@ describe('the chunks of a content', () => {
     expect(openChunks(swapped, bodyKey, length)).toBeUndefined();
     const cut = object.slice(0, HEADER + 2 * step);
     expect(openChunks(cut, bodyKey, 2 * CHUNK)).toBeUndefined();
+  });
+
+  it('leave no copy of what was opened, nor of what was refused', async () => {
+    const { sealBox, openNativeBox, hchacha20 } = await load();
+    const [key, nonce] = [new Uint8Array(randomBytes(32)), new Uint8Array(randomBytes(24))];
+    const inner = { key: hchacha20(key, nonce.subarray(0, 16)), nonce };
+    const box = sealBox(new Uint8Array(1_000).fill(7), { key, nonce, additional: new Uint8Array(0) });
+    node.opened.length = 0;
+    expect(openNativeBox(box, new Uint8Array(1_000), inner)).toBe(true);
+    expect(openNativeBox(box.with(1_015, (box[1_015] ?? 0) ^ 1), new Uint8Array(1_000), inner)).toBe(false);
+    expect(node.opened.map((text) => text.length)).toEqual([1_000, 1_000]);
+    expect(node.opened.every((text) => text.every((byte) => byte === 0))).toBe(true);
   });
 
   it('leave no copy of the key of that cipher', async () => {

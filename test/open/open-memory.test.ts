@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
@@ -206,6 +207,20 @@ describe('a memory that cannot be opened', () => {
     await expect(openMemory({ store, tenant, rootKey: rootKey.with(0, 9) })).rejects.toThrow();
     await using memory = await openMemory({ store, tenant, rootKey });
     expect(await memory.execute({ command: 'view', path: '/memories/a' })).toMatchObject({ isError: false });
+  });
+
+  it('closes each store that it had opened where one of its mounts cannot be', async () => {
+    const close = vi.spyOn(DatabaseSync.prototype, 'close');
+    const mounts = [
+      { at: '/memories/one', store: 'memory:', tenant: 'org', rootKey },
+      { at: '/memories/two', store: `sqlite:${join(newFolder(), 'not/there/x')}`, tenant: 'org', rootKey },
+    ];
+    try {
+      await expect(openMemory({ store: 'memory:', tenant, rootKey, mounts })).rejects.toThrow();
+      expect(close).toHaveBeenCalledTimes(2);
+    } finally {
+      close.mockRestore();
+    }
   });
 
   it('opens at once where it is lazy, and fails the first command', async () => {

@@ -11,6 +11,7 @@ import {
   noAnswer,
   recordInto,
   type StoreCall,
+  sendTwice,
 } from '../doubles/intercepted-store.ts';
 
 const PROBE = 'tenants/acme/probe' as ObjectKey;
@@ -85,6 +86,14 @@ describe('checkConditions', () => {
     expect(countCalls(calls)).toEqual({ put: 1 });
     fails = false;
     expect(await store.put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
+  });
+
+  it('takes a check that met its own first attempt for a condition that was honoured', async () => {
+    const { store, calls } = openProcess(openSqliteObjectStore({ path: ':memory:' }), (call, proceed) =>
+      call.verb === 'put' && call.key === PROBE ? sendTwice(proceed) : proceed(),
+    );
+    expect(await store.put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
+    expect(countCalls(calls)).toEqual({ put: 2 });
   });
 
   it('does not fail for others when one caller cancels', async () => {

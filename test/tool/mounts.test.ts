@@ -192,7 +192,7 @@ describe('a mounted memory', () => {
       ...{ at: `/memories/${name}`, store: newStore(), tenant: name, rootKey },
     }));
     await using memory = await openMemory({ store: newStore(), tenant: 'acme', rootKey, mounts });
-    for (const path of ['a', 'b/c', 'one/d', 'one/e/f', 'two/g', 'two/h', 'zz'])
+    for (const path of ['a', 'b/c', 'one/d', 'one/e/f', 'two/g/h/i', 'two/h', 'zz'])
       await memory.files.write(`/memories/${path}`, path);
     const listed = async (after?: string, path = '/memories'): Promise<readonly string[]> => {
       const found: string[] = [];

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
+import { fileKey } from '../../src/format/object-keys.ts';
+import { createFile, overwriteFile } from '../../src/tree/create-file.ts';
 import { atFirst, countCalls, loseAnswer, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
 import { at, bytes, describeOnBothKinds } from '../support/test-tree.ts';
@@ -50,6 +52,41 @@ describeOnBothKinds('creating a file', (newSite) => {
     );
     await expect(client.create('/memories/a', 'text')).rejects.toMatchObject({ code: 'outcome_unknown' });
     expect(await client.paths()).toEqual(['/memories/a/b']);
+  });
+
+  it('holds nothing for settled that it may still take back', async () => {
+    const client = await (await newSite()).client();
+    await client.create('/memories/a/b', 'text');
+    for (const [path, clashes] of [
+      ['/memories/a', true],
+      ['/memories/c', false],
+    ] as const) {
+      for (const write of [createFile, overwriteFile]) {
+        const work = await client.open();
+        const key = fileKey(client.layout, work.keyring.names, at(path));
+        const seen: boolean[] = [];
+        const isSettled = async (): Promise<boolean> => {
+          const found = await work.session.store.head(key);
+          return found !== undefined && work.session.history.isSettled({ key, etag: found.etag });
+        };
+        client.intercept(
+          atFirst('list', async (proceed) => {
+            seen.push(await isSettled());
+            return proceed();
+          }),
+        );
+        const outcome = await write(work, at(path), bytes('text')).then(
+          () => 'written',
+          () => 'refused',
+        );
+        expect([outcome, seen, await isSettled()]).toEqual([
+          clashes ? 'refused' : 'written',
+          [false],
+          !clashes,
+        ]);
+        if (!clashes) await client.remove(path);
+      }
+    }
   });
 
   it('refuses a path below a file at any height', async () => {

@@ -74,6 +74,28 @@ describe('sealed-memory doctor', () => {
     expect(last).not.toContain(folder);
   });
 
+  it('fails for one finding, though those behind it are well', async () => {
+    // Takes every PUT, whatever its condition, and holds nothing.
+    const server = createServer(({ method, url = '' }, response) => {
+      response.setHeader('content-type', 'application/xml').setHeader('etag', '"1"');
+      if (method === 'PUT') response.end();
+      else if (url.includes('list-type')) response.end('<ListBucketResult><Name>n</Name></ListBucketResult>');
+      else response.writeHead(404).end(method === 'HEAD' ? '' : '<Error><Code>NoSuchKey</Code></Error>');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { code, lines, last } = await doctor({
+      SEALED_MEMORY_STORE: 's3://some-bucket/prefix',
+      SEALED_MEMORY_S3_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      AWS_ACCESS_KEY_ID: 'x',
+      AWS_SECRET_ACCESS_KEY: 'y',
+    });
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    expect(lines.filter((line) => line.startsWith('FAIL  conditions: '))).toHaveLength(3);
+    expect(last).toMatch(/^ok {4}keyring/);
+    expect(code).toBe(1);
+  }, 60_000);
+
   it('says when nothing listens at the endpoint, and when it is no S3', async () => {
     const server = createServer((_request, response) => response.writeHead(200).end('<html>hello</html>'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

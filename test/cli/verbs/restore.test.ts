@@ -93,6 +93,20 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     expect(await textsIn(to)).toEqual({ 'b/c.md': FILES['b/c.md'] });
   });
 
+  it('restores into the backup neither itself nor anything below it, but beside it', async () => {
+    const restoreTo = (place: string): Promise<CliRun> =>
+      runCli(['restore', '--json', '--from', 'backup', '--to', place], { env: ENV, cwd: home });
+    const before = await digestOf(backup);
+    for (const place of ['backup', 'backup/', './backup', 'backup/restored', 'backup/not/yet']) {
+      expect(await restoreTo(place)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('--to lies in the folder that --from names'),
+      });
+    }
+    expect(await digestOf(backup)).toBe(before);
+    expect((await restoreTo('backup-restored')).code).toBe(0);
+  });
+
   it('reads no setting of the store that is in use', async () => {
     const env = { SEALED_MEMORY_STORE: `sqlite:${join(home, 'live.sqlite')}` };
     expect(await restore('backup', { env })).toMatchObject({ code: 0 });

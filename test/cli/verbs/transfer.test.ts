@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
 import { Decrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -80,6 +81,16 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
     expect((await exportTo(out)).text).toBe(`ok    1 file written to ${out}, 3 there already\n`);
     writeFileSync(join(from, 'new'), 'x');
     expect((await importFrom(from)).text).toBe('ok    1 file written to /memories, 4 there already\n');
+  });
+
+  it('give a file that is exported the time at which it was written', async () => {
+    await importFrom(write(join(folder, 'in')));
+    const database = new DatabaseSync(join(folder, 'store.sqlite'));
+    database.exec('UPDATE objects SET last_modified = 1700000000123');
+    database.close();
+    const out = join(folder, 'out');
+    await exportTo(out);
+    expect(Math.round(statSync(join(out, 'a.md')).mtimeMs / 1_000)).toBe(1_700_000_000);
   });
 
   it('leave what differs, name it and end with 1, unless told to replace it', async () => {

@@ -22,6 +22,7 @@ describe('the lean client', () => {
   let answer: () => Answer;
   let signedAt: (string | undefined)[];
   let bodies: Readable[];
+  let connections: S3Connections;
   let store: ObjectStore;
 
   beforeEach(() => {
@@ -39,8 +40,9 @@ describe('the lean client', () => {
       bodies.push(stream);
       return { response: new HttpResponse({ statusCode: status, headers: { ...told }, body: stream }) };
     };
+    connections = { metadata: {}, handle, destroy: () => {} } as unknown as S3Connections;
     store = openS3ObjectStore({
-      connections: { metadata: {}, handle, destroy: () => {} } as unknown as S3Connections,
+      connections,
       bucket: 'b',
       region: 'us-east-1',
       credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
@@ -59,6 +61,19 @@ describe('the lean client', () => {
     };
     await expect(store.get(KEY, { signal: controller.signal })).rejects.toMatchObject({ code: 'aborted' });
     expect(signedAt).toHaveLength(1);
+  });
+
+  it('asks neither for credentials nor the server for a caller who has cancelled', async () => {
+    let asked = 0;
+    const credentials = async () => {
+      asked += 1;
+      return { accessKeyId: 'id', secretAccessKey: 'secret' };
+    };
+    const cancelled = openS3ObjectStore({ connections, bucket: 'b', region: 'us-east-1', credentials });
+    await expect(cancelled.get(KEY, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'aborted',
+    });
+    expect([asked, signedAt]).toEqual([0, []]);
   });
 
   it('reads nothing of a body whose headers it cannot read, and lets its connection go', async () => {

@@ -63,6 +63,14 @@ describe.each(S3_CLIENTS)('a listing of S3 through the client %s', (client) => {
     expect(page.objects.map(({ key }) => key)).toEqual(['a+b', 'a%2Bb']);
   });
 
+  it('is refused as misconfigured where the answer names no bucket, and is no listing', async () => {
+    for (const page of ['<html><body>Welcome</body></html>', '<ListBucketResult></ListBucketResult>']) {
+      answer = page;
+      const pages = store.list({ prefix: 'data/' })[Symbol.asyncIterator]();
+      await expect(pages.next()).rejects.toMatchObject({ code: 'misconfigured' });
+    }
+  });
+
   it('is refused as misconfigured where a key decodes to no text', async () => {
     await expect(listed(ENCODED, ['a%ff'])).rejects.toMatchObject({
       code: 'misconfigured',
