@@ -1,6 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { isValidSegment } from '../language/path.ts';
 import { encodeText } from '../language/text.ts';
+import { createRecent } from '../recent.ts';
 import { concat, domain, toBase64url } from './encoding.ts';
 import { childTweak, decodeSegment, encodeSegment, ROOT_TWEAK, type SegmentKeys } from './segments.ts';
 import { deriveKey, hash, KEY_BYTES, wipe } from './sodium.ts';
@@ -123,7 +124,7 @@ function directorySuffix(): MemoryError {
 
 function encryptedCodec(keys: SegmentKeys): Codec {
   const directories = rememberDirectories(keys);
-  const encoded = new Map<string, string>();
+  const encoded = createRecent<string, string>({ most: REMEMBERED_PATHS });
   return {
     encode(segments) {
       const path = segments.join('/');
@@ -142,7 +143,6 @@ function encryptedCodec(keys: SegmentKeys): Codec {
         }
       }
       const text = texts.join('/');
-      if (encoded.size >= REMEMBERED_PATHS) encoded.clear();
       encoded.set(path, text);
       return text;
     },
