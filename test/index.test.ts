@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
 import { startScriptedMessages } from './doubles/scripted-messages.ts';
 import { linkModules } from './support/link-modules.ts';
 import { namedTypes } from './support/public-types.ts';
@@ -235,8 +236,11 @@ describe('the types of the built package', () => {
     });
 
   it('are all exported where a public signature names them', () => {
-    const entries = ['index', 'agent/index', 'worker/index', 'mcp/index', 'language/schema'];
-    expect(named(entries.map((entry) => `${entry}.d.ts`)).unexported).toEqual([]);
+    const entries = Object.values(manifest.exports).flatMap((entry) =>
+      typeof entry === 'object' && 'types' in entry ? [entry.types.replace('./dist/', '')] : [],
+    );
+    expect(entries).toEqual(expect.arrayContaining(['index.d.ts', 'hosts/mastra.d.ts', 'cdk/index.d.ts']));
+    expect(named(entries).unexported).toEqual([]);
     expect(named(['worker/worker.d.ts']).unexported).toContain(
       'worker/tenant-credentials.d.ts#TenantCredentialProvider, which WorkerOptions names',
     );

@@ -15,6 +15,7 @@ import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { growthBetween, keptSizes, packedSize } from '../bench/sizes.ts';
 import { bundleWorker } from '../infra/bundle.ts';
 import { bundleCli } from '../infra/bundle-cli.ts';
 import manifest from '../package.json' with { type: 'json' };
@@ -31,6 +32,7 @@ const ENTRY_POINTS = Object.keys(manifest.exports)
 describe('the package, packed', { timeout: 120_000 }, () => {
   let folder: string;
   let installed: string;
+  let packed: ReturnType<typeof packedSize>;
   let tarball: string;
   beforeAll(async () => {
     await installHostPackages();
@@ -38,7 +40,7 @@ describe('the package, packed', { timeout: 120_000 }, () => {
     const source = join(folder, 'source');
     mkdirSync(source);
     const shipped = ['package.json', 'README.md', 'LICENSE', ...manifest.files].filter(
-      (name) => name !== 'dist',
+      (name) => name !== 'dist' && !name.startsWith('!'),
     );
     for (const name of shipped) cpSync(name, join(source, name), { recursive: true });
     cpSync('tsconfig.json', join(source, 'tsconfig.json'));
@@ -48,12 +50,13 @@ describe('the package, packed', { timeout: 120_000 }, () => {
     await bundleWorker(join(source, 'dist/lambda'));
     const { stdout } = await run(
       'npm',
-      ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder],
+      ['pack', '--ignore-scripts', '--json', '--pack-destination', folder],
       {
         cwd: source,
       },
     );
-    tarball = join(folder, stdout.trim());
+    packed = packedSize(stdout);
+    tarball = join(folder, packed.filename);
     installed = join(folder, 'node_modules', manifest.name);
     mkdirSync(installed, { recursive: true });
     await run('tar', ['xzf', tarball, '-C', installed, '--strip-components=1']);
@@ -91,6 +94,11 @@ describe('the package, packed', { timeout: 120_000 }, () => {
       readFileSync(join(installed, 'dist/lambda/index.mjs')),
     );
     expect(globSync('out/asset.*/LICENSES.txt', { cwd: folder })).toHaveLength(1);
+  });
+
+  it('is no larger than the figures that are kept, or than they allow', async () => {
+    const { file, unpacked } = packed;
+    expect(growthBetween((await keptSizes()).packed, { file, unpacked })).toEqual([]);
   });
 
   it('has nothing that publint would change', async () => {

@@ -8,7 +8,7 @@ import {
 import type { Memory } from '../tool/memory-tool.ts';
 
 /** The input of a tool as OpenAI's strict mode wants it: every field is required, and null stands for none. */
-interface StrictSchema {
+export interface StrictSchema {
   type: 'object';
   properties: Record<string, FieldSchema | { anyOf: [FieldSchema, { type: 'null' }] }>;
   required: string[];
