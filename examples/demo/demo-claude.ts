@@ -1,6 +1,6 @@
-import { ApiRefusal } from '../scripted-claude/api-refusal.ts';
-import type { Reply } from '../scripted-claude/reply.ts';
-import { type ScriptedClaude, startScriptedClaude } from '../scripted-claude/server.ts';
+import { ApiRefusal } from '../../test/doubles/scripted-claude/api-refusal.ts';
+import type { Reply } from '../../test/doubles/scripted-claude/reply.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
 import { readDialogue } from './dialogue.ts';
 import { nextTurn } from './script.ts';
 

@@ -1,5 +1,5 @@
 import type { Environment } from '../../src/open/environment.ts';
-import type { ScriptedClaude } from '../scripted-claude/server.ts';
+import type { ScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
 import { checkMemory, checkStore, searchStrings } from './checks.ts';
 import { startDemoClaude } from './demo-claude.ts';
 import { fail, quitQuietlyWithoutReader, runConversation } from './process.ts';

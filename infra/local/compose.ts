@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
-import { startScriptedClaude } from '../../examples/scripted-claude/server.ts';
+import { startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
 import { startCloud } from './cloud.ts';
 import { onInterruption, runUntil } from './interruption.ts';
 import { takeNotes } from './note-taker.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { quitQuietlyWithoutReader } from '../../examples/demo/process.ts';
 import { block } from '../../examples/demo/screen.ts';
-import { startScriptedClaude } from '../../examples/scripted-claude/server.ts';
+import { startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
 import { startCloud } from './cloud.ts';
 import { commandsFor } from './commands.ts';
 import { onInterruption, runUntil } from './interruption.ts';

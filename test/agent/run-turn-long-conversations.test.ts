@@ -1,10 +1,10 @@
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Part } from '../../examples/scripted-claude/reply.ts';
-import type { Scene } from '../../examples/scripted-claude/server.ts';
 import { type ContextManagement, runTurn } from '../../src/agent/index.ts';
 import { type Memory, openMemory } from '../../src/index.ts';
 import { commands, type PlayedClaude, playClaude } from '../doubles/played-claude.ts';
+import type { Part } from '../doubles/scripted-claude/reply.ts';
+import type { Scene } from '../doubles/scripted-claude/server.ts';
 
 const CLEARING_BETA = 'context-management-2025-06-27';
 const COMPACTION_BETA = 'compact-2026-01-12';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startScriptedClaude } from '../../examples/scripted-claude/server.ts';
+import { startScriptedClaude } from '../doubles/scripted-claude/server.ts';
 import { putNpx } from '../support/put-npx.ts';
 import { blocksOf } from './pages.ts';
 

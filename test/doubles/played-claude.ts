@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import Anthropic from '@anthropic-ai/sdk';
-import type { Part } from '../../examples/scripted-claude/reply.ts';
-import { type Fault, type Scene, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
+import type { Part } from './scripted-claude/reply.ts';
+import { type Fault, type Scene, startScriptedClaude } from './scripted-claude/server.ts';
 
 /** What Claude does in one request: a part, a fault, a refusal to throw, or what makes one of the scene. */
 export type Played = Part | Fault | Error | ((scene: Scene) => Part | Fault | Promise<Part | Fault>);

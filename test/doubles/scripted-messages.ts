@@ -1,4 +1,4 @@
-import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
+import { type ScriptedClaude, startScriptedClaude } from './scripted-claude/server.ts';
 
 /** What came back for one tool call. */
 export interface ToolResult {

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDemoClaude } from '../../examples/demo/demo-claude.ts';
-import type { Reply } from '../../examples/scripted-claude/reply.ts';
 import { openMemory } from '../../src/index.ts';
+import type { Reply } from '../doubles/scripted-claude/reply.ts';
 import { runCli } from '../support/cli.ts';
 import { printedCommands, runDemo, SECRET_WORDS, startDemo } from '../support/demo-process.ts';
 

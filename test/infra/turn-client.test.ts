@@ -1,13 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type Scene,
-  type ScriptedClaude,
-  startScriptedClaude,
-} from '../../examples/scripted-claude/server.ts';
 import { defaultProvider } from '../../infra/worker/function-credentials.ts';
 import { TurnClient } from '../../infra/worker/turn-client.ts';
 import { runTurn } from '../../src/agent/run-turn.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
+import { type Scene, type ScriptedClaude, startScriptedClaude } from '../doubles/scripted-claude/server.ts';
 
 describe('TurnClient', () => {
   let claude: ScriptedClaude;

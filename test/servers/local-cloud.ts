@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Scene, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { type Cloud, startCloud } from '../../infra/local/cloud.ts';
 import { startLocalFunctions } from '../../infra/local/local-function.ts';
 import { takeNotes } from '../../infra/local/note-taker.ts';
 import type { Pieces } from '../../infra/local/pieces.ts';
 import { type RawObject, readBucket, readReceipts } from '../../infra/local/store-report.ts';
+import { type Scene, startScriptedClaude } from '../doubles/scripted-claude/server.ts';
 import { type ProxiedRequest, type S3Proxy, startS3Proxy } from './s3-proxy.ts';
 
 export interface TestCloudOptions {

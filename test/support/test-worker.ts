@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import Anthropic from '@anthropic-ai/sdk';
 import { ChangeMessageVisibilityCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSRecord } from 'aws-lambda';
-import type { Part } from '../../examples/scripted-claude/reply.ts';
-import { type Fault, type Scene, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createReplies } from '../../src/worker/replies.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../../src/worker/worker.ts';
+import type { Part } from '../doubles/scripted-claude/reply.ts';
+import { type Fault, type Scene, startScriptedClaude } from '../doubles/scripted-claude/server.ts';
 
 /** What Claude does, request by request; by default it says the user's last words back. */
 export type Play = (scene: Scene) => Part | Fault | Promise<Part | Fault>;

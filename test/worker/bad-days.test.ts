@@ -1,6 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
-import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { createClientSource } from '../../infra/worker/client-source.ts';
 import { TurnClient } from '../../infra/worker/turn-client.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
@@ -10,6 +8,8 @@ import { createReplies } from '../../src/worker/replies.ts';
 import { MAX_ANSWER_BYTES } from '../../src/worker/turn-lease.ts';
 import type { WorkerOptions } from '../../src/worker/worker.ts';
 import { createFastQueue, type FastQueue } from '../doubles/fast-queue.ts';
+import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../doubles/scripted-claude/server.ts';
 import { type Play, startTestWorker, type TestWorker, timeOf } from '../support/test-worker.ts';
 
 const MINUTE = 60;

@@ -1,8 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
-import type { Part } from '../../examples/scripted-claude/reply.ts';
-import { type ScriptedClaude, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey } from '../../src/format/object-keys.ts';
 import { deliverTurn } from '../../src/worker/deliver-turn.ts';
@@ -10,6 +7,9 @@ import { codeOf, createJsonLog } from '../../src/worker/json-log.ts';
 import { createReceipts, type Receipts } from '../../src/worker/receipts.ts';
 import { fingerprintOf, parseTurnMessage } from '../../src/worker/turn-message.ts';
 import { type Delivery, failureOf } from '../../src/worker/turn-verdict.ts';
+import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
+import type { Part } from '../doubles/scripted-claude/reply.ts';
+import { type ScriptedClaude, startScriptedClaude } from '../doubles/scripted-claude/server.ts';
 import { bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const MESSAGE = parseTurnMessage({ tenant: 'acme', turn: 'turn-1', prompt: 'hello' });

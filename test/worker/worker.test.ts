@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
-import type { Scene } from '../../examples/scripted-claude/server.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { MemoryEvent } from '../../src/tool/watch.ts';
 import { interceptStore } from '../doubles/intercepted-store.ts';
+import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
+import type { Scene } from '../doubles/scripted-claude/server.ts';
 import { listingServer } from '../servers/listing-server.ts';
 import { type Play, startTestWorker, type TestWorker, timeOf, wordsOf } from '../support/test-worker.ts';
 
