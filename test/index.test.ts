@@ -61,7 +61,7 @@ async function main() {
   for (const [i, baseURL] of process.argv.slice(2).entries()) {
     const client = new Anthropic({ apiKey: 'none', baseURL, maxRetries: 0 });
     const messages = [{ role: 'user', content: 'Go on.' }];
-    const runner = client.beta.messages.toolRunner({ model: 'scripted', max_tokens: 9, messages, tools: [tools[i]] });
+    const runner = client.beta.messages.toolRunner({ model: 'claude-opus-4-8', max_tokens: 9, messages, tools: [tools[i]] });
     await runner.runUntilDone();
   }
   const admin = await openAdmin({ ...options, tenant: 'acme' });
@@ -309,13 +309,13 @@ describe('the subpaths of the built package', () => {
     const client = new Anthropic({ apiKey: 'none', baseURL: process.argv[2], maxRetries: 0 });
     const memory = await openMemory({ store: 'memory:', rootKey, tenant: 'acme' });
     const messages = [{ role: 'user' as const, content: 'Go on.' }];
-    const turn = await runTurn({ client, memory, model: 'scripted', messages });
+    const turn = await runTurn({ client, memory, model: 'claude-opus-4-8', messages });
     console.log(turn.outcome);
     await memory.close();
     await using worker = createWorker({
       memory: { store: 'memory:', rootKey },
       client: async () => client,
-      model: 'scripted',
+      model: 'claude-opus-4-8',
       queue: { sqs: { send: () => Promise.reject(new Error('nothing goes back')) }, url: 'https://queue.example' },
       log: createJsonLog({ write: () => {} }),
     });

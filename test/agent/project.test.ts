@@ -208,7 +208,7 @@ describe('completeFeature', () => {
       commands({ command: 'view', path: FEATURES }),
       { say: 'Seen.' },
     ]);
-    const turn = { client: claude.client(), memory, model: 'a-model' };
+    const turn = { client: claude.client(), memory, model: 'claude-opus-4-8' };
     await runTurn({ ...turn, messages: [{ role: 'user', content: 'Bread first.' }] });
     expect((await startSession({ memory })).current?.title).toBe('Order a loaf');
     await completeFeature({ memory, feature: 'Order a loaf', evidence: EVIDENCE });

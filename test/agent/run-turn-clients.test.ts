@@ -58,7 +58,7 @@ describe.each(CLIENTS)('runTurn with a client of %s', (_, connect) => {
     ]);
     const client = connect({ apiKey: 'none', baseURL: claude.url, maxRetries: 0 });
     const messages = [{ role: 'user' as const, content: 'Delete it.' }];
-    const outcome = await runTurn({ client, memory, model: 'a-model', messages });
+    const outcome = await runTurn({ client, memory, model: 'claude-opus-4-8', messages });
     expect(outcome).toMatchObject({ outcome: 'answered', text: 'It was not there.' });
     expect(claude.scenes[1] && lastResults(claude.scenes[1])).toEqual([
       { text: 'Error: The path /memories/none does not exist', isError: true },
@@ -75,7 +75,7 @@ describe.each(CLIENTS)('runTurn with a client of %s', (_, connect) => {
     const turn = {
       client,
       memory,
-      model: 'a-model',
+      model: 'claude-opus-4-8',
       messages: [{ role: 'user' as const, content: 'Go on.' }],
     };
     expect(await runTurn(turn)).toMatchObject({
@@ -92,7 +92,7 @@ describe.each(CLIENTS)('runTurn with a client of %s', (_, connect) => {
     await claude[Symbol.asyncDispose]();
     const client = connect({ apiKey: 'none', baseURL: claude.url, maxRetries: 0 });
     const messages = [{ role: 'user' as const, content: 'Go on.' }];
-    const outcome = await runTurn({ client, memory, model: 'a-model', messages });
+    const outcome = await runTurn({ client, memory, model: 'claude-opus-4-8', messages });
     expect(outcome).toMatchObject({ outcome: 'failed', code: 'connection', retry: 'later' });
   });
 });

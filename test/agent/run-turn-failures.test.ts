@@ -100,7 +100,12 @@ describe('runTurn, when the API does not answer,', () => {
     const claude = await playClaude([]);
     const client = claude.client();
     await claude[Symbol.asyncDispose]();
-    const outcome = await runTurn({ client, memory: site.memory, model: 'a-model', messages: MESSAGES });
+    const outcome = await runTurn({
+      client,
+      memory: site.memory,
+      model: 'claude-opus-4-8',
+      messages: MESSAGES,
+    });
     expect(outcome).toMatchObject({ outcome: 'failed', code: 'connection', retry: 'later' });
   });
 });

@@ -38,7 +38,7 @@ async function refactor(
   return runTurn({
     client: claude.client(),
     memory,
-    model: 'a-model',
+    model: 'claude-opus-4-8',
     messages: [{ role: 'user', content: 'Find every call of an old function.' }],
     tools: [readModule],
     ...(contextManagement !== undefined && { contextManagement }),
@@ -136,7 +136,7 @@ describe('A long refactoring', () => {
   it('names a header once that the caller gives as well', async () => {
     await using claude = await playClaude([{ say: 'Nothing to do.' }]);
     await runTurn({
-      ...{ client: claude.client(), memory, model: 'a-model' },
+      ...{ client: claude.client(), memory, model: 'claude-opus-4-8' },
       messages: [{ role: 'user', content: 'Go on.' }],
       extras: { betas: ['files-api-2025-04-14', CLEARING_BETA] },
     });
@@ -204,7 +204,7 @@ describe('A long refactoring', () => {
     const outcome = await runTurn({
       client: claude.client(),
       memory,
-      model: 'a-model',
+      model: 'claude-opus-4-8',
       messages: [...messages, { role: 'user', content: 'And now?' }],
       tools: [readModule],
       contextManagement: false,

@@ -56,7 +56,7 @@ describe('runTurn, step by step,', () => {
     const options = {
       client: claude.client(),
       memory: site.memory,
-      model: 'a-model',
+      model: 'claude-opus-4-8',
       messages: HELLO,
     } as const;
     expect(await runTurn({ ...options, onStep })).toMatchObject({ outcome: 'interrupted', by: 'stopped' });

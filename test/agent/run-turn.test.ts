@@ -24,7 +24,13 @@ afterEach(() => memory.close());
 type Options = Partial<Omit<TurnRequest, 'client' | 'memory'>>;
 
 function turn(claude: PlayedClaude, options: Options = {}): ReturnType<typeof runTurn> {
-  return runTurn({ client: claude.client(), memory, model: 'a-model', messages: QUESTION, ...options });
+  return runTurn({
+    client: claude.client(),
+    memory,
+    model: 'claude-opus-4-8',
+    messages: QUESTION,
+    ...options,
+  });
 }
 
 async function play(parts: readonly Played[], options: Options = {}) {
@@ -219,7 +225,7 @@ describe('runTurn', () => {
 
   it('puts the answer together, too, of a turn that goes on behind a summary', async () => {
     const said = (text: string, stop_reason: string): unknown => ({
-      ...{ model: 'a-model', role: 'assistant', stop_reason },
+      ...{ model: 'claude-opus-4-8', role: 'assistant', stop_reason },
       ...{ content: [{ type: 'text', text }], usage: { input_tokens: 1, output_tokens: 1 } },
     });
     const replies = [said('I searched ', 'compaction'), said('and found it.', 'end_turn')];
@@ -230,7 +236,7 @@ describe('runTurn', () => {
       },
     });
     const client = { beta: { messages: { toolRunner } } } as unknown as MessagesClient;
-    const outcome = await runTurn({ client, memory, model: 'a-model', messages: QUESTION });
+    const outcome = await runTurn({ client, memory, model: 'claude-opus-4-8', messages: QUESTION });
     expect(outcome).toMatchObject({ outcome: 'answered', text: 'I searched and found it.' });
   });
 });

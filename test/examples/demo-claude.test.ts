@@ -18,7 +18,7 @@ const RESULT = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'Nothing.
 const USER = { role: 'user', content: 'Hello' };
 const CALLING = { role: 'assistant', content: [CALL] };
 const REQUEST = {
-  model: 'a-model',
+  model: 'claude-opus-4-8',
   max_tokens: 10,
   tools: [{ type: 'memory_20250818', name: 'memory' }],
   messages: [USER],
@@ -97,7 +97,7 @@ describe('The Claude of the demo', () => {
         rootKey: new Uint8Array(randomBytes(32)),
       });
       const reply = await client.beta.messages.toolRunner({
-        model: 'a-model',
+        model: 'claude-opus-4-8',
         max_tokens: 10,
         stream,
         tools: [betaMemoryTool(memory.handlers)],

@@ -95,13 +95,13 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
       ...place,
       ANTHROPIC_API_KEY: 'key',
       ANTHROPIC_BASE_URL: claude.url,
-      ANTHROPIC_MODEL: 'a-model',
+      ANTHROPIC_MODEL: 'claude-opus-4-8',
     };
     const { code, stdout } = await runDemo('main.ts', { env });
 
     expect(stdout).toContain('Claude    Claude itself, by your ANTHROPIC_API_KEY');
     expect(code).toBe(0);
-    expect(new Set(replies.map(({ model }) => model))).toEqual(new Set(['a-model']));
+    expect(new Set(replies.map(({ model }) => model))).toEqual(new Set(['claude-opus-4-8']));
   });
 
   it('fails when the second conversation remembers nothing', async () => {
@@ -188,7 +188,7 @@ describe('The second conversation', { timeout: TIMEOUT }, () => {
         file_text: 'Osprey is public as of this session.\n',
       },
     ]);
-    expect(replies.at(-1)?.content).toEqual([
+    expect(replies.at(-1)?.content.slice(-1)).toEqual([
       { type: 'text', text: 'We are planning Osprey (public). Budget: 4,500 euros; mails: short.' },
     ]);
     expect(second.stdout).not.toContain('Kestrel');

@@ -44,7 +44,13 @@ export function useTurnSite(): TurnSite {
       await using claude = await playClaude(parts);
       const client = claude.client({ maxRetries });
       const started = performance.now();
-      const outcome = await runTurn({ client, memory, model: 'a-model', messages: MESSAGES, ...options });
+      const outcome = await runTurn({
+        client,
+        memory,
+        model: 'claude-opus-4-8',
+        messages: MESSAGES,
+        ...options,
+      });
       return { outcome, sent: claude.sent, elapsed: performance.now() - started };
     },
     async isThere(path) {

@@ -53,7 +53,7 @@ async function converse(
   const client = new Anthropic({ apiKey: 'none', baseURL: server.url, maxRetries: 0 });
   const runner = client.beta.messages.toolRunner(
     {
-      model: 'scripted',
+      model: 'claude-opus-4-8',
       max_tokens: 100,
       messages: [{ role: 'user', content: 'Go on.' }],
       tools: [toolOf(memory)],

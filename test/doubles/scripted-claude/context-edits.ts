@@ -1,9 +1,16 @@
-import { ApiRefusal, list, record, text, wholeNumber } from './api-refusal.ts';
+import { ApiRefusal, flag, list, record, text, wholeNumber } from './api-refusal.ts';
 import type { RequestMessage } from './message-blocks.ts';
+import type { ModelFacts } from './models.ts';
+import type { ThinkingMode } from './request-limits.ts';
 
 const CLEARING = 'context-management-2025-06-27';
 const COMPACTION = 'compact-2026-01-12';
-const BETAS: ReadonlySet<string> = new Set([CLEARING, COMPACTION, 'interleaved-thinking-2025-05-14']);
+const BETAS: ReadonlySet<string> = new Set([
+  CLEARING,
+  COMPACTION,
+  'interleaved-thinking-2025-05-14',
+  'thinking-binding-controls-2026-08-01',
+]);
 const LEAST_COMPACTION_TRIGGER = 50_000;
 /** From this part of the trigger on, Claude is warned that results are about to be cleared. */
 const WARNING = 0.8;
@@ -16,15 +23,26 @@ export interface ContextEdits {
     readonly trigger: number;
     readonly keep: number;
     readonly excluded: readonly string[];
+    /** Fewer tokens are not worth it. */
+    readonly atLeast: number;
+    readonly inputs: boolean | readonly string[];
   };
+  /** How many of the newest turns keep their thoughts. */
+  readonly thinking?: { readonly keep: number };
   readonly compaction?: { readonly trigger: number };
 }
 
-export interface AppliedClearing {
-  readonly type: 'clear_tool_uses_20250919';
-  readonly cleared_tool_uses: number;
-  readonly cleared_input_tokens: number;
-}
+type AppliedEdit =
+  | {
+      readonly type: 'clear_tool_uses_20250919';
+      readonly cleared_tool_uses: number;
+      readonly cleared_input_tokens: number;
+    }
+  | {
+      readonly type: 'clear_thinking_20251015';
+      readonly cleared_thinking_turns: number;
+      readonly cleared_input_tokens: number;
+    };
 
 /** What Claude is shown of a conversation. */
 export interface View {
@@ -32,7 +50,7 @@ export interface View {
   readonly inputTokens: number;
   /** Claude has been told that older results will be cleared soon. */
   readonly isWarned: boolean;
-  readonly applied: readonly AppliedClearing[];
+  readonly applied: readonly AppliedEdit[];
   /** The conversation is long enough to be replaced by a summary. */
   readonly isFull: boolean;
 }
@@ -47,16 +65,27 @@ export function parseBetas(header: unknown): ReadonlySet<string> {
   return new Set(betas);
 }
 
-/** Throws `ApiRefusal` for an edit that is malformed, comes twice, or lacks its beta header. */
-export function parseContextManagement(value: unknown, betas: ReadonlySet<string>): ContextEdits {
+interface EditContext {
+  readonly betas: ReadonlySet<string>;
+  readonly facts: ModelFacts;
+  readonly mode: ThinkingMode['mode'];
+}
+
+/**
+ * Throws `ApiRefusal` for an edit that is malformed, comes twice, lacks its beta header, or that the model does not have
+ * ("Context editing" and "Compaction", supported models; which words the API has for that the pages do not say), and for
+ * the clearing of thoughts where it is not the first edit or nothing thinks ("Context editing", thinking block clearing).
+ */
+export function parseContextManagement(value: unknown, context: EditContext): ContextEdits {
   if (value === undefined || value === null) return {};
+  const { betas } = context;
   const at = 'context_management';
   if (!betas.has(CLEARING) && !betas.has(COMPACTION)) {
     throw new ApiRefusal(`${at}: Extra inputs are not permitted`);
   }
   let edits: ContextEdits = {};
   for (const [i, edit] of list(record(value, at, ['edits'])['edits'] ?? [], `${at}.edits`).entries()) {
-    const parsed = parseEdit(edit, { at: `${at}.edits.${i}`, betas });
+    const parsed = parseEdit(edit, { at: `${at}.edits.${i}`, index: i, ...context });
     const [kind] = Object.keys(parsed);
     if (kind !== undefined && kind in edits) throw new ApiRefusal(`${at}.edits.${i}: duplicate edit type`);
     edits = { ...edits, ...parsed };
@@ -73,27 +102,42 @@ export function checkSummaries(messages: readonly RequestMessage[], betas: Reado
 }
 
 /** Shows the conversation from its last summary on, and clears results when it is long. */
-export function viewOf(messages: readonly RequestMessage[], { clearing, compaction }: ContextEdits): View {
+export function viewOf(
+  messages: readonly RequestMessage[],
+  { clearing, thinking, compaction }: ContextEdits,
+): View {
   const seen = sinceSummary(messages);
   const tokens = countTokens(seen);
-  const cleared = clearing && tokens >= clearing.trigger ? clear(seen, clearing) : undefined;
-  const shown = cleared ?? seen;
+  const kept = thinking ? clearThoughts(seen, thinking.keep) : { messages: seen, turns: 0 };
+  const cleared = clearing && tokens >= clearing.trigger ? clear(kept.messages, clearing) : undefined;
+  const isWorthIt = cleared && tokens - countTokens(cleared) >= (clearing?.atLeast ?? 0);
+  const shown = isWorthIt ? cleared : kept.messages;
   const inputTokens = countTokens(shown);
   const cleared_tool_uses = shown.flatMap(({ content }) => content).filter(isCleared).length;
   return {
     messages: shown,
     inputTokens,
     isWarned: clearing !== undefined && tokens >= clearing.trigger * WARNING && tokens < clearing.trigger,
-    applied:
-      cleared_tool_uses > 0
+    applied: [
+      ...(kept.turns > 0
         ? [
             {
-              type: 'clear_tool_uses_20250919',
+              type: 'clear_thinking_20251015' as const,
+              cleared_thinking_turns: kept.turns,
+              cleared_input_tokens: tokens - countTokens(kept.messages),
+            },
+          ]
+        : []),
+      ...(cleared_tool_uses > 0
+        ? [
+            {
+              type: 'clear_tool_uses_20250919' as const,
               cleared_tool_uses,
               cleared_input_tokens: tokens - inputTokens,
             },
           ]
-        : [],
+        : []),
+    ],
     isFull: compaction !== undefined && inputTokens >= compaction.trigger,
   };
 }
@@ -104,17 +148,43 @@ export function countTokens(value: unknown): number {
 
 function parseEdit(
   value: unknown,
-  { at, betas }: { readonly at: string; readonly betas: ReadonlySet<string> },
+  { at, index, betas, facts, mode }: EditContext & { readonly at: string; readonly index: number },
 ): ContextEdits {
   const edit = record(value, at);
+  const { type } = edit;
+  if (typeof type === 'string' && KNOWN_EDITS.has(type) && !facts.edits.includes(type)) {
+    throw new ApiRefusal(`${at}: '${type}' is not supported for this model`);
+  }
+  if (type === 'clear_thinking_20251015' && betas.has(CLEARING)) {
+    record(edit, at, ['type', 'keep']);
+    if (index > 0) throw new ApiRefusal(`${at}: \`clear_thinking_20251015\` must be the first edit`);
+    if (mode === 'off') {
+      throw new ApiRefusal(
+        `${at}: \`clear_thinking_20251015\` strategy requires \`thinking\` to be enabled or adaptive`,
+      );
+    }
+    const { keep } = edit;
+    if (keep === 'all') return { thinking: { keep: Number.POSITIVE_INFINITY } };
+    const value = quantity(keep, { at: `${at}.keep`, type: 'thinking_turns', least: 1 });
+    return { thinking: { keep: value } };
+  }
   if (edit['type'] === 'clear_tool_uses_20250919' && betas.has(CLEARING)) {
     record(edit, at, ['type', 'trigger', 'keep', 'exclude_tools', 'clear_at_least', 'clear_tool_inputs']);
     const excluded = list(edit['exclude_tools'] ?? [], `${at}.exclude_tools`);
     return {
       clearing: {
-        trigger: quantity(edit['trigger'], { at: `${at}.trigger`, type: 'input_tokens', least: 1 }),
+        trigger: triggerOf(edit['trigger'], `${at}.trigger`),
         keep: quantity(edit['keep'], { at: `${at}.keep`, type: 'tool_uses', least: 0 }),
         excluded: excluded.map((name, i) => text(name, `${at}.exclude_tools.${i}`)),
+        atLeast:
+          edit['clear_at_least'] === undefined
+            ? 0
+            : quantity(edit['clear_at_least'], {
+                at: `${at}.clear_at_least`,
+                type: 'input_tokens',
+                least: 0,
+              }),
+        inputs: clearedInputs(edit['clear_tool_inputs'], `${at}.clear_tool_inputs`),
       },
     };
   }
@@ -128,6 +198,24 @@ function parseEdit(
     };
   }
   throw new ApiRefusal(`${at}: not an edit that the \`anthropic-beta\` header of the request allows`);
+}
+
+const KNOWN_EDITS: ReadonlySet<string> = new Set([
+  'clear_tool_uses_20250919',
+  'clear_thinking_20251015',
+  'compact_20260112',
+]);
+
+/** Of a number of tool uses, the double knows only that it is one: it clears by tokens. */
+function triggerOf(value: unknown, at: string): number {
+  const { type } = record(value, at);
+  if (type !== 'tool_uses') return quantity(value, { at, type: 'input_tokens', least: 1 });
+  quantity(value, { at, type: 'tool_uses', least: 1 });
+  return Number.POSITIVE_INFINITY;
+}
+
+function clearedInputs(value: unknown, at: string): boolean | readonly string[] {
+  return Array.isArray(value) ? value.map((name, i) => text(name, `${at}.${i}`)) : flag(value, at);
 }
 
 function quantity(
@@ -149,7 +237,7 @@ function sinceSummary(messages: readonly RequestMessage[]): readonly RequestMess
 
 function clear(
   messages: readonly RequestMessage[],
-  { keep, excluded }: NonNullable<ContextEdits['clearing']>,
+  { keep, excluded, inputs }: NonNullable<ContextEdits['clearing']>,
 ): readonly RequestMessage[] {
   const calls = messages
     .flatMap(({ content }) => content)
@@ -158,10 +246,27 @@ function clear(
   const old = new Set(calls.slice(0, Math.max(0, calls.length - keep)).map(({ id }) => id));
   return messages.map((message) => ({
     ...message,
-    content: message.content.map((block) =>
-      block.type === 'tool_result' && old.has(block.toolUseId) ? { ...block, text: CLEARED } : block,
-    ),
+    content: message.content.map((block) => {
+      if (block.type === 'tool_result' && old.has(block.toolUseId)) return { ...block, text: CLEARED };
+      const isCleared = block.type === 'tool_use' && old.has(block.id);
+      const withInput = isCleared && (Array.isArray(inputs) ? inputs.includes(block.name) : inputs);
+      return withInput ? { ...block, input: {} } : block;
+    }),
   }));
+}
+
+function clearThoughts(
+  messages: readonly RequestMessage[],
+  keep: number,
+): { readonly messages: readonly RequestMessage[]; readonly turns: number } {
+  const thinking = messages.filter(({ content }) => content.some(({ type }) => type === 'thinking'));
+  const old = new Set(thinking.slice(0, Math.max(0, thinking.length - keep)));
+  const shown = messages.map((message) =>
+    old.has(message)
+      ? { ...message, content: message.content.filter(({ type }) => type !== 'thinking') }
+      : message,
+  );
+  return { messages: shown, turns: old.size };
 }
 
 function isCleared(block: RequestMessage['content'][number]): boolean {

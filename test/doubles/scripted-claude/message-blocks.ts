@@ -22,10 +22,16 @@ export type RequestBlock =
   /** A summary of everything before it. */
   | { readonly type: 'compaction'; readonly text: string }
   /** A tool that the API runs itself: what it was asked, or what came of it. */
-  | { readonly type: 'server_tool'; readonly text: string };
+  | {
+      readonly type: 'server_tool';
+      readonly text: string;
+      readonly id: string;
+      readonly part: 'call' | 'result';
+    }
+  | { readonly type: 'thinking'; readonly text: string };
 
 export interface RequestMessage {
-  readonly role: 'user' | 'assistant';
+  readonly role: 'user' | 'assistant' | 'system';
   readonly content: readonly RequestBlock[];
 }
 
@@ -36,8 +42,8 @@ export function parseMessage(
   { at, tools }: { readonly at: string; readonly tools: ReadonlyMap<string, string> },
 ): RequestMessage {
   const { role, content } = record(value, at, ['role', 'content']);
-  if (role !== 'user' && role !== 'assistant') {
-    throw new ApiRefusal(`${at}.role: Input should be 'user' or 'assistant'`);
+  if (role !== 'user' && role !== 'assistant' && role !== 'system') {
+    throw new ApiRefusal(`${at}.role: Input should be 'user', 'assistant' or 'system'`);
   }
   const blocks =
     typeof content === 'string' ? [{ type: 'text', text: content }] : list(content, `${at}.content`);
@@ -59,6 +65,7 @@ function parseBlock(
   const block = record(value, at);
   switch (`${role} ${block['type']}`) {
     case 'user text':
+    case 'system text':
     case 'assistant text':
       record(block, at, ['type', 'text', 'cache_control', 'citations']);
       return { type: 'text', text: filledText(block['text'], `${at}.text`) };
@@ -85,8 +92,23 @@ function parseBlock(
       record(block, at, ['type', 'content', 'encrypted_content', 'cache_control']);
       return { type: 'compaction', text: summaryOf(block, at) };
     case 'assistant server_tool_use':
+      return {
+        type: 'server_tool',
+        part: 'call',
+        id: parseId(block['id'], `${at}.id`),
+        text: JSON.stringify(block['input']),
+      };
     case 'assistant web_search_tool_result':
-      return { type: 'server_tool', text: JSON.stringify(block['input'] ?? block['content']) };
+      return {
+        type: 'server_tool',
+        part: 'result',
+        id: parseId(block['tool_use_id'], `${at}.tool_use_id`),
+        text: JSON.stringify(block['content']),
+      };
+    case 'assistant thinking':
+      record(block, at, ['type', 'thinking', 'signature']);
+      text(block['signature'], `${at}.signature`);
+      return { type: 'thinking', text: String(block['thinking']) };
     default:
       throw new ApiRefusal(`${at}: unexpected type in the message of the ${role}`);
   }

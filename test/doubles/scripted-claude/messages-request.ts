@@ -1,8 +1,17 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { ApiRefusal, flag, list, parseJson, record, text, wholeNumber } from './api-refusal.ts';
+import { ApiRefusal, flag, type JsonObject, list, record, text } from './api-refusal.ts';
 import { type ContextEdits, checkSummaries, parseBetas, parseContextManagement } from './context-edits.ts';
 import { parseMessage, type RequestMessage } from './message-blocks.ts';
 import { checkOrder, checkToolResults } from './message-order.ts';
+import { factsOf, type Platform } from './models.ts';
+import {
+  checkCacheMarks,
+  checkMaxTokens,
+  checkOutputConfig,
+  checkSampling,
+  parseThinking,
+  type ThinkingMode,
+} from './request-limits.ts';
+import { checkThoughts, type DroppedThought } from './thoughts.ts';
 
 export interface MessagesRequest {
   readonly model: string;
@@ -14,6 +23,14 @@ export interface MessagesRequest {
   readonly messages: readonly RequestMessage[];
   readonly betas: ReadonlySet<string>;
   readonly edits: ContextEdits;
+  readonly thinking: ThinkingMode['mode'];
+  readonly maxTokens: number;
+  /** What the thoughts of the reply are signed over. */
+  readonly prefix: ReturnType<typeof checkThoughts>['prefix'];
+  /** Thoughts that Claude is not shown, as the reply names them. */
+  readonly dropped: readonly DroppedThought[];
+  /** The body as it was sent. */
+  readonly body: JsonObject;
 }
 
 const FIELDS = [
@@ -29,46 +46,66 @@ const FIELDS = [
   'stop_sequences',
   'thinking',
   'cache_control',
+  'output_config',
+  'service_tier',
   'temperature',
   'top_k',
   'top_p',
 ];
 
-/** Throws `ApiRefusal` for a request without a key or a version. */
-export function checkHeaders(headers: IncomingHttpHeaders): void {
-  if (!headers['x-api-key'] && !/^Bearer \S/.test(headers.authorization ?? '')) {
-    throw new ApiRefusal('x-api-key header is required', { status: 401, type: 'authentication_error' });
-  }
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(String(headers['anthropic-version']))) {
-    throw new ApiRefusal('anthropic-version: header is required');
-  }
+/** Where a request came from, and what it said besides its body. */
+export interface RequestContext {
+  readonly platform: Platform;
+  readonly beta?: unknown;
+  /** Of the API. */
+  readonly version?: unknown;
+  /** Edits that this server has for no model. */
+  readonly lacks?: readonly string[];
+  /** Knows the replies that were handed out unfinished and may be sent back to be gone on with. */
+  readonly isUnfinished?: (message: RequestMessage) => boolean;
 }
 
-/**
- * Judges the body of POST /v1/messages as strictly as the API does, where a memory conversation can go wrong.
- * `isUnfinished` knows the replies that were handed out unfinished and may be sent back to be gone on with.
- */
+/** Judges the body of POST /v1/messages as strictly as the API does, where a memory conversation can go wrong. */
 export function parseMessagesRequest(
-  body: string,
-  options: { readonly beta?: unknown; readonly isUnfinished?: (message: RequestMessage) => boolean } = {},
+  request: JsonObject,
+  { platform, beta, version, lacks = [], isUnfinished = () => false }: RequestContext,
 ): MessagesRequest {
-  const request = record(parseJson(body), 'body');
   if (request['thread'] !== undefined) refuseThread();
-  const extra = Object.keys(request).find((field) => !FIELDS.includes(field));
+  const extra = Object.keys(request).find((field) => !fieldsOf(platform).includes(field));
   if (extra !== undefined) throw new ApiRefusal(`${extra}: Extra inputs are not permitted`);
   const model = text(request['model'], 'model');
-  wholeNumber(request['max_tokens'], { at: 'max_tokens', least: 1 });
-  const betas = parseBetas(options.beta);
-  const edits = parseContextManagement(request['context_management'], betas);
+  const known = factsOf(model, platform);
+  const facts = { ...known, edits: known.edits.filter((edit) => !lacks.includes(edit)) };
+  const maxTokens = checkMaxTokens(request['max_tokens'], facts, model);
+  const betas = parseBetas(beta);
+  const { mode, onMismatch } = parseThinking(request, { facts, betas });
+  checkSampling(request, { facts, mode, version });
+  checkOutputConfig(request['output_config'], facts);
+  checkCacheMarks(request);
+  const edits = parseContextManagement(request['context_management'], { betas, facts, mode });
   const tools = parseTools(list(request['tools'] ?? [], 'tools'));
-  const messages = list(request['messages'], 'messages').map((message, i) =>
-    parseMessage(message, { at: `messages.${i}`, tools }),
-  );
-  checkOrder(messages, options.isUnfinished ?? (() => false));
+  const given = list(request['messages'], 'messages');
+  const messages = given.map((message, i) => parseMessage(message, { at: `messages.${i}`, tools }));
+  checkOrder(messages, { facts, mode, isUnfinished });
   checkToolResults(messages);
   checkSummaries(messages, betas);
   const system = parseSystem(request['system']);
-  return { model, system, stream: flag(request['stream'], 'stream'), tools, messages, betas, edits };
+  const raw = given as readonly { readonly role: unknown; readonly content: unknown }[];
+  const { prefix, dropped } = checkThoughts(
+    { model, system: request['system'], tools: request['tools'], messages: raw },
+    { isBound: facts.bindsThoughts, onMismatch },
+  );
+  return {
+    ...{ model, system, tools, messages, betas, edits, maxTokens, prefix, dropped, body: request },
+    stream: flag(request['stream'], 'stream'),
+    thinking: mode,
+  };
+}
+
+/** The mark of the prompt cache for a whole request is the API's ("Prompt caching", automatic caching, availability). */
+function fieldsOf(platform: Platform): readonly string[] {
+  if (platform === 'api') return FIELDS;
+  return [...FIELDS.filter((field) => field !== 'cache_control'), 'anthropic_version', 'anthropic_beta'];
 }
 
 /** In these words a server without message threads makes the SDK send the whole conversation instead. */

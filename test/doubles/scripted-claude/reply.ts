@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { View } from './context-edits.ts';
 import { countTokens } from './context-edits.ts';
+import type { MessagesRequest } from './messages-request.ts';
+import type { CacheUse } from './prompt-cache.ts';
 import type { SummaryBlock } from './summary.ts';
+import { type DroppedThought, signThoughts, type ThinkingBlock } from './thoughts.ts';
 
 /** What Claude says and does in one reply. Without more it ends its turn, or asks for the tools it calls. */
 export interface Part {
@@ -9,7 +12,14 @@ export interface Part {
   readonly calls?: readonly ToolCall[];
   /** A search that the API ran itself within the reply. */
   readonly searched?: string;
-  readonly stop?: 'max_tokens' | 'refusal' | 'pause_turn' | 'model_context_window_exceeded';
+  /** A search that the API began and has no result of yet. */
+  readonly searching?: string;
+  /** Claude's thoughts before it says anything: empty, as current models show them, where it thinks; `false`: none. */
+  readonly think?: string | false;
+  /** Thoughts at the end, behind everything else. */
+  readonly thinkLast?: string;
+  /** A stop reason of the API, or one that is not known yet. */
+  readonly stop?: string;
 }
 
 export interface ToolCall {
@@ -26,6 +36,7 @@ type ReplyBlock =
       readonly input: unknown;
     }
   | { readonly type: 'web_search_tool_result'; readonly tool_use_id: string; readonly content: readonly [] }
+  | ThinkingBlock
   | SummaryBlock;
 
 /** What the SDK needs of a reply. */
@@ -40,25 +51,44 @@ export interface Reply {
   readonly stop_sequence: null;
   readonly usage: object;
   readonly context_management?: { readonly applied_edits: View['applied'] };
+  readonly input_transformations?: readonly DroppedThought[];
 }
 
 export function replyOf(
   part: Part,
-  context: { readonly model: string; readonly view: View; readonly summary: SummaryBlock | undefined },
+  context: {
+    readonly request: MessagesRequest;
+    readonly view: View;
+    readonly cache: CacheUse;
+    readonly summary: SummaryBlock | undefined;
+  },
 ): Reply {
-  const { model, view, summary } = context;
-  const content: readonly ReplyBlock[] = [
-    ...(summary ? [summary] : []),
-    ...(part.say === undefined ? [] : [{ type: 'text' as const, text: part.say }]),
-    ...(part.searched === undefined ? [] : searchOf(part.searched)),
-    ...(part.calls ?? []).map(({ name, input }) => ({
-      type: 'tool_use' as const,
-      id: newId('toolu'),
-      name,
-      input,
-    })),
-  ];
-  const tokens = { input_tokens: view.inputTokens, output_tokens: countTokens(content) };
+  const { request, view, cache, summary } = context;
+  const { model, dropped } = request;
+  const thinks = request.thinking !== 'off';
+  const content = signThoughts<ReplyBlock>(
+    [
+      ...(summary ? [summary] : []),
+      ...(thinks && part.think !== false ? [thought(part.think ?? '')] : []),
+      ...(part.say === undefined ? [] : [{ type: 'text' as const, text: part.say }]),
+      ...(part.searched === undefined ? [] : searchOf(part.searched)),
+      ...(part.searching === undefined ? [] : searchOf(part.searching).slice(0, 1)),
+      ...(part.calls ?? []).map(({ name, input }) => ({
+        type: 'tool_use' as const,
+        id: newId('toolu'),
+        name,
+        input,
+      })),
+      ...(thinks && part.thinkLast !== undefined ? [thought(part.thinkLast)] : []),
+    ],
+    request,
+  );
+  const tokens = {
+    input_tokens: view.inputTokens - cache.read - cache.written,
+    cache_read_input_tokens: cache.read,
+    cache_creation_input_tokens: cache.written,
+    output_tokens: countTokens(content),
+  };
   const summing = {
     type: 'compaction',
     input_tokens: view.inputTokens,
@@ -76,7 +106,13 @@ export function replyOf(
     stop_sequence: null,
     usage: { ...tokens, ...(summary && { iterations: [summing, { type: 'message', ...tokens }] }) },
     ...(view.applied.length > 0 && { context_management: { applied_edits: view.applied } }),
+    ...(dropped.length > 0 && { input_transformations: dropped }),
   };
+}
+
+/** Signed when the whole reply is known. */
+function thought(thinking: string): ThinkingBlock {
+  return { type: 'thinking', thinking, signature: '' };
 }
 
 /** The reply as the data of server-sent events, every block in one delta. */
@@ -94,10 +130,10 @@ export function eventsOf({
       message: { ...head, content: [], stop_reason: null, stop_details: null, stop_sequence: null },
     },
     ...content.flatMap((block, index): readonly Event[] => {
-      const { start, delta } = pieces(block);
+      const { start, deltas = [] } = pieces(block);
       return [
         { type: 'content_block_start', index, content_block: start },
-        ...(delta ? [{ type: 'content_block_delta', index, delta }] : []),
+        ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
         { type: 'content_block_stop', index },
       ];
     }),
@@ -113,20 +149,28 @@ export function eventsOf({
 
 export type Event = { readonly type: string } & Readonly<Record<string, unknown>>;
 
-function pieces(block: ReplyBlock): { readonly start: object; readonly delta?: object } {
+function pieces(block: ReplyBlock): { readonly start: object; readonly deltas?: readonly object[] } {
   switch (block.type) {
     case 'text':
-      return { start: { ...block, text: '' }, delta: { type: 'text_delta', text: block.text } };
+      return { start: { ...block, text: '' }, deltas: [{ type: 'text_delta', text: block.text }] };
     case 'tool_use':
     case 'server_tool_use':
       return {
         start: { ...block, input: {} },
-        delta: { type: 'input_json_delta', partial_json: JSON.stringify(block.input) },
+        deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(block.input) }],
       };
     case 'compaction':
       return {
         start: { type: 'compaction', content: null, encrypted_content: null },
-        delta: { ...block, type: 'compaction_delta' },
+        deltas: [{ ...block, type: 'compaction_delta' }],
+      };
+    case 'thinking':
+      return {
+        start: { type: 'thinking', thinking: '', signature: '' },
+        deltas: [
+          { type: 'thinking_delta', thinking: block.thinking },
+          { type: 'signature_delta', signature: block.signature },
+        ],
       };
     default:
       return { start: block };

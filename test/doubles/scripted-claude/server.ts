@@ -2,14 +2,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { ApiRefusal } from './api-refusal.ts';
+import { readRequest } from './cloud-request.ts';
 import { type View, viewOf } from './context-edits.ts';
+import { eventStreamFrame } from './event-stream.ts';
 import { parseMessage, type RequestMessage } from './message-blocks.ts';
-import { checkHeaders, type MessagesRequest, parseMessagesRequest } from './messages-request.ts';
-import { eventsOf, type Part, type Reply, replyOf } from './reply.ts';
+import { type MessagesRequest, parseMessagesRequest } from './messages-request.ts';
+import type { Platform } from './models.ts';
+import { createPromptCache, type PromptCache } from './prompt-cache.ts';
+import { type Event, eventsOf, type Part, type Reply, replyOf } from './reply.ts';
 import { type SummaryBlock, summaryBlock } from './summary.ts';
 
 /** A request as a player of Claude reads it: `messages` is what is left of the conversation after context editing. */
-export type Scene = Omit<MessagesRequest, 'edits'> & Omit<View, 'messages'>;
+export type Scene = Omit<MessagesRequest, 'edits' | 'prefix'> & Omit<View, 'messages'>;
 
 /** What becomes of the answer on its way: `break` cuts the connection, `end` closes it as if all had been said. */
 export interface Fault {
@@ -25,6 +29,8 @@ export interface ScriptedClaudeOptions {
   /** What Claude keeps of a conversation that is too long. */
   readonly summarise?: (scene: Scene) => string;
   readonly onReply?: (reply: Reply) => void;
+  /** Context edits that this server has for no model. */
+  readonly lacks?: readonly string[];
   /** Hears every request before it is judged. */
   readonly onRequest?: (request: {
     readonly headers: IncomingMessage['headers'];
@@ -41,16 +47,15 @@ export interface ScriptedClaude extends AsyncDisposable {
 }
 
 /**
- * Plays the Messages API for the SDK's client: POST /v1/messages, whole or streamed, as strict as the API where
- * a memory conversation can go wrong. What Claude knows is what the request says; the server itself remembers only
- * which of its replies were unfinished.
+ * Plays the Messages API for the SDK's clients: POST /v1/messages, and the paths of Bedrock and of Google Cloud, whole or
+ * streamed, as strict as the public documentation says (platform.claude.com; comments name the page) where a memory
+ * conversation can go wrong. What Claude knows is what the request says; the server itself remembers only which of its
+ * replies were unfinished, and what its prompt cache holds.
  */
 export async function startScriptedClaude(options: ScriptedClaudeOptions): Promise<ScriptedClaude> {
-  const unfinished = new Set<string>();
+  const memory = { unfinished: new Set<string>(), cache: createPromptCache() };
   const server = createServer((request, response) => {
-    answer({ request, response, options, unfinished }).catch((error: unknown) =>
-      sendRefusal(response, error),
-    );
+    answer({ request, response, options, memory }).catch((error: unknown) => sendRefusal(response, error));
   });
   const { host = '127.0.0.1', port: wanted = 0 } = options;
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(wanted, host, resolve));
@@ -69,24 +74,24 @@ async function answer(exchange: {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly options: ScriptedClaudeOptions;
-  readonly unfinished: Set<string>;
+  readonly memory: { readonly unfinished: Set<string>; readonly cache: PromptCache };
 }): Promise<void> {
-  const { request, response, options, unfinished } = exchange;
-  const body = await readText(request);
-  options.onRequest?.({ headers: request.headers, body });
-  if (request.method !== 'POST' || request.url?.split('?')[0] !== '/v1/messages') {
-    throw new ApiRefusal('Not Found', { status: 404, type: 'not_found_error' });
-  }
-  checkHeaders(request.headers);
+  const { request, response, options, memory } = exchange;
+  const { unfinished, cache } = memory;
+  const text = await readText(request);
+  options.onRequest?.({ headers: request.headers, body: text });
+  const { body, ...context } = readRequest(request, text);
   const isUnfinished = ({ content }: RequestMessage): boolean => unfinished.has(JSON.stringify(content));
-  const parsed = parseMessagesRequest(body, { beta: request.headers['anthropic-beta'], isUnfinished });
+  const parsed = parseMessagesRequest(body, { ...context, isUnfinished, lacks: options.lacks ?? [] });
   const { scene, summary } = stage(parsed, options);
   const played = await options.play(scene);
   const part = 'fault' in played ? played.part : played;
-  const reply = replyOf(part, { model: parsed.model, view: scene, summary });
+  const used = cache.use(body, scene.inputTokens);
+  const reply = replyOf(part, { request: parsed, view: scene, cache: used, summary });
   if (part.stop === 'pause_turn') unfinished.add(contentAsSentBack(reply, parsed.tools));
   options.onReply?.(reply);
-  if (parsed.stream) sendEvents(response, { reply, fault: 'fault' in played ? played : undefined });
+  const fault = 'fault' in played ? played : undefined;
+  if (parsed.stream) sendEvents(response, { reply, fault, platform: context.platform });
   else if ('fault' in played) response.destroy();
   else sendJson(response, { status: 200, body: reply });
 }
@@ -97,7 +102,7 @@ function contentAsSentBack({ role, content }: Reply, tools: ReadonlyMap<string, 
 
 /** Shows Claude what context editing leaves, and nothing but a summary of it when even that is too long. */
 function stage(
-  { edits, ...request }: MessagesRequest,
+  { edits, prefix: _, ...request }: MessagesRequest,
   { summarise }: ScriptedClaudeOptions,
 ): { readonly scene: Scene; readonly summary: SummaryBlock | undefined } {
   const scene = { ...request, ...viewOf(request.messages, edits) };
@@ -112,19 +117,26 @@ function stage(
 
 function sendEvents(
   response: ServerResponse,
-  { reply, fault }: { readonly reply: Reply; readonly fault: Fault | undefined },
+  sending: { readonly reply: Reply; readonly fault: Fault | undefined; readonly platform: Platform },
 ): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'request-id': 'req_scripted' });
+  const { reply, fault, platform } = sending;
+  const type = platform === 'bedrock' ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
+  response.writeHead(200, { 'content-type': type, 'request-id': 'req_scripted' });
+  const encode = platform === 'bedrock' ? eventStreamFrame : serverSentEvent;
   const events = eventsOf(reply).slice(0, fault?.afterEvents);
-  const sent = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+  const sent = Buffer.concat(events.map((event) => encode(event)));
   if (fault?.fault === 'break') {
     response.write(sent, () => setTimeout(() => response.destroy(), 10));
   } else if (fault?.fault === 'overloaded') {
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
-    response.end(`${sent}event: error\ndata: ${JSON.stringify(error)}\n\n`);
+    response.end(Buffer.concat([sent, encode(error)]));
   } else {
     response.end(sent);
   }
+}
+
+function serverSentEvent(event: Event): Uint8Array {
+  return new TextEncoder().encode(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
 }
 
 function sendJson(
