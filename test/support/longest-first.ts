@@ -14,6 +14,7 @@ export const LONGEST: readonly string[] = [
   'test/attacks/leaks.test.ts',
   'test/store/s3/s3-store.s3.test.ts',
   'test/crashes/crashes.test.ts',
+  'test/python/python-package.test.ts',
   'test/examples/demo.test.ts',
   'test/tool/memory-tool.exec.test.ts',
   'test/tool/memory-tool.library.test.ts',
