@@ -9,7 +9,11 @@ export interface Block {
   readonly text: string;
 }
 
-export const PAGES: readonly string[] = ['README.md', ...globSync('docs/**/*.md').sort()];
+/** The pages that are written by hand. */
+export const PAGES: readonly string[] = [
+  'README.md',
+  ...globSync('docs/**/*.md', { exclude: ['docs/api/**'] }).sort(),
+];
 
 /** The fenced blocks of a page in these languages, without the indentation of a list they stand in. */
 export function blocksOf(page: string, ...languages: readonly string[]): readonly Block[] {
