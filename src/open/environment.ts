@@ -113,7 +113,11 @@ export function readHarness(env: Environment = process.env): boolean {
   return readFlag(env, HARNESS) ?? false;
 }
 
-/** @throws MemoryError `misconfigured` that names the variable and what was expected. */
+/**
+ * The settings of a worker, of its function's environment: which Claude, which queues, which key.
+ *
+ * @throws MemoryError `misconfigured` that names the variable and what was expected.
+ */
 export function readWorkerConfig(env: Environment): WorkerConfig {
   const maxTokens = { kind: 'number', least: 1, most: MOST_TOKENS } as const;
   const reply = { kind: 'choice', of: ['pointer', 'inline'] } as const;
@@ -129,7 +133,11 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
   });
 }
 
-/** @throws MemoryError `misconfigured` that names the variable and what was expected. */
+/**
+ * The settings of a scheduled expiry, of its function's environment.
+ *
+ * @throws MemoryError `misconfigured` that names the variable and what was expected.
+ */
 export function readExpiryConfig(env: Environment): ExpiryConfig {
   return Object.freeze({
     tenantRoleArn: workerText(env, 'TENANT_ROLE_ARN'),

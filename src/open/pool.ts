@@ -97,7 +97,12 @@ const MOST_TENANTS = 100_000;
 /** Credentials keys of one tenant that stay warm. */
 const MOST_KEYS = 16;
 
-/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+/**
+ * Memories of many tenants that share one store and its connections, for a server: each is opened at its first use and
+ * stays warm. Nothing is asked of the store here.
+ *
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
+ */
 export function createMemoryPool(options: PoolOptions): MemoryPool {
   const pool = createTenantPool(options);
   return {

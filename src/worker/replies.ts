@@ -34,6 +34,10 @@ export function within(): { readonly abortSignal: AbortSignal } {
 /** A message of SQS holds 1 MiB; a longer text stays in the store. */
 const MAX_INLINE_BYTES = 1_000_000;
 
+/**
+ * A queue of replies to turns: with `inline` the answer's text is in the message, up to 1,000,000 bytes, with `pointer`
+ * it stays sealed in the store, where {@link openAnswers} reads it.
+ */
 export function createReplies({ sqs, queueUrl, mode }: RepliesOptions): Replies {
   const isFifo = queueUrl.endsWith('.fifo');
   return {

@@ -73,7 +73,11 @@ export interface Answers extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+/**
+ * Opens the stored answers of one tenant. A caller closes them when it is done.
+ *
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
+ */
 export async function openAnswers(options: MemoryOptions): Promise<Answers> {
   const { parts, close } = await openTenant(options);
   const receipts = createReceipts(parts.context);

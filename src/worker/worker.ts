@@ -59,7 +59,12 @@ const LEASE_MARGIN_MS = 30_000;
 /** Counts what is sent to the store while a turn runs; what turns share is counted for the one that began it. */
 const requestsOfTurn = new AsyncLocalStorage<{ count: number }>();
 
-/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+/**
+ * A worker for a function of AWS Lambda: `handler` for messages of a queue, `invoke` for one turn at a time. Each turn
+ * of a tenant runs once, and its answer is kept.
+ *
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
+ */
 export function createWorker(options: WorkerOptions): Worker {
   const { queue, log } = options;
   const onRequest: MemoryOptions['onRequest'] = (request) => {
