@@ -7,7 +7,7 @@ import {
   runTurn,
   startSession,
 } from '../../src/agent/index.ts';
-import { type Memory, openMemory } from '../../src/index.ts';
+import { type Memory, MemoryError, openMemory } from '../../src/index.ts';
 import { commands, lastResults, playClaude } from '../doubles/played-claude.ts';
 
 const PLAN: ProjectPlan = {
@@ -186,6 +186,22 @@ describe('completeFeature', () => {
     const completed = completeFeature({ memory, feature: 'Sign in', evidence: EVIDENCE, ...change });
     await expect(completed).rejects.toMatchObject({ code });
     expect(await view(FEATURES)).toBe(before);
+  });
+
+  it.each([
+    [7, 'fulfilled'],
+    [8, 'rejected'],
+  ])('is %2$s where the list was changed meanwhile %1$i times', async (conflicts, status) => {
+    await bootstrapProject({ memory, ...PLAN });
+    let left = conflicts;
+    const write: Memory['files']['write'] = (...args) => {
+      if (left-- > 0) return Promise.reject(new MemoryError('version_conflict', 'changed'));
+      return memory.files.write(...args);
+    };
+    const contended = { ...memory, files: { ...memory.files, write } };
+    const completed = completeFeature({ memory: contended, feature: 'Sign in', evidence: EVIDENCE });
+    const [settled] = await Promise.allSettled([completed]);
+    expect(settled.status).toBe(status);
   });
 
   it('is done once when two do it at once', async () => {

@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromBase64, fromBase64url, toBase64, toBase64url } from '../../src/format/encoding.ts';
+import {
+  bigU64,
+  fromBase64,
+  fromBase64url,
+  toBase64,
+  toBase64url,
+  u16,
+  u32,
+  u64,
+} from '../../src/format/encoding.ts';
 
 const bytes = fc.uint8Array({ maxLength: 200 });
 
@@ -49,4 +58,17 @@ describe('base64', () => {
       expect(fromBase64(text)).toBeUndefined();
     },
   );
+});
+
+it.each([
+  [u16(0x1234), '1234'],
+  [u16(0xffff), 'ffff'],
+  [u32(0x12345678), '12345678'],
+  [u32(0xffffffff), 'ffffffff'],
+  [u64(0x1234_5678_9abc), '0000123456789abc'],
+  [u64(2 ** 32), '0000000100000000'],
+  [bigU64(0n), '0000000000000000'],
+  [bigU64(2n ** 64n - 1n), 'ffffffffffffffff'],
+])('a number is written big-endian, in as many bytes as it says', (written, hex) => {
+  expect(Buffer.from(written).toString('hex')).toBe(hex);
 });

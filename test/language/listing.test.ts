@@ -55,6 +55,16 @@ describe('viewDirectory', () => {
     ]);
   });
 
+  it('shows a file before the directory of its name, whichever came first', () => {
+    for (const sizes of [
+      { a: 0, 'a/x': 0 },
+      { 'a/x': 0, a: 0 },
+    ]) {
+      const names = rowsOf(sizes).map((row) => row.slice(3));
+      expect(names).toEqual(['/memories', '/memories/a', '/memories/a/', '/memories/a/x']);
+    }
+  });
+
   it('leaves hidden entries out at every level but counts them', () => {
     expect(
       rowsOf({

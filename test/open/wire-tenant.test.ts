@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { parseTenantId } from '../../src/format/object-keys.ts';
+import { type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
+import { parseMemoryPath } from '../../src/language/path.ts';
 import { readSettings } from '../../src/open/settings.ts';
 import { type BaseStore, openBaseStore } from '../../src/open/store.ts';
 import { wireTenant } from '../../src/open/wire-tenant.ts';
@@ -21,4 +22,26 @@ it('a dry run of the expiry leaves the tombstones where they are', async () => {
   expect(prefixes).toEqual([]);
   expect(await expire({ afterDays: 30 })).toMatchObject({ tombstones: 2 });
   expect(prefixes).toEqual([context.layout.tenantPrefix]);
+});
+
+it('a tenant that is wiped holds neither files nor keys any more, and its memory closes what it was opened with', async () => {
+  const settings = readSettings({ store: 'memory:', rootKey });
+  base = await openBaseStore(settings);
+  const parts = await wireTenant({ settings, base, tenant: parseTenantId('acme') });
+  let closed = 0;
+  const memory = parts.openMemory(async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    closed += 1;
+  });
+  await memory.files.write('/memories/a', 'text');
+  const keys: ObjectKey[] = [];
+  for await (const { objects } of base.plain.list({ prefix: parts.context.layout.data }))
+    keys.push(...objects.map(({ key }) => key));
+  const held = (): readonly boolean[] => keys.map((key) => parts.context.cache.find(key) !== undefined);
+  expect(held()).toEqual([true]);
+  await memory.close();
+  expect(closed).toBe(1);
+  parts.wipe();
+  expect(held()).toEqual([false]);
+  await expect(parts.tree.read(parseMemoryPath('/memories/a'))).rejects.toMatchObject({ code: 'aborted' });
 });

@@ -101,3 +101,29 @@ it('says that a write was never sent when each of eight bodies came too late', a
   expect(error).toMatchObject({ code: 'unavailable' });
   expect([made, sent]).toEqual([8, []]);
 });
+
+const [OWN, OTHERS] = [Uint8Array.of(1), Uint8Array.of(9)];
+const NEWER = '"newer"' as ETag;
+const stored = (body: Uint8Array, etag: ETag) => ({ body, etag, size: 1, lastModified: 0, servedAt: 0 });
+const edit = { ifMatch: BASE };
+
+it.each([
+  ['a create that finds nothing is sent again', 'create' as const, undefined, 'sent again'],
+  ['a create that finds what it wrote has written it', 'create' as const, stored(OWN, NEWER), 'own'],
+  ['a create that finds another body was overtaken', 'create' as const, stored(OTHERS, NEWER), 'replaced'],
+  ['an edit that finds nothing was overtaken', edit, undefined, 'replaced'],
+  ['an edit that finds its base is sent again', edit, stored(OTHERS, BASE), 'sent again'],
+  ['an edit that finds what it wrote has written it', edit, stored(OWN, NEWER), 'own'],
+  ['an edit that finds another version was overtaken', edit, stored(OTHERS, NEWER), 'replaced'],
+])('after an answer that was lost %s', async (_, mode, found, verdict) => {
+  const sentAgain = { etag: '"again"' as ETag };
+  const { store, sent } = emptyStore(async () => {
+    if (sent.length === 1) throw noAnswer();
+    return sentAgain;
+  });
+  const body = { bytes: OWN };
+  const settled = await settlePut({ ...store, get: async () => found }, { key: KEY, mode, body });
+  const told = { own: { etag: NEWER, body }, 'sent again': { ...sentAgain, body }, replaced: 'replaced' };
+  expect(settled).toEqual(told[verdict as keyof typeof told]);
+  expect(sent).toHaveLength(verdict === 'sent again' ? 2 : 1);
+});

@@ -3,6 +3,7 @@ import { MemoryError } from '../../src/errors.ts';
 import type { MemoryPath } from '../../src/language/path.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import type { Work } from '../../src/tree/session.ts';
+import { createTree } from '../../src/tree/tree.ts';
 import { atFirst, countCalls, loseAnswer, noAnswer } from '../doubles/intercepted-store.ts';
 import { at, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
 
@@ -137,4 +138,22 @@ describe('the record of a read', () => {
     await records.record(work, PATH);
     expect(countCalls(client.calls)).toEqual({ put: 2 });
   });
+});
+
+it.each([
+  [undefined, 1],
+  [false, 1],
+  [true, 0],
+])('a read is recorded by a tree whose readOnly is %s: %i', async (readOnly, puts) => {
+  const site = await createSite();
+  const client = await site.client();
+  await client.create('/memories/a', 'text');
+  const { session } = await client.open();
+  client.calls.length = 0;
+  const accessRecords = createAccessRecords();
+  const tree = createTree({ ...session, accessRecords, ...(readOnly !== undefined && { readOnly }) });
+  expect(await tree.read(PATH)).toBeDefined();
+  expect(await tree.read(at('/memories/missing'))).toBeUndefined();
+  expect(countCalls(client.calls)['put'] ?? 0).toBe(puts);
+  await site.base[Symbol.asyncDispose]();
 });

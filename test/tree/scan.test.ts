@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
 import { createNames, type NameMode } from '../../src/format/names.ts';
 import { createLayout, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
 import { contentLength } from '../../src/format/sizes.ts';
@@ -6,9 +7,9 @@ import { loadSodium } from '../../src/format/sodium.ts';
 import { createTombstone } from '../../src/format/tombstone.ts';
 import { MEMORY_ROOT } from '../../src/language/path.ts';
 import { listDirectory } from '../../src/tree/list-directory.ts';
-import { eachRecord, listRecords } from '../../src/tree/scan.ts';
+import { eachRecord, inspectRecord, listRecords } from '../../src/tree/scan.ts';
 import type { Work } from '../../src/tree/session.ts';
-import { countCalls } from '../doubles/intercepted-store.ts';
+import { atFirst, countCalls } from '../doubles/intercepted-store.ts';
 import { added, input } from '../support/format-vectors.ts';
 import { putRecord } from '../support/key-operator.ts';
 import {
@@ -190,5 +191,27 @@ it('records are visited as many at once as fit into memory together', async () =
     });
     expect(most).toBe(atOnce);
   }
+  await site.base[Symbol.asyncDispose]();
+});
+
+it.each([
+  ['unavailable', 'unavailable'],
+  ['timeout', 'timeout'],
+  ['access_denied', 'access_denied'],
+  ['aborted', 'aborted'],
+  ['limit_exceeded', 'too_large'],
+] as const)('a record that the store answers with %s is %s, and never damaged', async (code, verdict) => {
+  const site = await createSite();
+  const client = await site.client();
+  await client.create('/memories/a', 'x');
+  const work = await client.open();
+  const [record] = (await listRecords(work)).records;
+  if (record === undefined) throw new Error('there is no record');
+  client.intercept(atFirst('get', () => Promise.reject(new MemoryError(code, 'no'))));
+  const told = await inspectRecord(work, record).then(
+    (inspection) => inspection?.state,
+    (error: unknown) => (error as MemoryError).code,
+  );
+  expect(told).toBe(verdict);
   await site.base[Symbol.asyncDispose]();
 });

@@ -72,6 +72,11 @@ describe('probeConditions', () => {
     expect(failures(findings)).toEqual([RACE]);
   });
 
+  it('notices a store that does not show what it has written', async () => {
+    const { findings } = await probe(() => ({ head: async () => undefined }), { isTrustedGuarded: false });
+    expect(failures(findings)).toEqual([RACE]);
+  });
+
   it('takes a retried write that met itself for the winner', async () => {
     const { findings } = await probe((store) => ({
       put: async (key, body, options) => {

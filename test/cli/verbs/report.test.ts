@@ -89,8 +89,11 @@ describe('a report on a screen', () => {
       pass(600);
       report.progress({}, { what: 'files', done: 2, total: 4 });
       pass(600);
+      report.progress({}, { what: 'files', done: 3, total: 5 });
+      pass(600);
     });
     expect(seen.join('')).toContain('2 of 4 files');
+    expect(seen.join('')).toContain('3 of 5 files');
     expect(seen.join('')).not.toContain('renaming');
   });
 });

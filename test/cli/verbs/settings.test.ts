@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Flags } from '../../../src/cli/verbs/invocation.ts';
-import { readEnvironment } from '../../../src/cli/verbs/settings.ts';
+import { readEnvironment, readOptions } from '../../../src/cli/verbs/settings.ts';
 import type { Environment } from '../../../src/open/environment.ts';
+import { invocationOf } from '../../doubles/invocation.ts';
 import { CLI_MEMORY_ENV, runCli } from '../../support/cli.ts';
 
 let cwd: string;
@@ -173,4 +174,19 @@ describe('the settings of a command line', { timeout: 60_000 }, () => {
       'sealed-memory: misconfigured: --ttl must be a whole number from 60 to 900.\n',
     ]);
   });
+});
+
+it('the options of a verb bring the variables of AWS of a configuration file into the process', () => {
+  vi.stubEnv('SEALED_MEMORY_ROOT_KEY', CLI_MEMORY_ENV['SEALED_MEMORY_ROOT_KEY']);
+  vi.stubEnv('AWS_PROFILE', '');
+  write('.env', 'AWS_PROFILE=work\n');
+  const folder = vi.spyOn(process, 'cwd').mockReturnValue(cwd);
+  try {
+    const { invocation } = invocationOf({ flags: { store: 'memory:', tenant: 'acme' } });
+    expect(readOptions(invocation)).toMatchObject({ store: 'memory:', tenant: 'acme' });
+    expect(process.env['AWS_PROFILE']).toBe('work');
+  } finally {
+    folder.mockRestore();
+    vi.unstubAllEnvs();
+  }
 });

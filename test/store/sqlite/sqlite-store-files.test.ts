@@ -242,6 +242,38 @@ describe('a SQLite store in a file', () => {
     expect(await store.put(KEY, large, { mode: 'overwrite' })).toHaveProperty('etag');
   });
 
+  it.each([
+    ['a write', (store: ObjectStore) => store.put(KEY, BODY, { mode: 'overwrite' }), false],
+    ['a delete', (store: ObjectStore) => store.delete([{ key: KEY }]), true],
+  ])(
+    'leaves what is freed on a full disk as it is for no more than a delete: %s',
+    async (_, verb, mayKeep) => {
+      const store = open();
+      await store.put(KEY, BODY, { mode: 'create' });
+      const real = DatabaseSync.prototype.exec;
+      let refusals = 2;
+      const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+        this: DatabaseSync,
+        sql,
+      ) {
+        if (sql.startsWith('BEGIN') && refusals-- > 0) {
+          throw Object.assign(new Error('database or disk is full'), { errcode: SQLITE_FULL });
+        }
+        real.call(this, sql);
+      });
+      try {
+        const outcome = await verb(store).then(
+          () => 'done',
+          (error: unknown) => (error as { readonly code?: unknown }).code,
+        );
+        expect(outcome).toBe(mayKeep ? 'done' : 'unavailable');
+        expect(spy.mock.calls.some(([sql]) => sql.includes('secure_delete = FAST'))).toBe(mayKeep);
+      } finally {
+        spy.mockRestore();
+      }
+    },
+  );
+
   it('sends a batch of deletes no second time when no answer tells what became of it', async () => {
     const store = open();
     const keys = [KEY, 'data/other' as ObjectKey];

@@ -1,0 +1,190 @@
+import { CommanderError } from 'commander';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
+import type { Action, Invocation } from '../../src/cli/verbs/invocation.ts';
+
+/** Which verb was called last, and with what. */
+const seen = vi.hoisted((): { call: readonly unknown[] | undefined } => ({ call: undefined }));
+/** A module whose functions do nothing but note that they were called. */
+const noted = vi.hoisted(() => async (load: () => Promise<unknown>): Promise<Record<string, unknown>> => {
+  const names = Object.keys((await load()) as object);
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      async (...call: readonly unknown[]): Promise<number> => {
+        seen.call = [name, ...call];
+        return 0;
+      },
+    ]),
+  );
+});
+vi.mock('../../src/cli/verbs/diff.ts', noted);
+vi.mock('../../src/cli/verbs/doctor.ts', noted);
+vi.mock('../../src/cli/verbs/edit.ts', noted);
+vi.mock('../../src/cli/verbs/exec.ts', noted);
+vi.mock('../../src/cli/verbs/export.ts', noted);
+vi.mock('../../src/cli/verbs/files.ts', noted);
+vi.mock('../../src/cli/verbs/import.ts', noted);
+vi.mock('../../src/cli/verbs/init.ts', noted);
+vi.mock('../../src/cli/verbs/list.ts', noted);
+vi.mock('../../src/cli/verbs/mcp.ts', noted);
+vi.mock('../../src/cli/verbs/operate.ts', noted);
+vi.mock('../../src/cli/verbs/restore.ts', noted);
+vi.mock('../../src/cli/verbs/tenants.ts', noted);
+vi.mock('../../src/cli/verbs/tool.ts', noted);
+vi.mock('../../src/cli/verbs/verify.ts', noted);
+
+const RUN = {} as Invocation;
+
+/** What the command line leads to, without the invocation that each verb gets; a refusal by its sentence. */
+async function chosen(line: string): Promise<readonly unknown[] | string> {
+  let action: Action | undefined;
+  const program = createProgram((given) => {
+    action = given;
+  });
+  const silent = { writeErr: () => {}, writeOut: () => {} };
+  for (const command of [
+    program,
+    ...program.commands,
+    ...program.commands.flatMap((each) => each.commands),
+  ]) {
+    command.configureOutput(silent).exitOverride();
+  }
+  try {
+    program.parse(line.split(' '), { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.message;
+    throw error;
+  }
+  await action?.(RUN);
+  return (seen.call ?? []).filter((given) => given !== RUN);
+}
+
+beforeEach(() => {
+  seen.call = undefined;
+});
+
+describe('the command line', () => {
+  it.each<readonly [string, readonly unknown[]]>([
+    ['init', ['runInit']],
+    ['doctor', ['runDoctor']],
+    ['ls', ['runLs', '/memories', {}]],
+    ['ls -l -R /memories/a', ['runLs', '/memories/a', { long: true, recursive: true }]],
+    ['tree', ['runTree', '/memories']],
+    ['tree /memories/a', ['runTree', '/memories/a']],
+    ['du', ['runDu', '/memories']],
+    ['du /memories/a', ['runDu', '/memories/a']],
+    ['stat /memories/a', ['runStat', '/memories/a']],
+    ['grep x', ['runGrep', { pattern: 'x', path: '/memories' }, {}]],
+    [
+      'grep -i -F -l x /memories/a',
+      [
+        'runGrep',
+        { pattern: 'x', path: '/memories/a' },
+        { ignoreCase: true, fixedStrings: true, filesWithMatches: true },
+      ],
+    ],
+    ['tenants', ['runTenants']],
+    ['cat /memories/a /memories/b', ['runCat', ['/memories/a', '/memories/b'], {}]],
+    ['cat --lines 10 /memories/a', ['runCat', ['/memories/a'], { lines: { first: 10, last: 10 } }]],
+    ['cat --lines 10,20 /memories/a', ['runCat', ['/memories/a'], { lines: { first: 10, last: 20 } }]],
+    ['cat --lines 10,10 /memories/a', ['runCat', ['/memories/a'], { lines: { first: 10, last: 10 } }]],
+    ['cat --lines 10, /memories/a', ['runCat', ['/memories/a'], { lines: { first: 10 } }]],
+    ['put /memories/a', ['runPut', '/memories/a', {}]],
+    ['put /memories/a --text x --create', ['runPut', '/memories/a', { text: 'x', create: true }]],
+    ['put /memories/a --file x --append', ['runPut', '/memories/a', { file: 'x', append: true }]],
+    ['get /memories/a', ['runGet', '/memories/a', {}]],
+    ['get /memories/a out -f', ['runGet', '/memories/a', { to: 'out', force: true }]],
+    ['edit /memories/a', ['runEdit', '/memories/a']],
+    ['diff /memories/a b', ['runDiff', { left: '/memories/a', right: 'b' }]],
+    ['cp /memories/a /memories/b', ['runCp', { from: '/memories/a', to: '/memories/b' }, {}]],
+    ['cp -r -f a b', ['runCp', { from: 'a', to: 'b' }, { recursive: true, force: true }]],
+    ['mv /memories/a /memories/b', ['runMv', { from: '/memories/a', to: '/memories/b' }]],
+    ['rm a b', ['runRm', ['a', 'b'], {}]],
+    ['rm -r -f a', ['runRm', ['a'], { recursive: true, force: true }]],
+    ['import in', ['runImport', { from: 'in', path: '/memories' }, {}]],
+    ['import in /memories/a -f', ['runImport', { from: 'in', path: '/memories/a' }, { force: true }]],
+    ['export out', ['runExport', { path: '/memories', to: 'out' }, {}]],
+    [
+      'export /memories/a out -f --age one --age two',
+      ['runExport', { path: '/memories/a', to: 'out' }, { force: true, age: ['one', 'two'] }],
+    ],
+    ['verify', ['runVerify', {}]],
+    ['verify --repair', ['runVerify', { repair: true }]],
+    ['restore --from a --to b', ['runRestore', { from: 'a', to: 'b' }]],
+    ['expire', ['runExpire', {}]],
+    ['expire --dry-run --after 30', ['runExpire', { dryRun: true, after: 30 }]],
+    ['keys status', ['runStatus']],
+    ['keys rotate', ['runRotate', {}]],
+    ['keys rotate --if-active 3 --force', ['runRotate', { ifActive: 3, force: true }]],
+    ['keys migrate', ['runMigrate', {}]],
+    ['keys migrate --reencrypt --wait --ttl 60', ['runMigrate', { reencrypt: true, wait: true, ttl: 60 }]],
+    ['keys rewrap-root', ['runRewrap', {}]],
+    ['keys rewrap-root --force', ['runRewrap', { force: true }]],
+    ['tenant shred', ['runShred', {}]],
+    ['tenant shred --confirm acme --ttl 0', ['runShred', { confirm: 'acme', ttl: 0 }]],
+    ['names encode /memories/a', ['runEncodeName', '/memories/a']],
+    ['names decode data/x', ['runDecodeName', 'data/x']],
+    ['tool view a', ['runTool', { command: 'view', path: 'a' }, undefined]],
+    [
+      'tool view a --range 10,-1',
+      ['runTool', { command: 'view', path: 'a', view_range: [10, -1] }, undefined],
+    ],
+    [
+      'tool create a --text x',
+      ['runTool', { command: 'create', path: 'a' }, { field: 'file_text', source: { text: 'x' } }],
+    ],
+    [
+      'tool str-replace a --old x',
+      ['runTool', { command: 'str_replace', path: 'a', old_str: 'x', new_str: '' }, undefined],
+    ],
+    [
+      'tool str-replace a --old x --new y',
+      ['runTool', { command: 'str_replace', path: 'a', old_str: 'x', new_str: 'y' }, undefined],
+    ],
+    [
+      'tool insert a 0 --file x',
+      [
+        'runTool',
+        { command: 'insert', path: 'a', insert_line: 0 },
+        { field: 'insert_text', source: { file: 'x' } },
+      ],
+    ],
+    ['tool delete a', ['runTool', { command: 'delete', path: 'a' }, undefined]],
+    ['tool rename a b', ['runTool', { command: 'rename', old_path: 'a', new_path: 'b' }, undefined]],
+    ['exec --jsonl', ['runExec', { jsonl: true }]],
+    ['exec --jsonl --sessions', ['runExec', { jsonl: true, sessions: true }]],
+    ['mcp', ['runMcp', {}]],
+    ['mcp --http', ['runMcp', { http: 7_391 }]],
+    ['mcp --http 0 --six-tools', ['runMcp', { http: 0, sixTools: true }]],
+    ['mcp --http 65535 --token-file t', ['runMcp', { http: 65_535, tokenFile: 't' }]],
+  ])('%s', async (line, call) => {
+    expect(await chosen(line)).toEqual(call);
+  });
+
+  it.each<readonly [string, string]>([
+    ['cat --lines 0 a', 'Give a line'],
+    ['cat --lines 20,10 a', 'Give a line'],
+    ['cat --lines ,10 a', 'Give a line'],
+    ['cat --lines 10-20 a', 'Give a line'],
+    ['cat --lines 12345678901 a', 'Give a line'],
+    ['put a --text x --file y', 'cannot be used with'],
+    ['restore --from a', 'required option'],
+    ['restore --to a', 'required option'],
+    ['expire --after x', 'Give a whole number'],
+    ['expire --after -1', 'Give a whole number'],
+    ['keys migrate --ttl 12345678901', 'Give a whole number'],
+    ['tool view a --range 10', 'Give first,last'],
+    ['tool view a --range 10,-2', 'Give first,last'],
+    ['tool insert a x --text y', 'Give a line number'],
+    ['tool str-replace a --new x', 'required option'],
+    ['exec', 'required option'],
+    ['mcp --http 65536', 'A port is at most 65535'],
+    ['mcp --http x', 'Give a whole number'],
+    ['stat', 'missing required argument'],
+    ['mv a', 'missing required argument'],
+  ])('refuses: %s', async (line, sentence) => {
+    expect(await chosen(line)).toContain(sentence);
+    expect(seen.call).toBeUndefined();
+  });
+});
