@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { createLayout, type Layout } from '../../format/object-keys.ts';
-import { loadSodium } from '../../format/sodium.ts';
 import { createKeyringCache } from '../../keys/keyring-cache.ts';
 import type { RootKey } from '../../keys/root-key.ts';
 import { withRemedy } from '../../open/remedy.ts';
@@ -47,7 +46,6 @@ async function* examine(invocation: Invocation): AsyncGenerator<Finding> {
   const location = settings.store;
   yield { ok: true, what: `configuration: ${storeWords(location)}, tenant and root key are set` };
 
-  await loadSodium();
   const rootKeys = settings.rootKeys.keys;
   yield {
     ok: true,
