@@ -139,7 +139,10 @@ const DOORS: readonly {
     files:
       /^tree\/(session|tree|policy|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|version-cache|version-history)\.ts$/,
   },
-  { room: /^sessions\//, files: /^sessions\/(sessions|append-lines|session-key)\.ts$/ },
+  {
+    room: /^sessions\//,
+    files: /^sessions\/(sessions|append-lines|session-key|conversation-head|conversation-id)\.ts$/,
+  },
   { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|settled|undo)\.ts$/, importers: /^tree\/rename\// },
   {
     room: /^tree\/rename\//,

@@ -112,3 +112,14 @@ export function parseFields(text: string): Readonly<Record<string, unknown>> | u
     return undefined;
   }
 }
+
+/** A text, or the id of the record beside that holds it because it is large. */
+export type StoredText = { readonly text: string } | { readonly record: string };
+
+/** Undefined for anything else. */
+export function parseStoredText(value: unknown): StoredText | undefined {
+  const { text, record, ...rest } = Object(value) as Readonly<Record<string, unknown>>;
+  if (Object.keys(rest).length > 0) return undefined;
+  if (typeof text === 'string' && record === undefined) return { text };
+  return typeof record === 'string' && text === undefined ? { record } : undefined;
+}

@@ -3,6 +3,7 @@ import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../agent/turn-outcom
 import type { MessagesClient } from '../agent/turn-request.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { codeOf, type JsonLog } from './json-log.ts';
+import type { TurnGround } from './turn-ground.ts';
 import type { TurnMessage } from './turn-message.ts';
 import type { TurnSteps } from './turn-steps.ts';
 import { type Delivery, KEY_REFUSED, NO_CLIENT } from './turn-verdict.ts';
@@ -16,7 +17,7 @@ export interface AskRequest {
   /** What a turn needs besides the message: the model and its limits. */
   readonly turn: Omit<
     TurnRequest,
-    'client' | 'memory' | 'messages' | 'system' | 'signal' | 'from' | 'onStep'
+    'client' | 'memory' | 'messages' | 'digest' | 'system' | 'signal' | 'from' | 'onStep'
   >;
   /** Ends the turn, in time to leave it to the next delivery. */
   readonly signal: AbortSignal;
@@ -29,7 +30,10 @@ export interface AskRequest {
 }
 
 /** With another key once more where the API refuses the first one. */
-export async function askClaude(request: AskRequest, steps: TurnSteps): Promise<TurnOutcome | Delivery> {
+export async function askClaude(
+  request: AskRequest,
+  { ground, steps }: { readonly ground: TurnGround; readonly steps: TurnSteps },
+): Promise<TurnOutcome | Delivery> {
   const { message, memory, turn, signal, log } = request;
   const before = steps.latest?.usage ?? NO_USAGE;
   const clientFor = async (refused?: MessagesClient): Promise<MessagesClient | undefined> =>
@@ -42,11 +46,11 @@ export async function askClaude(request: AskRequest, steps: TurnSteps): Promise<
       ...turn,
       client,
       memory,
-      messages: message.messages,
+      messages: ground.messages,
+      digest: ground.digest,
       signal,
       onStep: (progress) => steps.onStep(progress),
-      // The deployment may have got other prompts between two deliveries.
-      ...(steps.latest !== undefined && { from: steps.latest, whenPromptsChange: 'drop_thinking' }),
+      ...(steps.latest !== undefined && { from: steps.latest }),
       ...(message.system !== undefined && { system: message.system }),
       ...(message.model !== undefined && { model: message.model }),
       ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),

@@ -1,15 +1,33 @@
 import { type AskRequest, askClaude } from './ask-claude.ts';
+import type { ConversationLease } from './conversation-lease.ts';
+import type { Conversations } from './conversations.ts';
 import { codeOf } from './json-log.ts';
 import type { Receipts, TurnClaim } from './receipts.ts';
-import { answerOf, decodeAnswer, encodeAnswer } from './turn-answer.ts';
+import {
+  answerOf,
+  decodeAnswer,
+  encodeAnswer,
+  type FinalOutcome,
+  type TurnAnswer,
+  tooLarge,
+} from './turn-answer.ts';
+import { findGround, refuseTooLarge, type TurnGround } from './turn-ground.ts';
 import type { TurnLease } from './turn-lease.ts';
 import { fingerprintOf } from './turn-message.ts';
 import { createTurnSteps } from './turn-steps.ts';
-import { type Delivery, failureOf, runningFor, TAKEN_OVER, unfinished } from './turn-verdict.ts';
+import {
+  CONVERSATION_BUSY,
+  type Delivery,
+  failureOf,
+  runningFor,
+  TAKEN_OVER,
+  unfinished,
+} from './turn-verdict.ts';
 
 /** `signal` ends the turn in time to leave it to the next delivery. */
 interface DeliveryRequest extends AskRequest {
   readonly receipts: Receipts;
+  readonly conversations: Conversations;
   /** Until the signal fires. A step that would hardly fit is not begun. */
   readonly remainingMs?: () => number;
   /** How long this process may hold the turn, in milliseconds: until its end, and a margin. */
@@ -20,6 +38,8 @@ interface DeliveryRequest extends AskRequest {
 
 /** For the release of a turn after the signal has ended everything else. */
 const RELEASE_WITHIN_MS = 5_000;
+/** A turn that comes back at once finds its conversation as it left it, if it does so within this time. */
+const HELD_MS = 60_000;
 
 /**
  * Runs a turn unless it was answered before or another worker runs it, and stores the answer with its receipt. Never
@@ -51,28 +71,92 @@ async function runClaimed(
   { lease, progress: saved }: Extract<TurnClaim, { readonly state: 'ours' }>,
 ): Promise<Delivery> {
   const { remainingMs = () => Number.POSITIVE_INFINITY, log } = request;
+  let conversation: ConversationLease | undefined;
   try {
-    const steps = createTurnSteps({ lease, saved, remainingMs, log });
-    const outcome = await askClaude(request, steps);
+    const found = await findGround(request, {
+      ...request,
+      name: await request.receipts.nameOf(request.message.turn, request),
+    });
+    // An earlier delivery stored it there, and died before it stored the answer.
+    if (found.state === 'carried') return await finishTurn(lease, found.answer);
+    if (found.state === 'busy') {
+      await releaseTurn(request, { lease });
+      return CONVERSATION_BUSY;
+    }
+    const { ground } = found;
+    conversation = ground.lease;
+    refuseTooLarge(ground);
+    const steps = createTurnSteps({ lease, saved, ground, remainingMs, log });
+    const outcome = await askClaude(request, { ground, steps });
     if (steps.isTakenOver) return TAKEN_OVER;
     const unanswered = 'state' in outcome ? outcome : unfinished(request.message, { outcome, steps });
     if (unanswered !== undefined) {
-      await releaseTurn(request, lease);
+      await releaseTurn(request, { lease, conversation, unanswered });
       return unanswered;
     }
-    // What Claude has said is kept even when the time is up meanwhile.
-    const stored = await lease.finish(encodeAnswer(answerOf(outcome as Parameters<typeof answerOf>[0])));
-    if (stored === undefined) return TAKEN_OVER;
-    return { state: 'answered', answer: decodeAnswer(stored), isFresh: true };
+    return await endTurn(request, { lease, ground, answer: answerOf(outcome as FinalOutcome) });
   } catch (error) {
-    await releaseTurn(request, lease);
+    await releaseTurn(request, { lease, conversation });
     throw error;
   }
 }
 
+/** The conversation is stored before the answer: what it carries is answered so, by whichever worker comes next. */
+async function endTurn(
+  request: DeliveryRequest,
+  {
+    lease,
+    ground,
+    answer,
+  }: { readonly lease: TurnLease; readonly ground: TurnGround; readonly answer: TurnAnswer },
+): Promise<Delivery> {
+  const { lease: conversation, before } = ground;
+  if (conversation === undefined) return finishTurn(lease, answer);
+  const kept = answer.outcome === 'refused' ? 'refused' : await conversation.keep(before, answer);
+  if (kept === 'taken_over') {
+    await releaseTurn(request, { lease });
+    return TAKEN_OVER;
+  }
+  if (typeof kept === 'object') return finishTurn(lease, kept);
+  const own = { ...answer, messages: answer.messages.slice(before.length) };
+  const ended = await finishTurn(lease, kept === 'refused' ? own : tooLarge(own, 'conversation_bytes'));
+  await releaseConversation(request, conversation);
+  return ended;
+}
+
+/** What Claude has said is kept even when the time is up meanwhile. */
+async function finishTurn(lease: TurnLease, answer: TurnAnswer): Promise<Delivery> {
+  const stored = await lease.finish(encodeAnswer(answer));
+  if (stored === undefined) return TAKEN_OVER;
+  return { state: 'answered', answer: decodeAnswer(stored), isFresh: true };
+}
+
+interface Held {
+  readonly lease: TurnLease;
+  readonly conversation?: ConversationLease | undefined;
+  readonly unanswered?: Delivery;
+}
+
 /** A lease that cannot be released runs out by itself. */
-async function releaseTurn({ log }: DeliveryRequest, lease: TurnLease): Promise<void> {
+async function releaseTurn(
+  request: DeliveryRequest,
+  { lease, conversation, unanswered }: Held,
+): Promise<void> {
+  await releaseConversation(request, conversation, unanswered);
   await lease.release({ signal: AbortSignal.timeout(RELEASE_WITHIN_MS) }).catch((error: unknown) => {
-    log.warn('the turn could not be released before its lease ends', { code: codeOf(error) });
+    request.log.warn('the turn could not be released before its lease ends', { code: codeOf(error) });
+  });
+}
+
+async function releaseConversation(
+  { log }: DeliveryRequest,
+  conversation: ConversationLease | undefined,
+  unanswered?: Delivery,
+): Promise<void> {
+  // It goes on at once, and what it has done so far is good for nothing behind another turn.
+  const isGoingOn = unanswered?.state === 'later' && unanswered.hasProgress && unanswered.afterSeconds === 0;
+  const signal = AbortSignal.timeout(RELEASE_WITHIN_MS);
+  await conversation?.release({ signal, ...(isGoingOn && { heldMs: HELD_MS }) }).catch((error: unknown) => {
+    log.warn('the conversation could not be released before its lease ends', { code: codeOf(error) });
   });
 }

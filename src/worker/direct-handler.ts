@@ -49,6 +49,7 @@ const STATUS: Readonly<Record<string, number>> = {
   limit_exceeded: 413,
   access_denied: 403,
   running: 409,
+  conversation_busy: 409,
   other_message: 422,
 };
 

@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
+import { decodeFields, encodeFields, parseStoredText, type StoredText } from '../tree/sealed-record.ts';
 
 /** What is stored of a turn besides its answer. `message` stands for the message that it was begun with. */
 export type Receipt =
@@ -9,7 +9,7 @@ export type Receipt =
 
 export interface Begun {
   readonly message: string;
-  readonly progress?: StoredProgress;
+  readonly progress?: StoredText;
 }
 
 export interface Running extends Begun {
@@ -17,9 +17,6 @@ export interface Running extends Begun {
   readonly owner: string;
   readonly leaseMs: number;
 }
-
-/** Where the turn is: the text itself, or the id of the record beside the receipt that holds it. */
-export type StoredProgress = { readonly text: string } | { readonly record: string };
 
 /** A progress that would make the receipt larger lies in a record of its own. */
 export const RECEIPT_BYTES = 65_536;
@@ -34,23 +31,15 @@ export function encodeReceipt(receipt: Receipt): Uint8Array {
  */
 export function parseReceipt(content: Uint8Array): Receipt {
   const { state, message, owner, leaseMs, progress: stored, ...rest } = decodeFields(content) ?? {};
-  const progress = stored === undefined ? undefined : parseProgress(stored);
-  const isKnown = Object.keys(rest).length === 0 && typeof message === 'string';
+  const progress = parseStoredText(stored);
+  const isWhole = (progress === undefined) === (stored === undefined);
+  const isKnown = isWhole && Object.keys(rest).length === 0 && typeof message === 'string';
   if (isKnown && state === 'running' && typeof owner === 'string' && Number.isSafeInteger(leaseMs)) {
     return { state, message, owner, leaseMs: leaseMs as number, ...(progress && { progress }) };
   }
   if (isKnown && owner === undefined && leaseMs === undefined) {
     if (state === 'free') return { state, message, ...(progress && { progress }) };
     if (state === 'done' && progress === undefined) return { state, message };
-  }
-  throw ofLaterVersion();
-}
-
-function parseProgress(value: unknown): StoredProgress {
-  const { text, record, ...rest } = Object(value) as Readonly<Record<string, unknown>>;
-  if (Object.keys(rest).length === 0) {
-    if (typeof text === 'string' && record === undefined) return { text };
-    if (typeof record === 'string' && text === undefined) return { record };
   }
   throw ofLaterVersion();
 }

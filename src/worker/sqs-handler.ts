@@ -31,7 +31,7 @@ type Delayed = Extract<Delivery, { readonly state: 'later' }>;
 const PAUSES = [5, 30, 120, 600] as const;
 /** Pauses are shortened by up to this part of them, so that what failed together does not come back together. */
 const JITTER = 0.2;
-/** A turn that comes further is sent to its queue again after so many attempts, so that they do not run out. */
+/** A turn that comes further, or waits for another, is sent to its queue again after so many attempts, so that they do not run out. */
 const RENEWED_FROM = 5;
 const LONGEST_DELAY_SECONDS = 900;
 /** Without a queue for dead letters: a message that will never succeed goes through its attempts without delay. */
@@ -99,7 +99,8 @@ async function secondsUntilRetry(
   if (delivery.state === 'later') {
     const seconds = pauseOf(options, record, delivery);
     // A sent message has its attempts before it. In a FIFO queue it would stand behind its group.
-    const isRenewed = delivery.hasProgress && receivesOf(record) >= RENEWED_FROM && !isFifo(queueUrl);
+    const isNoAttempt = delivery.hasProgress || delivery.isBlocked;
+    const isRenewed = isNoAttempt && receivesOf(record) >= RENEWED_FROM && !isFifo(queueUrl);
     return isRenewed && (await send(options, { to: queueUrl, record, seconds })) ? undefined : seconds;
   }
   if (deadLetterUrl === undefined) return FAILED_PAUSE_SECONDS;
@@ -108,8 +109,11 @@ async function secondsUntilRetry(
   return isBuried ? undefined : backoff(options, record);
 }
 
-function pauseOf(options: SqsHandlerOptions, record: SQSRecord, { afterSeconds, isExact }: Delayed): number {
-  return isExact ? afterSeconds : Math.max(afterSeconds, backoff(options, record));
+function pauseOf(options: SqsHandlerOptions, record: SQSRecord, delivery: Delayed): number {
+  const { afterSeconds, isExact, isBlocked } = delivery;
+  // In a FIFO queue it uses up attempts to wait, so its pauses grow.
+  const isKnown = isExact || (isBlocked && !isFifo(options.queueUrl));
+  return isKnown ? afterSeconds : Math.max(afterSeconds, backoff(options, record));
 }
 
 function backoff({ random = Math.random }: SqsHandlerOptions, record: SQSRecord): number {

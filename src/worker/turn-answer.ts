@@ -19,7 +19,10 @@ export interface TurnAnswer {
   /** Which limit cut the answer short, or what kind of refusal it was. */
   readonly reason?: string;
   readonly model: string;
-  /** The conversation as a next turn can build on it; empty when it is too large. */
+  /**
+   * The conversation as a next turn can build on it; of a stored conversation what this turn added. Empty when it is too
+   * large.
+   */
   readonly messages: readonly BetaMessageParam[];
   /** Of the prompts that make these messages valid; absent in answers of earlier versions. */
   readonly digest?: string;
@@ -27,7 +30,7 @@ export interface TurnAnswer {
 }
 
 /** Ends that are final: the same turn run again would end no better. */
-type FinalOutcome = Extract<TurnOutcome, { readonly outcome: 'answered' | 'refused' | 'truncated' }>;
+export type FinalOutcome = Extract<TurnOutcome, { readonly outcome: 'answered' | 'refused' | 'truncated' }>;
 
 export function isFinal(outcome: TurnOutcome): outcome is FinalOutcome {
   return outcome.outcome !== 'interrupted' && outcome.outcome !== 'failed';
@@ -52,9 +55,13 @@ export function answerOf(outcome: FinalOutcome): TurnAnswer {
 export function encodeAnswer(answer: TurnAnswer): Uint8Array {
   const whole = encodeFields({ ...answer });
   if (whole.length <= MAX_ANSWER_BYTES) return whole;
-  const ended: TurnAnswer = { ...answer, outcome: 'too_large', reason: 'answer_bytes', messages: [] };
+  const ended = { ...tooLarge(answer, 'answer_bytes'), messages: [] };
   const spoken = encodeFields({ ...ended });
   return spoken.length <= MAX_ANSWER_BYTES ? spoken : encodeFields({ ...ended, text: '' });
+}
+
+export function tooLarge(answer: TurnAnswer, reason: 'answer_bytes' | 'conversation_bytes'): TurnAnswer {
+  return { ...answer, outcome: 'too_large', reason };
 }
 
 /** @throws MemoryError `unsupported_format` for an answer that a later version of the library stored. */

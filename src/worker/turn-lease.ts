@@ -1,16 +1,9 @@
 import { MemoryError } from '../errors.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import type { ETag, RequestOptions, WriteResult } from '../store/port.ts';
-import { readRecord, writeRecord } from '../tree/sealed-record.ts';
+import { readRecord, type StoredText, writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
-import {
-  encodeReceipt,
-  parseReceipt,
-  RECEIPT_BYTES,
-  type Receipt,
-  type Running,
-  type StoredProgress,
-} from './receipt.ts';
+import { encodeReceipt, parseReceipt, RECEIPT_BYTES, type Receipt, type Running } from './receipt.ts';
 
 /** The right to run one turn. */
 export interface TurnLease {
@@ -95,7 +88,7 @@ export async function replaceOwn(work: Work, held: Held, next: Receipt): Promise
 }
 
 /** Into the receipt where it fits, else into a record that only this owner writes. */
-async function storeProgress(work: Work, held: Held, content: Uint8Array): Promise<StoredProgress> {
+async function storeProgress(work: Work, held: Held, content: Uint8Array): Promise<StoredText> {
   const text = decodeText(content) ?? '';
   const inline: Receipt = { state: 'running', ...held.running, progress: { text } };
   if (content.length < RECEIPT_BYTES && encodeReceipt(inline).length <= RECEIPT_BYTES) return { text };
@@ -115,14 +108,14 @@ async function storeProgress(work: Work, held: Held, content: Uint8Array): Promi
 }
 
 /** Undefined where it is gone: the turn begins again. */
-export async function readProgress(work: Work, stored: StoredProgress): Promise<Uint8Array | undefined> {
+export async function readProgress(work: Work, stored: StoredText): Promise<Uint8Array | undefined> {
   if ('text' in stored) return encodeText(stored.text);
   const name = { cls: 'receipts', id: stored.record, maxBytes: MAX_ANSWER_BYTES } as const;
   return (await readRecord(work, name))?.content;
 }
 
 /** The first answer that was stored counts. */
-async function storeAnswer(work: Work, id: string, answer: Uint8Array): Promise<Uint8Array> {
+export async function storeAnswer(work: Work, id: string, answer: Uint8Array): Promise<Uint8Array> {
   if (answer.length > MAX_ANSWER_BYTES) {
     throw new MemoryError('limit_exceeded', 'the answer is larger than an answer may be', {
       details: { limit: 'answer_bytes', value: answer.length, max: MAX_ANSWER_BYTES },

@@ -7,20 +7,26 @@ export interface TurnMessage {
   readonly tenant: TenantId;
   /** The caller's unique id of the turn, 1–256 characters: the same id is the same turn. */
   readonly turn: string;
+  /** The caller's id of the stored conversation that the turn goes on with, 1–256 characters. */
+  readonly conversation?: string;
   readonly messages: readonly BetaMessageParam[];
   readonly system?: string;
   readonly model?: string;
   readonly maxTokens?: number;
 }
 
-const FIELDS: readonly string[] = ['tenant', 'turn', 'messages', 'prompt', 'system', 'model', 'maxTokens'];
-const MAX_TURN_CHARACTERS = 256;
+const FIELDS: readonly string[] = [
+  ...['tenant', 'turn', 'conversation', 'messages', 'prompt'],
+  ...['system', 'model', 'maxTokens'],
+];
+const MAX_ID_CHARACTERS = 256;
 const MAX_MODEL_CHARACTERS = 200;
 const MOST_TOKENS = 1_000_000;
 
 /** What two deliveries of one turn have in common: everything that Claude is asked. */
-export function fingerprintOf({ messages, system, model, maxTokens }: TurnMessage): string {
-  return JSON.stringify([messages, system, model, maxTokens]);
+export function fingerprintOf({ messages, system, model, maxTokens, conversation }: TurnMessage): string {
+  const asked = [messages, system, model, maxTokens];
+  return JSON.stringify(conversation === undefined ? asked : [...asked, conversation]);
 }
 
 /** @throws MemoryError `invalid_command` when it is not the JSON text of a turn. */
@@ -47,11 +53,17 @@ export function parseTurnMessage(value: unknown): TurnMessage {
   if (Object.keys(fields).some((name) => !FIELDS.includes(name))) {
     throw refused(`the message has other fields than ${FIELDS.join(', ')}`);
   }
-  const { system, model, maxTokens } = fields;
+  const { conversation, system, model, maxTokens } = fields;
+  if (conversation !== undefined && fields['messages'] !== undefined) {
+    throw refused('a stored conversation takes a prompt, no messages');
+  }
   return {
     tenant: readTenant(fields['tenant']),
-    turn: readText('turn', fields['turn'], MAX_TURN_CHARACTERS),
-    messages: readConversation(fields),
+    turn: readText('turn', fields['turn'], MAX_ID_CHARACTERS),
+    messages: readMessages(fields),
+    ...(conversation !== undefined && {
+      conversation: readText('conversation', conversation, MAX_ID_CHARACTERS),
+    }),
     ...(system !== undefined && { system: readText('system', system, Number.POSITIVE_INFINITY) }),
     ...(model !== undefined && { model: readText('model', model, MAX_MODEL_CHARACTERS) }),
     ...(maxTokens !== undefined && { maxTokens: readTokens(maxTokens) }),
@@ -79,10 +91,7 @@ function readTokens(value: unknown): number {
   throw refused(`maxTokens must be a whole number from 1 to ${MOST_TOKENS}`);
 }
 
-function readConversation({
-  messages,
-  prompt,
-}: Readonly<Record<string, unknown>>): readonly BetaMessageParam[] {
+function readMessages({ messages, prompt }: Readonly<Record<string, unknown>>): readonly BetaMessageParam[] {
   if ((messages === undefined) === (prompt === undefined)) {
     throw refused('either messages or prompt must be given');
   }

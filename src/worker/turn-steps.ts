@@ -3,6 +3,7 @@ import type { TurnProgress } from '../agent/turn-progress.ts';
 import { MemoryError } from '../errors.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 import { codeOf, type JsonLog } from './json-log.ts';
+import { type TurnGround, withoutOtherThoughts } from './turn-ground.ts';
 import type { TurnLease } from './turn-lease.ts';
 
 /** The steps of a turn within one delivery. Each is kept with the receipt, so that the next delivery goes on from it. */
@@ -24,12 +25,13 @@ const SAVED_WITHIN_MS = 4_000;
 export function createTurnSteps(options: {
   readonly lease: TurnLease;
   readonly saved: Uint8Array | undefined;
+  readonly ground: TurnGround;
   /** Until the turn is ended by its signal. */
   readonly remainingMs: () => number;
   readonly log: JsonLog;
 }): TurnSteps {
-  const { lease, saved, remainingMs, log } = options;
-  let latest = saved && decodeProgress(saved);
+  const { lease, saved, ground, remainingMs, log } = options;
+  let latest = saved && resume(decodeProgress(saved), ground);
   let [hasProgress, isTakenOver] = [false, false];
   let leftBefore = remainingMs();
   let longestMs = 0;
@@ -48,7 +50,7 @@ export function createTurnSteps(options: {
       try {
         // What Claude has said is kept even when the time is up meanwhile.
         const signal = AbortSignal.timeout(SAVED_WITHIN_MS);
-        isTakenOver = !(await lease.save(encodeFields({ ...progress }), { signal }));
+        isTakenOver = !(await lease.save(encodeProgress(progress, ground), { signal }));
         hasProgress = !isTakenOver;
       } catch (error) {
         log.warn('the progress of a turn could not be saved', { code: codeOf(error) });
@@ -61,11 +63,36 @@ export function createTurnSteps(options: {
   };
 }
 
-function decodeProgress(content: Uint8Array): TurnProgress {
-  const { messages, text, usage, digest } = (decodeFields(content) ?? {}) as Partial<TurnProgress>;
-  const isKnown = typeof digest === 'string' || digest === undefined;
+/** A turn's own part of its conversation, and how many turns the conversation held. */
+interface SavedProgress extends TurnProgress {
+  readonly version?: number;
+}
+
+/** What the store holds of the conversation already is not saved again. */
+function encodeProgress(progress: TurnProgress, { lease, before }: TurnGround): Uint8Array {
+  const messages = progress.messages.slice(before.length);
+  return encodeFields({ ...progress, messages, ...(lease && { version: lease.version }) });
+}
+
+/** Where another turn was stored since, the turn begins again, on what is there now; what it took is not forgotten. */
+function resume({ version, ...saved }: SavedProgress, ground: TurnGround): TurnProgress {
+  const { lease, before, messages, digest } = ground;
+  if (version !== lease?.version) return { messages, text: '', usage: saved.usage, digest };
+  return { ...saved, messages: [...before, ...withoutOtherThoughts(digest, saved)], digest };
+}
+
+function decodeProgress(content: Uint8Array): SavedProgress {
+  const fields = (decodeFields(content) ?? {}) as Partial<SavedProgress>;
+  const { messages, text, usage, digest, version } = fields;
+  const isKnown =
+    (typeof digest === 'string' || digest === undefined) &&
+    (Number.isSafeInteger(version) || version === undefined);
   if (isKnown && Array.isArray(messages) && typeof text === 'string' && typeof usage === 'object') {
-    return { messages, text, usage: { ...NO_USAGE, ...usage }, ...(digest !== undefined && { digest }) };
+    return {
+      ...{ messages, text, usage: { ...NO_USAGE, ...usage } },
+      ...(digest !== undefined && { digest }),
+      ...(version !== undefined && { version }),
+    };
   }
   throw new MemoryError('unsupported_format', 'the progress of a turn is of a later version');
 }

@@ -19,6 +19,8 @@ export type Delivery =
       readonly isExact?: true;
       /** The turn has come further, and goes on from there: this delivery was no failed attempt. */
       readonly hasProgress?: true;
+      /** It waits for another turn of its conversation: this delivery was no failed attempt either. */
+      readonly isBlocked?: true;
     }
   | {
       readonly state: 'failed';
@@ -48,6 +50,11 @@ export const NO_CLIENT: Delivery = {
   afterSeconds: SHORTEST_PAUSE,
 };
 export const TAKEN_OVER: Delivery = { state: 'later', code: 'taken_over', afterSeconds: SHORTEST_PAUSE };
+/** Turns of people come one after the other, and are mostly short. */
+export const CONVERSATION_BUSY: Delivery = {
+  ...{ state: 'later', code: 'conversation_busy', afterSeconds: SHORTEST_PAUSE },
+  isBlocked: true,
+};
 /**
  * Stores tell ages in whole seconds, so a lease is over up to two seconds later than it seems. A message that came back
  * too early would use up one of its attempts.

@@ -8,6 +8,7 @@ import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
+import { createConversations } from './conversations.ts';
 import { deliverTurn } from './deliver-turn.ts';
 import { createDirectHandler, type LambdaTime } from './direct-handler.ts';
 import type { JsonLog } from './json-log.ts';
@@ -181,6 +182,7 @@ async function deliverOne(
         message,
         memory,
         receipts,
+        conversations: createConversations(place),
         onSpent: watch.onSpent,
         client: options.client,
         turn: {

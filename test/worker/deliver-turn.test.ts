@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey } from '../../src/format/object-keys.ts';
+import { createConversations } from '../../src/worker/conversations.ts';
 import { deliverTurn } from '../../src/worker/deliver-turn.ts';
 import { codeOf, createJsonLog } from '../../src/worker/json-log.ts';
 import { createReceipts, type Receipts } from '../../src/worker/receipts.ts';
@@ -62,7 +63,8 @@ describe('deliverTurn', () => {
     ): Promise<Delivery>;
   }> {
     const client = await site.client();
-    const receipts = createReceipts((await client.open()).session);
+    const { session } = await client.open();
+    const receipts = createReceipts(session);
     return {
       client,
       receipts,
@@ -71,6 +73,7 @@ describe('deliverTurn', () => {
           message: MESSAGE,
           memory,
           receipts,
+          conversations: createConversations(session),
           client: async () => new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 }),
           turn: {
             model: 'claude-sonnet-5-5',
@@ -177,10 +180,12 @@ describe('deliverTurn', () => {
       return fetch(url, init);
     };
     const given = { model: 'claude-opus-5', maxTokens: 1_234, system: 'Be brief.' };
+    const { session } = await (await site.client()).open();
     await deliverTurn({
       message: { ...MESSAGE, ...given },
       memory,
-      receipts: createReceipts((await (await site.client()).open()).session),
+      receipts: createReceipts(session),
+      conversations: createConversations(session),
       client: async () =>
         new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0, fetch: fetched }),
       turn: { model: 'claude-sonnet-5-5' },

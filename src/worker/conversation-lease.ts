@@ -1,0 +1,139 @@
+import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { MemoryError } from '../errors.ts';
+import { toBase64url } from '../format/encoding.ts';
+import { classKey } from '../format/object-keys.ts';
+import { decodeText } from '../language/text.ts';
+import {
+  type ConversationHead,
+  encodeHead,
+  HEAD_BYTES,
+  type Hold,
+  readHead,
+  writeHead,
+} from '../sessions/conversation-head.ts';
+import { bodyId, CLASS } from '../sessions/conversation-id.ts';
+import type { ETag, RequestOptions } from '../store/port.ts';
+import { deleteObjects } from '../tree/confirmed-put.ts';
+import { type StoredText, writeRecord } from '../tree/sealed-record.ts';
+import { uncancelled, type Work } from '../tree/session.ts';
+import {
+  type Conversation,
+  conversationBehind,
+  encodeConversation,
+  lastAnswer,
+  MAX_CONVERSATION_BYTES,
+} from './conversation.ts';
+import { codeOf } from './json-log.ts';
+import type { TurnAnswer } from './turn-answer.ts';
+import { LOOKS } from './turn-lease.ts';
+
+/** The right to add one turn to a conversation. */
+export interface ConversationLease {
+  /** How many turns the conversation holds: what was made on another number of them is out of date. */
+  readonly version: number;
+  readonly messages: readonly BetaMessageParam[];
+  /** Of the prompts that make these messages valid; undefined where it is not known. */
+  readonly digest: string | undefined;
+  /** As stored, without its head. */
+  readonly bytes: number;
+  /**
+   * Stores the conversation with the turn in it, which began behind the messages `before` and ended with all of the
+   * answer's; gives the answer with those alone that it added. `taken_over`: the lease ran out, and another turn has the conversation;
+   * `too_large`: it stays as it was. No signal ends it: what Claude has said is kept.
+   */
+  keep(
+    before: readonly BetaMessageParam[],
+    answer: TurnAnswer,
+  ): Promise<TurnAnswer | 'taken_over' | 'too_large'>;
+  /** Leaves the conversation as it is to the next turn; with `heldMs`, to this one alone for so long. */
+  release(request: RequestOptions & { readonly heldMs?: number }): Promise<void>;
+}
+
+/** A conversation as it was read. */
+export interface StoredBody {
+  readonly conversation: Conversation;
+  readonly bytes: number;
+  /** Where it has one of its own. */
+  readonly record: BodyRecord | undefined;
+}
+
+interface BodyRecord {
+  readonly id: string;
+  readonly etag: ETag;
+}
+
+interface HeldHead {
+  readonly id: string;
+  readonly head: ConversationHead & { readonly held: Hold };
+  etag: ETag;
+  readonly body: StoredBody | undefined;
+}
+
+const BODY_ID_BYTES = 12;
+/** What a hold adds to a head, at most. */
+const HOLD_BYTES = 1_024;
+
+export function holdOn(given: Work, held: HeldHead): ConversationLease {
+  const work = uncancelled(given);
+  const { held: hold, ...stored } = held.head;
+  const { conversation, bytes = 0, record } = held.body ?? {};
+  return {
+    version: stored.version,
+    messages: conversation?.messages ?? [],
+    digest: conversation?.last.answer.digest,
+    bytes,
+    async keep(before, answer) {
+      const next = conversationBehind(before, { turn: hold.turn, answer });
+      const encoded = encodeConversation(next);
+      if (encoded.length > MAX_CONVERSATION_BYTES) return 'too_large';
+      const head = { version: stored.version + 1, turn: hold.turn };
+      const { content, record: made } = await storeBody(work, { id: held.id, head, encoded });
+      const isOurs = await replaceOwn(work, held, { ...head, content });
+      const idle = isOurs ? record : made;
+      if (idle !== undefined) await removeBody(work, idle);
+      return isOurs ? lastAnswer(next) : 'taken_over';
+    },
+    async release({ heldMs, signal }) {
+      const next = heldMs === undefined ? stored : { ...stored, held: { ...hold, leaseMs: heldMs } };
+      await replaceOwn({ ...work, call: { signal } }, held, next);
+    },
+  };
+}
+
+/** Into the head where it fits, else into a record of its own, which no other writer writes. */
+async function storeBody(
+  work: Work,
+  given: { readonly id: string; readonly head: ConversationHead; readonly encoded: Uint8Array },
+): Promise<{ readonly content: StoredText; readonly record?: BodyRecord }> {
+  const { id: head, encoded } = given;
+  const content = { text: decodeText(encoded) ?? '' };
+  const inline = (): number => encodeHead({ ...given.head, content }).length;
+  if (encoded.length < HEAD_BYTES && inline() <= HEAD_BYTES - HOLD_BYTES) return { content };
+  const id = bodyId(head, toBase64url(work.session.random(BODY_ID_BYTES)));
+  const written = await writeRecord(work, { cls: CLASS, id }, { content: encoded, base: undefined });
+  if ('etag' in written) return { content: { record: id }, record: { id, etag: written.etag } };
+  throw new MemoryError('unavailable', 'another record has the name of a new conversation');
+}
+
+/** False: the conversation is another worker's. */
+async function replaceOwn(work: Work, held: HeldHead, next: ConversationHead): Promise<boolean> {
+  for (let look = 0; look < LOOKS; look++) {
+    const written = await writeHead(work, held.id, { head: next, base: held.etag });
+    if ('etag' in written) return true;
+    const { head, etag } = await readHead(work, held.id);
+    // Ours still: a migration has re-bound it.
+    if (etag === undefined || head.held?.owner !== held.head.held.owner) return false;
+    held.etag = etag;
+  }
+  return false;
+}
+
+/** What no head names is removed by the expiry at last. */
+async function removeBody(work: Work, { id, etag }: BodyRecord): Promise<void> {
+  const key = classKey(work.session.layout, CLASS, id);
+  await deleteObjects(work, [{ key, ifMatch: etag }]).catch((error: unknown) => {
+    work.session.logger.warn('a part of a conversation that is not used any more was left', {
+      code: codeOf(error),
+    });
+  });
+}

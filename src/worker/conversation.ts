@@ -1,0 +1,72 @@
+import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { MemoryError } from '../errors.ts';
+import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
+import type { TurnAnswer } from './turn-answer.ts';
+
+/** What is stored of a conversation. */
+export interface Conversation {
+  /** As the next turn sends them; nothing that stands before a summary. */
+  readonly messages: readonly BetaMessageParam[];
+  readonly last: LastTurn;
+}
+
+/** The turn that was stored last. */
+interface LastTurn {
+  /** The id of its receipt. */
+  readonly turn: string;
+  /** How many of the messages were there before it. */
+  readonly from: number;
+  /** Kept until it lies beside the receipt for certain. */
+  readonly answer: Omit<TurnAnswer, 'messages'>;
+}
+
+/** Of a conversation as it is stored and read: no record beside the tree is larger. */
+export const MAX_CONVERSATION_BYTES = 16_777_216;
+
+export function encodeConversation(conversation: Conversation): Uint8Array {
+  return encodeFields({ ...conversation });
+}
+
+/** @throws MemoryError `unsupported_format`: what authenticated bytes say that is not known was written by a later version. */
+export function decodeConversation(content: Uint8Array): Conversation {
+  const { messages, last, ...rest } = decodeFields(content) ?? {};
+  const { turn, from, answer } = Object(last) as Partial<LastTurn>;
+  const isKnown = Object.keys(rest).length === 0 && Array.isArray(messages) && typeof turn === 'string';
+  if (isKnown && Number.isSafeInteger(from) && typeof answer?.text === 'string') {
+    return { messages, last: { turn, from: from as number, answer } };
+  }
+  throw new MemoryError('unsupported_format', 'the conversation is of a later version');
+}
+
+/** What the last turn answered, with the messages that it added. */
+export function lastAnswer({ messages, last }: Conversation): TurnAnswer {
+  return { ...last.answer, messages: messages.slice(last.from) };
+}
+
+/** The conversation behind a turn that ended so; the turn's answer has all messages. */
+export function conversationBehind(
+  before: readonly BetaMessageParam[],
+  { turn, answer: { messages: all, ...answer } }: { readonly turn: string; readonly answer: TurnAnswer },
+): Conversation {
+  const messages = behindSummary(all);
+  const from = Math.max(0, before.length - (all.length - messages.length));
+  return { messages, last: { turn, from, answer } };
+}
+
+/**
+ * What the API still reads of a conversation: it passes over everything before the last summary. A block whose summary
+ * failed is none.
+ */
+export function behindSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
+  const at = messages.findLastIndex((message) => summaryIn(message) >= 0);
+  const message = messages[at];
+  if (message === undefined || typeof message.content !== 'object') return messages;
+  const content = message.content.slice(summaryIn(message));
+  return [{ ...message, content } as BetaMessageParam, ...messages.slice(at + 1)];
+}
+
+/** The place of the last summary in a message; -1 where there is none. */
+function summaryIn({ content }: BetaMessageParam): number {
+  if (typeof content !== 'object') return -1;
+  return content.findLastIndex((block) => block.type === 'compaction' && typeof block.content === 'string');
+}

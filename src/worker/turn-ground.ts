@@ -1,0 +1,70 @@
+import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { type ConversationBasis, conversationDigest, onBasis } from '../agent/conversation-digest.ts';
+import { MemoryError } from '../errors.ts';
+import type { RequestOptions } from '../store/port.ts';
+import { encodeFields } from '../tree/sealed-record.ts';
+import { MAX_CONVERSATION_BYTES } from './conversation.ts';
+import type { ConversationLease } from './conversation-lease.ts';
+import type { ConversationClaim, Conversations } from './conversations.ts';
+import type { TurnMessage } from './turn-message.ts';
+
+/** What a turn builds on: its stored conversation, or nothing where the message brings its own. */
+export interface TurnGround {
+  /** Undefined without a stored conversation. */
+  readonly lease: ConversationLease | undefined;
+  /** The stored messages, valid on the prompts of this turn. */
+  readonly before: readonly BetaMessageParam[];
+  /** What Claude is asked first. */
+  readonly messages: readonly BetaMessageParam[];
+  /** Of the prompts of this turn. */
+  readonly digest: string;
+}
+
+/** As a claim of the conversation; `ours` also without one. */
+export type FoundGround =
+  | Exclude<ConversationClaim, { readonly state: 'ours' }>
+  | { readonly state: 'ours'; readonly ground: TurnGround };
+
+interface GroundRequest extends RequestOptions {
+  readonly conversations: Conversations;
+  /** The name of the turn, as its receipt has it. */
+  readonly name: string;
+  readonly leaseMs: number;
+}
+
+/** Takes the conversation that the message names for its turn. @throws as `Conversations.claim`. */
+export async function findGround(
+  { message, turn }: { readonly message: TurnMessage; readonly turn: ConversationBasis },
+  { conversations, name, leaseMs, signal }: GroundRequest,
+): Promise<FoundGround> {
+  const { conversation, system, messages } = message;
+  const digest = conversationDigest({ ...turn, ...(system !== undefined && { system }) });
+  if (conversation === undefined) {
+    return { state: 'ours', ground: { lease: undefined, before: [], messages, digest } };
+  }
+  const claim = await conversations.claim(conversation, { turn: name, leaseMs, signal });
+  if (claim.state !== 'ours') return claim;
+  const { lease } = claim;
+  const stored = { messages: lease.messages, ...(lease.digest !== undefined && { digest: lease.digest }) };
+  const before = withoutOtherThoughts(digest, stored);
+  return { state: 'ours', ground: { lease, before, messages: [...before, ...messages], digest } };
+}
+
+/** @throws MemoryError `limit_exceeded` where the prompt alone makes a conversation larger than one may be. */
+export function refuseTooLarge({ lease, before, messages }: TurnGround): void {
+  if (lease === undefined) return;
+  const value = lease.bytes + encodeFields({ messages: messages.slice(before.length) }).length;
+  if (value <= MAX_CONVERSATION_BYTES) return;
+  throw new MemoryError('limit_exceeded', 'The conversation is larger than a conversation may be.', {
+    details: { limit: 'conversation_bytes', value, max: MAX_CONVERSATION_BYTES },
+  });
+}
+
+/** The messages without the thoughts that were thought with other prompts: after a redeployment the conversation goes on. */
+export function withoutOtherThoughts(
+  digest: string,
+  given: { readonly messages: readonly BetaMessageParam[]; readonly digest?: string },
+): readonly BetaMessageParam[] {
+  const messages = onBasis(digest, given, 'drop_thinking');
+  return messages === 'changed' ? [] : messages;
+}

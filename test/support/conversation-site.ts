@@ -1,0 +1,185 @@
+import Anthropic from '@anthropic-ai/sdk';
+import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import type { Part } from '../../examples/scripted-claude/reply.ts';
+import { type Fault, type Scene, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
+import { NO_USAGE } from '../../src/agent/turn-outcome.ts';
+import { headId } from '../../src/sessions/conversation-id.ts';
+import type { AskRequest } from '../../src/worker/ask-claude.ts';
+import type { ConversationLease } from '../../src/worker/conversation-lease.ts';
+import { createConversations } from '../../src/worker/conversations.ts';
+import { deliverTurn } from '../../src/worker/deliver-turn.ts';
+import { createJsonLog } from '../../src/worker/json-log.ts';
+import { createReceipts } from '../../src/worker/receipts.ts';
+import type { TurnAnswer } from '../../src/worker/turn-answer.ts';
+import { parseTurnMessage } from '../../src/worker/turn-message.ts';
+import type { Delivery } from '../../src/worker/turn-verdict.ts';
+import type { StoreCall } from '../doubles/intercepted-store.ts';
+import { createSite, type StoreKind, type TestClient, type TestSite } from './test-tree.ts';
+
+export const LEASE_MS = 90_000;
+
+type TurnOptions = Partial<AskRequest['turn']>;
+
+/** One worker of the tenant, on caches of its own. */
+export interface ConversationWorker {
+  readonly client: TestClient;
+  /** Delivers a turn of the conversation `chat`. */
+  deliver(
+    message: { readonly turn: string; readonly prompt: string; readonly system?: string },
+    options?: {
+      readonly turn?: TurnOptions;
+      readonly signal?: AbortSignal;
+      readonly remainingMs?: () => number;
+    },
+  ): Promise<Delivery>;
+}
+
+/** A message as it was sent to Claude. */
+export interface SentMessage {
+  readonly role: string;
+  readonly content: unknown;
+}
+
+export interface ConversationSite extends AsyncDisposable {
+  readonly site: TestSite;
+  worker(): Promise<ConversationWorker>;
+  /** The messages of each request that Claude got. */
+  readonly asked: readonly (readonly SentMessage[])[];
+  /** What Claude does from now on; at first it says which answer it is. */
+  play(play: (scene: Scene) => Part | Fault | Promise<Part | Fault>): void;
+  /** Stores a conversation of one turn, in which Claude looked at so many images of 1 MB. */
+  begin(images: number): Promise<void>;
+  /** What the store holds of the conversation; it is free. */
+  conversation(): Promise<readonly unknown[]>;
+  readonly lines: readonly string[];
+  /** Ids of the objects of the class, with their sizes. */
+  stored(cls: string): Promise<ReadonlyMap<string, number>>;
+  /** Of the head of the conversation `chat`. */
+  headKey(): Promise<string>;
+}
+
+const memory: AskRequest['memory'] = { execute: async () => ({ isError: false, content: 'nothing' }) };
+
+const ANSWER: TurnAnswer = {
+  ...{ outcome: 'answered', text: 'An image.', model: 'claude-sonnet-5-5', messages: [] },
+  usage: NO_USAGE,
+};
+
+/** Turns of the conversation `chat` of the tenant `acme`, on a clock of the test's own. */
+export async function startConversations(kind: StoreKind = 'guarded'): Promise<ConversationSite> {
+  const site = await createSite(kind);
+  const asked: (readonly SentMessage[])[] = [];
+  const lines: string[] = [];
+  let play: (scene: Scene) => Part | Fault | Promise<Part | Fault> = () => ({
+    say: `answer ${asked.length}`,
+  });
+  const claude = await startScriptedClaude({
+    onRequest: ({ body }) => asked.push((JSON.parse(body) as { messages: readonly SentMessage[] }).messages),
+    play: (scene) => play(scene),
+  });
+  const log = createJsonLog({ write: (line) => lines.push(line) });
+  const anthropic = new Anthropic({ baseURL: claude.url, apiKey: 'test', maxRetries: 0 });
+  return {
+    site,
+    asked,
+    lines,
+    async begin(images) {
+      const lease = await hold(site, 'turn-1');
+      await lease.keep([], { ...ANSWER, messages: lookAtImages(images) });
+    },
+    async conversation() {
+      const lease = await hold(site, 'look');
+      await lease.release({});
+      return lease.messages;
+    },
+    play(next) {
+      play = next;
+    },
+    async worker() {
+      const client = await site.client();
+      const { session } = await client.open();
+      client.calls.length = 0;
+      return {
+        client,
+        deliver: (message, { turn, signal = new AbortController().signal, remainingMs } = {}) =>
+          deliverTurn({
+            message: parseTurnMessage({ tenant: 'acme', conversation: 'chat', ...message }),
+            memory,
+            receipts: createReceipts(session),
+            conversations: createConversations(session),
+            client: async () => anthropic,
+            turn: { model: 'claude-sonnet-5-5', ...turn },
+            signal,
+            ...(remainingMs && { remainingMs }),
+            leaseMs: LEASE_MS,
+            log,
+          }),
+      };
+    },
+    async stored(cls) {
+      const found = new Map<string, number>();
+      const prefix = `tenants/acme/${cls}/`;
+      for await (const { objects } of site.base.list({ prefix })) {
+        for (const { key, size } of objects) found.set(key.slice(prefix.length), size);
+      }
+      return found;
+    },
+    async headKey() {
+      const { keyring } = await (await site.client()).open();
+      return `tenants/acme/conversations/${headId(keyring.names, 'chat')}`;
+    },
+    async [Symbol.asyncDispose]() {
+      await claude[Symbol.asyncDispose]();
+      await site.base[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Where a process is killed: at one of its requests, counted from 0, before the store has executed it or behind that. */
+export interface Kill {
+  readonly request: number;
+  readonly side: 'before' | 'after';
+}
+
+/** Stops the process at that request for good. Resolves, when it is stopped, to the request. */
+export function killAt(client: TestClient, { request, side }: Kill): Promise<StoreCall> {
+  const killed = Promise.withResolvers<StoreCall>();
+  let requests = 0;
+  let isDead = false;
+  client.intercept(async (call, proceed) => {
+    const isLast = requests++ === request;
+    if (isDead) return new Promise(() => {});
+    if (isLast && side === 'after') await proceed();
+    if (!isLast) return proceed();
+    isDead = true;
+    killed.resolve(call);
+    return new Promise(() => {});
+  });
+  return killed.promise;
+}
+
+async function hold(site: TestSite, turn: string): Promise<ConversationLease> {
+  const { session } = await (await site.client()).open();
+  const name = await createReceipts(session).nameOf(turn);
+  const claim = await createConversations(session).claim('chat', { turn: name, leaseMs: LEASE_MS });
+  if (claim.state !== 'ours') throw new Error(`the conversation is ${claim.state}`);
+  return claim.lease;
+}
+
+/** The first turn, in which Claude looked at images of 1 MB. */
+function lookAtImages(images: number): readonly BetaMessageParam[] {
+  const data = 'A'.repeat(1_000_000);
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } } as const;
+  const [id, input] = ['toolu_1', { command: 'view', path: '/memories/image.png' }];
+  return [
+    { role: 'user', content: 'Look.' },
+    { role: 'assistant', content: [{ type: 'tool_use', id, name: 'memory', input }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: id, content: Array.from({ length: images }, () => image) },
+      ],
+    },
+    { role: 'assistant', content: [{ type: 'text', text: ANSWER.text }] },
+  ];
+}
