@@ -1,8 +1,8 @@
 import { parsePageId } from '../sessions/session-key.ts';
-import { isTooLate, type ListedObject, type SendBound } from '../store/port.ts';
+import type { ListedObject } from '../store/port.ts';
 import { createAges } from '../time.ts';
-import { deleteObjects } from '../tree/confirmed-put.ts';
 import type { Work } from '../tree/session.ts';
+import { deleteListed } from './delete-listed.ts';
 import { listClass } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
 
@@ -49,21 +49,4 @@ export async function expireSessions(
   const others = unused.flatMap(({ mainEnd, pages }) => pages.filter((page) => page !== mainEnd));
   await deleteListed(work, others);
   return unused.length;
-}
-
-/** The versions that were listed, and no others; returns the keys of those that stay: all of them past the bound. */
-async function deleteListed(
-  work: Work,
-  objects: readonly ListedObject[],
-  sendBy?: SendBound,
-): Promise<ReadonlySet<string>> {
-  const targets = objects.map(({ key, etag }) => ({ key, ifMatch: etag }));
-  if (targets.length === 0) return new Set();
-  try {
-    const failures = await deleteObjects(work, targets, { signal: work.call.signal, sendBy });
-    return new Set(failures.map(({ key }) => key));
-  } catch (error) {
-    if (!isTooLate(error)) throw error;
-    return new Set(targets.map(({ key }) => key));
-  }
 }

@@ -49,20 +49,24 @@ export function conversationBehind(
   { turn, answer: { messages: all, ...answer } }: { readonly turn: string; readonly answer: TurnAnswer },
 ): Conversation {
   const messages = behindSummary(all);
-  const from = Math.max(0, before.length - (all.length - messages.length));
+  const begin = messages === all ? 0 : 1;
+  const from = Math.max(begin, before.length - (all.length - messages.length));
   return { messages, last: { turn, from, answer } };
 }
 
+/** The API wants the user to begin, and passes over this as over everything before a summary. */
+const BEGINNING: BetaMessageParam = { role: 'user', content: 'What was said so far stands in the summary.' };
+
 /**
- * What the API still reads of a conversation: it passes over everything before the last summary. A block whose summary
- * failed is none.
+ * What the API still reads of a conversation: what stands from the last summary on, behind one short message. A block whose
+ * summary failed is none.
  */
 export function behindSummary(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
   const at = messages.findLastIndex((message) => summaryIn(message) >= 0);
   const message = messages[at];
   if (message === undefined || typeof message.content !== 'object') return messages;
   const content = message.content.slice(summaryIn(message));
-  return [{ ...message, content } as BetaMessageParam, ...messages.slice(at + 1)];
+  return [BEGINNING, { ...message, content } as BetaMessageParam, ...messages.slice(at + 1)];
 }
 
 /** The place of the last summary in a message; -1 where there is none. */

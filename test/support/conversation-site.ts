@@ -1,7 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import type { Part } from '../../examples/scripted-claude/reply.ts';
-import { type Fault, type Scene, startScriptedClaude } from '../../examples/scripted-claude/server.ts';
 import { NO_USAGE } from '../../src/agent/turn-outcome.ts';
 import { headId } from '../../src/sessions/conversation-id.ts';
 import type { AskRequest } from '../../src/worker/ask-claude.ts';
@@ -14,6 +12,8 @@ import type { TurnAnswer } from '../../src/worker/turn-answer.ts';
 import { parseTurnMessage } from '../../src/worker/turn-message.ts';
 import type { Delivery } from '../../src/worker/turn-verdict.ts';
 import type { StoreCall } from '../doubles/intercepted-store.ts';
+import type { Part } from '../doubles/scripted-claude/reply.ts';
+import { type Fault, type Scene, startScriptedClaude } from '../doubles/scripted-claude/server.ts';
 import { createSite, type StoreKind, type TestClient, type TestSite } from './test-tree.ts';
 
 export const LEASE_MS = 90_000;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiRefusal } from '../../examples/scripted-claude/api-refusal.ts';
 import { MAX_CONVERSATION_BYTES } from '../../src/worker/conversation.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
+import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
 import {
   type ConversationSite,
   type ConversationWorker,
@@ -54,6 +54,7 @@ describe('a stored conversation', () => {
     await answered(await chat.worker(), turn(1, 'What \u{1F511} do you "know"?\n'));
     await answered(await chat.worker(), turn(2));
     const [, second = [], third = []] = chat.asked;
+    expect(JSON.stringify(third.slice(0, -1))).toContain('"signature"');
     expect(JSON.stringify(third.slice(0, second.length))).toBe(JSON.stringify(second));
     expect(third.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'user']);
     expect(JSON.stringify(third.at(-2))).toContain('Nothing, ü');
@@ -146,10 +147,30 @@ describe('a stored conversation', () => {
     const contextManagement = { compaction: { triggerTokens: 50_000 } };
     const worker = await chat.worker();
     await worker.deliver(turn(2, 'y '.repeat(150_000)), { turn: { contextManagement } });
-    await worker.deliver(turn(3), { turn: { contextManagement } });
+    // Thoughts behind the summary are signed over it, and are taken back.
+    expect(await worker.deliver(turn(3), { turn: { contextManagement } })).toMatchObject({
+      state: 'answered',
+    });
     const messages = chat.asked.at(-1) ?? [];
-    expect(messages).toMatchObject([{ role: 'assistant', content: [{ type: 'compaction' }, {}] }, {}]);
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+    expect(messages[0]?.content).toBe('What was said so far stands in the summary.');
+    const [summary, thought] = (messages[1]?.content ?? []) as readonly unknown[];
+    expect([summary, thought]).toMatchObject([{ type: 'compaction' }, { type: 'thinking' }]);
+    await worker.deliver(turn(4), { turn: { contextManagement } });
+    expect(chat.asked.at(-1)?.slice(0, 3)).toEqual(messages);
     expect(JSON.stringify(messages)).not.toContain('xxxx');
+  });
+
+  it('goes on behind a redeployment with other prompts, without the thoughts that were signed over the former', async () => {
+    await answered(await chat.worker(), turn(1));
+    expect(await (await chat.worker()).deliver({ ...turn(2), system: 'Be brief.' })).toMatchObject({
+      state: 'answered',
+    });
+    await answered(await chat.worker(), turn(3));
+    const [, second, third] = chat.asked.map((messages) => JSON.stringify(messages));
+    expect(second).toContain('answer 1');
+    expect(second).not.toContain('"thinking"');
+    expect(third).toContain('answer 2');
   });
 
   it('gives each turn the messages that it added', async () => {

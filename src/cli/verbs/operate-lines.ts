@@ -132,7 +132,7 @@ export function expiryLines(
         ]
       : []),
     `${dryRun ? 'note ' : 'ok   '} ${counted(files, 'file')} looked at, ${deleted} ${done}`,
-    `${dryRun ? 'note ' : 'ok   '} ${counted(records, 'old access record, receipt or answer', 'old access records, receipts and answers')} ${done}`,
+    `${dryRun ? 'note ' : 'ok   '} ${counted(records, 'old access record, receipt, answer or conversation', 'old access records, receipts, answers and conversations')} ${done}`,
     ...(sessions > 0 ? [`${dryRun ? 'note ' : 'ok   '} ${counted(sessions, 'unused session')} ${done}`] : []),
     ...(tombstones > 0
       ? [`ok    ${counted(tombstones, 'tombstone')} of deletes that were cut off removed`]

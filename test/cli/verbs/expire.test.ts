@@ -109,7 +109,7 @@ describe('expiryLines', () => {
       'wait  a directory is being renamed, so no file was looked at — run it again',
       'to do 3 unused: a run at least an hour later deletes what is still unused',
       'ok    7 files looked at, 2 deleted',
-      'ok    4 old access records, receipts and answers deleted',
+      'ok    4 old access records, receipts, answers and conversations deleted',
       'ok    1 unused session deleted',
       'ok    1 tombstone of deletes that were cut off removed',
     ]);
@@ -119,7 +119,7 @@ describe('expiryLines', () => {
     const one = { files: 1, deleted: 1, marked: 0, records: 1, sessions: 0, tombstones: 1, busy: false };
     expect(expiryLines({ ...report, ...one }, { dryRun: false })).toEqual([
       'ok    1 file looked at, 1 deleted',
-      'ok    1 old access record, receipt or answer deleted',
+      'ok    1 old access record, receipt, answer or conversation deleted',
       'ok    1 tombstone of deletes that were cut off removed',
     ]);
   });
@@ -129,7 +129,7 @@ describe('expiryLines', () => {
     expect(expiryLines(dry, { dryRun: true })).toEqual([
       'to do 3 unused: a run marks them, and one at least an hour later deletes what is still unused',
       'note  7 files looked at, 2 would be deleted',
-      'note  4 old access records, receipts and answers would be deleted',
+      'note  4 old access records, receipts, answers and conversations would be deleted',
       'note  1 unused session would be deleted',
     ]);
   });

@@ -1,0 +1,80 @@
+import { readHead } from '../sessions/conversation-head.ts';
+import { CLASS, parseConversationId } from '../sessions/conversation-id.ts';
+import type { ListedObject } from '../store/port.ts';
+import type { Work } from '../tree/session.ts';
+import { deleteListed } from './delete-listed.ts';
+import { DAY_MS, listClass } from './expiry-records.ts';
+import type { MigratedVersions } from './migrated-versions.ts';
+
+/** A conversation as a listing shows it. */
+interface StoredConversation {
+  /** When it was written last, by the server's clock; milliseconds since the epoch. */
+  written: number;
+  head: ListedObject | undefined;
+  readonly bodies: (readonly [id: string, body: ListedObject])[];
+}
+
+interface ConversationExpiry {
+  readonly migrated: MigratedVersions;
+  /** Of conversations to which no turn comes. */
+  readonly limitMs: number;
+  /** Of prompts: no queue delivers their turns after it. */
+  readonly promptMs: number;
+  readonly dryRun: boolean;
+}
+
+/** A body without a head that names it may belong to a turn which is at work; no turn is for so long. */
+const AT_WORK_MS = DAY_MS;
+
+/**
+ * Deletes the conversations to which no turn came for `limitMs`, what their turns have left behind, and old prompts; returns
+ * how many objects, of a dry run how many it would. One LIST for each 1,000, and a GET for each conversation that has
+ * more parts than one. A turn changes the head first, so the head of one that comes meanwhile stays, and with it the rest.
+ */
+export async function expireConversations(work: Work, options: ConversationExpiry): Promise<number> {
+  const { migrated, limitMs, promptMs, dryRun } = options;
+  const { objects, servedAt } = await listClass(work, CLASS);
+  const ageOf = (object: ListedObject): number => servedAt - migrated.writtenVersion(object).lastModified;
+  const conversations = new Map<string, StoredConversation>();
+  const idle: ListedObject[] = [];
+  for (const [id, object] of objects) {
+    const parsed = parseConversationId(id);
+    if (parsed?.kind === 'prompt' && ageOf(object) > promptMs) idle.push(object);
+    if (parsed === undefined || parsed.kind === 'prompt') continue;
+    const found = conversations.get(parsed.head) ?? { written: 0, head: undefined, bodies: [] };
+    conversations.set(parsed.head, found);
+    found.written = Math.max(found.written, servedAt - ageOf(object));
+    if (parsed.kind === 'head') found.head = object;
+    else found.bodies.push([id, object]);
+  }
+  const old = [...conversations.values()].filter(({ written }) => servedAt - written > limitMs);
+  for (const [id, conversation] of conversations) {
+    if (old.includes(conversation)) continue;
+    idle.push(...(await unnamedBodies(work, { id, conversation, ageOf })));
+  }
+  const heads = old.flatMap(({ head }) => head ?? []);
+  if (dryRun) return idle.length + old.reduce((sum, { bodies }) => sum + bodies.length, heads.length);
+
+  const left = await deleteListed(work, heads);
+  const ended = old.filter(({ head }) => head === undefined || !left.has(head.key));
+  const bodies = ended.flatMap((conversation) => conversation.bodies.map(([, body]) => body));
+  const kept = await deleteListed(work, [...bodies, ...idle]);
+  return heads.length - left.size + bodies.length + idle.length - kept.size;
+}
+
+/** Workers that died have left them; of one body alone it is not asked whether the head names it. */
+async function unnamedBodies(
+  work: Work,
+  given: {
+    readonly id: string;
+    readonly conversation: StoredConversation;
+    readonly ageOf: (object: ListedObject) => number;
+  },
+): Promise<readonly ListedObject[]> {
+  const { id, conversation, ageOf } = given;
+  const left = conversation.bodies.filter(([, body]) => ageOf(body) > AT_WORK_MS);
+  if (conversation.bodies.length < 2 || left.length === 0) return [];
+  const { content } = (await readHead(work, id)).head;
+  const named = content !== undefined && 'record' in content ? content.record : undefined;
+  return left.flatMap(([body, object]) => (body === named ? [] : [object]));
+}

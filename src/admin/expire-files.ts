@@ -1,0 +1,146 @@
+import { classKey, type ObjectKey } from '../format/object-keys.ts';
+import { MEMORY_ROOT } from '../language/path.ts';
+import { isTooLate, type SendBound } from '../store/port.ts';
+import { createAges } from '../time.ts';
+import { accessHash, accessRecordId, dayOf } from '../tree/access-records.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
+import { deleteObjects } from '../tree/confirmed-put.ts';
+import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
+import { readRegister } from '../tree/rename/register.ts';
+import type { Work } from '../tree/session.ts';
+import {
+  DAY_MS,
+  type ExpiryMark,
+  MOST_MARKS,
+  type ReadsAndTurns,
+  readMarks,
+  writeMarks,
+} from './expiry-records.ts';
+import type { MigratedVersions, WrittenVersion } from './migrated-versions.ts';
+
+/** How long a file stays marked before it may go. */
+const MARKED_FOR_MS = 3_600_000;
+const BATCH_FILES = 100;
+/** A delete leaves this process at most so long after the look at its file began. */
+const LOOK_HOLDS_MS = 30_000;
+/** That look asks for the reads of three days, so it must be no later than a day after the listing. */
+const LISTING_HOLDS_MS = DAY_MS / 2;
+/** Files that were looked at, that are gone, and that are marked. */
+interface FileExpiry {
+  readonly files: number;
+  readonly deleted: number;
+  readonly marked: number;
+}
+
+interface Unused {
+  readonly file: string;
+  /** What a delete must find. */
+  readonly object: ListedEntry;
+  /** What counts: a migration is no use of a file. */
+  readonly written: WrittenVersion;
+}
+
+/** Marks what is unused, and deletes what an earlier run marked and is unused still. */
+export async function expireFiles(
+  work: Work,
+  records: ReadsAndTurns,
+  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
+): Promise<FileExpiry> {
+  const { now, lastRead } = records;
+  const { migrated, limitMs, dryRun } = options;
+  const listing = createAges(work.session).boundIn(LISTING_HOLDS_MS);
+  const { marks, etag } = await readMarks(work);
+  const listed = await listFiles(work, migrated);
+  const unused = listed.filter(
+    ({ file, written }) => now - Math.max(written.lastModified, lastRead.get(file) ?? 0) > limitMs,
+  );
+  const due = unused.filter(({ file, written }) => {
+    const mark = marks.get(file);
+    return mark?.etag === written.etag && now - mark.since >= MARKED_FOR_MS;
+  });
+  const gone = dryRun ? new Set(due.map(({ file }) => file)) : await deleteUnused(work, due, listing);
+  const waiting = unused.filter(({ file }) => !gone.has(file)).slice(0, MOST_MARKS);
+  if (!dryRun) await writeMarks(work, new Map(waiting.map((each) => remark(each, marks, now))), etag);
+  return { files: listed.length, deleted: gone.size, marked: waiting.length };
+}
+
+/** A version that was marked before keeps its time. */
+function remark(
+  { file, written: { etag } }: Unused,
+  marks: ReadonlyMap<string, ExpiryMark>,
+  now: number,
+): readonly [string, ExpiryMark] {
+  const mark = marks.get(file);
+  return [file, mark?.etag === etag ? mark : { etag, since: now }];
+}
+
+/** What no writer of this tenant made, or what was cut short, is for the operator to judge. */
+async function listFiles(work: Work, migrated: MigratedVersions): Promise<readonly Unused[]> {
+  const { files } = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
+  return files.map((object) => {
+    return { file: accessHash(work, object.path), object, written: migrated.writtenVersion(object) };
+  });
+}
+
+/**
+ * Deletes exactly the versions that were seen, and answers which files went. A run that was frozen since the listing,
+ * or since the look at a batch, leaves files to a later run: they may have been read meanwhile.
+ */
+async function deleteUnused(
+  work: Work,
+  due: readonly Unused[],
+  listing: SendBound,
+): Promise<ReadonlySet<string>> {
+  const gone = new Set<string>();
+  for (let start = 0; start < due.length; start += BATCH_FILES) {
+    const batch = due.slice(start, start + BATCH_FILES);
+    const look = createAges(work.session).boundIn(LOOK_HOLDS_MS);
+    if (listing.isPast() || (await readRegister(work)).entry !== undefined) break;
+    const unread: Unused[] = [];
+    await eachConcurrently(work.session, batch, async (each) => {
+      if (!(await wasReadLately(work, each))) unread.push(each);
+    });
+    const left = await deleteInTime(work, unread, look);
+    for (const { file, object } of unread) if (!left.has(object.key)) gone.add(file);
+    work.call.onProgress?.({ done: Math.min(start + BATCH_FILES, due.length), total: due.length });
+  }
+  return gone;
+}
+
+/** Answers what is not deleted for certain, which is everything where the look is too long ago. */
+async function deleteInTime(
+  work: Work,
+  unread: readonly Unused[],
+  look: SendBound,
+): Promise<ReadonlySet<ObjectKey>> {
+  const targets = unread.map(({ object: { key, etag } }) => ({ key, ifMatch: etag }));
+  const leftAll = (): ReadonlySet<ObjectKey> => {
+    work.session.logger.warn('files were left to a later run, because this one stood still', {
+      files: targets.length,
+    });
+    return new Set(targets.map(({ key }) => key));
+  };
+  if (targets.length === 0) return new Set();
+  if (look.isPast()) return leftAll();
+  try {
+    const failures = await deleteObjects(work, targets, { signal: work.call.signal, sendBy: look });
+    return new Set(failures.map(({ key }) => key));
+  } catch (error) {
+    if (isTooLate(error)) return leftAll();
+    throw error;
+  }
+}
+
+/** A read since the listing. Readers and this process may disagree about the day. */
+async function wasReadLately(work: Work, { file }: Unused): Promise<boolean> {
+  const now = work.session.clock();
+  const days = [now - DAY_MS, now, now + DAY_MS].map(dayOf);
+  const found = await Promise.all(
+    days.map((day) =>
+      work.session.store.head(classKey(work.session.layout, 'access', accessRecordId({ day, file })), {
+        signal: work.call.signal,
+      }),
+    ),
+  );
+  return found.some((meta) => meta !== undefined);
+}
