@@ -2,6 +2,7 @@ import { chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { bundlePage } from './bundle-page.ts';
 import { licensesOf } from './bundled-licenses.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -69,7 +70,8 @@ export async function bundleCli(folder: string): Promise<void> {
       js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
     },
   });
-  const inputs = [main, rest].flatMap(({ metafile }) => Object.keys(metafile?.inputs ?? {}));
+  const page = { metafile: await bundlePage(join(folder, 'page')) };
+  const inputs = [main, rest, page].flatMap(({ metafile }) => Object.keys(metafile?.inputs ?? {}));
   await writeFile(join(folder, 'LICENSES.txt'), await licensesOf(inputs));
   await chmod(join(folder, 'main.cjs'), 0o755);
 }

@@ -55,6 +55,8 @@ const LAYERS: readonly Group[] = [
   { name: 'open', layer: 6, files: /^open\//, packages: NODE },
   { name: 'agent', layer: 7, files: /^agent\//, packages: /^/ },
   { name: 'MCP', layer: 7, files: /^mcp\//, packages: /^@modelcontextprotocol\/server$/ },
+  { name: 'page', layer: 7, files: /^page\/(?!client\/)/, packages: NODE },
+  { name: 'page in the browser', layer: 8, files: /^page\/client\//, packages: /^(preact|markdown-it)$/ },
   {
     name: 'command line',
     layer: 8,
@@ -172,7 +174,7 @@ const MAY_READ_ENVIRONMENT = /^(open\/environment\.ts|cli\/main\.ts)$/;
 
 const SDK = '@anthropic-ai/sdk';
 
-const files = globSync('**/*.{ts,cts,mts}', { cwd: 'src' })
+const files = globSync('**/*.{ts,tsx,cts,mts}', { cwd: 'src' })
   .map((path) => path.replaceAll('\\', '/'))
   .sort();
 const sources = new Map(files.map((path) => [path, readSource(`src/${path}`)]));

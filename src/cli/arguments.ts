@@ -9,6 +9,12 @@ export function parseCount(text: string): number {
   return Number(text);
 }
 
+export function parsePort(text: string): number {
+  const port = parseCount(text);
+  if (port > 65_535) throw new InvalidArgumentError('A port is at most 65535.');
+  return port;
+}
+
 /** Adds the options that say where a content comes from. */
 export function withSource(command: Command): Command {
   return command

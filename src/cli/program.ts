@@ -1,10 +1,11 @@
 import { Command, CommanderError, Help } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { type Choose, collect, parseCount } from './arguments.ts';
+import { type Choose, collect, parseCount, parsePort } from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
 import { addKeyVerbs } from './key-program.ts';
 import { addToolVerbs } from './tool-program.ts';
 import type { Action, Flags } from './verbs/invocation.ts';
+import type { OpenArguments } from './verbs/open.ts';
 import type { ExpireArguments } from './verbs/operate.ts';
 
 /** Wrong call or setting. */
@@ -100,6 +101,14 @@ export function createProgram(choose: Choose): Command {
   addFileVerbs(program, choose);
 
   program.commandsGroup('To look after a memory:');
+  program
+    .command('open')
+    .description('show the memory, and what the store holds of it, on a page in your browser')
+    .option('--port <port>', 'of 127.0.0.1; default: any that is free', parsePort)
+    .option('--no-browser', 'print the address and open nothing')
+    .action((options: OpenArguments) =>
+      choose(async (run) => (await import('./verbs/open.ts')).runOpen(options, run)),
+    );
   program
     .command('verify')
     .description('read every object, and find what is damaged, belongs to nothing or lies twice')

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Choose, parseCount, withSource } from './arguments.ts';
+import { type Choose, parsePort, withSource } from './arguments.ts';
 import type { ExecArguments } from './verbs/exec.ts';
 import type { McpArguments } from './verbs/mcp.ts';
 import type { SourceOptions } from './verbs/source.ts';
@@ -75,12 +75,6 @@ export function addToolVerbs(program: Command, choose: Choose): void {
 
 /** Where MCP hosts find the memory, unless another port is given. */
 const MCP_PORT = 7391;
-
-function parsePort(text: string): number {
-  const port = parseCount(text);
-  if (port > 65_535) throw new InvalidArgumentError('A port is at most 65535.');
-  return port;
-}
 
 function parseRange(text: string): readonly number[] {
   if (!/^\d+,(-1|\d+)$/.test(text)) throw new InvalidArgumentError('Give first,last such as 10,20 or 10,-1.');

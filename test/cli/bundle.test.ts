@@ -33,7 +33,16 @@ describe('the bundle of the command line', { timeout: 60_000 }, () => {
 
   it('tells the licence of every package in it', () => {
     const licenses = readFileSync(join(folder, 'cli/LICENSES.txt'), 'utf8');
-    for (const name of ['commander', 'smol-toml', 'cli-progress', 'diff', 'modern-tar', 'age-encryption']) {
+    for (const name of [
+      'commander',
+      'smol-toml',
+      'cli-progress',
+      'diff',
+      'modern-tar',
+      'age-encryption',
+      'preact',
+      'markdown-it',
+    ]) {
       expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+$`, 'm'));
     }
   });

@@ -23,10 +23,10 @@ export interface Node {
 }
 
 /** What a TypeScript module imports and mentions. Throws on a syntax error. */
-export function parseSource(text: string): SourceFile {
+export function parseSource(text: string, lang: 'ts' | 'tsx' = 'ts'): SourceFile {
   const imports: Import[] = [];
   const uses = new Set<string>();
-  visit(parseAst(text, { lang: 'ts' }), (node) => {
+  visit(parseAst(text, { lang }), (node) => {
     const found = importOf(node);
     if (found) imports.push(found);
     if (node.type === 'Identifier') uses.add(String(node['name']));
@@ -37,7 +37,7 @@ export function parseSource(text: string): SourceFile {
 }
 
 export function readSource(path: string): SourceFile {
-  return parseSource(readFileSync(path, 'utf8'));
+  return parseSource(readFileSync(path, 'utf8'), path.endsWith('x') ? 'tsx' : 'ts');
 }
 
 /** The path of a relative import, seen from the same root as `importer`; a built file stands for its source. */

@@ -1,0 +1,85 @@
+import MarkdownIt, { type Token } from 'markdown-it';
+import { type ComponentChild, h } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { visible } from './words.ts';
+
+/** HTML in a text is text. Nothing is made of addresses: what they lead to is named, and never asked for. */
+const parser = new MarkdownIt({ html: false, linkify: false, typographer: false });
+
+/** Elements that a text may become; any other kind of token shows as its text. */
+const ELEMENTS: ReadonlySet<string> = new Set(
+  'p h1 h2 h3 h4 h5 h6 ul ol li blockquote em strong s table thead tbody tr th td hr br'.split(' '),
+);
+
+/** A text in Markdown, made of elements: at no point is it HTML. */
+export function Markdown({ text }: { readonly text: string }) {
+  const children = useMemo(() => elementsOf(parser.parse(text, {})), [text]);
+  return <div class="markdown">{children}</div>;
+}
+
+interface Opened {
+  readonly token: Token | undefined;
+  readonly children: ComponentChild[];
+}
+
+function elementsOf(tokens: readonly Token[]): ComponentChild[] {
+  const outermost: Opened = { token: undefined, children: [] };
+  const opened: Opened[] = [outermost];
+  for (const token of tokens) {
+    const current = opened.at(-1) ?? outermost;
+    if (token.nesting === 1) {
+      opened.push({ token, children: [] });
+    } else if (token.nesting === -1) {
+      const closed = opened.length > 1 ? opened.pop() : undefined;
+      (opened.at(-1) ?? outermost).children.push(...(closed ? wrapped(closed) : []));
+    } else {
+      current.children.push(...single(token));
+    }
+  }
+  return outermost.children;
+}
+
+function wrapped({ token, children }: Opened): ComponentChild[] {
+  if (token === undefined || token.hidden) return children;
+  if (token.tag === 'a') {
+    const address = String(token.attrGet('href') ?? '');
+    return [
+      <span class="link" title={visible(address)}>
+        {children}
+      </span>,
+    ];
+  }
+  if (!ELEMENTS.has(token.tag)) return children;
+  const start = token.tag === 'ol' ? Number(token.attrGet('start') ?? 1) : undefined;
+  return [h(token.tag, start === undefined ? {} : { start }, children)];
+}
+
+function single(token: Token): ComponentChild[] {
+  switch (token.type) {
+    case 'inline':
+      return elementsOf(token.children ?? []);
+    case 'code_inline':
+      return [<code>{token.content}</code>];
+    case 'fence':
+    case 'code_block':
+      return [
+        <pre class="code">
+          <code>{token.content}</code>
+        </pre>,
+      ];
+    // Notes are lines: each stays one.
+    case 'softbreak':
+    case 'hardbreak':
+      return [<br />];
+    case 'hr':
+      return [<hr />];
+    case 'image':
+      return [
+        <span class="link" title={visible(String(token.attrGet('src') ?? ''))}>
+          Image: {token.content || 'without a name'}
+        </span>,
+      ];
+    default:
+      return [token.content];
+  }
+}

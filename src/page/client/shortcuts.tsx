@@ -1,0 +1,36 @@
+import { useEffect, useRef } from 'preact/hooks';
+
+const KEYS: readonly (readonly [key: string, what: string])[] = [
+  ['/', 'Find a name; Enter searches the texts'],
+  ['↑ ↓', 'Through the tree'],
+  ['← →', 'Close and open a directory'],
+  ['Enter', 'Show what is chosen'],
+  ['1 2 3', 'To the tree, the file, the bucket'],
+  ['h', 'Health: findings and keys'],
+  ['Esc', 'Back'],
+];
+
+export function Shortcuts({ onClose }: { readonly onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} class="shortcuts" aria-labelledby="keys-title" onClose={onClose}>
+      <h2 id="keys-title">Keys</h2>
+      <dl>
+        {KEYS.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              {key.split(' ').map((one) => (
+                <kbd key={one}>{one}</kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  );
+}

@@ -1,0 +1,74 @@
+import type { Facts } from '../protocol.ts';
+import { requestWords } from './ask.ts';
+import type { Spent, View } from './view-state.ts';
+
+export function Header({
+  facts,
+  view,
+  onView,
+}: {
+  readonly facts: Facts | undefined;
+  readonly view: View;
+  readonly onView: (view: View) => void;
+}) {
+  return (
+    <header class="header">
+      <img class="mark" src="/icon.svg" alt="" width="26" height="26" />
+      <div class="titles">
+        <h1>{facts?.tenant ?? '\u00a0'}</h1>
+        <p title={facts?.store}>{facts?.store ?? '\u00a0'}</p>
+      </div>
+      <span class="badge" title="The page writes nothing to the store.">
+        Read only
+      </span>
+      <nav class="views" aria-label="Views">
+        {(['memory', 'health'] as const).map((each) => (
+          <button
+            type="button"
+            key={each}
+            aria-current={view === each ? 'page' : undefined}
+            onClick={() => onView(each)}
+          >
+            {each === 'memory' ? 'Memory' : 'Health'}
+          </button>
+        ))}
+      </nav>
+    </header>
+  );
+}
+
+/** What the clicks cost. */
+export function Footer({
+  spent,
+  everyMs,
+  onHelp,
+}: {
+  readonly spent: Spent;
+  readonly everyMs: number;
+  readonly onHelp: () => void;
+}) {
+  const { last, all, watching } = spent;
+  return (
+    <footer class="footer">
+      <span class="live" data-on={everyMs > 0}>
+        Live
+      </span>
+      <span class="cost">
+        <b>Last click</b> {requestWords(last)}
+      </span>
+      <span class="cost more">
+        <b>All clicks</b> {requestWords(all)}
+      </span>
+      <span
+        class="cost more"
+        title="One look at the tree costs one LIST for every 1,000 objects. A page that is not seen does not look."
+      >
+        <b>Watching</b> {requestWords({ list: watching })}
+        {everyMs > 0 && `, a look every ${(everyMs / 1_000).toLocaleString('en')} s`}
+      </span>
+      <button type="button" class="quiet" onClick={onHelp}>
+        Keys <kbd>?</kbd>
+      </button>
+    </footer>
+  );
+}

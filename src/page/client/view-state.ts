@@ -1,0 +1,12 @@
+import type { Requests } from '../protocol.ts';
+
+export type View = 'memory' | 'health';
+/** On a narrow screen one of the three is seen. */
+export type Pane = 'tree' | 'file' | 'bucket';
+
+/** Requests of the clicks, and LISTs of the watch. */
+export interface Spent {
+  readonly last: Requests;
+  readonly all: Requests;
+  readonly watching: number;
+}

@@ -1,0 +1,48 @@
+import type { ComponentChildren, RefObject } from 'preact';
+import { useLayoutEffect, useState } from 'preact/hooks';
+
+/** Rows above and below what is seen. */
+const SPARE_ROWS = 12;
+
+/**
+ * A list of rows of one height, of which only those near the visible part exist. Its place scrolls; `height` is that of a
+ * row in pixels.
+ */
+export function VirtualList<T>({
+  place,
+  rows,
+  height,
+  children,
+}: {
+  readonly place: RefObject<HTMLElement | null>;
+  readonly rows: readonly T[];
+  readonly height: number;
+  readonly children: (row: T, index: number) => ComponentChildren;
+}) {
+  const [seen, setSeen] = useState({ first: 0, last: 60 });
+  useLayoutEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    const look = (): void => {
+      const first = Math.max(0, Math.floor(element.scrollTop / height) - SPARE_ROWS);
+      const last = Math.ceil((element.scrollTop + element.clientHeight) / height) + SPARE_ROWS;
+      setSeen((before) => (before.first === first && before.last === last ? before : { first, last }));
+    };
+    look();
+    element.addEventListener('scroll', look, { passive: true });
+    const resizes = new ResizeObserver(look);
+    resizes.observe(element);
+    return () => {
+      element.removeEventListener('scroll', look);
+      resizes.disconnect();
+    };
+  }, [place, height, rows]);
+  const first = Math.min(seen.first, Math.max(0, rows.length - 1));
+  return (
+    <div class="virtual" style={{ height: `${rows.length * height}px` }} role="presentation">
+      <div role="presentation" style={{ transform: `translateY(${first * height}px)` }}>
+        {rows.slice(first, seen.last).map((row, index) => children(row, first + index))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,127 @@
+import type { KeyStatus, KeyVersionUse } from '../admin/key-status.ts';
+
+/*
+ * What the page and its server say to each other. Every question is a POST to `/api/NAME` with a JSON object; the answer
+ * is lines of JSON, the last of which is the result, or an `ErrorLine`.
+ */
+
+/** Requests that were sent to the store, by kind. */
+export type Requests = Readonly<Partial<Record<'get' | 'head' | 'put' | 'delete' | 'list', number>>>;
+
+/** What a question costs stands beside its result. */
+export interface Costed {
+  readonly requests: Requests;
+}
+
+export interface ErrorLine {
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+/** `facts`: of the memory that is shown. */
+export interface Facts {
+  readonly tenant: string;
+  /** Where the sealed objects lie, for people: `s3://bucket/prefix`. */
+  readonly store: string;
+  /** What every object key of the tenant's files begins with. */
+  readonly keyPrefix: string;
+  /** Files above so many bytes are not read. */
+  readonly maxBytes: number;
+}
+
+/** A file as a listing of the store tells it; nothing of this is authenticated. */
+export interface ListedFile {
+  readonly path: string;
+  /** Bytes of content. */
+  readonly size: number;
+  /** Bytes of the object. */
+  readonly stored: number;
+  /** Milliseconds since the epoch, by the store's clock. */
+  readonly modified: number;
+  readonly version: string;
+  /** The object key, below the prefix of the tenant's files. */
+  readonly key: string;
+}
+
+/** A line of `watch`: the whole tree first, then what changed. */
+export interface TreeChange extends Costed {
+  readonly whole: boolean;
+  readonly changed: readonly ListedFile[];
+  readonly removed: readonly string[];
+  /** Objects among the files that no writer of this tenant made. */
+  readonly foreign: number;
+  /** Milliseconds from one look to the next. */
+  readonly everyMs: number;
+}
+
+/** `file`: one that was read and opened. */
+export interface FileReading extends Costed {
+  readonly path: string;
+  readonly size: number;
+  readonly version: string;
+  readonly content:
+    | { readonly kind: 'text'; readonly text: string; readonly reply: string }
+    | { readonly kind: 'image'; readonly type: string; readonly base64: string }
+    | { readonly kind: 'bytes' };
+}
+
+/** `directory`: what `view` answers for it. */
+export interface DirectoryReading extends Costed {
+  readonly path: string;
+  readonly reply: string;
+}
+
+/** `object`: what lies in the store for a path, as it lies there. */
+export interface ObjectReading extends Costed {
+  readonly path: string;
+  /** The whole object key. */
+  readonly key: string;
+  readonly size: number;
+  readonly version: string;
+  readonly modified: number;
+  readonly base64: string;
+}
+
+/** A line of `search` before its result, as are `Step`s. */
+export interface FoundLine {
+  readonly path: string;
+  /** From 1. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** How far a search or a verification is. */
+export interface Step {
+  readonly done: number;
+  readonly total: number;
+}
+
+/** `search`. */
+export interface SearchReading extends Costed {
+  readonly files: number;
+  readonly lines: number;
+  /** Files that are damaged or too large. */
+  readonly unread: number;
+  /** There may be more lines than were sent. */
+  readonly isCut: boolean;
+}
+
+/** `verify`. */
+export interface VerifyReading extends Costed {
+  readonly files: number;
+  readonly bytes: number;
+  readonly findings: readonly {
+    /** `FAIL`, `wait` or `fixed`. */
+    readonly level: string;
+    readonly sentence: string;
+    /** Something is still to be done about it. */
+    readonly isLeft: boolean;
+    /** A file that can be looked at. */
+    readonly path?: string;
+  }[];
+  readonly keyVersions: readonly KeyVersionUse[];
+}
+
+/** `keys`. */
+export interface KeyReading extends Costed {
+  readonly status: KeyStatus;
+}

@@ -1,0 +1,63 @@
+import { hasCode } from '../errors.ts';
+import { MEMORY_ROOT } from '../language/path.ts';
+import { decodeText } from '../language/text.ts';
+import { throwIfAborted } from '../time.ts';
+import type { Tree } from '../tree/tree.ts';
+import type { FoundLine, SearchReading } from './protocol.ts';
+import type { Asking } from './questions.ts';
+
+/** Files that are read at once. */
+const CONCURRENCY = 8;
+/** The search ends at so many lines. */
+const MOST_LINES = 500;
+/** Characters of a line that are shown, and those of them before the place. */
+const LINE_LENGTH = 160;
+const LEAD = 40;
+
+/**
+ * Reads every file and sends each line that holds the text, whatever its case. Nothing of it is kept: no index, no cache
+ * of texts.
+ */
+export async function searchFiles(
+  tree: Tree,
+  text: string,
+  { signal, send }: Asking,
+): Promise<Omit<SearchReading, 'requests'>> {
+  const wanted = text.toLowerCase();
+  const { files } = await tree.list(MEMORY_ROOT, { signal });
+  const waiting = files.values();
+  let [done, lines, unread] = [0, 0, 0];
+
+  const readOn = async (): Promise<void> => {
+    for (const { path } of waiting) {
+      throwIfAborted(signal);
+      const content = await tree.read(path, { signal }).catch(unreadOrThrown);
+      if (content === 'unread') unread += 1;
+      const found = content instanceof Uint8Array ? linesWith(wanted, decodeText(content) ?? '') : [];
+      done += 1;
+      for (const line of found) {
+        if (lines === MOST_LINES) return;
+        lines += 1;
+        await send({ path, ...line } satisfies FoundLine);
+      }
+      if (done % CONCURRENCY === 0) await send({ done, total: files.length });
+    }
+  };
+  if (wanted !== '') await Promise.all(Array.from({ length: CONCURRENCY }, readOn));
+  return { files: done, lines, unread, isCut: lines === MOST_LINES };
+}
+
+/** A file that is damaged or too large keeps no one from the others. */
+function unreadOrThrown(error: unknown): 'unread' {
+  if (hasCode(error, 'integrity', 'limit_exceeded')) return 'unread';
+  throw error;
+}
+
+function* linesWith(wanted: string, text: string): Generator<Omit<FoundLine, 'path'>, void> {
+  for (const [index, line] of text.split('\n').entries()) {
+    const at = line.toLowerCase().indexOf(wanted);
+    if (at === -1) continue;
+    const start = Math.max(0, at - LEAD);
+    yield { line: index + 1, text: `${start > 0 ? '…' : ''}${line.slice(start, start + LINE_LENGTH)}` };
+  }
+}

@@ -1,0 +1,479 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import axe from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { fileKey } from '../../../src/format/object-keys.ts';
+import { parseMemoryPath } from '../../../src/language/path.ts';
+import { openTenant } from '../../../src/open/open-memory.ts';
+import type { Asset } from '../../../src/page/assets.ts';
+import { openWork } from '../../../src/tree/session.ts';
+import { findChromium, launchChromium } from '../../support/chromium.ts';
+import {
+  type AgentSite,
+  builtPage,
+  openAgent,
+  type ServedPage,
+  servePageOf,
+} from '../../support/page-site.ts';
+import { blocksOf, keepLook, shareOff } from './look.ts';
+
+const SLOW = 120_000;
+const PATIENT = { timeout: 60_000 };
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==',
+  'base64',
+);
+const NOTES = `# Acme Bakery
+
+Code name: **Kestrel** (public)
+Budget: 4,500 euros
+
+- Prefers short mails
+- Contact: \`ada@acme.example\`
+
+| What | When |
+| --- | --- |
+| Launch plan | 20 May |
+`;
+
+/** What Chromium tells of elements that moved without the user's doing. */
+interface Shift {
+  readonly hadRecentInput: boolean;
+  readonly sources: readonly { readonly node: Node | null }[];
+}
+
+const executable = await findChromium(process.env);
+
+describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLOW }, () => {
+  let browser: Browser;
+  let assets: ReadonlyMap<string, Asset>;
+  beforeAll(async () => {
+    [browser, assets] = await Promise.all([
+      launchChromium(executable ?? '', ['rebound.example']),
+      builtPage(),
+    ]);
+  }, SLOW);
+  afterAll(() => browser?.close(), SLOW);
+
+  let stack = new AsyncDisposableStack();
+  afterEach(async () => {
+    const used = stack;
+    stack = new AsyncDisposableStack();
+    await used.disposeAsync();
+  }, SLOW);
+
+  interface Shown {
+    readonly agent: AgentSite;
+    readonly served: ServedPage;
+    readonly context: BrowserContext;
+    readonly page: Page;
+    /** What the page asked for beside its own origin, and what it said went wrong. */
+    readonly strays: readonly string[];
+  }
+
+  async function show(
+    write: (agent: AgentSite) => Promise<unknown>,
+    options: {
+      readonly colorScheme?: 'light' | 'dark';
+      readonly width?: number;
+      readonly height?: number;
+    } = {},
+  ): Promise<Shown> {
+    const { colorScheme = 'light', width = 1440, height = 860 } = options;
+    const agent = stack.use(await openAgent());
+    await write(agent);
+    const served = stack.use(await servePageOf(agent.options, assets));
+    const context = await browser.newContext({
+      colorScheme,
+      viewport: { width, height },
+      reducedMotion: 'reduce',
+    });
+    stack.defer(() => context.close());
+    context.setDefaultTimeout(PATIENT.timeout);
+    const page = await context.newPage();
+    const strays: string[] = [];
+    page.on('request', (request) => {
+      const url = request.url();
+      if (!url.startsWith(`${served.origin}/`) && !url.startsWith(`blob:${served.origin}/`)) strays.push(url);
+    });
+    page.on('dialog', (dialog) => {
+      strays.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('console', (message) => {
+      if (message.type() === 'error') strays.push(message.text());
+    });
+    page.on('pageerror', (error) => strays.push(String(error)));
+    await page.addInitScript(() => {
+      const shifted: string[] = [];
+      Object.assign(globalThis, { shifted });
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries() as unknown as readonly Shift[]) {
+          const moved = entry.hadRecentInput ? [] : entry.sources;
+          shifted.push(...moved.map(({ node }) => (node instanceof Element ? node.outerHTML : 'a text')));
+        }
+      }).observe({ type: 'layout-shift', buffered: true } as PerformanceObserverInit);
+    });
+    await page.goto(served.address);
+    await page.locator('.live[data-on="true"]').waitFor();
+    return { agent, served, context, page, strays };
+  }
+
+  const someFiles = async ({ memory: { files } }: AgentSite): Promise<void> => {
+    await files.write('/memories/customers/acme.md', NOTES);
+    await files.write('/memories/plans/kestrel.md', '# Launch\nSpend 4,500 euros.\n');
+    await files.write('/memories/preferences.json', '{ "tone": "short" }\n');
+    await files.write('/memories/team/logo.png', PNG);
+    await files.write('/memories/team/raw.bin', Uint8Array.of(0xff, 0xfe));
+  };
+  const row = (page: Page, name: string) => page.getByRole('treeitem').filter({ hasText: name });
+  const content = (page: Page) => page.getByRole('region', { name: 'Content' });
+  const bytes = (page: Page) => page.getByRole('region', { name: 'Bytes of the object' });
+
+  it('shows left what the model reads, and right what the bucket holds', async () => {
+    const { page, strays, served } = await show(someFiles);
+    expect(page.url()).toBe(`${served.origin}/`);
+    await content(page).getByText("Here're the files and directories").waitFor();
+    await expect.poll(() => page.locator('.key-row').count(), PATIENT).toBe(5);
+    expect(await page.locator('.bucket-pane').textContent()).not.toMatch(/acme\.md|kestrel/);
+    await row(page, 'acme.md').click();
+    await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+    expect(await content(page).locator('strong, code, td').allTextContents()).toEqual([
+      'Kestrel',
+      'ada@acme.example',
+      'Launch plan',
+      '20 May',
+    ]);
+    await bytes(page).getByText('89 53 4d 31').waitFor();
+    expect(await page.locator('.bucket-pane').textContent()).not.toMatch(/Kestrel|Acme/);
+    await expect.poll(() => page.locator('.footer').textContent(), PATIENT).toContain('Last click 2 GET');
+    await page.getByRole('button', { name: 'As Claude reads it' }).click();
+    await content(page).getByText('with line numbers').waitFor();
+    await page.getByRole('button', { name: 'Text', exact: true }).click();
+    await content(page).getByText('- Prefers short mails').waitFor();
+    await row(page, 'logo.png').click();
+    const image = content(page).getByRole('img');
+    await expect
+      .poll(() => image.evaluate((each) => (each as HTMLImageElement).naturalWidth), PATIENT)
+      .toBe(5);
+    await row(page, 'raw.bin').click();
+    await content(page).getByText('2 bytes that are neither').waitFor();
+    expect(strays).toEqual([]);
+    expect(await page.evaluate(() => (globalThis as unknown as { shifted: string[] }).shifted)).toEqual([]);
+  });
+
+  it('follows an agent that writes meanwhile', async () => {
+    const { agent, page } = await show(someFiles);
+    await row(page, 'preferences.json').click();
+    await content(page).getByText('"short"').waitFor();
+    const before = await bytes(page).textContent();
+    await agent.memory.execute({
+      ...{ command: 'str_replace', path: '/memories/preferences.json' },
+      ...{ old_str: 'short', new_str: 'shorter' },
+    });
+    await content(page).getByText('"shorter"').waitFor();
+    await expect.poll(() => bytes(page).textContent(), PATIENT).not.toBe(before);
+    await agent.memory.files.write('/memories/new.md', 'new');
+    await row(page, 'new.md').waitFor();
+    await agent.memory.files.remove('/memories/preferences.json');
+    await row(page, 'preferences.json').waitFor({ state: 'detached' });
+    await content(page).getByText('nothing at this path any more').waitFor();
+  });
+
+  it('searches the texts, and leads to the line', async () => {
+    const { page, strays } = await show(someFiles);
+    await page.keyboard.press('/');
+    await page.keyboard.type('4,500');
+    await page.getByText('No name holds that').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('2 lines in 5 files').waitFor();
+    await page.getByRole('button', { name: 'customers/acme.md:4' }).click();
+    await page.locator('.line[data-found="true"]').getByText('Budget: 4,500 euros').waitFor();
+    expect(strays).toEqual([]);
+  });
+
+  it('is used with the keyboard alone', async () => {
+    const { page } = await show(someFiles);
+    await page.keyboard.press('1');
+    for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    await row(page, 'acme.md').waitFor({ state: 'detached' });
+    await page.keyboard.press('ArrowRight');
+    await row(page, 'acme.md').waitFor();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await content(page).getByText('"tone"').waitFor();
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+    await page.keyboard.press('3');
+    await expect.poll(focused, PATIENT).toBe('Bytes of the object');
+    await page.keyboard.press('2');
+    await expect.poll(focused, PATIENT).toBe('Content');
+    await page.keyboard.press('h');
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    await content(page).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('/');
+    await page.keyboard.type('acme');
+    await expect.poll(() => page.getByRole('treeitem').count(), PATIENT).toBe(3);
+  });
+
+  it('verifies, and says what to do about a finding', async () => {
+    const { agent, page } = await show(someFiles);
+    await page.getByRole('button', { name: 'Health' }).click();
+    await page.getByText('seals and opens').waitFor();
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByText('All well: 5 files').waitFor();
+    for await (const { objects } of agent.store.list({ prefix: 'tenants/acme/data/' })) {
+      const [first] = objects;
+      if (first !== undefined) await agent.store.put(first.key, new Uint8Array(300), { mode: 'overwrite' });
+    }
+    await page.getByRole('button', { name: 'Verify' }).click();
+    await page.getByText('1 finding left').waitFor();
+    await page.getByText('is damaged — restore its object from a backup').waitFor();
+    await page.getByRole('button', { name: 'Look' }).click();
+    await page.getByRole('alert').waitFor();
+    await bytes(page).getByText('00 00 00').first().waitFor();
+  });
+
+  it.each(['light', 'dark'] as const)('looks as it should in the %s theme', async (colorScheme) => {
+    const { page } = await show(someFiles, { colorScheme });
+    await row(page, 'acme.md').click();
+    await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+    await bytes(page).getByText('89 53 4d 31').waitFor();
+    const picture = await page.screenshot();
+    const other = colorScheme === 'light' ? 'dark' : 'light';
+    const blank = await browser.newPage();
+    stack.defer(() => blank.close());
+    const blocks = await blocksOf(blank, picture);
+    if (process.env['TEST_UPDATE_LOOKS'] === '1') keepLook(blocks, `file-${colorScheme}`);
+    expect(shareOff(blocks, `file-${colorScheme}`)).toBeLessThan(0.05);
+    expect(shareOff(blocks, `file-${other}`)).toBeGreaterThan(0.5);
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'has names for screen readers and enough contrast: %s',
+    async (colorScheme) => {
+      const { page } = await show(someFiles, { colorScheme });
+      const violations = async (): Promise<readonly string[]> => {
+        await page.evaluate(axe.source);
+        return page.evaluate(async () => {
+          const loaded = globalThis as unknown as {
+            axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+          };
+          const { violations: found } = await loaded.axe.run();
+          return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+        });
+      };
+      await content(page).getByText("Here're the files").waitFor();
+      expect(await violations()).toEqual([]);
+      await row(page, 'acme.md').click();
+      await bytes(page).getByText('89 53 4d 31').waitFor();
+      expect(await violations()).toEqual([]);
+      await page.keyboard.press('/');
+      await page.keyboard.type('4,500');
+      await page.keyboard.press('Enter');
+      await page.getByText('2 lines in 5 files').waitFor();
+      expect(await violations()).toEqual([]);
+      await page.getByRole('button', { name: 'Health' }).click();
+      await page.getByRole('button', { name: 'Verify' }).click();
+      await page.getByText('All well').waitFor();
+      expect(await violations()).toEqual([]);
+      await page.getByRole('button', { name: 'Keys' }).click();
+      await page.getByRole('dialog').waitFor();
+      expect(await violations()).toEqual([]);
+    },
+  );
+
+  it('fits into 60 columns, one pane at a time', async () => {
+    const { page } = await show(someFiles, { width: 480, height: 800 });
+    const overflows = () => page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    expect(await overflows()).toBe(false);
+    await row(page, 'acme.md').click();
+    await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
+    expect(await row(page, 'acme.md').isVisible()).toBe(false);
+    expect(await overflows()).toBe(false);
+    await page.locator('.file-pane').getByRole('button', { name: 'What the bucket holds' }).click();
+    await bytes(page).getByText('89 53 4d 31').waitFor();
+    expect(await content(page).isVisible()).toBe(false);
+    expect(await overflows()).toBe(false);
+    await page.locator('.bucket-pane').getByRole('button', { name: 'Files' }).click();
+    expect(await row(page, 'acme.md').isVisible()).toBe(true);
+  });
+
+  it('shows 10,000 files with a screenful of rows', async () => {
+    const { page } = await show(async (agent) => {
+      await agent.memory.files.write('/memories/first.md', 'x');
+      const paths = Array.from({ length: 9_999 }, (_, index) => `/memories/d${index % 50}/f${index}.md`);
+      await listedOnly(agent, paths);
+    });
+    await row(page, '10,000').waitFor();
+    expect(await page.getByRole('treeitem').count()).toBeLessThan(120);
+    await page.keyboard.press('1');
+    await page.keyboard.press('End');
+    await row(page, 'first.md').waitFor();
+    expect(await page.getByRole('treeitem').count()).toBeLessThan(120);
+    await page.keyboard.press('/');
+    await page.keyboard.type('f4711');
+    await expect.poll(() => page.getByRole('treeitem').count(), PATIENT).toBe(3);
+  });
+
+  /** Objects that a listing takes for files; no one opens them. */
+  async function listedOnly({ options, store }: AgentSite, paths: readonly string[]): Promise<void> {
+    const { parts, close } = await openTenant(options);
+    const work = await openWork(parts.context, {});
+    if (work === undefined) throw new Error('there is no keyring');
+    for (const path of paths) {
+      const key = fileKey(parts.context.layout, work.keyring.names, parseMemoryPath(path));
+      await store.put(key, new Uint8Array(300), { mode: 'create' });
+    }
+    await close();
+  }
+
+  const CANARIES: readonly (readonly [name: string, text: string])[] = [
+    ['script.md', '<script>canary()</script>\n\n<img src=x onerror=canary()>\n\n<svg onload=canary()>'],
+    [
+      'links.md',
+      '[a](javascript:canary()) [b](data:text/html,<script>canary()</script>) [c](https://evil.example/c) <https://evil.example/d>\n\n![e](https://evil.example/e.png)\n\n[f]: javascript:canary()\n[f]',
+    ],
+    [
+      'tricks.md',
+      '<iframe srcdoc="<script>canary()</script>"></iframe>\n\n<style>body{background:url(https://evil.example)}</style>\n\n```html\n<script>canary()</script>\n```\n\n<base href=https://evil.example><form action=https://evil.example><button>Verify</button></form>\n\n&lt;script&gt;canary()&lt;/script&gt;\n\n<div id=page name=page></div>',
+    ],
+    [
+      'drawing.svg',
+      '<svg xmlns="http://www.w3.org/2000/svg" onload="canary()"><script>canary()</script></svg>',
+    ],
+    ['page.html', '<!doctype html><script>canary()</script>'],
+    ['not.png', '<svg onload=canary()>'],
+    ['<img src=x onerror=canary()>.md', 'a name'],
+    ['"><script>canary()<', 'a name'],
+    ["'onmouseover='canary()", 'a name'],
+    ['javascript:canary()', 'a name'],
+    ['__proto__', 'a name'],
+    ['constructor', 'a name'],
+    ['$(canary()) {{canary()}}', 'a name'],
+  ];
+
+  /** High enough for every row of the canaries. */
+  const ALL_ROWS = { height: 2_000 };
+
+  it('runs nothing that a memory holds, and asks no one for anything', async () => {
+    const { page, strays } = await show(async ({ memory: { files } }) => {
+      for (const [name, text] of CANARIES) {
+        await files.write(`/memories/${name}`, text);
+        await files.write(`/memories/in ${name}/file.md`, text);
+      }
+    }, ALL_ROWS);
+    await page.evaluate(() =>
+      Object.assign(globalThis, { canary: () => Object.assign(globalThis, { ran: true }) }),
+    );
+    const rows = await page.getByRole('treeitem').count();
+    expect(rows).toBe(CANARIES.length * 3 + 1);
+    await page.keyboard.press('1');
+    await page.keyboard.press('Home');
+    for (let at = 1; at < rows; at += 1) {
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      const path = await page.locator('.row[data-active="true"]').getAttribute('id');
+      await expect
+        .poll(() => page.locator('.row[aria-selected="true"]').getAttribute('id'), PATIENT)
+        .toBe(path);
+      await page.locator('.content').locator('.markdown, .lines').first().waitFor();
+      for (const look of ['Text', 'As Claude reads it']) {
+        const button = page.getByRole('button', { name: look, exact: true });
+        if (await button.isVisible()) await button.click();
+      }
+    }
+    await page.keyboard.press('/');
+    await page.keyboard.type('canary');
+    await page.keyboard.press('Enter');
+    await page.getByText(`lines in ${CANARIES.length * 2} files`).waitFor();
+    expect(await page.evaluate(() => Object.hasOwn(globalThis, 'ran'))).toBe(false);
+    expect(
+      await page.locator('.app :is(script, iframe, style, form[action], base, svg, a, object)').count(),
+    ).toBe(0);
+    expect(strays).toEqual([]);
+  });
+
+  it('opens in the first browser alone, and stays open in it', async () => {
+    const { page, served } = await show(someFiles);
+    await page.reload();
+    await row(page, 'preferences.json').waitFor();
+    const second = await browser.newContext();
+    stack.defer(() => second.close());
+    const late = await second.newPage();
+    await late.goto(served.address);
+    await late.getByRole('heading', { name: 'This address was used already' }).waitFor();
+    expect(await late.content()).not.toContain('acme');
+    expect(await page.evaluate(() => [document.cookie, localStorage.length, sessionStorage.length])).toEqual([
+      '',
+      0,
+      0,
+    ]);
+  });
+
+  it('says so when its program has ended', async () => {
+    const { page, served } = await show(someFiles);
+    await served[Symbol.asyncDispose]();
+    await page.getByRole('heading', { name: 'The page has ended' }).waitFor();
+  });
+
+  it('is out of reach of other pages, by its address or by a name that leads to it', async () => {
+    const { served, context: signedIn } = await show(someFiles);
+    const foreign = createServer((_, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('hi'),
+    );
+    foreign.listen(0, '127.0.0.1');
+    await once(foreign, 'listening');
+    stack.defer(() => {
+      foreign.close();
+      foreign.closeAllConnections();
+    });
+    const page = await signedIn.newPage();
+    const { port } = new URL(served.origin);
+    await page.goto(`http://127.0.0.1:${(foreign.address() as AddressInfo).port}/`);
+    const steal = (url: string) =>
+      page.evaluate(async (from) => {
+        const tries = [
+          () => fetch(`${from}/api/facts`, { method: 'POST', credentials: 'include', body: '{}' }),
+          () =>
+            fetch(`${from}/api/facts`, {
+              ...{ method: 'POST', credentials: 'include', body: '{}' },
+              headers: { 'content-type': 'application/json' },
+            }),
+          () => fetch(`${from}/page.js`, { credentials: 'include' }),
+        ];
+        const got = await Promise.all(
+          tries.map((each) =>
+            each().then(
+              (answer) => answer.text(),
+              () => 'refused',
+            ),
+          ),
+        );
+        const frame = Object.assign(document.createElement('iframe'), { src: `${from}/` });
+        const framed = new Promise((resolve) => frame.addEventListener('load', resolve));
+        document.body.append(frame);
+        await framed;
+        return [...got, String(frame.contentDocument?.body.textContent ?? 'refused')];
+      }, url);
+    expect(await steal(served.origin)).toEqual(['refused', 'refused', 'refused', 'refused']);
+    const rebound = await page.goto(`http://rebound.example:${port}/`);
+    expect([rebound?.status(), await page.locator('body').textContent()]).toEqual([
+      403,
+      expect.stringContaining('Host'),
+    ]);
+    const asked = await page.evaluate(
+      async () => (await fetch('/api/facts', { method: 'POST', body: '{}' })).status,
+    );
+    expect(asked).toBe(403);
+  });
+});

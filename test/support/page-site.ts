@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { bundlePage } from '../../infra/bundle-page.ts';
+import { findingLine } from '../../src/cli/verbs/finding-lines.ts';
+import { openMemory } from '../../src/open/open-memory.ts';
+import type { MemoryOptions } from '../../src/open/options.ts';
+import { type Asset, readAssets } from '../../src/page/assets.ts';
+import type { Questions } from '../../src/page/questions.ts';
+import { servePage } from '../../src/page/serve-page.ts';
+import { openTenantView } from '../../src/page/tenant-view.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Memory } from '../../src/tool/memory-tool.ts';
+
+/** The files of the page, as they are packed. */
+export async function builtPage(): Promise<ReadonlyMap<string, Asset>> {
+  const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-page-'));
+  try {
+    await bundlePage(folder);
+    return readAssets(pathToFileURL(`${folder}/`));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** A memory that an agent writes to. */
+export interface AgentSite extends AsyncDisposable {
+  readonly store: ObjectStore;
+  readonly options: MemoryOptions;
+  readonly memory: Memory;
+}
+
+export async function openAgent(more: MemoryOptions = {}): Promise<AgentSite> {
+  const store = openSqliteObjectStore({ path: ':memory:' });
+  const options = { store, tenant: 'acme', rootKey: randomBytes(32).toString('base64'), ...more };
+  const memory = await openMemory(options);
+  return {
+    ...{ store, options, memory },
+    async [Symbol.asyncDispose]() {
+      await memory.close();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export interface ServedPage extends AsyncDisposable {
+  /** With the token. */
+  readonly address: string;
+  readonly origin: string;
+}
+
+/** A page over a memory of its own process. */
+export async function servePageOf(
+  options: MemoryOptions,
+  assets: ReadonlyMap<string, Asset>,
+): Promise<ServedPage> {
+  const view = await openTenantView(options, findingLine);
+  const served = await serveQuestions(view.questions, assets);
+  return {
+    ...served,
+    async [Symbol.asyncDispose]() {
+      await served[Symbol.asyncDispose]();
+      await view[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function serveQuestions(
+  questions: Questions,
+  assets: ReadonlyMap<string, Asset>,
+): Promise<ServedPage> {
+  const ending = new AbortController();
+  const listening = Promise.withResolvers<string>();
+  const serving = servePage({
+    port: 0,
+    ...{ assets, questions, signal: ending.signal },
+    onListening: async (address) => listening.resolve(address),
+  });
+  const address = await Promise.race([listening.promise, serving.then(() => '')]);
+  return {
+    address,
+    origin: new URL(address).origin,
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await serving;
+    },
+  };
+}
+
+export interface Answered {
+  readonly status: number | undefined;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+}
+
+/** Asks as a program does that says of itself what it likes. */
+export async function askRaw(
+  url: string,
+  { body, ...options }: RequestOptions & { readonly body?: string } = {},
+): Promise<Answered> {
+  const asking = request(url, { agent: false, ...options });
+  asking.on('error', () => {});
+  asking.end(body);
+  const [response] = (await once(asking, 'response')) as [IncomingMessage];
+  const text = (await response.setEncoding('utf8').toArray()).join('');
+  return { status: response.statusCode, headers: response.headers, text };
+}
+
+/** The cookie for an address. */
+export async function signIn({ address, origin }: ServedPage): Promise<string> {
+  const answered = await askRaw(`${origin}/session`, {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/json' },
+    body: JSON.stringify({ token: new URL(address).hash.slice(1) }),
+  });
+  return answered.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+}
+
+/** The lines of an answer. */
+export function linesIn({ text }: Answered): readonly unknown[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line));
+}
