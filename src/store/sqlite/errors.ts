@@ -17,10 +17,28 @@ const NOTADB = 26;
 const DISK_FULL = 'disk_full';
 const READONLY_DBMOVED = READONLY | (4 << 8);
 
+/** The words in which SQLite itself tells of a code. Most errors of Deno's `node:sqlite` bring no other sign of it. */
+const WORDS: readonly (readonly [string, number])[] = [
+  ['database is locked', BUSY],
+  ['database table is locked', LOCKED],
+  ['access permission denied', PERM],
+  ['attempt to write a readonly database', READONLY],
+  ['disk I/O error', IOERR],
+  ['database disk image is malformed', CORRUPT],
+  ['database or disk is full', FULL],
+  ['unable to open database file', CANTOPEN],
+  ['string or blob too big', TOOBIG],
+  ['not authorized', AUTH],
+  ['file is not a database', NOTADB],
+];
+const UNNAMED = 1;
+
 /** SQLite's result code of an error thrown by `node:sqlite`, extended; undefined for every other error. */
 function resultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
-  return typeof error.errcode === 'number' ? error.errcode : undefined;
+  if (!(error instanceof Error)) return undefined;
+  if ('errcode' in error) return typeof error.errcode === 'number' ? error.errcode : undefined;
+  if (!('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return undefined;
+  return WORDS.find(([words]) => error.message.startsWith(words))?.[1] ?? UNNAMED;
 }
 
 function primaryCode(error: unknown): number | undefined {

@@ -25,6 +25,31 @@ describe('sqliteFailure', () => {
   });
 });
 
+describe("SQLite's words without its code, as Deno brings them,", () => {
+  const said = (message: string): unknown => Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR' });
+
+  it.each([
+    ['database is locked', 'unavailable', /locked/],
+    ['database or disk is full', 'unavailable', /full/],
+    ['attempt to write a readonly database', 'access_denied', /may not be written/],
+    ['unable to open database file: /secret/path', 'misconfigured', /cannot be opened/],
+    ['file is not a database', 'misconfigured', /not a SQLite database/],
+    ['database disk image is malformed', 'misconfigured', /damaged/],
+    ['near "secret": syntax error', 'unavailable', /check the disk/],
+  ])('%s is the failure that its code would be', (message, code, words) => {
+    const failure = sqliteFailure(said(message));
+    expect(failure).toMatchObject({ code, message: expect.stringMatching(words) });
+    expect(failure.message).not.toContain('secret');
+  });
+
+  it('are those of a lock, and no code is told of an error that is not SQLite’s', () => {
+    expect(isBusy(said('database is locked'))).toBe(true);
+    expect(leavesCommitUnknown(said('database is locked'))).toBe(false);
+    expect(leavesCommitUnknown(said('disk I/O error'))).toBe(true);
+    expect(isBusy(new Error('database is locked'))).toBe(false);
+  });
+});
+
 describe('leavesCommitUnknown', () => {
   it('is false for a full disk and a lock, which refuse beforehand', () => {
     expect(leavesCommitUnknown(fullDatabase())).toBe(false);

@@ -1,0 +1,109 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { cacheDirectory } from '../../infra/local/servers/find-program.ts';
+
+// npm run runtimes [-- bun|deno]: runs the contracts on memory: and sqlite: in Bun and in Deno, with Vitest. Their programs
+// come from npm, once, into the cache folder. Fails where one of them cannot be had: what did not run has not passed.
+
+interface Runtime {
+  /** What `process.versions` calls it. */
+  readonly name: 'bun' | 'deno';
+  readonly version: string;
+  /** Of npm, for Linux on x64. */
+  readonly package: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly vitestArgs: readonly string[];
+}
+
+const RUNTIMES: readonly Runtime[] = [
+  {
+    name: 'bun',
+    version: '1.4.5',
+    // For processors without AVX2 as well.
+    package: '@oven/bun-linux-x64-baseline',
+    program: 'bin/bun',
+    args: [],
+    // The processes that Vitest would fork need a call that Bun does not have.
+    vitestArgs: ['--pool', 'threads'],
+  },
+  {
+    name: 'deno',
+    version: '2.9.6',
+    package: '@deno/linux-x64-glibc',
+    program: 'deno',
+    args: ['run', '--allow-all', '--no-lock'],
+    vitestArgs: [],
+  },
+];
+
+const SUITES = [
+  'test/runtimes',
+  'test/store/sqlite/sqlite-store.test.ts',
+  'test/store/sqlite/connection.test.ts',
+  'test/store/sqlite/errors.test.ts',
+  'test/keys/env-root-key.test.ts',
+  'test/tool/memory-tool.library.test.ts',
+  'test/tool/files.test.ts',
+  'test/sessions/sessions.test.ts',
+  'test/hosts/claude-agent-sdk.test.ts',
+  'test/end-to-end/sealed-store.test.ts',
+];
+
+async function install({ name, version, package: wanted, program }: Runtime): Promise<string> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    throw new Error(`${name} NOT RUN: only its program for Linux on x64 is pinned here`);
+  }
+  const cache = cacheDirectory(process.env);
+  const place = join(cache, `runtime-${name}-${version}`);
+  if (!existsSync(place)) {
+    await mkdir(cache, { recursive: true });
+    const scratch = await mkdtemp(join(cache, `runtime-${name}-unfinished-`));
+    try {
+      const options = [
+        '--ignore-scripts',
+        '--no-audit',
+        '--no-fund',
+        '--loglevel=error',
+        '--prefix',
+        scratch,
+      ];
+      await promisify(execFile)('npm', ['install', ...options, `${wanted}@${version}`]);
+      await rename(scratch, place).catch((error: unknown) => {
+        // Another run was faster.
+        if (!existsSync(place)) throw error;
+      });
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+  return join(place, 'node_modules', wanted, program);
+}
+
+async function runSuites(runtime: Runtime): Promise<boolean> {
+  const program = await install(runtime);
+  console.log(`\nThe contracts in ${runtime.name} ${runtime.version}`);
+  const summary = process.env['TEST_SUMMARY_FILE'];
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit*', ...runtime.vitestArgs];
+  const child = spawn(program, [...runtime.args, ...vitest, ...SUITES], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: {
+      ...process.env,
+      TEST_RUNTIME: `${runtime.name} ${runtime.version}`,
+      TEST_THOROUGH: '',
+      ...(summary && { TEST_SUMMARY_FILE: summary.replace(/(\.json)?$/, `-${runtime.name}.json`) }),
+    },
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code === 0;
+}
+
+const [only] = process.argv.slice(2);
+for (const runtime of RUNTIMES) {
+  if (only !== undefined && runtime.name !== only) continue;
+  if (!(await runSuites(runtime))) process.exitCode = 1;
+}
