@@ -27,6 +27,7 @@ const PASSING_TYPES: ReadonlySet<unknown> = new Set([
   'api_error',
   'timeout_error',
 ]);
+const THOUGHT_REFUSED = /Invalid `?(signature|data)`? in `?(redacted_)?thinking`? block/;
 const LONGEST_PAUSE_MS = 2 ** 31 - 1;
 
 /**
@@ -68,6 +69,12 @@ function isSpendLimit(error: unknown): boolean {
   const { errorCode, message } = error as { readonly errorCode?: unknown; readonly message?: unknown };
   if (typeof errorCode === 'string') return errorCode.endsWith('spend_limit_reached');
   return typeof message === 'string' && /\bAPI usage limits\b|\bcredit balance is too low\b/.test(message);
+}
+
+/** Whether the API refused thoughts in the conversation: something before them is not what they were signed over. */
+export function isThoughtRefusal(error: unknown): boolean {
+  const { status, message } = (error ?? {}) as { readonly status?: unknown; readonly message?: unknown };
+  return status === 400 && typeof message === 'string' && THOUGHT_REFUSED.test(message);
 }
 
 /** Whether the error is the API's own word, in the answer or within a stream, rather than the loss of one. */

@@ -50,7 +50,7 @@ function holdsThoughts(messages: readonly BetaMessageParam[]): boolean {
  * The conversation without Claude's thoughts, which is valid on any basis. All of them go: a thought between others that
  * were left out would be refused too.
  */
-function withoutThoughts(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
+export function withoutThoughts(messages: readonly BetaMessageParam[]): readonly BetaMessageParam[] {
   return messages.flatMap((message): readonly BetaMessageParam[] => {
     const { role, content } = message;
     if (role !== 'assistant' || typeof content === 'string' || !content.some(isThought)) return [message];

@@ -1,3 +1,4 @@
+export type { ClearToolUses, Compaction, ContextEdit, ContextManagement } from './context-management.ts';
 export {
   bootstrapProject,
   completeFeature,
@@ -8,17 +9,16 @@ export {
   startSession,
 } from './project.ts';
 export type { Evidence, Feature, SessionEntry } from './project-format.ts';
-export { type RequestExtras, runTurn, type TurnRequest } from './run-turn.ts';
+export { runTurn } from './run-turn.ts';
 export type { TurnEnding, TurnOutcome, TurnUsage } from './turn-outcome.ts';
 export type { TurnProgress } from './turn-progress.ts';
 export type {
-  ClearToolUses,
-  Compaction,
-  ContextManagement,
   MessagesClient,
   PromptAdditions,
   ReplyStream,
+  RequestExtras,
   SystemPrompt,
+  TurnRequest,
   TurnRunner,
 } from './turn-request.ts';
 export type { CommandReport } from './turn-tool.ts';

@@ -36,7 +36,7 @@ export function resendable(messages: readonly BetaMessageParam[]): readonly Beta
   return [...messages.slice(0, from), ...changed];
 }
 
-export function isThought(block: BetaContentBlockParam | undefined): boolean {
+export function isThought(block: { readonly type: string } | undefined): boolean {
   return block?.type === 'thinking' || block?.type === 'redacted_thinking';
 }
 

@@ -1,8 +1,10 @@
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
-import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import type { Memory, MemoryToolProps } from '../tool/memory-tool.ts';
-import { describeFailure, isApiWord, ReplyCut } from './api-failure.ts';
-import { conversationDigest, onBasis } from './conversation-digest.ts';
+import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { describeFailure, isThoughtRefusal, ReplyCut } from './api-failure.ts';
+import { type ContextEdit, editsOf, manageContext } from './context-management.ts';
+import { conversationDigest, onBasis, withoutThoughts } from './conversation-digest.ts';
+import { converse } from './converse.ts';
+import { type Feature, lacksOf, refusedFeatures } from './model-features.ts';
 import { resendable } from './resendable.ts';
 import {
   conversationChanged,
@@ -13,82 +15,16 @@ import {
   type TurnEnding,
   type TurnOutcome,
 } from './turn-outcome.ts';
-import { isUnfinished, type Progress, stepBehind, type TurnProgress, takeReply } from './turn-progress.ts';
-import {
-  type ContextManagement,
-  type MessagesClient,
-  manageContext,
-  type PromptAdditions,
-  type ReplyStream,
-  type SystemPrompt,
-  toolErrorOf,
-  withAdditions,
-} from './turn-request.ts';
-import { type CommandReport, createTurnTool, primed, type TurnTool } from './turn-tool.ts';
+import type { Progress } from './turn-progress.ts';
+import { type TurnRequest, toolErrorOf, withAdditions } from './turn-request.ts';
+import { createTurnTool, primed } from './turn-tool.ts';
 
-/** Parameters of the request that a turn leaves alone, such as `thinking`, `metadata` or `cache_control`. */
-export type RequestExtras = Omit<
-  BetaToolRunnerParams,
-  | 'model'
-  | 'messages'
-  | 'max_tokens'
-  | 'system'
-  | 'tools'
-  | 'context_management'
-  | 'stream'
-  | 'thread'
-  | 'max_iterations'
-  | 'runToolsEagerly'
->;
-
-export interface TurnRequest {
-  readonly client: MessagesClient;
-  readonly memory: Pick<Memory, 'execute'>;
-  readonly model: string;
-  /** The conversation so far; its last message is what Claude answers. */
-  readonly messages: readonly BetaMessageParam[];
-  /** Of these messages, as the turn before gave it with them; absent: the prompts are taken to be the same. */
-  readonly digest?: string;
-  /**
-   * Where the digest says that the system prompt or the tools have changed, which makes Claude's thoughts in the messages
-   * invalid: `fail` (`conversation_changed`, before Claude is asked) by default, or `drop_thinking`, which goes on
-   * without these thoughts.
-   */
-  readonly whenPromptsChange?: 'fail' | 'drop_thinking';
-  /** Of each reply; 8,192 by default. */
-  readonly maxTokens?: number;
-  readonly system?: SystemPrompt;
-  /** Ends the turn: requests to the API, the client's pauses before it repeats one, and every access to the store. */
-  readonly signal?: AbortSignal;
-  readonly contextManagement?: ContextManagement | false;
-  /** Puts a view of the memory directory into the first request, which saves the request Claude would make for it. */
-  readonly prime?: boolean;
-  readonly prompts?: PromptAdditions;
-  /** Further tools. They have to obey the signal of their context, or the turn waits for them. */
-  readonly tools?: BetaToolRunnerParams['tools'];
-  /** Of the memory tool's definition, such as `cache_control`. */
-  readonly toolProps?: MemoryToolProps;
-  /** Replies of one turn; 64 by default. */
-  readonly maxRequests?: number;
-  /** By default a turn ends when the memory itself does not work; `go_on` lets Claude answer without it. */
-  readonly whenMemoryFails?: 'stop' | 'go_on';
-  readonly extras?: RequestExtras;
-  /** Where an earlier run of the same turn was interrupted, as its `onStep` was told. */
-  readonly from?: TurnProgress;
-  /**
-   * Called after each reply of Claude's that is not the last, when its tools have run. What it keeps is enough for another
-   * process to go on. `stop` ends the turn there.
-   */
-  readonly onStep?: (progress: TurnProgress) => Promise<'go_on' | 'stop'>;
-  readonly onCommand?: (report: CommandReport) => void;
-  /** `requestId` is what the API calls the request. */
-  readonly onReply?: (reply: BetaMessage, requestId: string | undefined) => void;
-}
-
-const MAX_TOKENS = 8192;
+const MAX_TOKENS = 16_000;
 const MAX_REQUESTS = 64;
 /** How often one turn asks again for a reply that was cut: the client repeats only what was never answered. */
 const CUTS = 2;
+/** What the documentation of stop reasons advises where Claude ends its turn without a word. */
+const CONTINUE: BetaMessageParam = { role: 'user', content: 'Please continue.' };
 
 /**
  * Lets Claude work on a message with the memory and the tools until it stops asking for tools. Every request carries
@@ -104,107 +40,114 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
   const { text = '', usage = NO_USAGE } = from ?? {};
   if (messages === 'changed') return { ...conversationChanged(), ...given, usage };
   const progress: Progress = { messages, text, usage, reply: undefined };
-  const params = paramsOf(request);
+  const edits = editsOf(request.contextManagement);
   const tool = createTurnTool({
     ...request,
     toolError: await toolErrorOf(request.client),
     props: request.toolProps,
   });
-  const finish = (ending: TurnEnding): TurnOutcome => ({
+  const down = request.whenMemoryFails === 'go_on' ? () => undefined : tool.failure;
+  const finish = (ending: TurnEnding, said = progress.messages): TurnOutcome => ({
     ...ending,
-    ...(ending.outcome === 'refused' ? given : { messages: resendable(progress.messages), digest }),
+    ...(ending.outcome === 'refused' ? given : { messages: resendable(said), digest }),
     usage: progress.usage,
   });
-  for (let cuts = 0; ; cuts += 1) {
+  const mayAskAgain = createSecondChances(request, progress);
+  let primes = request.prime === true && usage.requests === 0;
+  let wordless: readonly BetaMessageParam[] | undefined;
+  for (;;) {
+    const { params, asked } = paramsOf(request, { edits, messages: progress.messages });
     try {
       if (signal?.aborted) return finish(interruption(signal));
-      if (request.prime && progress.usage.requests === 0) {
-        progress.messages = await primed({ ...request, messages, thinking: request.extras?.thinking, tool });
+      if (primes) {
+        primes = false;
+        const thinking = request.extras?.thinking;
+        progress.messages = await primed({ ...request, messages, thinking, tool });
       }
-      const down = request.whenMemoryFails === 'go_on' ? () => undefined : tool.failure;
-      const end = down() ? 'down' : await converse({ request, digest, params, tool, progress, down });
+      const end = down()
+        ? 'down'
+        : await converse({ request, maxRequests: limitOf(request), digest, params, tool, progress, down });
       if (end === 'stopped') return finish({ outcome: 'interrupted', by: 'stopped' });
       const failure = down();
       if (failure) return finish(signal?.aborted ? interruption(signal) : memoryFailure(failure));
       if (!progress.reply) throw new Error('The tool runner ended without a reply.');
-      return finish(endingOf(progress.reply, progress.text));
+      const ending = endingOf(progress.reply, progress.text);
+      const isWordless = progress.reply.stop_reason === 'end_turn' && progress.text.trim() === '';
+      if (!isWordless || wordless || progress.usage.requests >= limitOf(request)) {
+        return finish(ending, isWordless ? wordless : undefined);
+      }
+      wordless = resendable(progress.messages);
+      progress.messages = [...wordless, CONTINUE];
     } catch (error) {
       if (signal?.aborted) return finish(interruption(signal));
-      const isLast = cuts === CUTS || progress.usage.requests >= limitOf(request);
-      if (!(error instanceof ReplyCut) || isLast) {
-        const { code, retry, retryAfterMs, requestId } = describeFailure(error);
-        return finish({ outcome: 'failed', source: 'api', code, retry, retryAfterMs, requestId, error });
-      }
+      if (mayAskAgain(error, asked)) continue;
+      const { code, retry, retryAfterMs, requestId } = describeFailure(error);
+      if (isThoughtRefusal(error)) return finish(conversationChanged(error, requestId));
+      return finish({ outcome: 'failed', source: 'api', code, retry, retryAfterMs, requestId, error });
     }
   }
 }
 
-/** Runs the SDK's loop from where the turn is to its end, until the memory is `down`, or until it is told to stop. */
-async function converse(turn: {
-  readonly request: TurnRequest;
-  readonly digest: string;
-  readonly params: Omit<BetaToolRunnerParams, 'messages' | 'tools'>;
-  readonly tool: TurnTool;
-  readonly progress: Progress;
-  readonly down: () => unknown;
-}): Promise<'ended' | 'down' | 'stopped'> {
-  const { request, digest, params, tool, progress, down } = turn;
-  const runner = request.client.beta.messages.toolRunner(
-    {
-      ...params,
-      messages: [...progress.messages],
-      tools: [tool.tool, ...(request.tools ?? [])],
-      max_iterations: limitOf(request) - progress.usage.requests,
-      stream: true,
-      thread: false,
-    },
-    request.signal && { signal: request.signal },
-  );
-  for await (const stream of runner) {
-    progress.messages = runner.params.messages;
-    progress.usage = { ...progress.usage, requests: progress.usage.requests + 1 };
-    const reply = await wholeReply(stream);
-    request.onReply?.(reply, stream.request_id ?? undefined);
-    takeReply(progress, reply);
-    const results = reply.stop_reason === 'tool_use' ? await runner.generateToolResponse() : null;
-    if (down()) return 'down';
-    if (!isUnfinished(reply)) continue;
-    const step = { ...stepBehind(progress, reply, results), digest };
-    if ((await request.onStep?.(step)) === 'stop') {
-      progress.messages = step.messages;
-      return 'stopped';
+/**
+ * Whether the same turn is asked once more behind this error: for a reply that was cut; without a feature that the model
+ * lacks, which is remembered; without the thoughts that the API refused, where these may be dropped.
+ */
+function createSecondChances(
+  request: TurnRequest,
+  progress: Progress,
+): (error: unknown, asked: readonly Feature[]) => boolean {
+  let cuts = 0;
+  let isWithoutThoughts = request.whenPromptsChange !== 'drop_thinking';
+  return (error, asked) => {
+    if (error instanceof ReplyCut) {
+      cuts += 1;
+      return cuts <= CUTS && progress.usage.requests < limitOf(request);
     }
-  }
-  progress.messages = runner.params.messages;
-  return 'ended';
-}
-
-/** @throws ReplyCut when the reply began and did not arrive whole; what the client threw when it did not begin. */
-async function wholeReply(stream: ReplyStream): Promise<BetaMessage> {
-  let began = false;
-  stream.on('connect', () => {
-    began = true;
-  });
-  return stream.finalMessage().catch((error: unknown) => {
-    throw began && !isApiWord(error) ? new ReplyCut(error) : error;
-  });
+    const refused = refusedFeatures(error, asked);
+    const lacks = lacksOf(request.client, request.model);
+    for (const feature of refused) lacks.add(feature);
+    const dropsThoughts = isThoughtRefusal(error) && !isWithoutThoughts;
+    if (dropsThoughts) {
+      isWithoutThoughts = true;
+      progress.messages = withoutThoughts(progress.messages);
+    }
+    if (refused.length === 0 && !dropsThoughts) return false;
+    // Claude was not asked.
+    progress.usage = { ...progress.usage, requests: progress.usage.requests - 1 };
+    return true;
+  };
 }
 
 function limitOf({ maxRequests = MAX_REQUESTS }: TurnRequest): number {
   return Math.max(1, maxRequests);
 }
 
-function paramsOf(request: TurnRequest): Omit<BetaToolRunnerParams, 'messages' | 'tools'> {
-  const { model, messages, maxTokens = MAX_TOKENS, extras } = request;
+/** The request without its conversation and tools, and what it asks for that the model may lack. */
+function paramsOf(
+  request: TurnRequest,
+  context: { readonly edits: readonly ContextEdit[]; readonly messages: readonly BetaMessageParam[] },
+): {
+  readonly params: Omit<BetaToolRunnerParams, 'messages' | 'tools'>;
+  readonly asked: readonly Feature[];
+} {
+  const { client, model, maxTokens = MAX_TOKENS, effort, extras } = request;
   const system = withAdditions(request.system, request.prompts ?? {});
-  const context = manageContext(request.contextManagement, messages);
-  const betas = [...new Set([...(extras?.betas ?? []), ...context.betas])];
+  const lacks = lacksOf(client, model);
+  const managed = manageContext(context.edits, { lacks, messages: context.messages });
+  const betas = [...new Set([...(extras?.betas ?? []), ...managed.betas])];
+  const isCached = extras?.cache_control === undefined && !lacks.has('cache_control');
+  const asked = [...(managed.config?.edits ?? []).map(({ type }) => type)];
   return {
-    ...extras,
-    model,
-    max_tokens: maxTokens,
-    ...(system !== undefined && { system }),
-    ...(context.config && { context_management: context.config }),
-    ...(betas.length > 0 && { betas }),
+    asked: isCached ? [...asked, 'cache_control'] : asked,
+    params: {
+      ...(isCached && { cache_control: { type: 'ephemeral' } }),
+      ...extras,
+      model,
+      max_tokens: maxTokens,
+      ...(effort !== undefined && { output_config: { ...extras?.output_config, effort } }),
+      ...(system !== undefined && { system }),
+      ...(managed.config && { context_management: managed.config }),
+      ...(betas.length > 0 && { betas }),
+    },
   };
 }

@@ -1,5 +1,6 @@
 import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { MemoryError, RetryAdvice } from '../errors.ts';
+import { isThought } from './resendable.ts';
 
 /** How a turn ended. Every edit of the memory that was answered is complete, whichever way it was. */
 export type TurnOutcome = TurnEnding & {
@@ -28,8 +29,11 @@ export type TurnEnding =
     }
   | {
       readonly outcome: 'truncated';
-      /** Which limit was met: of the reply's length, of the context, or of requests in one turn. */
-      readonly by: 'max_tokens' | 'context_window' | 'max_requests';
+      /**
+       * Which limit was met: of the reply's length, the same before Claude had said a word (`thinking`; `text` is empty),
+       * of the context, of requests in one turn, or one that this version does not know.
+       */
+      readonly by: 'max_tokens' | 'thinking' | 'context_window' | 'max_requests' | 'unknown';
       readonly text: string;
       readonly reply: BetaMessage;
     }
@@ -55,15 +59,16 @@ export type TurnEnding =
       readonly error: unknown;
     };
 
-export function conversationChanged(): TurnEnding {
+/** `error` is the API's refusal, where Claude was asked. */
+export function conversationChanged(error?: unknown, requestId?: string): TurnEnding {
   return {
     outcome: 'failed',
     source: 'conversation',
     code: 'conversation_changed',
     retry: 'never',
     retryAfterMs: undefined,
-    requestId: undefined,
-    error: undefined,
+    requestId,
+    error,
   };
 }
 
@@ -91,16 +96,28 @@ export function endingOf(reply: BetaMessage, text: string): TurnEnding {
     case 'refusal':
       return { outcome: 'refused', category: reply.stop_details?.category ?? undefined, reply };
     case 'max_tokens':
-      return { outcome: 'truncated', by: 'max_tokens', text, reply };
+      return {
+        outcome: 'truncated',
+        by: isThoughtAlone(reply, text) ? 'thinking' : 'max_tokens',
+        text,
+        reply,
+      };
     case 'model_context_window_exceeded':
       return { outcome: 'truncated', by: 'context_window', text, reply };
     case 'tool_use':
     case 'pause_turn':
     case 'compaction':
       return { outcome: 'truncated', by: 'max_requests', text, reply };
-    default:
+    case 'end_turn':
+    case 'stop_sequence':
       return { outcome: 'answered', text, reply };
+    default:
+      return { outcome: 'truncated', by: 'unknown', text, reply };
   }
+}
+
+function isThoughtAlone({ content }: BetaMessage, text: string): boolean {
+  return text.trim() === '' && content.some(isThought);
 }
 
 /** What a turn took, over all of its replies that arrived. */

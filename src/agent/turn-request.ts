@@ -1,95 +1,84 @@
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
 import type {
-  BetaContextManagementConfig,
   BetaMessage,
   BetaMessageParam,
+  BetaOutputConfig,
   BetaTextBlockParam,
 } from '@anthropic-ai/sdk/resources/beta';
-import { MemoryError } from '../errors.ts';
-import { loadToolError, type ToolErrorClass } from '../tool/memory-tool.ts';
-
-/** How the API keeps a long conversation short. Both ways are on unless they are `false`. */
-export interface ContextManagement {
-  /** Clears the results of older tool uses, never those of the memory tool. */
-  readonly clearToolUses?: boolean | ClearToolUses;
-  /** Replaces the conversation so far with a summary. */
-  readonly compaction?: boolean | Compaction;
-}
-
-export interface ClearToolUses {
-  /** Input tokens from which on results are cleared; 100,000 by default. */
-  readonly triggerTokens?: number;
-  /** How many of the newest tool uses stay; 3 by default. */
-  readonly keep?: number;
-  /** Names of more tools whose results stay. */
-  readonly exclude?: readonly string[];
-}
-
-export interface Compaction {
-  /** Input tokens from which on the conversation is summarised; 150,000 by default. */
-  readonly triggerTokens?: number;
-  /** What the summary should hold, instead of the API's own instructions for it. */
-  readonly instructions?: string;
-}
-
-const CLEARING_BETA = 'context-management-2025-06-27';
-const COMPACTION_BETA = 'compact-2026-01-12';
-
-/** The part of a request that manages the context, and the beta headers that exactly this part needs. */
-interface ManagedContext {
-  readonly betas: readonly string[];
-  readonly config: BetaContextManagementConfig | undefined;
-}
+import {
+  loadToolError,
+  type Memory,
+  type MemoryToolProps,
+  type ToolErrorClass,
+} from '../tool/memory-tool.ts';
+import type { ContextManagement } from './context-management.ts';
+import type { TurnProgress } from './turn-progress.ts';
+import type { CommandReport } from './turn-tool.ts';
 
 /**
- * A conversation that holds a summary already needs the header of compaction even when nothing more is compacted.
- *
- * @throws MemoryError `misconfigured` when a number is no whole number in its range.
+ * Parameters of the request that a turn leaves alone, such as `thinking` or `metadata`. `cache_control` is `ephemeral`
+ * unless it is given; `null` turns the prompt cache off.
  */
-export function manageContext(
-  options: ContextManagement | false | undefined,
-  messages: readonly BetaMessageParam[],
-): ManagedContext {
-  const { clearToolUses = true, compaction = true } =
-    options === false ? { clearToolUses: false, compaction: false } : (options ?? {});
-  const edits: NonNullable<BetaContextManagementConfig['edits']> = [];
-  if (clearToolUses !== false) edits.push(clearingEdit(clearToolUses === true ? {} : clearToolUses));
-  if (compaction !== false) edits.push(compactionEdit(compaction === true ? {} : compaction));
-  const betas: string[] = [];
-  if (clearToolUses !== false) betas.push(CLEARING_BETA);
-  if (compaction !== false || messages.some(holdsSummary)) betas.push(COMPACTION_BETA);
-  return { betas, config: edits.length > 0 ? { edits } : undefined };
-}
+export type RequestExtras = Omit<
+  BetaToolRunnerParams,
+  | 'model'
+  | 'messages'
+  | 'max_tokens'
+  | 'system'
+  | 'tools'
+  | 'context_management'
+  | 'stream'
+  | 'thread'
+  | 'max_iterations'
+  | 'runToolsEagerly'
+>;
 
-type Edit = NonNullable<BetaContextManagementConfig['edits']>[number];
-
-function clearingEdit({ triggerTokens = 100_000, keep = 3, exclude = [] }: ClearToolUses): Edit {
-  return {
-    type: 'clear_tool_uses_20250919',
-    trigger: { type: 'input_tokens', value: wholeNumber('triggerTokens', triggerTokens, 1) },
-    keep: { type: 'tool_uses', value: wholeNumber('keep', keep, 0) },
-    exclude_tools: [...new Set(['memory', ...exclude])],
-  };
-}
-
-function compactionEdit({ triggerTokens = 150_000, instructions }: Compaction): Edit {
-  return {
-    type: 'compact_20260112',
-    trigger: { type: 'input_tokens', value: wholeNumber('triggerTokens', triggerTokens, 1) },
-    ...(instructions !== undefined && { instructions }),
-  };
-}
-
-function wholeNumber(name: string, value: number, least: number): number {
-  if (Number.isInteger(value) && value >= least) return value;
-  throw new MemoryError(
-    'misconfigured',
-    `${name} of contextManagement must be a whole number from ${least}.`,
-  );
-}
-
-function holdsSummary({ content }: BetaMessageParam): boolean {
-  return typeof content === 'object' && content.some(({ type }) => type === 'compaction');
+export interface TurnRequest {
+  readonly client: MessagesClient;
+  readonly memory: Pick<Memory, 'execute'>;
+  readonly model: string;
+  /** The conversation so far; its last message is what Claude answers. */
+  readonly messages: readonly BetaMessageParam[];
+  /** Of these messages, as the turn before gave it with them; absent: the prompts are taken to be the same. */
+  readonly digest?: string;
+  /**
+   * Where the digest says that the system prompt or the tools have changed, which makes Claude's thoughts in the messages
+   * invalid: `fail` (`conversation_changed`, before Claude is asked) by default, or `drop_thinking`, which goes on
+   * without these thoughts.
+   */
+  readonly whenPromptsChange?: 'fail' | 'drop_thinking';
+  /** Of each reply, Claude's thoughts included; 16,000 by default. */
+  readonly maxTokens?: number;
+  /** How much Claude puts into a reply, its thoughts included; absent: as much as the model does by itself. */
+  readonly effort?: NonNullable<BetaOutputConfig['effort']>;
+  readonly system?: SystemPrompt;
+  /** Ends the turn: requests to the API, the client's pauses before it repeats one, and every access to the store. */
+  readonly signal?: AbortSignal;
+  readonly contextManagement?: ContextManagement | false;
+  /** Puts a view of the memory directory into the first request, which saves the request Claude would make for it. */
+  readonly prime?: boolean;
+  readonly prompts?: PromptAdditions;
+  /** Further tools. They have to obey the signal of their context, or the turn waits for them. */
+  readonly tools?: BetaToolRunnerParams['tools'];
+  /** Of the memory tool's definition, such as `cache_control`. */
+  readonly toolProps?: MemoryToolProps;
+  /** Replies of one turn; 64 by default. */
+  readonly maxRequests?: number;
+  /** By default a turn ends when the memory itself does not work; `go_on` lets Claude answer without it. */
+  readonly whenMemoryFails?: 'stop' | 'go_on';
+  readonly extras?: RequestExtras;
+  /** Where an earlier run of the same turn was interrupted, as its `onStep` was told. */
+  readonly from?: TurnProgress;
+  /**
+   * Called after each reply of Claude's that is not the last, when its tools have run. What it keeps is enough for another
+   * process to go on. `stop` ends the turn there.
+   */
+  readonly onStep?: (progress: TurnProgress) => Promise<'go_on' | 'stop'>;
+  readonly onCommand?: (report: CommandReport) => void;
+  /** Hears Claude's words as they arrive, of every reply. A reply that was cut is said again from its beginning. */
+  readonly onText?: (delta: string) => void;
+  /** `requestId` is what the API calls the request. */
+  readonly onReply?: (reply: BetaMessage, requestId: string | undefined) => void;
 }
 
 /**
@@ -148,6 +137,7 @@ export interface TurnRunner extends AsyncIterable<ReplyStream> {
 /** One streamed reply. */
 export interface ReplyStream {
   on(event: 'connect', listener: () => void): unknown;
+  on(event: 'text', listener: (delta: string) => void): unknown;
   finalMessage(): Promise<BetaMessage>;
   /** Known with the reply. */
   readonly request_id?: string | null | undefined;

@@ -1,6 +1,6 @@
-import { runTurn, type TurnRequest } from '../agent/run-turn.ts';
+import { runTurn } from '../agent/run-turn.ts';
 import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../agent/turn-outcome.ts';
-import type { MessagesClient } from '../agent/turn-request.ts';
+import type { MessagesClient, TurnRequest } from '../agent/turn-request.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { codeOf, type JsonLog } from './json-log.ts';
 import type { TurnGround } from './turn-ground.ts';

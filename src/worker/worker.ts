@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { LambdaFunctionURLResult, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import type { TurnRequest } from '../agent/run-turn.ts';
 import { NO_USAGE, type TurnUsage } from '../agent/turn-outcome.ts';
-import type { MessagesClient } from '../agent/turn-request.ts';
+import type { MessagesClient, TurnRequest } from '../agent/turn-request.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options.ts';

@@ -192,7 +192,9 @@ describe('A long refactoring', () => {
     const counted = claude.scenes.flatMap(({ inputTokens, isFull }) =>
       isFull ? [inputTokens, inputTokens] : inputTokens,
     );
-    expect(outcome.usage.inputTokens).toBe(counted.reduce((sum, tokens) => sum + tokens, 0));
+    const { inputTokens, cacheReadTokens, cacheWriteTokens } = outcome.usage;
+    const total = counted.reduce((sum, tokens) => sum + tokens, 0);
+    expect(inputTokens + cacheReadTokens + cacheWriteTokens).toBe(total);
   });
 
   it('sends the header of compaction for a summary of an earlier turn even when nothing more is compacted', async () => {

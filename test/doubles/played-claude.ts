@@ -1,7 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import Anthropic from '@anthropic-ai/sdk';
 import type { Part } from './scripted-claude/reply.ts';
-import { type Fault, type Scene, startScriptedClaude } from './scripted-claude/server.ts';
+import {
+  type Fault,
+  type Scene,
+  type ScriptedClaudeOptions,
+  startScriptedClaude,
+} from './scripted-claude/server.ts';
 
 /** What Claude does in one request: a part, a fault, a refusal to throw, or what makes one of the scene. */
 export type Played = Part | Fault | Error | ((scene: Scene) => Part | Fault | Promise<Part | Fault>);
@@ -24,7 +29,7 @@ export interface PlayedClaude extends AsyncDisposable {
 /** A Claude that plays its parts one after the other, a request each, and has nothing to say after the last. */
 export async function playClaude(
   parts: readonly Played[],
-  options: { readonly summarise?: (scene: Scene) => string } = {},
+  options: Pick<ScriptedClaudeOptions, 'summarise' | 'lacks'> = {},
 ): Promise<PlayedClaude> {
   const sent: Sent[] = [];
   const scenes: Scene[] = [];

@@ -1,0 +1,53 @@
+import type { BetaContextManagementConfig } from '@anthropic-ai/sdk/resources/beta';
+
+/** What a turn asks for by itself, and can do without: a context edit, or the prompt cache of the whole request. */
+export type Feature = NonNullable<BetaContextManagementConfig['edits']>[number]['type'] | 'cache_control';
+
+/** How a refusal may name a feature besides by its own name. */
+const NAMES: Readonly<Record<Feature, readonly string[]>> = {
+  compact_20260112: ['compact_20260112', 'compact-2026-01-12'],
+  clear_tool_uses_20250919: ['clear_tool_uses_20250919', 'context-management-2025-06-27'],
+  clear_thinking_20251015: ['clear_thinking_20251015', 'context-management-2025-06-27'],
+  cache_control: ['cache_control'],
+};
+const NO_EDITS = /\bcontext_management: Extra inputs are not permitted/;
+/** The first models that compact: Opus and Sonnet 4.6. */
+const COMPACTS_FROM = 406;
+
+/** By client and model, for as long as the client lives: another cloud may have what this one lacks. */
+const lacking = new WeakMap<object, Map<string, Set<Feature>>>();
+
+/** What the model of this client is known to lack. What `add` puts in is remembered for the turns that follow. */
+export function lacksOf(client: object, model: string): Set<Feature> {
+  const models = lacking.get(client) ?? new Map<string, Set<Feature>>();
+  lacking.set(client, models);
+  const known =
+    models.get(model) ?? new Set<Feature>(versionOf(model) < COMPACTS_FROM ? ['compact_20260112'] : []);
+  models.set(model, known);
+  return known;
+}
+
+/**
+ * Of the features that were asked for, those that a refused request (400) names as the reason. Where the words name
+ * several, as a list of what would be allowed does, it is the first.
+ */
+export function refusedFeatures(error: unknown, asked: readonly Feature[]): readonly Feature[] {
+  const { status, message } = (error ?? {}) as { readonly status?: unknown; readonly message?: unknown };
+  if (status !== 400 || typeof message !== 'string') return [];
+  if (NO_EDITS.test(message)) return asked.filter((feature) => feature !== 'cache_control');
+  const named = asked.flatMap((feature) =>
+    NAMES[feature].flatMap((name) => {
+      const at = message.indexOf(name);
+      return at < 0 ? [] : [{ feature, at }];
+    }),
+  );
+  const first = Math.min(...named.map(({ at }) => at));
+  return [...new Set(named.filter(({ at }) => at === first).map(({ feature }) => feature))];
+}
+
+/** 405 of `claude-haiku-4-5`, on whichever cloud; infinite where the name tells none. */
+function versionOf(model: string): number {
+  const [, older, major = older, minor = 0] =
+    /claude-(?:(\d)|[a-z]+-(\d)(?:-(\d{1,2})(?!\d))?)/.exec(model) ?? [];
+  return major === undefined ? Number.POSITIVE_INFINITY : 100 * Number(major) + Number(minor);
+}
