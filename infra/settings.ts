@@ -14,6 +14,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   prefix: (text) => ({ prefix: text }),
   model: (text) => ({ model: text }),
   maxTokens: (text) => ({ maxTokens: count(text) }),
+  effort: (text) => ({ effort: choice(text, ['low', 'medium', 'high', 'xhigh', 'max']) }),
   reply: (text) => ({ reply: choice(text, ['pointer', 'inline']) }),
   timeoutSeconds: (text) => ({ timeout: Duration.seconds(count(text)) }),
   memorySize: (text) => ({ memorySize: count(text) }),

@@ -70,7 +70,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   );
   // The SDK sends to where the URL of the queue says, whatever its endpoint is.
   const asSeen = (queueUrl: string): string => queueUrl.replace(moto, through.sqs ?? moto);
-  const settings = { model: MODEL, maxTokens: 4_096, reply: 'inline', expireDryRun: true } as const;
+  const settings = { model: MODEL, maxTokens: 16_000, reply: 'inline', expireDryRun: true } as const;
   const places = {
     bucketName,
     prefix,

@@ -35,13 +35,15 @@ function openWorker(): Worker {
     const { SQSClient } = await import('../../src/worker/sqs-sdk.ts');
     return new SQSClient({});
   });
-  const { tenantRoleArn, replyQueueUrl, reply, model, maxTokens, queueUrl, deadLetterQueueUrl } = config;
+  const { tenantRoleArn, replyQueueUrl, reply, model, maxTokens, effort, queueUrl, deadLetterQueueUrl } =
+    config;
   worker = createWorker({
     memory: optionsFromEnvironment(),
     credentials: credentialsOf(tenantRoleArn),
     client: openClients(config.apiKeySecretArn),
     model,
     maxTokens,
+    turn: effort === undefined ? {} : { effort },
     queue: { sqs, url: queueUrl, deadLetterUrl: deadLetterQueueUrl },
     replies:
       replyQueueUrl === undefined ? undefined : createReplies({ sqs, queueUrl: replyQueueUrl, mode: reply }),

@@ -76,7 +76,7 @@ export class SealedMemory extends Construct {
     const { formerRootKeyArns = [], operatorRoleArns = [] } = props;
     const settings = {
       model: 'claude-sonnet-5-5',
-      maxTokens: 4_096,
+      maxTokens: 16_000,
       reply: 'pointer',
       expireDryRun: true,
       ...props,

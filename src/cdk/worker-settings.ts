@@ -1,8 +1,10 @@
 /** What a team decides about its workers; each has a default in `SealedMemoryProps`. */
 export interface WorkerSettings {
   readonly model: string;
-  /** Of one answer of Claude. */
+  /** Of one reply of Claude's, its thoughts included. */
   readonly maxTokens: number;
+  /** How much Claude puts into a reply; absent: as much as the model does by itself. */
+  readonly effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max';
   /** A reply says where the answer lies, or carries it. */
   readonly reply: 'pointer' | 'inline';
   /** Days without a read or a write after which the expiry function deletes a file; absent: never. */
@@ -35,6 +37,7 @@ export function workerEnvironment(settings: WorkerSettings, places: WorkerPlaces
     SEALED_MEMORY_WORKER_REPLY: settings.reply,
     SEALED_MEMORY_WORKER_MODEL: settings.model,
     SEALED_MEMORY_WORKER_MAX_TOKENS: String(settings.maxTokens),
+    ...(settings.effort !== undefined && { SEALED_MEMORY_WORKER_EFFORT: settings.effort }),
     SEALED_MEMORY_WORKER_API_KEY_SECRET_ARN: places.apiKeySecretArn,
   };
 }

@@ -18,6 +18,7 @@ export interface WorkerConfig {
   readonly reply: 'pointer' | 'inline';
   readonly model: string;
   readonly maxTokens: number | undefined;
+  readonly effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
   /** In Secrets Manager; absent: the SDK's own `ANTHROPIC_API_KEY`. */
   readonly apiKeySecretArn: string | undefined;
 }
@@ -38,7 +39,7 @@ export const CONFIG_VARIABLE = 'SEALED_MEMORY_CONFIG';
 export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
 const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
 const WORKER_NAMES = [
-  ...['TENANT_ROLE_ARN', 'QUEUE_URL', 'REPLY_QUEUE_URL', 'REPLY', 'MODEL', 'MAX_TOKENS'],
+  ...['TENANT_ROLE_ARN', 'QUEUE_URL', 'REPLY_QUEUE_URL', 'REPLY', 'MODEL', 'MAX_TOKENS', 'EFFORT'],
   ...['DEAD_LETTER_QUEUE_URL', 'API_KEY_SECRET_ARN', 'EXPIRE_DRY_RUN'],
 ] as const;
 type WorkerName = (typeof WORKER_NAMES)[number];
@@ -121,6 +122,7 @@ export function readHarness(env: Environment = process.env): boolean {
 export function readWorkerConfig(env: Environment): WorkerConfig {
   const maxTokens = { kind: 'number', least: 1, most: MOST_TOKENS } as const;
   const reply = { kind: 'choice', of: ['pointer', 'inline'] } as const;
+  const effort = { kind: 'choice', of: ['low', 'medium', 'high', 'xhigh', 'max'] } as const;
   return Object.freeze({
     tenantRoleArn: workerText(env, 'TENANT_ROLE_ARN'),
     queueUrl: requiredText(env, 'QUEUE_URL', 'the queue whose messages arrive'),
@@ -129,6 +131,7 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
     reply: (parse(env, `${WORKER_PREFIX}REPLY`, reply) as WorkerConfig['reply'] | undefined) ?? 'pointer',
     model: requiredText(env, 'MODEL', 'which Claude answers'),
     maxTokens: parse(env, `${WORKER_PREFIX}MAX_TOKENS`, maxTokens) as number | undefined,
+    effort: parse(env, `${WORKER_PREFIX}EFFORT`, effort) as WorkerConfig['effort'],
     apiKeySecretArn: workerText(env, 'API_KEY_SECRET_ARN'),
   });
 }

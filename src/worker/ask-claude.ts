@@ -47,7 +47,7 @@ export async function askClaude(
       client,
       memory,
       messages: ground.messages,
-      digest: ground.digest,
+      digest: message.digest ?? ground.digest,
       signal,
       onStep: (progress) => steps.onStep(progress),
       ...(steps.latest !== undefined && { from: steps.latest }),

@@ -10,17 +10,21 @@ export interface TurnMessage {
   /** The caller's id of the stored conversation that the turn goes on with, 1–256 characters. */
   readonly conversation?: string;
   readonly messages: readonly BetaMessageParam[];
+  /** Of these messages, as the answer that they come from gave it. */
+  readonly digest?: string;
   readonly system?: string;
   readonly model?: string;
   readonly maxTokens?: number;
 }
 
 const FIELDS: readonly string[] = [
-  ...['tenant', 'turn', 'conversation', 'messages', 'prompt'],
+  ...['tenant', 'turn', 'conversation', 'messages', 'digest', 'prompt'],
   ...['system', 'model', 'maxTokens'],
 ];
+const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system']);
 const MAX_ID_CHARACTERS = 256;
 const MAX_MODEL_CHARACTERS = 200;
+const MAX_DIGEST_CHARACTERS = 100;
 const MOST_TOKENS = 1_000_000;
 
 /** What two deliveries of one turn have in common: everything that Claude is asked. */
@@ -53,10 +57,11 @@ export function parseTurnMessage(value: unknown): TurnMessage {
   if (Object.keys(fields).some((name) => !FIELDS.includes(name))) {
     throw refused(`the message has other fields than ${FIELDS.join(', ')}`);
   }
-  const { conversation, system, model, maxTokens } = fields;
+  const { conversation, digest, system, model, maxTokens } = fields;
   if (conversation !== undefined && fields['messages'] !== undefined) {
     throw refused('a stored conversation takes a prompt, no messages');
   }
+  if (digest !== undefined && fields['messages'] === undefined) throw refused('a digest goes with messages');
   return {
     tenant: readTenant(fields['tenant']),
     turn: readText('turn', fields['turn'], MAX_ID_CHARACTERS),
@@ -64,6 +69,7 @@ export function parseTurnMessage(value: unknown): TurnMessage {
     ...(conversation !== undefined && {
       conversation: readText('conversation', conversation, MAX_ID_CHARACTERS),
     }),
+    ...(digest !== undefined && { digest: readText('digest', digest, MAX_DIGEST_CHARACTERS) }),
     ...(system !== undefined && { system: readText('system', system, Number.POSITIVE_INFINITY) }),
     ...(model !== undefined && { model: readText('model', model, MAX_MODEL_CHARACTERS) }),
     ...(maxTokens !== undefined && { maxTokens: readTokens(maxTokens) }),
@@ -101,14 +107,16 @@ function readMessages({ messages, prompt }: Readonly<Record<string, unknown>>): 
   if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isMessage)) {
     throw refused('messages must be a list of messages, each with a role and a content');
   }
-  if (messages.at(-1)?.role !== 'user') throw refused("the last message must be the user's");
+  if (messages.findLast(({ role }) => role !== 'system')?.role !== 'user') {
+    throw refused("the last message must be the user's, but for system messages behind it");
+  }
   return messages;
 }
 
 function isMessage(value: unknown): value is BetaMessageParam {
   if (typeof value !== 'object' || value === null) return false;
   const { role, content } = value as { readonly role?: unknown; readonly content?: unknown };
-  return (role === 'user' || role === 'assistant') && (typeof content === 'string' || Array.isArray(content));
+  return ROLES.has(role) && (typeof content === 'string' || Array.isArray(content));
 }
 
 function refused(message: string): MemoryError {

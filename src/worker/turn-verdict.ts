@@ -72,6 +72,10 @@ export function unfinished(
   message: Pick<TurnMessage, 'model'>,
   { outcome, steps }: { readonly outcome: TurnOutcome; readonly steps: TurnSteps },
 ): Delivery | undefined {
+  // Nothing was said, so there is no answer to store.
+  if (outcome.outcome === 'truncated' && outcome.by === 'thinking') {
+    return { state: 'failed', code: 'thinking_exceeds_max_tokens' };
+  }
   if (isFinal(outcome)) return undefined;
   const progress = steps.hasProgress ? ({ hasProgress: true } as const) : {};
   if (outcome.outcome === 'interrupted') {

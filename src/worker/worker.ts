@@ -32,7 +32,10 @@ export interface WorkerOptions {
   readonly model: string;
   readonly maxTokens?: number | undefined;
   /** What every turn is run with besides. */
-  readonly turn?: Pick<TurnRequest, 'contextManagement' | 'prime' | 'prompts' | 'tools' | 'extras'>;
+  readonly turn?: Pick<
+    TurnRequest,
+    'contextManagement' | 'effort' | 'prime' | 'prompts' | 'tools' | 'extras' | 'whenPromptsChange'
+  >;
   readonly queue: {
     readonly sqs: Pick<SQSClient, 'send'>;
     readonly url: string;
@@ -143,8 +146,11 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
     });
   const ended = await requestsOfTurn.run(sent, () => inTurnSpan(tenant, run));
   const durationMs = Math.round(performance.now() - started);
-  const { requests: claudeRequests, inputTokens, outputTokens } = spent;
-  const cost = { durationMs, storeRequests: sent.count, claudeRequests, inputTokens, outputTokens };
+  const { requests: claudeRequests, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = spent;
+  const cost = {
+    ...{ durationMs, storeRequests: sent.count, claudeRequests, inputTokens, outputTokens },
+    ...{ cacheReadTokens, cacheWriteTokens },
+  };
   if (ended.state === 'answered') {
     log.info('turn answered', { code: ended.answer.outcome, ...cost });
   } else if (ended.state === 'later') {

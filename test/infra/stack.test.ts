@@ -139,7 +139,7 @@ describe('the functions', () => {
       replyQueueUrl: expect.stringMatching(/MemoryReplies/),
       apiKeySecretArn: expect.stringMatching(/secret:MemoryApiKey/),
       reply: 'pointer',
-      maxTokens: 4_096,
+      maxTokens: 16_000,
     });
     const expiry = environmentOf('Expiry');
     expect(optionsFromEnvironment(expiry)).toMatchObject({

@@ -7,6 +7,7 @@ import {
   type Environment,
   optionsFromEnvironment,
   readHarness,
+  readWorkerConfig,
   setAwsVariables,
 } from '../../src/open/environment.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
@@ -430,4 +431,16 @@ it('variables of AWS from a file are set where the process has none', () => {
   } finally {
     vi.unstubAllEnvs();
   }
+});
+
+describe('readWorkerConfig', () => {
+  const worker = { SEALED_MEMORY_WORKER_QUEUE_URL: 'https://q', SEALED_MEMORY_WORKER_MODEL: 'claude-sonnet-5-5' };
+
+  it('leaves the effort to the model unless one is named', () => {
+    expect(readWorkerConfig(worker)).toMatchObject({ effort: undefined, maxTokens: undefined });
+    expect(readWorkerConfig({ ...worker, SEALED_MEMORY_WORKER_EFFORT: 'xhigh' }).effort).toBe('xhigh');
+    expect(() => readWorkerConfig({ ...worker, SEALED_MEMORY_WORKER_EFFORT: 'most' })).toThrowError(
+      /SEALED_MEMORY_WORKER_EFFORT/,
+    );
+  });
 });

@@ -19,9 +19,18 @@ describe('parseTurnMessage', () => {
       { role: 'assistant', content: [{ type: 'text', text: 'Hello.' }] },
       { role: 'user', content: [{ type: 'text', text: 'And now?' }] },
     ];
-    const options = { system: 'Be brief.', model: 'claude-sonnet-5-5', maxTokens: 1_000 };
+    const options = { system: 'Be brief.', model: 'claude-sonnet-5-5', maxTokens: 1_000, digest: 'd' };
     const { prompt: _, ...turn } = TURN;
     expect(parseTurnMessage({ ...turn, messages, ...options })).toEqual({ ...turn, messages, ...options });
+  });
+
+  it('takes system messages within a conversation, also behind the last message of the user', () => {
+    const { prompt: _, ...turn } = TURN;
+    const messages = [
+      { role: 'user', content: 'Hello' },
+      { role: 'system', content: 'It is night.' },
+    ];
+    expect(parseTurnMessage({ ...turn, messages })).toEqual({ ...turn, messages });
   });
 
   it.each([
@@ -40,7 +49,13 @@ describe('parseTurnMessage', () => {
     ['an empty prompt', { ...TURN, prompt: '' }],
     ['no messages', { ...TURN, prompt: undefined, messages: [] }],
     ['a message without a role', { ...TURN, prompt: undefined, messages: [{ content: 'x' }] }],
-    ['a system message', { ...TURN, prompt: undefined, messages: [{ role: 'system', content: 'x' }] }],
+    ['a system message alone', { ...TURN, prompt: undefined, messages: [{ role: 'system', content: 'x' }] }],
+    ['an unknown role', { ...TURN, prompt: undefined, messages: [{ role: 'robot', content: 'x' }] }],
+    ['a digest of no messages', { ...TURN, digest: 'd' }],
+    [
+      'a long digest',
+      { ...TURN, prompt: undefined, messages: [{ role: 'user', content: 'x' }], digest: 'x'.repeat(101) },
+    ],
     [
       'a last word of Claude',
       { ...TURN, prompt: undefined, messages: [{ role: 'assistant', content: 'x' }] },
