@@ -434,7 +434,10 @@ it('variables of AWS from a file are set where the process has none', () => {
 });
 
 describe('readWorkerConfig', () => {
-  const worker = { SEALED_MEMORY_WORKER_QUEUE_URL: 'https://q', SEALED_MEMORY_WORKER_MODEL: 'claude-sonnet-5-5' };
+  const worker = {
+    SEALED_MEMORY_WORKER_QUEUE_URL: 'https://q',
+    SEALED_MEMORY_WORKER_MODEL: 'claude-sonnet-5-5',
+  };
 
   it('leaves the effort to the model unless one is named', () => {
     expect(readWorkerConfig(worker)).toMatchObject({ effort: undefined, maxTokens: undefined });
