@@ -2,12 +2,16 @@ import type { Environment } from '../../src/open/environment.ts';
 import type { ScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
 import { checkMemory, checkStore, searchStrings } from './checks.ts';
 import { startDemoClaude } from './demo-claude.ts';
+import { showPage } from './page.ts';
 import { fail, quitQuietlyWithoutReader, runConversation } from './process.ts';
 import { block, type Line, rule } from './screen.ts';
 import { setUp } from './setup.ts';
 import { openStoreView } from './store-view.ts';
 
-/** Two conversations with Claude in two processes, over one encrypted memory; then the claims are checked. */
+/**
+ * Two conversations with Claude in two processes, over one encrypted memory; then the claims are checked. With `--page`
+ * the memory is shown in a browser; what follows goes to `sealed-memory open`.
+ */
 async function demo(signal: AbortSignal): Promise<void> {
   const setup = setUp(process.env);
   await using view = await openStoreView(setup.env);
@@ -51,13 +55,21 @@ async function demo(signal: AbortSignal): Promise<void> {
     process.stdout.write(`$ ${command}\n${found}\n`);
     if (found > 0) process.exitCode = 1;
   }
+  const [flag, ...args] = process.argv.slice(2);
+  if (flag === '--page') {
+    process.stdout.write(rule('The page: Ctrl-C ends it'));
+    const code = await showPage(args, { env: setup.env, signal });
+    process.exitCode ||= code;
+    return;
+  }
   process.stdout.write(rule('Your turn'));
   const configured = setup.config === undefined ? '' : `export SEALED_MEMORY_CONFIG=${setup.config}\n`;
   process.stdout.write(`${configured}${NEXT_STEPS}`);
 }
 
 /** Not wrapped: they are for copying. */
-const NEXT_STEPS = `npx sealed-memory tree
+const NEXT_STEPS = `npx sealed-memory open
+npx sealed-memory tree
 npx sealed-memory grep Kestrel
 npx sealed-memory verify
 npx sealed-memory --help

@@ -52,7 +52,7 @@ describe('sealed-memory open', { timeout: SLOW }, () => {
   it('prints an address that opens an empty memory, and ends with its terminal', async () => {
     const { child, address, origin, errors } = await open(['--no-browser']);
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]{43}$/);
-    const cookie = await signIn({ address, origin, [Symbol.asyncDispose]: async () => {} });
+    const cookie = await signIn({ address, origin });
     const headers = { origin, cookie, 'content-type': 'application/json' };
     const ask = (name: string, body: object) =>
       askRaw(`${origin}/api/${name}`, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -87,7 +87,7 @@ describe('sealed-memory open', { timeout: SLOW }, () => {
     });
     await expect.poll(() => readIfThere(seen), { timeout: SLOW }).toContain(`url=${address}"`);
     expect(readFileSync(seen, 'utf8')).toMatch(/^600\n700\n/);
-    await signIn({ address, origin, [Symbol.asyncDispose]: async () => {} });
+    await signIn({ address, origin });
     child.kill('SIGTERM');
     await once(child, 'exit');
     expect(readdirSync(folder).filter((name) => name.startsWith('sealed-memory-open-'))).toEqual([]);

@@ -1,17 +1,19 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDemoClaude } from '../../examples/demo/demo-claude.ts';
+import { bundleCli } from '../../infra/bundle-cli.ts';
 import { openMemory } from '../../src/index.ts';
 import type { Reply } from '../doubles/scripted-claude/reply.ts';
 import { runCli } from '../support/cli.ts';
 import { printedCommands, runDemo, SECRET_WORDS, startDemo } from '../support/demo-process.ts';
+import { askRaw, signIn } from '../support/page-site.ts';
 
 const TIMEOUT = 60_000;
 
@@ -80,12 +82,34 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
     const commands = [...steps.matchAll(/^npx sealed-memory (.*)$/gm)].map(([, args = '']) =>
       args.split(' '),
     );
-    expect(commands).toHaveLength(4);
+    expect(commands).toHaveLength(5);
+    // The first shows a page until it is ended.
+    expect(commands.shift()).toEqual(['open']);
     for (const args of commands) {
       const { code, stdout: said, stderr } = await runCli(args, { env: { SEALED_MEMORY_CONFIG: config } });
       expect([args, code, stderr]).toEqual([args, 0, '']);
       if (args[0] === 'grep') expect(said).toContain('Kestrel');
     }
+  });
+
+  it('shows the memory on a page, with a planted script in it', { timeout: 120_000 }, async () => {
+    await bundleCli(join(directory, 'cli'));
+    await symlink(resolve('node_modules'), join(directory, 'node_modules'));
+    const line = `shift; exec '${process.execPath}' '${join(directory, 'cli/main.cjs')}' "$@"`;
+    await writeFile(join(directory, 'npx'), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+    const env = { ...place, PATH: `${directory}:${process.env['PATH']}` };
+    const demo = startDemo('main.ts', { args: ['--page', '--no-browser'], env });
+    const [address] = await demo.printed(/http:\/\/127\.0\.0\.1:\d+\/#\S{43}/);
+    const { origin } = new URL(address);
+    const cookie = await signIn({ address, origin });
+    const headers = { origin, cookie, 'content-type': 'application/json' };
+    const body = JSON.stringify({ path: '/memories/from-a-stranger.md' });
+    expect((await askRaw(`${origin}/api/file`, { method: 'POST', headers, body })).text).toContain(
+      '<script>',
+    );
+    process.kill(demo.pid, 'SIGTERM');
+    expect(await demo.ended).toMatchObject({ code: 143, stderr: '' });
+    await expect(fetch(origin)).rejects.toThrow();
   });
 
   it('talks to the API with the key, and tries the same there', async () => {

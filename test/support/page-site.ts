@@ -112,7 +112,7 @@ export async function askRaw(
 }
 
 /** The cookie for an address. */
-export async function signIn({ address, origin }: ServedPage): Promise<string> {
+export async function signIn({ address, origin }: Pick<ServedPage, 'address' | 'origin'>): Promise<string> {
   const answered = await askRaw(`${origin}/session`, {
     method: 'POST',
     headers: { origin, 'content-type': 'application/json' },
