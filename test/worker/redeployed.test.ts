@@ -36,6 +36,38 @@ describe('a worker that was deployed with other prompts', () => {
     await store[Symbol.asyncDispose]();
   });
 
+  it('goes on with stored conversations, without the thoughts of before and with those since', async () => {
+    await start();
+    const turn = (n: number) => ({
+      tenant: 'acme',
+      conversation: 'chat-7',
+      turn: `t${n}`,
+      prompt: `turn ${n}`,
+    });
+    const redeployed = site.another({ turn: { prompts: { topic: 'cake' } } });
+    for (const n of [1, 2]) await site.deliver([turn(n)]);
+    for (const n of [3, 4]) await site.deliver([turn(n)], { worker: redeployed });
+    expect(codes()).toEqual(['answered', 'answered', 'answered', 'answered']);
+    const shown = site.scenes.map(({ messages }) => [
+      messages.length,
+      messages.flatMap(({ content }) => content).filter(({ type }) => type === 'thinking').length,
+    ]);
+    expect(shown).toEqual([
+      ...[
+        [1, 0],
+        [3, 1],
+        [5, 2],
+        [7, 3],
+      ],
+      ...[
+        [9, 0],
+        [11, 1],
+        [13, 2],
+        [15, 3],
+      ],
+    ]);
+  });
+
   it('refuses a conversation of before, before Claude is asked, and the same prompts take it', async () => {
     await start();
     const { messages, digest } = await firstAnswer();
