@@ -36,7 +36,7 @@ export async function giveTour(options: TourOptions): Promise<boolean> {
     print(rule(`Tenant ${tenant}`));
     for (const turn of [first[index], second[index]].filter((each) => each !== undefined)) {
       // The answer of a finished turn lies in the store; the same message again does not ask Claude.
-      const answer = (await cloud.direct.invoke({ ...turn })) as TurnAnswer;
+      const answer = (await cloud.direct.invoke({ ...turn, answer: 'full' })) as TurnAnswer;
       print(block(conversationLines(answer)));
     }
     const { states, answers: stored } = await readReceipts(options, tenant);

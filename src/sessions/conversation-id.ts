@@ -17,6 +17,14 @@ export function bodyId(head: string, random: string): string {
   return `b${head.slice(1)}${random}`;
 }
 
+/** What a sealed prompt is bound to, and is called where it lies in the store. */
+export function promptId(
+  names: Names,
+  { conversation = null, turn }: { readonly conversation?: string | null | undefined; readonly turn: string },
+): string {
+  return `p${names.keyedHash(CLASS, JSON.stringify(['prompt', conversation, turn]))}`;
+}
+
 /** What an id is of; `head` is the id of the conversation's head. Undefined where it is none of ours. */
 export function parseConversationId(
   id: string,

@@ -19,7 +19,7 @@ export const SETTLED_MS = 60_000;
 /** One version of a sealed object: what it says, and the object as it is stored. */
 export interface SealedVersion extends OpenedVersion<StoredObject> {}
 
-interface OpenedVersion<S extends HeldVersion> extends OpenedObject {
+interface OpenedVersion<S extends Pick<HeldVersion, 'body'>> extends OpenedObject {
   readonly stored: S;
   /** The keys that opened it; newer than the work's where another process has rotated them. */
   readonly keys: SealingKeys;
@@ -142,7 +142,7 @@ async function verified<S extends HeldVersion>(
  *
  * @throws MemoryError `unavailable` when it was too early for that, so that the object may well be whole.
  */
-async function openStored<S extends HeldVersion>(
+export async function openStored<S extends Pick<HeldVersion, 'body'>>(
   work: Work,
   name: LogicalName,
   stored: S,

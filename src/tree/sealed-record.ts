@@ -4,7 +4,7 @@ import { sealedSize } from '../format/sizes.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import { ageOf, type ETag } from '../store/port.ts';
 import { type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
-import { readSealed } from './read-file.ts';
+import { openStored, readSealed } from './read-file.ts';
 import type { Work } from './session.ts';
 
 /** Which object beside the tree, and how much of it is read at most, in bytes of content. */
@@ -89,6 +89,27 @@ export async function writeRecord(
     seal: () => seal({ keys: keyring.keys, name, content, mtime: clock(), random }),
     mode: base === undefined ? 'create' : { ifMatch: base },
   });
+}
+
+/**
+ * A record as it would lie in the store, for what carries it elsewhere. No migration finds it there: when its key is retired
+ * it does not open any more.
+ */
+export function sealRecord(
+  { session: { clock, random }, keyring: { keys } }: Work,
+  { cls, id }: Pick<RecordName, 'cls' | 'id'>,
+  content: Uint8Array,
+): Uint8Array {
+  return seal({ keys, name: classLogicalName(cls, id), content, mtime: clock(), random });
+}
+
+/** The content of what `sealRecord` made under this name. @throws MemoryError `integrity`. */
+export async function openRecord(
+  work: Work,
+  { cls, id }: Pick<RecordName, 'cls' | 'id'>,
+  body: Uint8Array,
+): Promise<Uint8Array> {
+  return (await openStored(work, classLogicalName(cls, id), { body })).content;
 }
 
 /** The content of a record that holds one JSON object. */

@@ -1,6 +1,6 @@
 import type { Context, LambdaFunctionURLEvent, LambdaFunctionURLResult } from 'aws-lambda';
 import { fromBase64 } from '../format/encoding.ts';
-import type { TurnAnswer } from './turn-answer.ts';
+import { type TurnAnswer, type TurnText, textOf } from './turn-answer.ts';
 import type { Delivery } from './turn-verdict.ts';
 
 /** What Lambda tells of an invocation: the time that is left, and its own name for it. */
@@ -18,6 +18,9 @@ export class TurnNotAnswered extends Error {
   }
 }
 
+/** An answer as the message asks for it, or as HTTP. */
+export type DirectAnswer = TurnAnswer | TurnText | LambdaFunctionURLResult;
+
 /**
  * For callers that wait for the answer: a function URL, which must be guarded by IAM because it takes the tenant from
  * the message, or Step Functions and `Invoke`, where the event is the message.
@@ -27,13 +30,20 @@ export function createDirectHandler({
 }: {
   /** Delivers one message, as JSON text or as the value itself. Never rejects. */
   readonly deliver: (message: unknown, context: LambdaTime) => Promise<Delivery>;
-}): (event: unknown, context: LambdaTime) => Promise<TurnAnswer | LambdaFunctionURLResult> {
+}): (event: unknown, context: LambdaTime) => Promise<DirectAnswer> {
   return async (event, context) => {
     if (isUrlEvent(event)) return httpAnswer(await deliver(bodyOf(event), context));
     const delivery = await deliver(event, context);
     if (delivery.state !== 'answered') throw new TurnNotAnswered(delivery);
-    return delivery.answer;
+    return answerOf(delivery);
   };
+}
+
+function answerOf({
+  answer,
+  form,
+}: Extract<Delivery, { readonly state: 'answered' }>): TurnAnswer | TurnText {
+  return form === 'full' ? answer : textOf(answer);
 }
 
 function isUrlEvent(event: unknown): event is LambdaFunctionURLEvent {
@@ -57,7 +67,7 @@ function httpAnswer(delivery: Delivery): LambdaFunctionURLResult {
   const headers = { 'content-type': 'application/json' };
   switch (delivery.state) {
     case 'answered':
-      return { statusCode: 200, headers, body: JSON.stringify(delivery.answer) };
+      return { statusCode: 200, headers, body: JSON.stringify(answerOf(delivery)) };
     case 'later':
       return {
         statusCode: STATUS[delivery.code] ?? 503,

@@ -4,7 +4,7 @@ export {
   readWorkerConfig,
   type WorkerConfig,
 } from '../open/environment.ts';
-export type { LambdaTime } from './direct-handler.ts';
+export type { DirectAnswer, LambdaTime } from './direct-handler.ts';
 export {
   createExpiry,
   type ExpirySummary,
@@ -14,11 +14,18 @@ export {
 export { createJsonLog, type JsonLog, type JsonLogOptions, type LogLevel } from './json-log.ts';
 export { createReplies, type Replies, type RepliesOptions } from './replies.ts';
 export {
+  openPromptSealer,
+  type PromptRequest,
+  type PromptSealer,
+  type SealedTurn,
+  sealPrompt,
+} from './sealed-prompt.ts';
+export {
   type CredentialsOptions,
   createTenantCredentials,
   type TenantCredentialProvider,
   type TenantCredentials,
 } from './tenant-credentials.ts';
-export { type Answers, openAnswers, type TurnAnswer } from './turn-answer.ts';
+export { type Answers, openAnswers, type TurnAnswer, type TurnText } from './turn-answer.ts';
 export type { TurnMessage } from './turn-message.ts';
 export { createWorker, type Worker, type WorkerOptions } from './worker.ts';

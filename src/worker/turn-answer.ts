@@ -29,6 +29,13 @@ export interface TurnAnswer {
   readonly usage: TurnUsage;
 }
 
+/** What a caller needs who only shows the answer: it is as large as the words. */
+export type TurnText = Pick<TurnAnswer, 'outcome' | 'text' | 'reason'>;
+
+export function textOf({ outcome, text, reason }: TurnAnswer): TurnText {
+  return { outcome, text, ...(reason !== undefined && { reason }) };
+}
+
 /** Ends that are final: the same turn run again would end no better. */
 export type FinalOutcome = Extract<TurnOutcome, { readonly outcome: 'answered' | 'refused' | 'truncated' }>;
 

@@ -1,6 +1,7 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { MemoryError } from '../errors.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
+import { sealedSize } from '../format/sizes.ts';
 
 /** One message for one tenant, as a queue or a caller delivers it. */
 export interface TurnMessage {
@@ -9,20 +10,30 @@ export interface TurnMessage {
   readonly turn: string;
   /** The caller's id of the stored conversation that the turn goes on with, 1–256 characters. */
   readonly conversation?: string;
+  /** Empty where the prompt is sealed. */
   readonly messages: readonly BetaMessageParam[];
   /** Of these messages, as the answer that they come from gave it. */
   readonly digest?: string;
+  /** As `sealPrompt` gave it. */
+  readonly sealedPrompt?: string;
   readonly system?: string;
   readonly model?: string;
   readonly maxTokens?: number;
+  /** How a caller that waits is answered: by the text alone, unless `full`. */
+  readonly answer?: 'text' | 'full';
 }
 
 const FIELDS: readonly string[] = [
-  ...['tenant', 'turn', 'conversation', 'messages', 'digest', 'prompt'],
-  ...['system', 'model', 'maxTokens'],
+  ...['tenant', 'turn', 'conversation', 'messages', 'digest', 'prompt', 'sealedPrompt'],
+  ...['system', 'model', 'maxTokens', 'answer'],
 ];
 const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system']);
 const MAX_ID_CHARACTERS = 256;
+/** Content of a prompt that the message itself carries sealed is below it. */
+export const SEALED_INLINE_BYTES = 65_536;
+/** Instead of a sealed prompt: it lies in the store, under the name that it is bound to. */
+export const STORED_PROMPT = 'stored';
+const MAX_SEALED_CHARACTERS = Math.ceil((sealedSize(SEALED_INLINE_BYTES) * 4) / 3);
 const MAX_MODEL_CHARACTERS = 200;
 const MAX_DIGEST_CHARACTERS = 100;
 const MOST_TOKENS = 1_000_000;
@@ -45,7 +56,7 @@ export function parseTurnText(text: string): TurnMessage {
 }
 
 /**
- * Either `messages` or `prompt` is given. What stands inside a message is for Claude's API to judge.
+ * Exactly one of `messages`, `prompt` and `sealedPrompt` is given. What stands inside a message is for Claude's API to judge.
  *
  * @throws MemoryError `invalid_command`; its message names the field and what was expected, never the value.
  */
@@ -57,7 +68,10 @@ export function parseTurnMessage(value: unknown): TurnMessage {
   if (Object.keys(fields).some((name) => !FIELDS.includes(name))) {
     throw refused(`the message has other fields than ${FIELDS.join(', ')}`);
   }
-  const { conversation, digest, system, model, maxTokens } = fields;
+  const { conversation, digest, sealedPrompt, system, model, maxTokens, answer } = fields;
+  if (answer !== undefined && answer !== 'text' && answer !== 'full') {
+    throw refused('answer must be text or full');
+  }
   if (conversation !== undefined && fields['messages'] !== undefined) {
     throw refused('a stored conversation takes a prompt, no messages');
   }
@@ -66,6 +80,9 @@ export function parseTurnMessage(value: unknown): TurnMessage {
     tenant: readTenant(fields['tenant']),
     turn: readText('turn', fields['turn'], MAX_ID_CHARACTERS),
     messages: readMessages(fields),
+    ...(sealedPrompt !== undefined && {
+      sealedPrompt: readText('sealedPrompt', sealedPrompt, MAX_SEALED_CHARACTERS),
+    }),
     ...(conversation !== undefined && {
       conversation: readText('conversation', conversation, MAX_ID_CHARACTERS),
     }),
@@ -73,6 +90,7 @@ export function parseTurnMessage(value: unknown): TurnMessage {
     ...(system !== undefined && { system: readText('system', system, Number.POSITIVE_INFINITY) }),
     ...(model !== undefined && { model: readText('model', model, MAX_MODEL_CHARACTERS) }),
     ...(maxTokens !== undefined && { maxTokens: readTokens(maxTokens) }),
+    ...(answer !== undefined && { answer }),
   };
 }
 
@@ -97,10 +115,15 @@ function readTokens(value: unknown): number {
   throw refused(`maxTokens must be a whole number from 1 to ${MOST_TOKENS}`);
 }
 
-function readMessages({ messages, prompt }: Readonly<Record<string, unknown>>): readonly BetaMessageParam[] {
-  if ((messages === undefined) === (prompt === undefined)) {
-    throw refused('either messages or prompt must be given');
+function readMessages({
+  messages,
+  prompt,
+  sealedPrompt,
+}: Readonly<Record<string, unknown>>): readonly BetaMessageParam[] {
+  if ([messages, prompt, sealedPrompt].filter((given) => given !== undefined).length !== 1) {
+    throw refused('exactly one of messages, prompt and sealedPrompt must be given');
   }
+  if (sealedPrompt !== undefined) return [];
   if (prompt !== undefined) {
     return [{ role: 'user', content: readText('prompt', prompt, Number.POSITIVE_INFINITY) }];
   }

@@ -10,7 +10,13 @@ import type { TurnSteps } from './turn-steps.ts';
  * until something is changed by hand. `code` is fit for a log.
  */
 export type Delivery =
-  | { readonly state: 'answered'; readonly answer: TurnAnswer; readonly isFresh: boolean }
+  | {
+      readonly state: 'answered';
+      readonly answer: TurnAnswer;
+      readonly isFresh: boolean;
+      /** How a caller that waits wants it; its text alone unless given. */
+      readonly form?: 'text' | 'full';
+    }
   | {
       readonly state: 'later';
       readonly code: string;

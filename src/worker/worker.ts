@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import type { LambdaFunctionURLResult, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { NO_USAGE, type TurnUsage } from '../agent/turn-outcome.ts';
 import type { MessagesClient, TurnRequest } from '../agent/turn-request.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
@@ -9,13 +9,13 @@ import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { createConversations } from './conversations.ts';
 import { deliverTurn } from './deliver-turn.ts';
-import { createDirectHandler, type LambdaTime } from './direct-handler.ts';
+import { createDirectHandler, type DirectAnswer, type LambdaTime } from './direct-handler.ts';
 import type { JsonLog } from './json-log.ts';
 import { createReceipts } from './receipts.ts';
 import type { Replies } from './replies.ts';
+import { openPrompt } from './sealed-prompt.ts';
 import { createSqsHandler, type DeliverRequest } from './sqs-handler.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
-import type { TurnAnswer } from './turn-answer.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn-message.ts';
 import { inTurnSpan, type TurnSpan } from './turn-span.ts';
 import { type Delivery, failureOf } from './turn-verdict.ts';
@@ -51,7 +51,7 @@ export interface Worker extends AsyncDisposable {
   /** Of an SQS event source with `ReportBatchItemFailures`. */
   readonly handler: (event: SQSEvent, context: LambdaTime) => Promise<SQSBatchResponse>;
   /** Of a function URL guarded by IAM, of Step Functions, or of `Invoke`: the caller waits for the answer. */
-  readonly invoke: (event: unknown, context: LambdaTime) => Promise<TurnAnswer | LambdaFunctionURLResult>;
+  readonly invoke: (event: unknown, context: LambdaTime) => Promise<DirectAnswer>;
 }
 
 /** What stays of a function's time for the release of the turn, in milliseconds. */
@@ -184,7 +184,7 @@ async function deliverOne(
       const receipts = createReceipts(place);
       watch.onNamed({ turn: await receipts.nameOf(message.turn, { signal }) });
       const delivery = await deliverTurn({
-        message,
+        message: await openPrompt(place, message, { signal }),
         memory,
         receipts,
         conversations: createConversations(place),
@@ -204,8 +204,9 @@ async function deliverOne(
         onTaken,
         log: watch.log,
       });
-      if (delivery.state === 'answered') await options.replies?.send(message, delivery.answer);
-      return delivery;
+      if (delivery.state !== 'answered') return delivery;
+      await options.replies?.send(message, delivery.answer);
+      return { ...delivery, ...(message.answer && { form: message.answer }) };
     } finally {
       await memory.close();
     }

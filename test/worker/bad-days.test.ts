@@ -217,7 +217,7 @@ describe('a bad day', () => {
         .filter(({ message }) => message === 'turn answered' || message === 'turn will be retried');
       expect(told).toHaveLength(6);
       const sum = (name: string) => told.reduce((total, line) => total + Number(line[name]), 0);
-      const answer = (await worker.invoke(turnOf(0), timeOf(60_000))) as TurnAnswer;
+      const answer = (await worker.invoke({ ...turnOf(0), answer: 'full' }, timeOf(60_000))) as TurnAnswer;
       expect(answer.usage.requests).toBe(6);
       expect(sum('claudeRequests')).toBe(6);
       expect(sum('inputTokens')).toBe(answer.usage.inputTokens);

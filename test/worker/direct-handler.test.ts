@@ -4,7 +4,8 @@ import type { TurnAnswer } from '../../src/worker/turn-answer.ts';
 import type { Delivery } from '../../src/worker/turn-verdict.ts';
 
 const TIME = { getRemainingTimeInMillis: () => 60_000 };
-const ANSWER = { outcome: 'answered', text: 'grüße' } as TurnAnswer;
+const TEXT = { outcome: 'answered', text: 'grüße' };
+const ANSWER = { ...TEXT, model: 'claude', messages: [] as unknown } as TurnAnswer;
 const ANSWERED: Delivery = { state: 'answered', answer: ANSWER, isFresh: true };
 
 function handlerOf(delivery: Delivery) {
@@ -25,10 +26,23 @@ const urlEvent = (body?: string, isBase64Encoded = false) => ({
 });
 
 describe('the direct handler', () => {
+  it.each([undefined, 'text', 'full'] as const)(
+    'gives the answer as it is asked for, here %s',
+    async (form) => {
+      const { handler } = handlerOf({ ...ANSWERED, ...(form && { form }) });
+      const wanted = form === 'full' ? ANSWER : TEXT;
+      expect(await handler({}, TIME)).toEqual(wanted);
+      expect(await handler(urlEvent('{}'), TIME)).toMatchObject({
+        statusCode: 200,
+        body: JSON.stringify(wanted),
+      });
+    },
+  );
+
   it('takes the event for the message, and gives the answer', async () => {
     const { handler, delivered } = handlerOf(ANSWERED);
     const event = { tenant: 'acme', turn: '1', prompt: 'hello' };
-    expect(await handler(event, TIME)).toBe(ANSWER);
+    expect(await handler(event, TIME)).toEqual(TEXT);
     expect(delivered).toEqual([event]);
   });
 
@@ -58,7 +72,7 @@ describe('the direct handler', () => {
     expect(await handlerOf(ANSWERED).handler(urlEvent('{}'), TIME)).toEqual({
       statusCode: 200,
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(ANSWER),
+      body: JSON.stringify(TEXT),
     });
   });
 

@@ -25,7 +25,7 @@ describe('a worker that was deployed with other prompts', () => {
       .map((line) => JSON.parse(line))
       .flatMap(({ message, code }) => (/^turn /.test(message) ? [code] : []));
   const firstAnswer = async (): Promise<TurnAnswer> =>
-    (await site.worker.invoke(TURN, timeOf(60_000))) as TurnAnswer;
+    (await site.worker.invoke({ ...TURN, answer: 'full' }, timeOf(60_000))) as TurnAnswer;
 
   beforeEach(() => {
     store = openSqliteObjectStore({ path: ':memory:' });
@@ -86,7 +86,9 @@ describe('a worker that was deployed with other prompts', () => {
     const { messages, digest } = await firstAnswer();
     const second = { tenant: 'acme', turn: 'turn-2', messages: [...messages, NEXT], digest };
     const turn = { prompts: { topic: 'cake' }, whenPromptsChange: 'drop_thinking' as const };
-    const next = (await site.another({ turn }).invoke(second, timeOf(60_000))) as TurnAnswer;
+    const next = (await site
+      .another({ turn })
+      .invoke({ ...second, answer: 'full' }, timeOf(60_000))) as TurnAnswer;
     expect(next).toMatchObject({ outcome: 'answered', text: 'Nowhere yet.' });
     expect(next.digest).not.toBe(digest);
   });

@@ -305,7 +305,10 @@ describe('the worker', () => {
   it('answers a caller that waits: with the answer, or with an error a state machine can catch', async () => {
     await start();
     const answer = await site.worker.invoke(TURN, timeOf(60_000));
-    expect(answer).toMatchObject({ outcome: 'answered', text: 'You said: remember the canary-acme' });
+    const text = { outcome: 'answered', text: 'You said: remember the canary-acme' };
+    expect(answer).toEqual(text);
+    const whole = await site.worker.invoke({ ...TURN, answer: 'full' }, timeOf(60_000));
+    expect(whole).toMatchObject({ ...text, messages: [{}, {}], usage: { requests: 1 } });
     await expect(site.worker.invoke({ ...TURN, tenant: 7 }, timeOf(60_000))).rejects.toMatchObject({
       name: 'TurnFailed',
       message: 'invalid_command',

@@ -1,0 +1,113 @@
+import { MemoryError } from '../errors.ts';
+import { fromBase64url, toBase64url } from '../format/encoding.ts';
+import { equalBytes } from '../format/sodium.ts';
+import { decodeText, encodeText } from '../language/text.ts';
+import { openTenant } from '../open/open-memory.ts';
+import type { MemoryOptions } from '../open/options.ts';
+import { CLASS, promptId } from '../sessions/conversation-id.ts';
+import type { RequestOptions } from '../store/port.ts';
+import { openRecord, readRecord, sealRecord, writeRecord } from '../tree/sealed-record.ts';
+import { openToWrite, refuseWriting, type Session, type Work } from '../tree/session.ts';
+import { MAX_CONVERSATION_BYTES } from './conversation.ts';
+import { parseTurnMessage, SEALED_INLINE_BYTES, STORED_PROMPT, type TurnMessage } from './turn-message.ts';
+
+/** A prompt, and the turn that alone it is for: names of the caller's, 1–256 characters each. */
+export interface PromptRequest {
+  readonly turn: string;
+  readonly conversation?: string | undefined;
+  /** A text of at most 16 MiB, not empty. */
+  readonly prompt: string;
+}
+
+/** A message for the worker in which no prompt can be read. More fields may be added to it, such as `model`. */
+export interface SealedTurn {
+  readonly tenant: string;
+  readonly turn: string;
+  readonly conversation?: string;
+  readonly sealedPrompt: string;
+}
+
+/** Seals the prompts of one tenant. */
+export interface PromptSealer extends AsyncDisposable {
+  /**
+   * The prompt under the tenant's keys, bound to tenant, conversation and turn: in a message for others it does not open.
+   * Below 64 KiB the message carries it; a larger one is put into the store first, which expiry deletes after 30 days.
+   *
+   * @throws MemoryError `invalid_command` for a malformed name or prompt; `limit_exceeded`; `already_exists` where another
+   * large prompt was sealed for the same turn; what the store and the keyring throw.
+   */
+  seal(request: PromptRequest, options?: RequestOptions): Promise<SealedTurn>;
+  close(): Promise<void>;
+}
+
+/** For a sender of many messages. @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
+export async function openPromptSealer(options: MemoryOptions): Promise<PromptSealer> {
+  const { parts, close } = await openTenant(options);
+  const { context } = parts;
+  return {
+    async seal({ turn, conversation, prompt }, { signal } = {}) {
+      const { tenant } = context.layout;
+      const named = { tenant, turn, ...(conversation !== undefined && { conversation }) };
+      parseTurnMessage({ ...named, prompt });
+      // What is encoded would be another text.
+      if (!prompt.isWellFormed()) throw new MemoryError('invalid_command', 'prompt is no well-formed text');
+      refuseWriting(context);
+      const work = await openToWrite(context, { signal });
+      return { ...named, sealedPrompt: await sealOne(work, { turn, conversation, prompt }) };
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** One prompt; a sender of many opens an `openPromptSealer` once. @throws as that, and as its `seal`. */
+export async function sealPrompt(options: MemoryOptions, request: PromptRequest): Promise<SealedTurn> {
+  await using sealer = await openPromptSealer(options);
+  return await sealer.seal(request);
+}
+
+async function sealOne(work: Work, { prompt, ...named }: PromptRequest): Promise<string> {
+  const content = encodeText(prompt);
+  const name = { cls: CLASS, id: promptId(work.keyring.names, named) } as const;
+  if (content.length < SEALED_INLINE_BYTES) return toBase64url(sealRecord(work, name, content));
+  if (content.length > MAX_CONVERSATION_BYTES) {
+    throw new MemoryError('limit_exceeded', 'The prompt is larger than a conversation may be.', {
+      details: { limit: 'conversation_bytes', value: content.length, max: MAX_CONVERSATION_BYTES },
+    });
+  }
+  const written = await writeRecord(work, name, { content, base: undefined });
+  if ('etag' in written) return STORED_PROMPT;
+  const stored = await readRecord(work, { ...name, maxBytes: MAX_CONVERSATION_BYTES });
+  if (stored !== undefined && equalBytes(stored.content, content)) return STORED_PROMPT;
+  throw new MemoryError('already_exists', 'Another prompt was sealed for the turn.');
+}
+
+/**
+ * The message with its prompt, which was sealed for exactly this turn.
+ *
+ * @throws MemoryError `integrity` where it was not; `invalid_command` where it is none, or is not in the store any more.
+ */
+export async function openPrompt(
+  context: Session,
+  { sealedPrompt, ...message }: TurnMessage,
+  { signal }: RequestOptions,
+): Promise<TurnMessage> {
+  if (sealedPrompt === undefined) return message;
+  const work = await openToWrite(context, { signal });
+  const name = { cls: CLASS, id: promptId(work.keyring.names, message) } as const;
+  const content =
+    sealedPrompt === STORED_PROMPT
+      ? (await readRecord(work, { ...name, maxBytes: MAX_CONVERSATION_BYTES }))?.content
+      : await openRecord(work, name, decodeSealed(sealedPrompt));
+  const prompt = content && decodeText(content);
+  if (prompt === undefined) {
+    throw new MemoryError('invalid_command', 'the sealed prompt is not there, or is no text');
+  }
+  return { ...message, messages: [{ role: 'user', content: prompt }] };
+}
+
+function decodeSealed(text: string): Uint8Array {
+  const bytes = fromBase64url(text);
+  if (bytes !== undefined) return bytes;
+  throw new MemoryError('invalid_command', 'sealedPrompt is no base64url');
+}
