@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
+import { once } from '../../src/time.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import type { Progress } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
@@ -72,6 +73,29 @@ it.each([
 ] as const)('a run that stands still behind a %s for %s ms deletes %s files', async (verb, ms, deleted) => {
   const site = await marked();
   expect(await expire(site, {}, frozen(site, verb, ms))).toMatchObject({ deleted });
+});
+
+it('a run that stands still says nothing of files where each was read meanwhile', async () => {
+  const site = await marked();
+  const reader = await (await site.client()).open();
+  const records = createAccessRecords();
+  const client = await site.client();
+  const { session } = await client.open();
+  const readBoth = once(async () => {
+    for (const path of ['/memories/a.md', '/memories/b.md']) await records.record(reader, at(path));
+    await site.time.pause(30_000);
+  });
+  let looks = 0;
+  client.intercept(async (call, proceed) => {
+    if (call.verb === 'head') {
+      looks += 1;
+      await readBoth();
+    }
+    return proceed();
+  });
+  expect(await expireTree(session, { afterDays: 30 })).toMatchObject({ deleted: 0 });
+  expect(looks).toBeGreaterThan(0);
+  expect(client.logged).toEqual([]);
 });
 
 it('a file is unused once more than so many days have passed, to the millisecond', async () => {

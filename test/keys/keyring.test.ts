@@ -76,6 +76,7 @@ describe('sealKeyring', () => {
 
   it('wraps a new key at every write', async () => {
     const keyring = createKeyring({ nameMode: 'encrypted', random, created });
+    expect(keyring.keepsHistory).toBe(false);
     const rootKey = envRootKey(input('root'));
     const writes = await Promise.all(
       Array.from({ length: 10 }, () => sealKeyring({ keyring, tenant: 'acme', rootKey, random })),

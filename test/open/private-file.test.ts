@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { readPrivateFile } from '../../src/open/private-file.ts';
+import { timesOpen } from '../support/times-open.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-private-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -16,6 +17,7 @@ it.each([
   writeFileSync(path, 'secret'.padEnd(size), { mode: 0o600 });
   if (isRead) expect(readPrivateFile(path, named)).toBe('secret');
   else expect(() => readPrivateFile(path, named)).toThrow('THE_FILE is too large to be a key file.');
+  expect(timesOpen(path)).toBe(0);
 });
 
 it.each([

@@ -1,27 +1,12 @@
-import { existsSync, fstatSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { diskReserve } from '../../../src/store/sqlite/reserve.ts';
+import { timesOpen } from '../../support/times-open.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-reserve-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-const MOST_OPEN = 1_024;
-
-/** How many descriptors of this process lead to the file. */
-function timesOpen(path: string): number {
-  const { ino, dev } = statSync(path);
-  const leadsThere = (descriptor: number): boolean => {
-    try {
-      const found = fstatSync(descriptor);
-      return found.ino === ino && found.dev === dev;
-    } catch {
-      return false;
-    }
-  };
-  return Array.from({ length: MOST_OPEN }, (_, descriptor) => descriptor).filter(leadsThere).length;
-}
 
 it('the reserve is taken, made whole and given back, and its file is not kept open', () => {
   const database = join(folder, 'store.sqlite');
