@@ -54,7 +54,7 @@ export function createGuard({ host, port }: { readonly host: string; readonly po
       return `${cookieName}=${cookie}; Path=/; HttpOnly; SameSite=Strict`;
     },
     isKnown: ({ cookie: sent = '' }) =>
-      isExchanged && sent.split('; ').some((part) => isSame(part, `${cookieName}=${cookie}`)),
+      sent.split('; ').some((part) => isSame(part, `${cookieName}=${cookie}`)),
   };
 }
 

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 import type { Facts, Requests, TreeChange } from '../protocol.ts';
-import { addRequests, ask, follow, LOCKED, Refused } from './ask.ts';
+import { addRequests, ask, follow, GONE, LOCKED, Refused } from './ask.ts';
 import { BucketPane } from './bucket-pane.tsx';
 import { FilePane } from './file-pane.tsx';
 import { Health } from './health.tsx';
@@ -38,6 +38,7 @@ export function App() {
   const [line, setLine] = useState<number>();
   const [view, setView] = useState<View>('memory');
   const [pane, setPane] = useState<Pane>('tree');
+  const [paused, setPaused] = useState<string>();
   const [isHelping, setHelping] = useState(false);
   const [spent, setSpent] = useState<Spent>({ last: {}, all: {}, watching: 0 });
 
@@ -58,9 +59,11 @@ export function App() {
   useWatch({
     isOn: facts !== undefined,
     onChange(next) {
+      setPaused(undefined);
       change(next);
       setSpent((before) => ({ ...before, watching: before.watching + (next.requests.list ?? 0) }));
     },
+    onFailure: setPaused,
     onEnd: fail,
   });
 
@@ -81,7 +84,7 @@ export function App() {
   useShortcuts({ setView, setPane, setHelping });
 
   if (refusal?.code === LOCKED) return <Locked />;
-  if (refusal !== undefined && (facts === undefined || refusal.code === 'gone')) {
+  if (refusal !== undefined && (facts === undefined || refusal.code === GONE)) {
     return <Ended message={refusal.message} />;
   }
   return (
@@ -115,7 +118,7 @@ export function App() {
           />
         </main>
       )}
-      <Footer spent={spent} everyMs={tree.everyMs} onHelp={() => setHelping(true)} />
+      <Footer spent={spent} everyMs={tree.everyMs} paused={paused} onHelp={() => setHelping(true)} />
       {isHelping && <Shortcuts onClose={() => setHelping(false)} />}
     </div>
   );
@@ -126,18 +129,24 @@ function hasBelow(files: Files, path: string): boolean {
   return false;
 }
 
+/** From a failure of the store to the next look. */
+const RETRY_MS = 2_000;
+
 /** While the page can be seen; what comes within one frame is one change. */
 function useWatch({
   isOn,
   onChange,
+  onFailure,
   onEnd,
 }: {
   readonly isOn: boolean;
   readonly onChange: (change: TreeChange) => void;
+  /** The store did not answer; it is asked again. */
+  readonly onFailure: (message: string) => void;
   readonly onEnd: (error: unknown) => void;
 }): void {
-  const latest = useRef({ onChange, onEnd });
-  latest.current = { onChange, onEnd };
+  const latest = useRef({ onChange, onFailure, onEnd });
+  latest.current = { onChange, onFailure, onEnd };
   const [isSeen, setSeen] = useState(!document.hidden);
   useEffect(() => {
     const look = (): void => setSeen(!document.hidden);
@@ -147,13 +156,32 @@ function useWatch({
   useEffect(() => {
     if (!isOn || !isSeen) return undefined;
     const ending = new AbortController();
-    follow('watch', (line) => latest.current.onChange(line as TreeChange), ending.signal).catch(
-      (error: unknown) => {
-        if (!ending.signal.aborted) latest.current.onEnd(error);
-      },
-    );
+    const watch = async (): Promise<void> => {
+      for (;;) {
+        try {
+          await follow('watch', (line) => latest.current.onChange(line as TreeChange), ending.signal);
+        } catch (error) {
+          if (ending.signal.aborted) return;
+          if (!(error instanceof Refused) || error.code === GONE || error.code === LOCKED) {
+            latest.current.onEnd(error);
+            return;
+          }
+          latest.current.onFailure(error.message);
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+          if (ending.signal.aborted) return;
+        }
+      }
+    };
+    void watch();
     return () => ending.abort();
   }, [isOn, isSeen]);
+}
+
+/** At once where it can be seen already, so that what is typed next goes there. */
+function focusOn(selector: string): void {
+  const focus = (): void => document.querySelector<HTMLElement>(selector)?.focus();
+  focus();
+  if (document.querySelector(`${selector}:focus`) === null) requestAnimationFrame(focus);
 }
 
 function useShortcuts(act: {
@@ -167,12 +195,12 @@ function useShortcuts(act: {
     const focus = (pane: Pane): void => {
       latest.current.setPane(pane);
       latest.current.setView('memory');
-      requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-focus="${pane}"]`)?.focus());
+      focusOn(`[data-focus="${pane}"]`);
     };
     return {
       '/': () => {
         latest.current.setPane('tree');
-        requestAnimationFrame(() => document.querySelector<HTMLElement>('.filter input')?.focus());
+        focusOn('.filter input');
       },
       '1': () => focus('tree'),
       '2': () => focus('file'),

@@ -45,6 +45,7 @@ export async function follow(
   signal: AbortSignal,
 ): Promise<never> {
   const response = await post(`/api/${name}`, {}, signal);
+  if (response.status === 401) throw new Refused({ error: { code: LOCKED, message: 'Not signed in.' } });
   if (!response.ok || response.body === null) throw gone();
   for await (const text of linesOf(response.body, signal)) {
     const line: unknown = JSON.parse(text);

@@ -41,17 +41,20 @@ export function Header({
 export function Footer({
   spent,
   everyMs,
+  paused,
   onHelp,
 }: {
   readonly spent: Spent;
   readonly everyMs: number;
+  /** Why the tree is not looked at; undefined while it is. */
+  readonly paused: string | undefined;
   readonly onHelp: () => void;
 }) {
   const { last, all, watching } = spent;
   return (
     <footer class="footer">
-      <span class="live" data-on={everyMs > 0}>
-        Live
+      <span class="live" role="status" data-on={everyMs > 0 && paused === undefined}>
+        {paused === undefined ? 'Live' : `Not live: ${paused}`}
       </span>
       <span class="cost">
         <b>Last click</b> {requestWords(last)}

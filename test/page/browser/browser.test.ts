@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { MemoryError } from '../../../src/errors.ts';
 import { fileKey } from '../../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../../src/language/path.ts';
 import { openTenant } from '../../../src/open/open-memory.ts';
@@ -129,6 +130,16 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
     await files.write('/memories/team/raw.bin', Uint8Array.of(0xff, 0xfe));
   };
   const row = (page: Page, name: string) => page.getByRole('treeitem').filter({ hasText: name });
+  /** With the keyboard alone. */
+  const find = async (page: Page, text: string): Promise<void> => {
+    await page.keyboard.press('/');
+    await page.locator('.filter input:focus').waitFor();
+    await page.keyboard.type(text);
+  };
+  const toTree = async (page: Page): Promise<void> => {
+    await page.keyboard.press('1');
+    await page.locator('.tree:focus').waitFor();
+  };
   const content = (page: Page) => page.getByRole('region', { name: 'Content' });
   const bytes = (page: Page) => page.getByRole('region', { name: 'Bytes of the object' });
 
@@ -182,10 +193,22 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
     await content(page).getByText('nothing at this path any more').waitFor();
   });
 
+  it('says so while the store does not answer, and goes on when it does', async () => {
+    const { agent, page } = await show(someFiles);
+    const { store } = agent;
+    const { list } = store;
+    const next = () => Promise.reject(new MemoryError('unavailable', 'The store did not answer.'));
+    Object.assign(store, { list: () => ({ [Symbol.asyncIterator]: () => ({ next }) }) });
+    await page.getByText('Not live: The store did not answer.').waitFor();
+    Object.assign(store, { list });
+    await agent.memory.files.write('/memories/new.md', 'new');
+    await row(page, 'new.md').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+  });
+
   it('searches the texts, and leads to the line', async () => {
     const { page, strays } = await show(someFiles);
-    await page.keyboard.press('/');
-    await page.keyboard.type('4,500');
+    await find(page, '4,500');
     await page.getByText('No name holds that').waitFor();
     await page.keyboard.press('Enter');
     await page.getByText('2 lines in 5 files').waitFor();
@@ -196,7 +219,7 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
 
   it('is used with the keyboard alone', async () => {
     const { page } = await show(someFiles);
-    await page.keyboard.press('1');
+    await toTree(page);
     for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
     await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
     await page.keyboard.press('ArrowLeft');
@@ -220,8 +243,7 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.keyboard.press('/');
-    await page.keyboard.type('acme');
+    await find(page, 'acme');
     await expect.poll(() => page.getByRole('treeitem').count(), PATIENT).toBe(3);
   });
 
@@ -277,8 +299,7 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
       await row(page, 'acme.md').click();
       await bytes(page).getByText('89 53 4d 31').waitFor();
       expect(await violations()).toEqual([]);
-      await page.keyboard.press('/');
-      await page.keyboard.type('4,500');
+      await find(page, '4,500');
       await page.keyboard.press('Enter');
       await page.getByText('2 lines in 5 files').waitFor();
       expect(await violations()).toEqual([]);
@@ -316,12 +337,11 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
     });
     await row(page, '10,000').waitFor();
     expect(await page.getByRole('treeitem').count()).toBeLessThan(120);
-    await page.keyboard.press('1');
+    await toTree(page);
     await page.keyboard.press('End');
     await row(page, 'first.md').waitFor();
     expect(await page.getByRole('treeitem').count()).toBeLessThan(120);
-    await page.keyboard.press('/');
-    await page.keyboard.type('f4711');
+    await find(page, 'f4711');
     await expect.poll(() => page.getByRole('treeitem').count(), PATIENT).toBe(3);
   });
 
@@ -377,7 +397,7 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
     );
     const rows = await page.getByRole('treeitem').count();
     expect(rows).toBe(CANARIES.length * 3 + 1);
-    await page.keyboard.press('1');
+    await toTree(page);
     await page.keyboard.press('Home');
     for (let at = 1; at < rows; at += 1) {
       await page.keyboard.press('ArrowDown');
@@ -392,8 +412,7 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
         if (await button.isVisible()) await button.click();
       }
     }
-    await page.keyboard.press('/');
-    await page.keyboard.type('canary');
+    await find(page, 'canary');
     await page.keyboard.press('Enter');
     await page.getByText(`lines in ${CANARIES.length * 2} files`).waitFor();
     expect(await page.evaluate(() => Object.hasOwn(globalThis, 'ran'))).toBe(false);
