@@ -88,8 +88,10 @@ async function runSuites(runtime: Runtime): Promise<boolean> {
   const program = await install(runtime);
   console.log(`\nThe contracts in ${runtime.name} ${runtime.version}`);
   const summary = process.env['TEST_SUMMARY_FILE'];
-  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit*', ...runtime.vitestArgs];
-  const child = spawn(program, [...runtime.args, ...vitest, ...SUITES], {
+  // What is fast in Node may take Deno seconds.
+  const patience = ['--test-timeout', '120000', '--hook-timeout', '120000'];
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit*', ...patience];
+  const child = spawn(program, [...runtime.args, ...vitest, ...runtime.vitestArgs, ...SUITES], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: {
       ...process.env,

@@ -6,6 +6,7 @@ import type { LifecycleTask } from './lifecycle-task.ts';
 import { PROGRAM_ENV } from './program-env.ts';
 
 const COMMAND_PROCESS = fileURLToPath(new URL('crash-process.ts', import.meta.url));
+const SESSION_PROCESS = fileURLToPath(new URL('session-process.ts', import.meta.url));
 const LIFECYCLE_PROCESS = fileURLToPath(new URL('lifecycle-process.ts', import.meta.url));
 
 /** A place between two requests of a process. */
@@ -38,8 +39,15 @@ export interface LifecycleChildTask extends ChildLife {
   readonly task: LifecycleTask;
 }
 
+export interface SessionChildTask extends ChildLife {
+  /** Whose batches it appends. */
+  readonly worker: string;
+}
+
 export interface ChildEnd {
   readonly signal: NodeJS.Signals | null;
+  /** All that it has printed. */
+  readonly lines: readonly string[];
   /** What a process that lived to its end has told. */
   readonly report:
     | {
@@ -69,6 +77,11 @@ export function startLifecycleChild({ task, ...life }: LifecycleChildTask): Cras
   return start([LIFECYCLE_PROCESS, JSON.stringify(task)], life);
 }
 
+/** Starts a process of its own that appends to a session. */
+export function startSessionChild({ worker, ...life }: SessionChildTask): CrashChild {
+  return start([SESSION_PROCESS, worker], life);
+}
+
 function start(program: readonly string[], { env, fate }: ChildLife): CrashChild {
   const { signal, at } = fate ?? {};
   const fateArguments = at === undefined ? [] : [String(signal), String(at.request), at.side];
@@ -95,7 +108,7 @@ async function endOf(child: ChildProcess, lines: readonly string[]): Promise<Chi
   const [, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   const last = lines.findLast((line) => line.startsWith('{'));
   if (signal === null && last === undefined) throw new Error('the process failed before it was done');
-  return { signal, report: last === undefined ? undefined : JSON.parse(last) };
+  return { signal, lines, report: last === undefined ? undefined : JSON.parse(last) };
 }
 
 /**
