@@ -1,10 +1,14 @@
+import type { SQSClient } from '@aws-sdk/client-sqs';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import {
   createExpiry,
   createJsonLog,
+  createQueuedExpiry,
   createReplies,
   createTenantCredentials,
   createWorker,
+  type LambdaTime,
+  type QueuedExpiry,
   readExpiryConfig,
   readWorkerConfig,
   type ScheduledExpiry,
@@ -20,21 +24,18 @@ import { TurnClient } from './turn-client.ts';
 
 const log = createJsonLog({ write: (line) => process.stdout.write(`${line}\n`) });
 let worker: Worker | undefined;
-let expiry: ScheduledExpiry | undefined;
+let expiry: ScheduledExpiry | QueuedExpiry | undefined;
 
 export const handler: Worker['handler'] = (event, context) => openWorker().handler(event, context);
 
 export const invoke: Worker['invoke'] = (event, context) => openWorker().invoke(event, context);
 
-export const expire: ScheduledExpiry = (event, context) => openExpiry()(event, context);
+export const expire = (event: unknown, context: LambdaTime): Promise<unknown> => openExpiry()(event, context);
 
 function openWorker(): Worker {
   if (worker !== undefined) return worker;
   const config = readWorkerConfig(process.env);
-  const sqs = lazyClient(async () => {
-    const { SQSClient } = await import('../../src/worker/sqs-sdk.ts');
-    return new SQSClient({});
-  });
+  const sqs = queues();
   const { tenantRoleArn, replyQueueUrl, reply, model, maxTokens, effort, queueUrl, deadLetterQueueUrl } =
     config;
   worker = createWorker({
@@ -52,15 +53,27 @@ function openWorker(): Worker {
   return worker;
 }
 
-function openExpiry(): ScheduledExpiry {
-  const { tenantRoleArn, expireDryRun } = readExpiryConfig(process.env);
-  expiry ??= createExpiry({
+function openExpiry(): ScheduledExpiry | QueuedExpiry {
+  if (expiry !== undefined) return expiry;
+  const { tenantRoleArn, expireDryRun, expiryQueueUrl: url } = readExpiryConfig(process.env);
+  const options = {
     memory: optionsFromEnvironment(),
     credentials: credentialsOf(tenantRoleArn),
     dryRun: expireDryRun,
     log,
-  });
+  };
+  expiry =
+    url === undefined
+      ? createExpiry(options)
+      : createQueuedExpiry({ ...options, queue: { sqs: queues(), url } });
   return expiry;
+}
+
+function queues(): Pick<SQSClient, 'send'> {
+  return lazyClient(async () => {
+    const { SQSClient } = await import('../../src/worker/sqs-sdk.ts');
+    return new SQSClient({});
+  });
 }
 
 function credentialsOf(roleArn: string | undefined): ReturnType<typeof createTenantCredentials> | undefined {

@@ -24,8 +24,11 @@ export interface ExpiryOptions extends Call {
   readonly recordDays?: number | undefined;
   /** Stored conversations to which no turn came for so many days go; 1–3,650, 90 by default. */
   readonly conversationDays?: number | undefined;
-  /** Change nothing, and tell what a run would do. */
-  readonly dryRun?: boolean | undefined;
+  /**
+   * Change nothing, and tell what a run would do. `'files'`: files and sessions stay, while access records, receipts,
+   * answers and conversations go.
+   */
+  readonly dryRun?: boolean | 'files' | undefined;
 }
 
 export interface ExpiryReport {
@@ -60,7 +63,9 @@ const MOST_DAYS = 3_650;
  * store and the keyring throw.
  */
 export async function expireTree(context: Session, options: ExpiryOptions): Promise<ExpiryReport> {
-  const { afterDays, recordDays = 30, conversationDays = 90, dryRun = false } = options;
+  const { afterDays, recordDays = 30, conversationDays = 90 } = options;
+  const dryRun = options.dryRun === true;
+  const sparesFiles = options.dryRun === 'files' || dryRun;
   if (afterDays !== undefined) checkWholeNumber('afterDays', afterDays, { least: 1, most: MOST_DAYS });
   checkWholeNumber('recordDays', recordDays, { least: 15, most: MOST_DAYS });
   checkWholeNumber('conversationDays', conversationDays, { least: 1, most: MOST_DAYS });
@@ -73,8 +78,8 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
   const files =
     busy || afterDays === undefined
       ? { files: 0, deleted: 0, marked: 0 }
-      : await expireFiles(work, records, { migrated, limitMs: afterDays * DAY_MS, dryRun });
-  if (afterDays === undefined && !dryRun) await markTurns(work, records);
+      : await expireFiles(work, records, { migrated, limitMs: afterDays * DAY_MS, dryRun: sparesFiles });
+  if ((afterDays === undefined || sparesFiles) && !dryRun) await markTurns(work, records);
   const turns = outdatedTurns(records, recordDays, migrated);
   // In this order, so that no receipt ever stands without its answer.
   const old = [outdatedAccess(records, afterDays), turns.receipts, turns.answers];
@@ -82,7 +87,7 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
   const sessions =
     afterDays === undefined
       ? 0
-      : await expireSessions(work, { migrated, limitMs: afterDays * DAY_MS, dryRun });
+      : await expireSessions(work, { migrated, limitMs: afterDays * DAY_MS, dryRun: sparesFiles });
   const conversations = await expireConversations(work, {
     ...{ migrated, dryRun },
     limitMs: conversationDays * DAY_MS,
@@ -91,7 +96,7 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
   return { ...files, records: deleted + conversations, sessions, busy };
 }
 
-/** Where no file expires, the marks, empty, tell migrations that turns do. */
+/** Where no file is marked, the marks, empty, tell migrations that turns do. */
 async function markTurns(work: Work, { receipts, answers }: ReadsAndTurns): Promise<void> {
   if (receipts.size + answers.size === 0) return;
   const { marks, etag } = await readMarks(work);

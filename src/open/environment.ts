@@ -27,6 +27,8 @@ export interface WorkerConfig {
 export interface ExpiryConfig {
   readonly tenantRoleArn: string | undefined;
   readonly expireDryRun: boolean;
+  /** Absent: one run goes from tenant to tenant. */
+  readonly expiryQueueUrl: string | undefined;
 }
 
 const PREFIX = 'SEALED_MEMORY_';
@@ -40,7 +42,7 @@ export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
 const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
 const WORKER_NAMES = [
   ...['TENANT_ROLE_ARN', 'QUEUE_URL', 'REPLY_QUEUE_URL', 'REPLY', 'MODEL', 'MAX_TOKENS', 'EFFORT'],
-  ...['DEAD_LETTER_QUEUE_URL', 'API_KEY_SECRET_ARN', 'EXPIRE_DRY_RUN'],
+  ...['DEAD_LETTER_QUEUE_URL', 'API_KEY_SECRET_ARN', 'EXPIRE_DRY_RUN', 'EXPIRY_QUEUE_URL'],
 ] as const;
 type WorkerName = (typeof WORKER_NAMES)[number];
 const MOST_TOKENS = 1_000_000;
@@ -145,6 +147,7 @@ export function readExpiryConfig(env: Environment): ExpiryConfig {
   return Object.freeze({
     tenantRoleArn: workerText(env, 'TENANT_ROLE_ARN'),
     expireDryRun: readFlag(env, `${WORKER_PREFIX}EXPIRE_DRY_RUN`) ?? false,
+    expiryQueueUrl: workerText(env, 'EXPIRY_QUEUE_URL'),
   });
 }
 

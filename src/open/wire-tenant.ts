@@ -144,11 +144,11 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
       return verifyTree(context, request);
     },
     async expire(request = {}) {
-      if (!request.dryRun) refuseWriting(context);
+      if (request.dryRun !== true) refuseWriting(context);
       const { expireTree } = await import('./admin-verbs.ts');
       const report = await expireTree(context, { afterDays: expireAfterDays, ...request });
-      const { dryRun = false, signal } = request;
-      const tombstones = dryRun ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
+      const { dryRun, signal } = request;
+      const tombstones = dryRun === true ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
       return { ...report, tombstones };
     },
     async reach() {

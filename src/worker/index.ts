@@ -5,12 +5,14 @@ export {
   type WorkerConfig,
 } from '../open/environment.ts';
 export type { DirectAnswer, LambdaTime } from './direct-handler.ts';
+export type { ScheduledExpiryOptions } from './expire-tenant.ts';
+export { createExpiry, type ExpirySummary, type ScheduledExpiry } from './expire-tenants.ts';
 export {
-  createExpiry,
-  type ExpirySummary,
-  type ScheduledExpiry,
-  type ScheduledExpiryOptions,
-} from './expire-tenants.ts';
+  createQueuedExpiry,
+  type ExpiryPlan,
+  type QueuedExpiry,
+  type QueuedExpiryOptions,
+} from './expiry-queue.ts';
 export { createJsonLog, type JsonLog, type JsonLogOptions, type LogLevel } from './json-log.ts';
 export { createReplies, type Replies, type RepliesOptions } from './replies.ts';
 export {

@@ -2,15 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { openTenant } from '../../src/open/open-memory.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import {
-  createExpiry,
-  type ExpirySummary,
-  type ScheduledExpiryOptions,
-} from '../../src/worker/expire-tenants.ts';
+import type { ScheduledExpiryOptions } from '../../src/worker/expire-tenant.ts';
+import { createExpiry, type ExpirySummary } from '../../src/worker/expire-tenants.ts';
 import { createJsonLog } from '../../src/worker/json-log.ts';
+import { createReceipts } from '../../src/worker/receipts.ts';
 import { listingServer } from '../servers/listing-server.ts';
 import { timeOf } from '../support/test-worker.ts';
 
@@ -59,11 +58,22 @@ function expire(
   return run({}, timeOf(remainingMs));
 }
 
-async function filesOf(tenant: string): Promise<number> {
+/** A turn that was answered. */
+async function answer(tenant: string): Promise<void> {
+  const { parts, close } = await openTenant({ store, rootKey, tenant });
+  const claim = await createReceipts(parts.context).claim('turn', { leaseMs: 60_000, message: 'hello' });
+  if (claim.state !== 'ours') throw new Error('the turn is not free');
+  await claim.lease.finish(new Uint8Array(100));
+  await close();
+}
+
+async function keysBelow(prefix: string): Promise<number> {
   let count = 0;
-  for await (const { objects } of store.list({ prefix: `tenants/${tenant}/data/` })) count += objects.length;
+  for await (const { objects } of store.list({ prefix })) count += objects.length;
   return count;
 }
+
+const filesOf = (tenant: string): Promise<number> => keysBelow(`tenants/${tenant}/data/`);
 
 const logged = (): readonly Record<string, unknown>[] => lines.map((line) => JSON.parse(line));
 
@@ -86,6 +96,18 @@ describe('the expiry function', () => {
     await expire();
     now += HOUR;
     expect(await expire({ dryRun: true })).toMatchObject({ marked: 0, deleted: 2 });
+    expect(await filesOf('acme')).toBe(2);
+  });
+
+  it('deletes answers of 400 days ago, and their receipts, in a dry run as well', async () => {
+    await fill('acme');
+    await answer('acme');
+    now += 400 * DAY;
+    expect(await expire({ dryRun: true })).toMatchObject({ records: 2, marked: 2, deleted: 0 });
+    expect(await keysBelow('tenants/acme/answers/')).toBe(0);
+    expect(await keysBelow('tenants/acme/receipts/')).toBe(0);
+    now += HOUR;
+    expect(await expire({ dryRun: true })).toMatchObject({ records: 0, marked: 2, deleted: 0 });
     expect(await filesOf('acme')).toBe(2);
   });
 

@@ -1,0 +1,69 @@
+import type { TenantExpiry } from '../admin/expire.ts';
+import type { TenantId } from '../format/object-keys.ts';
+import type { LogFields } from '../logger.ts';
+import type { MemoryOptions } from '../open/options.ts';
+import { createTenantPool, type TenantPool } from '../open/pool.ts';
+import type { LambdaTime } from './direct-handler.ts';
+import { codeOf, type JsonLog } from './json-log.ts';
+import type { TenantCredentialProvider } from './tenant-credentials.ts';
+
+export interface ScheduledExpiryOptions {
+  /** Of the store and the root keys. */
+  readonly memory: Omit<MemoryOptions, 'tenant' | 'credentials' | 'logger'>;
+  /** Credentials of one tenant. Absent: all tenants are reached with the credentials of the process. */
+  readonly credentials?: ((tenant: TenantId) => TenantCredentialProvider) | undefined;
+  /** Of files and sessions it is only told which would go; receipts and answers go all the same. */
+  readonly dryRun?: boolean | undefined;
+  readonly log: JsonLog;
+}
+
+const RESERVE_MS = 30_000;
+
+/** What is left for tenants of a function's time, in whole milliseconds; 0 or less: nothing. */
+export function remainingOf(context: LambdaTime): number {
+  return Math.floor(context.getRemainingTimeInMillis() - RESERVE_MS);
+}
+
+/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed; what `work` throws. */
+export async function withExpiryPool<T>(
+  { memory, log }: ScheduledExpiryOptions,
+  work: (pool: TenantPool) => Promise<T>,
+): Promise<T> {
+  const pool = createTenantPool({ lazy: true, ...memory, mounts: [], logger: log });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.close();
+  }
+}
+
+/** Deletes what expired of one tenant, and logs it. Never rejects: `code` says what went wrong. */
+export async function expireTenant(
+  options: ScheduledExpiryOptions & {
+    readonly pool: TenantPool;
+    readonly tenant: TenantId;
+    readonly remainingMs: number;
+    /** In the line of the log besides. */
+    readonly fields?: LogFields;
+  },
+): Promise<TenantExpiry | { readonly code: string }> {
+  const { pool, tenant, dryRun = false, log, fields = {} } = options;
+  const signal = AbortSignal.timeout(options.remainingMs);
+  try {
+    const credentials = options.credentials?.(tenant);
+    await credentials?.();
+    const { memory, expire } = await pool.open(tenant, { credentials });
+    try {
+      const report = await expire({ dryRun: dryRun ? 'files' : false, signal });
+      const { busy, ...counts } = report;
+      log.info('expired files of a tenant', { tenant, busy, ...counts, ...fields });
+      return report;
+    } finally {
+      await memory.close();
+    }
+  } catch (error) {
+    const code = codeOf(error);
+    log.error('files of a tenant could not be expired', { tenant, code, ...fields });
+    return { code };
+  }
+}
