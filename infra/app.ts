@@ -31,8 +31,10 @@ export function createApp({
     TurnQueueUrl: memory.queues.turns.queueUrl,
     DeadLetterQueueUrl: memory.queues.deadLetters.queueUrl,
     ReplyQueueUrl: memory.queues.replies.queueUrl,
+    ...(memory.queueKey && { QueueKeyArn: memory.queueKey.keyArn }),
     ApiKeySecretArn: memory.apiKey.secretArn,
     WorkerName: memory.worker.run.functionName,
+    ...(memory.directWorker && { DirectWorkerName: memory.directWorker.run.functionName }),
     ExpiryName: memory.expiry.run.functionName,
     DashboardName: memory.dashboard.dashboardName,
   };

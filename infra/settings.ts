@@ -1,8 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import type { SealedMemoryProps } from '../src/cdk/sealed-memory.ts';
+import { checkBounds } from '../src/cdk/bounds.ts';
+import type { SealedMemoryProps } from '../src/cdk/sealed-memory-props.ts';
 
 type Settings = Omit<SealedMemoryProps, 'bundle'>;
 type Reader = (text: string, scope: Construct) => Settings;
@@ -21,14 +24,25 @@ const READERS: Readonly<Record<string, Reader>> = {
   maxConcurrency: (text) => ({ maxConcurrency: count(text) }),
   fifo: (text) => ({ fifo: flag(text) }),
   direct: (text) => ({ direct: flag(text) }),
+  directConcurrency: (text) => ({ directConcurrency: count(text) }),
   noncurrentDays: (text) => ({ noncurrentDays: count(text) }),
   oldestMessageMinutes: (text) => ({ oldestMessage: Duration.minutes(count(text)) }),
+  tokensPerHour: (text) => ({ tokensPerHour: count(text) }),
+  tokensPerDay: (text) => ({ tokensPerDay: count(text) }),
   expireAfterDays: (text) => ({ expireAfterDays: count(text) }),
   expireDryRun: (text) => ({ expireDryRun: flag(text) }),
   alarmTopicArn: (text, scope) => ({
     alarmAction: new SnsAction(Topic.fromTopicArn(scope, 'AlarmTopic', text)),
   }),
   operatorRoleArns: (text) => ({ operatorRoleArns: list(text) }),
+  adoptedBucketName: (text) => ({ adoptedBucketName: text }),
+  rootKeyArn: (text, scope) => ({ rootKey: Key.fromKeyArn(scope, 'GivenRootKey', text) }),
+  queueKey: (text, scope) => ({
+    queueKey: text === 'sqs' ? 'sqs' : Key.fromKeyArn(scope, 'GivenQueueKey', text),
+  }),
+  permissionsBoundaryArn: (text, scope) => ({
+    permissionsBoundary: ManagedPolicy.fromManagedPolicyArn(scope, 'PermissionsBoundary', text),
+  }),
   rootKeyGeneration: (text) => ({ rootKeyGeneration: count(text) }),
   formerRootKeyArns: (text) => ({ formerRootKeyArns: list(text) }),
 };
@@ -47,7 +61,9 @@ export function readSettings(scope: Construct): Settings {
       throw new RangeError(`${name} is not a setting. The settings are ${Object.keys(READERS).join(', ')}.`);
     }
     try {
-      return read(String(value), scope);
+      const setting = read(String(value), scope);
+      checkBounds(numbersOf(name, setting));
+      return setting;
     } catch (error) {
       throw new RangeError(`${name}: ${error instanceof Error ? error.message : error}`);
     }
@@ -55,8 +71,15 @@ export function readSettings(scope: Construct): Settings {
   return Object.assign({}, ...settings) as Settings;
 }
 
+/** Under the setting's own name, which says the unit of a duration. */
+function numbersOf(name: string, setting: Settings): Readonly<Record<string, number | undefined>> {
+  const { timeout, oldestMessage, ...rest } = setting;
+  const value = timeout?.toSeconds() ?? oldestMessage?.toMinutes() ?? Object.values(rest)[0];
+  return typeof value === 'number' ? { [name.slice(NAMESPACE.length)]: value } : {};
+}
+
 function count(text: string): number {
-  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new RangeError('must be a whole number above 0');
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new RangeError('must be a whole number above 0');
   return Number(text);
 }
 

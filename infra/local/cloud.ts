@@ -5,7 +5,7 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { workerEnvironment } from '../../src/cdk/worker-settings.ts';
+import { WORKER_DEFAULTS, workerEnvironment } from '../../src/cdk/worker-settings.ts';
 import { startEventSource } from './event-source.ts';
 import type { TurnFunctions } from './local-function.ts';
 import { createResources, type LocalQueue, type LocalResources, MOTO_CREDENTIALS } from './resources.ts';
@@ -45,7 +45,6 @@ export interface Cloud extends TurnFunctions, AsyncDisposable {
 }
 
 const ROLE_ARN = 'arn:aws:iam::123456789012:role/sealed-memory-tenant';
-const MODEL = 'claude-sonnet-5-5';
 
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { minio, moto, claude, timeoutSeconds, through = {} } = options;
@@ -70,7 +69,6 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   );
   // The SDK sends to where the URL of the queue says, whatever its endpoint is.
   const asSeen = (queueUrl: string): string => queueUrl.replace(moto, through.sqs ?? moto);
-  const settings = { model: MODEL, maxTokens: 16_000, reply: 'inline', expireDryRun: true } as const;
   const places = {
     bucketName,
     prefix,
@@ -81,7 +79,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     replyQueueUrl: asSeen(resources.replies.url),
     apiKeySecretArn: resources.apiKeySecretArn,
   } as const;
-  const deployed = workerEnvironment(settings, places);
+  const deployed = workerEnvironment(WORKER_DEFAULTS, places);
   const env: Environment = {
     ...deployed,
     SEALED_MEMORY_S3_ENDPOINT: through.s3 ?? minio.endpoint,

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { quitQuietlyWithoutReader } from '../../examples/demo/process.ts';
 import { block } from '../../examples/demo/screen.ts';
 import { startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
+import { WORKER_DEFAULTS } from '../../src/cdk/worker-settings.ts';
 import { startCloud } from './cloud.ts';
 import { commandsFor } from './commands.ts';
 import { onInterruption, runUntil } from './interruption.ts';
@@ -51,7 +52,8 @@ async function main(signal: AbortSignal): Promise<void> {
     lines.push(line);
     if (values.log) process.stderr.write(`${line}\n`);
   };
-  const times = { timeoutSeconds: 120, maxConcurrency: 4 } as const;
+  const { timeoutSeconds, maxConcurrency } = WORKER_DEFAULTS;
+  const times = { timeoutSeconds, maxConcurrency };
   const cloud = stack.use(
     await startCloud({
       ...{ minio, moto, ...times },

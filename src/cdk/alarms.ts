@@ -1,16 +1,16 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import {
   Alarm,
   type AlarmProps,
   ComparisonOperator,
   type IAlarmAction,
   type IMetric,
-  Metric,
+  MathExpression,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
-import { FilterPattern, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { BundledFunction } from './bundled-function.ts';
+import { sumOfLogs, type Tokens, withCode, withMessage } from './log-metrics.ts';
 import type { Queues } from './queues.ts';
 
 /** What the alarms watch and the dashboard shows. */
@@ -19,6 +19,7 @@ export interface Watched {
   readonly worker: BundledFunction;
   readonly directWorker: BundledFunction | undefined;
   readonly expiry: BundledFunction;
+  readonly tokens: Tokens;
 }
 
 /** As the worker logs them (docs/worker.md, "Again, or not"). */
@@ -26,26 +27,32 @@ const API_KEY_CODES = [
   ...['authentication_error', 'permission_error', 'billing_error', 'not_found_error'],
   ...['http_401', 'http_402', 'http_403', 'api_key_unavailable'],
 ];
+const NOT_EXPIRED = ['files of a tenant could not be expired', 'a message of the queue of expiry failed'];
+const LONGEST_RUN = Duration.hours(12);
 const FIVE_MINUTES = Duration.minutes(5);
+const SELDOM = { evaluationPeriods: 6, datapointsToAlarm: 3 };
 
 /**
  * What an operator should be woken for (docs/deployment.md, "Alarms"). No data is no alarm.
  *
  * @param options.oldestMessage A turn that waits longer means that the workers do not keep up.
+ * @param options.tokensPerHour Input and output of all tenants; more is worth a look.
  */
 export function createAlarms(
   scope: Construct,
   {
     watched,
     oldestMessage,
+    tokensPerHour,
     action,
   }: {
     readonly watched: Watched;
     readonly oldestMessage: Duration;
+    readonly tokensPerHour: number;
     readonly action?: IAlarmAction;
   },
 ): readonly Alarm[] {
-  const { queues, worker, directWorker, expiry } = watched;
+  const { queues, worker, directWorker, expiry, tokens } = watched;
   const runners = [worker, directWorker].filter((each) => each !== undefined);
   const functions = [...runners, expiry];
   const sum = { statistic: 'Sum', period: FIVE_MINUTES };
@@ -70,6 +77,22 @@ export function createAlarms(
     }
     return made;
   };
+  const directAlarms = ({ run }: BundledFunction): readonly Alarm[] => [
+    alarm(
+      'DirectErrorsAlarm',
+      run.metricErrors(sum),
+      'callers that wait got no answer five times in five minutes',
+      {
+        threshold: 5,
+      },
+    ),
+    alarm(
+      'DirectThrottlesAlarm',
+      run.metricThrottles(sum),
+      'callers that wait were refused for want of room',
+      SELDOM,
+    ),
+  ];
   return [
     alarm(
       'DeadLettersAlarm',
@@ -81,19 +104,19 @@ export function createAlarms(
     ),
     alarm(
       'IntegrityAlarm',
-      countCodes(scope, { functions, name: 'IntegrityErrors', codes: ['integrity'] }),
+      sumOfLogs(scope, { functions, name: 'IntegrityErrors', pattern: withCode('integrity') }),
       'a stored object is not what was sealed there: the bucket may have been tampered with',
     ),
     alarm(
       'ApiKeyAlarm',
-      countCodes(scope, { functions: runners, name: 'ApiKeyErrors', codes: API_KEY_CODES }),
+      sumOfLogs(scope, { functions: runners, name: 'ApiKeyErrors', pattern: withCode(...API_KEY_CODES) }),
       'Claude refuses the API key, or its account may spend no more; turns wait',
     ),
     alarm(
       'ThrottlesAlarm',
       worker.run.metricThrottles(sum),
       'Lambda refused to start workers in three of the last six five-minute periods',
-      { evaluationPeriods: 6, datapointsToAlarm: 3 },
+      SELDOM,
     ),
     alarm(
       'OldestTurnAlarm',
@@ -102,36 +125,32 @@ export function createAlarms(
       { threshold: oldestMessage.toSeconds() },
     ),
     alarm('ExpiryAlarm', expiry.run.metricErrors(sum), 'the expiry function failed'),
+    alarm(
+      'ExpiryTenantsAlarm',
+      sumOfLogs(scope, {
+        functions: [expiry],
+        name: 'TenantsNotExpired',
+        pattern: withMessage(...NOT_EXPIRED),
+      }),
+      'the files of a tenant could not be expired',
+    ),
+    alarm(
+      'ExpiryUnfinishedAlarm',
+      queues.expiry.metricApproximateAgeOfOldestMessage({ statistic: 'Maximum', period: FIVE_MINUTES }),
+      'a run of the expiry has tenants left after twelve hours',
+      { threshold: LONGEST_RUN.toSeconds() },
+    ),
+    alarm(
+      'TokensAlarm',
+      new MathExpression({
+        expression: 'input + output',
+        usingMetrics: { input: tokens.input, output: tokens.output },
+        period: Duration.hours(1),
+        label: 'Tokens',
+      }),
+      'Claude takes and gives more tokens in an hour than expected',
+      { threshold: tokensPerHour },
+    ),
+    ...(directWorker === undefined ? [] : directAlarms(directWorker)),
   ];
-}
-
-/** Counts the log lines with one of these codes. */
-function countCodes(
-  scope: Construct,
-  {
-    functions,
-    name,
-    codes,
-  }: {
-    readonly functions: readonly BundledFunction[];
-    readonly name: string;
-    readonly codes: readonly string[];
-  },
-): IMetric {
-  const named = {
-    namespace: `SealedMemory/${Stack.of(scope).stackName}/${scope.node.id}`,
-    metricName: name,
-  };
-  for (const { logs: logGroup } of functions) {
-    new MetricFilter(logGroup, name, {
-      logGroup,
-      filterPattern: FilterPattern.any(
-        ...codes.map((code) => FilterPattern.stringValue('$.code', '=', code)),
-      ),
-      metricNamespace: named.namespace,
-      metricName: named.metricName,
-      metricValue: '1',
-    });
-  }
-  return new Metric({ ...named, statistic: 'Sum', period: FIVE_MINUTES });
 }

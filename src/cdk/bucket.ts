@@ -1,6 +1,13 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Annotations, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { AnyPrincipal, Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  BucketPolicy,
+  type IBucket,
+  ObjectOwnership,
+} from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
 import type { TenantResources } from './tenant-resources.ts';
 
@@ -17,15 +24,52 @@ const OBJECT_ACTIONS = [
   's3:RestoreObject',
 ];
 
-/**
- * The bucket of all tenants. It outlives the stack. What was overwritten or deleted stays restorable for
- * `noncurrentDays`; after that shredded tenants are gone from here for good.
- */
-export function createBucket(
+interface BucketChoice {
+  /** One that the caller has. */
+  readonly given: IBucket | undefined;
+  /** One that an earlier stack of this kind has left behind. */
+  readonly adoptedName: string | undefined;
+  readonly noncurrentDays: number;
+}
+
+/** The bucket of all tenants, and what puts statements into its policy. */
+export interface PlacedBucket {
+  readonly bucket: IBucket;
+  addToPolicy(statements: readonly PolicyStatement[]): void;
+}
+
+/** @throws RangeError for two buckets at once. */
+export function placeBucket(
   scope: Construct,
-  { noncurrentDays }: { readonly noncurrentDays: number },
-): Bucket {
-  return new Bucket(scope, 'Bucket', {
+  { given, adoptedName, noncurrentDays }: BucketChoice,
+): PlacedBucket {
+  if (given !== undefined && adoptedName !== undefined) {
+    throw new RangeError('give a bucket or the name of one to adopt, not both');
+  }
+  if (adoptedName !== undefined) {
+    const bucket = Bucket.fromBucketName(scope, 'AdoptedBucket', adoptedName);
+    const policy = new BucketPolicy(scope, 'AdoptedBucketPolicy', { bucket });
+    policy.document.addStatements(...transportStatements(bucket.bucketArn));
+    return { bucket, addToPolicy: (statements) => policy.document.addStatements(...statements) };
+  }
+  const bucket = given ?? createBucket(scope, noncurrentDays);
+  const addToPolicy = (statements: readonly PolicyStatement[]): void => {
+    const added = statements.map((statement) => bucket.addToResourcePolicy(statement).statementAdded);
+    if (added.every((isAdded) => isAdded)) return;
+    Annotations.of(scope).addWarningV2(
+      'sealed-memory:bucket-policy',
+      'The policy of the bucket is not made here: put the statements of docs/iam/bucket.json into it.',
+    );
+  };
+  return { bucket, addToPolicy };
+}
+
+/**
+ * It outlives the stack. What was overwritten or deleted stays restorable for `noncurrentDays`; after that shredded
+ * tenants are gone from here for good.
+ */
+function createBucket(scope: Construct, noncurrentDays: number): IBucket {
+  const bucket = new Bucket(scope, 'Bucket', {
     versioned: true,
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
     objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
@@ -40,19 +84,26 @@ export function createBucket(
       { id: 'AbortedUploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
     ],
   });
+  // The cast only drops an optional member that IBucket declares more strictly than its own class.
+  return bucket as IBucket;
 }
 
 /**
  * A second wall, in the bucket itself: whatever else is ever attached to the tenant role, its sessions stay with
  * their tenant, and write files and keyrings only under a precondition (docs/protocols.md).
  */
-export function confineTenantRole(
-  bucket: Bucket,
-  { role, resources }: { readonly role: IRole; readonly resources: TenantResources },
-): void {
+export function confineTenantRole({
+  bucketArn,
+  role,
+  resources,
+}: {
+  readonly bucketArn: string;
+  readonly role: IRole;
+  readonly resources: TenantResources;
+}): readonly PolicyStatement[] {
   const byTenantRole = { ArnEquals: { 'aws:PrincipalArn': role.roleArn } };
   const deny = { effect: Effect.DENY, principals: [new AnyPrincipal()] };
-  bucket.addToResourcePolicy(
+  return [
     new PolicyStatement({
       ...deny,
       sid: 'TenantRoleStaysWithItsTenant',
@@ -60,17 +111,13 @@ export function confineTenantRole(
       notResources: [resources.objects, resources.keyring],
       conditions: byTenantRole,
     }),
-  );
-  bucket.addToResourcePolicy(
     new PolicyStatement({
       ...deny,
       sid: 'TenantRoleListsItsTenant',
       actions: ['s3:ListBucket'],
-      resources: [bucket.bucketArn],
+      resources: [bucketArn],
       conditions: { ...byTenantRole, StringNotLike: { 's3:prefix': [...resources.listable] } },
     }),
-  );
-  bucket.addToResourcePolicy(
     new PolicyStatement({
       ...deny,
       sid: 'TenantRoleWritesUnderPreconditions',
@@ -83,5 +130,19 @@ export function confineTenantRole(
         Bool: { 's3:ObjectCreationOperation': 'true' },
       },
     }),
-  );
+  ];
+}
+
+/** As the CDK writes them for a bucket of its own. */
+function transportStatements(bucketArn: string): readonly PolicyStatement[] {
+  const deny = {
+    effect: Effect.DENY,
+    principals: [new AnyPrincipal()],
+    actions: ['s3:*'],
+    resources: [bucketArn, `${bucketArn}/*`],
+  };
+  return [
+    new PolicyStatement({ ...deny, conditions: { Bool: { 'aws:SecureTransport': 'false' } } }),
+    new PolicyStatement({ ...deny, conditions: { NumericLessThan: { 's3:TlsVersion': 1.2 } } }),
+  ];
 }

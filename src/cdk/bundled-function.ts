@@ -1,4 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
+import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, type Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -7,6 +8,14 @@ import type { Construct } from 'constructs';
 /** A role that only Lambda takes and that may do nothing yet. */
 export function createFunctionRole(scope: Construct, id: string, description: string): Role {
   return new Role(scope, id, { description, assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+}
+
+/** Where a function runs, instead of in a network of AWS. It must reach S3, KMS, STS, SQS, Secrets Manager and Claude. */
+export interface Network {
+  readonly vpc: IVpc;
+  /** The private ones with a way out by default. */
+  readonly vpcSubnets?: SubnetSelection;
+  readonly securityGroups?: ISecurityGroup[];
 }
 
 export interface BundledFunction {
@@ -30,9 +39,12 @@ export function createBundledFunction(
     readonly environment: Record<string, string>;
     readonly timeout: Duration;
     readonly memorySize: number;
+    readonly network?: Network | undefined;
+    /** Of what the account has, so many are this function's, and no more. */
+    readonly reservedConcurrentExecutions?: number;
   },
 ): BundledFunction {
-  const { entry, role, ...rest } = options;
+  const { entry, role, network, ...rest } = options;
   const logs = new LogGroup(scope, `${id}Logs`, { retention: RetentionDays.THREE_MONTHS });
   role.addToPrincipalPolicy(
     new PolicyStatement({
@@ -41,8 +53,10 @@ export function createBundledFunction(
       resources: [logs.logGroupArn],
     }),
   );
+  if (network !== undefined) role.addToPrincipalPolicy(useNetwork(id));
   const run = new LambdaFunction(scope, id, {
     ...rest,
+    ...network,
     role,
     handler: `index.${entry}`,
     runtime: Runtime.NODEJS_24_X,
@@ -52,4 +66,20 @@ export function createBundledFunction(
     maxEventAge: Duration.hours(1),
   });
   return { run, logs };
+}
+
+/** What Lambda does in the function's name: its interfaces cannot be named before they are there. */
+function useNetwork(id: string): PolicyStatement {
+  return new PolicyStatement({
+    sid: `Use${id}Network`,
+    actions: [
+      'ec2:AssignPrivateIpAddresses',
+      'ec2:CreateNetworkInterface',
+      'ec2:DeleteNetworkInterface',
+      'ec2:DescribeNetworkInterfaces',
+      'ec2:DescribeSubnets',
+      'ec2:UnassignPrivateIpAddresses',
+    ],
+    resources: ['*'],
+  });
 }

@@ -17,7 +17,7 @@ export function createDashboard(
   scope: Construct,
   { watched, alarms }: { readonly watched: Watched; readonly alarms: readonly Alarm[] },
 ): Dashboard {
-  const { queues, worker, expiry } = watched;
+  const { queues, worker, directWorker, expiry, tokens } = watched;
   const maximum = { ...PERIOD, statistic: 'Maximum' };
   const graph = (title: string, ...left: IMetric[]) => new GraphWidget({ title, left, width: 8, height: 6 });
   return new Dashboard(scope, 'Dashboard', {
@@ -52,6 +52,20 @@ export function createDashboard(
           worker.run.metricThrottles(SUM),
         ),
         graph('Expiry', expiry.run.metricInvocations(SUM), expiry.run.metricErrors(SUM)),
+      ],
+      [
+        graph('Tokens', tokens.input, tokens.output),
+        graph('Tenants to expire', queues.expiry.metricApproximateNumberOfMessagesVisible(maximum)),
+        ...(directWorker === undefined
+          ? []
+          : [
+              graph(
+                'Direct worker',
+                directWorker.run.metricInvocations(SUM),
+                directWorker.run.metricErrors(SUM),
+                directWorker.run.metricThrottles(SUM),
+              ),
+            ]),
       ],
     ],
   });

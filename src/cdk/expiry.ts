@@ -2,14 +2,19 @@ import { Duration } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
-import type { Code } from 'aws-cdk-lib/aws-lambda';
+import { type Code, EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { type BundledFunction, createBundledFunction } from './bundled-function.ts';
+import { type BundledFunction, createBundledFunction, type Network } from './bundled-function.ts';
 import type { TenantResources } from './tenant-resources.ts';
 
+export const EXPIRY_TIMEOUT: Duration = Duration.minutes(15);
+/** Enough for a million tenants a day, few enough to leave the bucket and KMS to the turns. */
+const EXPIRY_CONCURRENCY = 5;
+
 /**
- * The function that deletes what expired, once a day at a quiet hour (UTC). It goes from tenant to tenant as the
- * worker does, by a session of the tenant role.
+ * The function that deletes what expired, once a day at a quiet hour (UTC). It sends a message for each tenant to a queue,
+ * from which it is called again, and reaches each as the worker does, by a session of the tenant role.
  */
 export function createExpiryFunction(
   scope: Construct,
@@ -18,13 +23,23 @@ export function createExpiryFunction(
     readonly role: Role;
     readonly environment: Record<string, string>;
     readonly memorySize: number;
+    readonly tenants: Queue;
+    readonly network: Network | undefined;
   },
 ): BundledFunction {
+  const { tenants, ...rest } = options;
   const expiry = createBundledFunction(scope, 'Expiry', {
-    ...options,
+    ...rest,
     entry: 'expire',
     description: 'sealed-memory: deletes what expired',
-    timeout: Duration.minutes(15),
+    timeout: EXPIRY_TIMEOUT,
+  });
+  new EventSourceMapping(scope, 'TenantsToExpiry', {
+    target: expiry.run,
+    eventSourceArn: tenants.queueArn,
+    batchSize: 10,
+    reportBatchItemFailures: true,
+    maxConcurrency: EXPIRY_CONCURRENCY,
   });
   new Rule(scope, 'ExpirySchedule', {
     description: 'sealed-memory: once a day',
@@ -34,13 +49,15 @@ export function createExpiryFunction(
   return expiry;
 }
 
-/** All that the expiry function's own role may do, besides becoming a tenant and writing its log: learn who is there. */
+/** All that the expiry function's own role may do, besides becoming a tenant and writing its log: learn who is there, and hand out the work. */
 export function expiryStatements({
   bucketArn,
   resources,
+  tenants,
 }: {
   readonly bucketArn: string;
   readonly resources: TenantResources;
+  readonly tenants: Queue;
 }): readonly PolicyStatement[] {
   return [
     new PolicyStatement({
@@ -48,6 +65,17 @@ export function expiryStatements({
       actions: ['s3:ListBucket'],
       resources: [bucketArn],
       conditions: { StringEquals: { 's3:prefix': resources.allKeyrings } },
+    }),
+    new PolicyStatement({
+      sid: 'SendAndReceiveTenants',
+      actions: [
+        'sqs:ChangeMessageVisibility',
+        'sqs:DeleteMessage',
+        'sqs:GetQueueAttributes',
+        'sqs:ReceiveMessage',
+        'sqs:SendMessage',
+      ],
+      resources: [tenants.queueArn],
     }),
   ];
 }

@@ -1,8 +1,8 @@
 import { Stack, Validations } from 'aws-cdk-lib';
 import type { Role } from 'aws-cdk-lib/aws-iam';
-import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
-import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { CfnBucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
+import type { Queues } from './queues.ts';
 import type { TenantResources } from './tenant-resources.ts';
 
 /** What cdk-nag finds here and why it stays. Each is acknowledged where it is found, so that a new one is heard. */
@@ -10,30 +10,43 @@ export function acknowledgeFindings({
   bucket,
   tenantRole,
   resources,
-  replies,
+  queues,
   apiKey,
+  functionRoles,
 }: {
-  readonly bucket: Bucket;
+  readonly bucket: IBucket;
   readonly tenantRole: Role;
   readonly resources: TenantResources;
-  readonly replies: Queue;
+  readonly queues: Queues;
   /** Absent when the deployment brings its own. */
   readonly apiKey: Construct | undefined;
+  /** Of functions in a network of the caller's. */
+  readonly functionRoles: readonly Role[];
 }): void {
   acknowledge(
     tenantRole,
     `IAM5[Resource::${asNamed(bucket, resources.objects)}]`,
     'All objects of one tenant and of no other: the tag in the pattern is the session’s own, without it nothing matches.',
   );
+  if (bucket.node.defaultChild instanceof CfnBucket) {
+    acknowledge(bucket, 'S1', NO_ACCESS_LOGS);
+  }
+  for (const role of functionRoles) {
+    acknowledge(
+      role,
+      'IAM5[Resource::*]',
+      'The network interfaces of a function have no names before Lambda makes them.',
+    );
+  }
   acknowledge(
-    bucket,
-    'S1',
-    'CloudTrail’s data events name the session and its tenant, which access logs do not (docs/deployment.md, "Who read what").',
-  );
-  acknowledge(
-    replies,
+    queues.replies,
     'SQS3',
     'Its reader belongs to the deploying team; an answer that was not fetched stays in the bucket, sealed.',
+  );
+  acknowledge(
+    queues.expiry,
+    'SQS3',
+    'A tenant that failed three times has its turn in the run of the next day; an alarm counts the failures.',
   );
   if (apiKey !== undefined) {
     acknowledge(
@@ -44,13 +57,17 @@ export function acknowledgeFindings({
   }
 }
 
+const NO_ACCESS_LOGS =
+  'CloudTrail’s data events name the session and its tenant, which access logs do not (docs/deployment.md, "Who read what").';
+
 function acknowledge(scope: Construct, rule: string, reason: string): void {
   Validations.of(scope).acknowledge({ id: `AwsSolutions::AwsSolutions-${rule}`, reason });
 }
 
-/** The resource as cdk-nag writes it: the bucket by its logical id, a variable in angle brackets. */
-function asNamed(bucket: Bucket, resource: string): string {
-  const id = Stack.of(bucket).getLogicalId(bucket.node.defaultChild as CfnBucket);
+/** The resource as cdk-nag writes it: a bucket of the stack by its logical id, a variable in angle brackets. */
+function asNamed(bucket: IBucket, resource: string): string {
+  const own = bucket.node.defaultChild;
   const path = resource.slice(bucket.bucketArn.length).replace(/\$\{(.*?)\}/g, '<$1>');
-  return `<${id}.Arn>${path}`;
+  if (own instanceof CfnBucket) return `<${Stack.of(bucket).getLogicalId(own)}.Arn>${path}`;
+  return `arn:<AWS::Partition>:s3:::${bucket.bucketName}${path}`;
 }

@@ -1,4 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
   DeduplicationScope,
   FifoThroughputLimit,
@@ -15,6 +16,8 @@ export interface Queues {
   readonly deadLetters: Queue;
   /** Answers, or where they lie. */
   readonly replies: Queue;
+  /** Tenants whose files are to be expired. */
+  readonly expiry: Queue;
 }
 
 /**
@@ -24,17 +27,37 @@ export interface Queues {
 const MAX_RECEIVE_COUNT = 10;
 /** AWS's advice: room for the retries of the event source itself. */
 const VISIBILITY_PER_TIMEOUT = 6;
+/** A run of the expiry is over before the next one begins. */
+const EXPIRY_RETENTION = Duration.hours(23);
 
 /**
  * @param options.timeout of the function that works on the turns.
  * @param options.fifo Turns of one message group run in order; senders give group (tenant and conversation) and
  *   deduplication id (the turn).
+ * @param options.key Encrypts the messages; without one SQS does, with a key of its own.
  */
 export function createQueues(
   scope: Construct,
-  { timeout, fifo }: { readonly timeout: Duration; readonly fifo: boolean },
+  {
+    timeout,
+    expiryTimeout,
+    fifo,
+    key,
+  }: {
+    readonly timeout: Duration;
+    readonly expiryTimeout: Duration;
+    readonly fifo: boolean;
+    readonly key: IKey | undefined;
+  },
 ): Queues {
-  const common: QueueProps = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true };
+  const common: QueueProps = {
+    enforceSSL: true,
+    ...(key === undefined
+      ? { encryption: QueueEncryption.SQS_MANAGED }
+      : { encryption: QueueEncryption.KMS, encryptionMasterKey: key }),
+  };
+  const hiddenFor = (worker: Duration): Duration =>
+    Duration.seconds(worker.toSeconds() * VISIBILITY_PER_TIMEOUT);
   const ordered: QueueProps = fifo
     ? {
         fifo,
@@ -50,10 +73,15 @@ export function createQueues(
   const turns = new Queue(scope, 'Turns', {
     ...common,
     ...ordered,
-    visibilityTimeout: Duration.seconds(timeout.toSeconds() * VISIBILITY_PER_TIMEOUT),
+    visibilityTimeout: hiddenFor(timeout),
     retentionPeriod: Duration.days(4),
     deadLetterQueue: { queue: deadLetters, maxReceiveCount: MAX_RECEIVE_COUNT },
   });
   const replies = new Queue(scope, 'Replies', { ...common, retentionPeriod: Duration.days(4) });
-  return { turns, deadLetters, replies };
+  const expiry = new Queue(scope, 'ExpiryQueue', {
+    ...common,
+    visibilityTimeout: hiddenFor(expiryTimeout),
+    retentionPeriod: EXPIRY_RETENTION,
+  });
+  return { turns, deadLetters, replies, expiry };
 }

@@ -1,35 +1,9 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { AccountRootPrincipal, type IRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { Key } from 'aws-cdk-lib/aws-kms';
+import { Annotations, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { type IRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
+import { accountAdministers } from './key-administration.ts';
 import { TENANT_TAG } from './tenant-resources.ts';
-
-/** All that runs the key and nothing that uses it: no Encrypt, Decrypt, GenerateDataKey, ReEncrypt, CreateGrant. */
-const ADMINISTRATION = [
-  'kms:CancelKeyDeletion',
-  'kms:CreateAlias',
-  'kms:DeleteAlias',
-  'kms:DescribeKey',
-  'kms:DisableKey',
-  'kms:DisableKeyRotation',
-  'kms:EnableKey',
-  'kms:EnableKeyRotation',
-  'kms:GetKeyPolicy',
-  'kms:GetKeyRotationStatus',
-  'kms:ListGrants',
-  'kms:ListKeyPolicies',
-  'kms:ListKeyRotations',
-  'kms:ListResourceTags',
-  'kms:PutKeyPolicy',
-  'kms:RetireGrant',
-  'kms:RevokeGrant',
-  'kms:RotateKeyOnDemand',
-  'kms:ScheduleKeyDeletion',
-  'kms:TagResource',
-  'kms:UntagResource',
-  'kms:UpdateAlias',
-  'kms:UpdateKeyDescription',
-];
 
 /** The pairs of docs/format.md, "Root wrap", as conditions: five, no other, and the session's own tenant. */
 const OWN_CONTEXT = {
@@ -47,12 +21,37 @@ const OWN_CONTEXT = {
 };
 
 /**
+ * A key that the caller has, or one of its own.
+ *
+ * @throws RangeError for a generation of a key that the caller has.
+ */
+export function placeRootKey(
+  scope: Construct,
+  options: {
+    readonly given: IKey | undefined;
+    readonly usedBy: IRole;
+    readonly generation: number | undefined;
+  },
+): IKey {
+  const { given, usedBy, generation } = options;
+  if (given === undefined) return createRootKey(scope, { usedBy, generation: generation ?? 1 });
+  if (generation !== undefined) throw new RangeError('rootKeyGeneration is of a root key that is made here');
+  if (!given.addToResourcePolicy(tenantRoleUses(usedBy), true).statementAdded) {
+    Annotations.of(scope).addWarningV2(
+      'sealed-memory:root-key-policy',
+      'The policy of the root key is not made here: put the statements of docs/iam/root-key.json into it.',
+    );
+  }
+  return given;
+}
+
+/**
  * The root key of all tenants. The account administers it and may let others do so through IAM; the policy of the
  * key itself names the one role that may use it, so that no policy elsewhere can.
  *
  * @param options.generation One more makes a new key. The one before stays in the account, with its policy.
  */
-export function createRootKey(
+function createRootKey(
   scope: Construct,
   { usedBy, generation }: { readonly usedBy: IRole; readonly generation: number },
 ): Key {
@@ -63,22 +62,19 @@ export function createRootKey(
     pendingWindow: Duration.days(30),
     removalPolicy: RemovalPolicy.RETAIN,
     policy: new PolicyDocument({
-      statements: [
-        new PolicyStatement({
-          sid: 'AccountAdministers',
-          principals: [new AccountRootPrincipal()],
-          actions: ADMINISTRATION,
-          resources: ['*'],
-        }),
-        new PolicyStatement({
-          sid: 'TenantRoleUsesOwnContext',
-          principals: [usedBy],
-          actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
-          resources: ['*'],
-          conditions: OWN_CONTEXT,
-        }),
-      ],
+      statements: [accountAdministers(), tenantRoleUses(usedBy)],
     }),
+  });
+}
+
+/** Lets the tenant role use a key, in the key's own policy. */
+function tenantRoleUses(tenantRole: IRole): PolicyStatement {
+  return new PolicyStatement({
+    sid: 'TenantRoleUsesOwnContext',
+    principals: [tenantRole],
+    actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
+    resources: ['*'],
+    conditions: OWN_CONTEXT,
   });
 }
 

@@ -1,65 +1,40 @@
 import { Duration } from 'aws-cdk-lib';
-import type { Dashboard, IAlarmAction } from 'aws-cdk-lib/aws-cloudwatch';
-import { ArnPrincipal, type PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
-import type { Key } from 'aws-cdk-lib/aws-kms';
+import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import { ArnPrincipal, PermissionsBoundary, type PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import type { Bucket } from 'aws-cdk-lib/aws-s3';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { createAlarms } from './alarms.ts';
-import { confineTenantRole, createBucket } from './bucket.ts';
+import { checkBounds, secondsOf } from './bounds.ts';
+import { confineTenantRole, placeBucket } from './bucket.ts';
 import { type BundledFunction, createFunctionRole } from './bundled-function.ts';
 import { createDashboard } from './dashboard.ts';
-import { createExpiryFunction, expiryStatements } from './expiry.ts';
+import { createExpiryFunction, EXPIRY_TIMEOUT, expiryStatements } from './expiry.ts';
 import { acknowledgeFindings } from './findings.ts';
+import { tokensOf } from './log-metrics.ts';
 import { packedBundle } from './packed-bundle.ts';
+import { createQueueKey, queueKeyStatement } from './queue-key.ts';
 import { createQueues, type Queues } from './queues.ts';
-import { createRootKey, rootKeyStatements } from './root-key.ts';
+import { placeRootKey, rootKeyStatements } from './root-key.ts';
+import type { SealedMemoryProps } from './sealed-memory-props.ts';
 import { tenantResources } from './tenant-resources.ts';
 import { assumeTenantRole, createTenantRole, tenantStatements } from './tenant-role.ts';
 import { createDirectWorker, createWorker, workerStatements } from './worker.ts';
-import { expiryEnvironment, storeUrl, type WorkerSettings, workerEnvironment } from './worker-settings.ts';
-
-export interface SealedMemoryProps extends Partial<WorkerSettings> {
-  /** The folder that holds the bundle, `index.mjs`; by default the one that the package carries. */
-  readonly bundle?: string;
-  /** Of every object key; empty by default. Changing it leaves the old memories behind. */
-  readonly prefix?: string;
-  /** Of a turn; five minutes by default, fifteen at most. */
-  readonly timeout?: Duration;
-  /** Of the worker and the expiry function, in MiB; 512 by default. */
-  readonly memorySize?: number;
-  /** Turns at once; 10 by default. */
-  readonly maxConcurrency?: number;
-  /** Turns of one conversation run in order. */
-  readonly fifo?: boolean;
-  /** A second function runs the turn it is invoked with, for step functions and the like. */
-  readonly direct?: boolean;
-  /** Days an overwritten or deleted version stays restorable; 30 by default. */
-  readonly noncurrentDays?: number;
-  /** After which a waiting turn raises an alarm; 15 minutes by default. */
-  readonly oldestMessage?: Duration;
-  /** What an alarm does; nothing by default but show on the dashboard. */
-  readonly alarmAction?: IAlarmAction;
-  /** The key of the Claude API, as plain text or as JSON with `ANTHROPIC_API_KEY`; an empty secret of its own by default, to be filled after deployment. */
-  readonly apiKey?: ISecret;
-  /** ARNs of roles whose holders may become a tenant, for the drills of docs/deployment.md; none by default. */
-  readonly operatorRoleArns?: readonly string[];
-  /** 1 by default; one more makes a new root key, see `formerRootKeyArns`. */
-  readonly rootKeyGeneration?: number;
-  /** ARNs of KMS keys that still wrap some keyrings. */
-  readonly formerRootKeyArns?: readonly string[];
-}
+import { expiryEnvironment, storeUrl, WORKER_DEFAULTS, workerEnvironment } from './worker-settings.ts';
 
 /**
  * The whole cloud of a memory: bucket, root key, queues, worker, expiry function, the tenant role between them, alarms
  * and a dashboard. Put it into a stack of your own, or deploy `infra/app.ts` of the repository.
  *
- * @throws RangeError for a malformed prefix.
+ * @throws RangeError for a malformed prefix and for a number out of its bounds.
  */
 export class SealedMemory extends Construct {
-  readonly bucket: Bucket;
-  readonly rootKey: Key;
+  readonly bucket: IBucket;
+  readonly rootKey: IKey;
+  /** Undefined where SQS encrypts by itself. */
+  readonly queueKey: IKey | undefined;
   readonly tenantRole: Role;
   readonly queues: Queues;
   readonly worker: BundledFunction;
@@ -70,17 +45,21 @@ export class SealedMemory extends Construct {
   /** As `SEALED_MEMORY_STORE` takes it. */
   readonly storeUrl: string;
 
-  constructor(scope: Construct, id: string, props: SealedMemoryProps) {
+  constructor(scope: Construct, id: string, props: SealedMemoryProps = {}) {
     super(scope, id);
-    const { prefix = '', timeout = Duration.minutes(5), memorySize = 512 } = props;
-    const { formerRootKeyArns = [], operatorRoleArns = [] } = props;
-    const settings = {
-      model: 'claude-sonnet-5-5',
-      maxTokens: 16_000,
-      reply: 'pointer',
-      expireDryRun: true,
-      ...props,
-    } as const;
+    const { prefix = '', oldestMessage = Duration.minutes(15), tokensPerHour = 5_000_000 } = props;
+    const { formerRootKeyArns = [], operatorRoleArns = [], directConcurrency = 10 } = props;
+    const timeout = props.timeout ?? Duration.seconds(WORKER_DEFAULTS.timeoutSeconds);
+    const settings = { ...WORKER_DEFAULTS, ...props };
+    const { memorySize, maxConcurrency } = settings;
+    checkBounds({
+      ...settings,
+      ...{ tokensPerHour, directConcurrency, timeoutSeconds: secondsOf(timeout) },
+      oldestMessageMinutes: oldestMessage.toMinutes({ integral: false }),
+    });
+    if (props.permissionsBoundary !== undefined) {
+      PermissionsBoundary.of(this).apply(props.permissionsBoundary);
+    }
 
     const workerRole = createFunctionRole(
       this,
@@ -90,25 +69,40 @@ export class SealedMemory extends Construct {
     const expiryRole = createFunctionRole(this, 'ExpiryRole', 'sealed-memory: lists tenants, becomes each');
     const operators = operatorRoleArns.map((arn) => new ArnPrincipal(arn));
     this.tenantRole = createTenantRole(this, { assumedBy: [workerRole, expiryRole, ...operators] });
-    this.bucket = createBucket(this, { noncurrentDays: props.noncurrentDays ?? 30 });
-    this.rootKey = createRootKey(this, {
+    const placed = placeBucket(this, {
+      given: props.bucket,
+      adoptedName: props.adoptedBucketName,
+      noncurrentDays: props.noncurrentDays ?? 30,
+    });
+    this.bucket = placed.bucket;
+    this.rootKey = placeRootKey(this, {
+      given: props.rootKey,
       usedBy: this.tenantRole,
-      generation: props.rootKeyGeneration ?? 1,
+      generation: props.rootKeyGeneration,
     });
     const { bucketArn, bucketName } = this.bucket;
     const resources = tenantResources({ bucketArn, prefix });
-    confineTenantRole(this.bucket, { role: this.tenantRole, resources });
+    placed.addToPolicy(confineTenantRole({ bucketArn, role: this.tenantRole, resources }));
     const rootKeyArn = this.rootKey.keyArn;
     grant(this.tenantRole, [
       ...tenantStatements({ bucketArn, resources }),
       ...rootKeyStatements({ rootKeyArn, formerRootKeyArns }),
     ]);
 
-    this.queues = createQueues(this, { timeout, fifo: props.fifo ?? false });
+    const queueKey = props.queueKey ?? createQueueKey(this);
+    this.queueKey = queueKey === 'sqs' ? undefined : queueKey;
+    this.queues = createQueues(this, {
+      ...{ timeout, expiryTimeout: EXPIRY_TIMEOUT, fifo: props.fifo ?? false },
+      key: this.queueKey,
+    });
     this.apiKey = props.apiKey ?? createApiKey(this);
-    const become = assumeTenantRole(this.tenantRole);
-    grant(workerRole, [...workerStatements({ queues: this.queues, apiKey: this.apiKey }), become]);
-    grant(expiryRole, [...expiryStatements({ bucketArn, resources }), become]);
+    const common = [
+      ...(this.queueKey === undefined ? [] : [queueKeyStatement(this.queueKey.keyArn)]),
+      assumeTenantRole(this.tenantRole),
+    ];
+    const tenants = this.queues.expiry;
+    grant(workerRole, [...workerStatements({ queues: this.queues, apiKey: this.apiKey }), ...common]);
+    grant(expiryRole, [...expiryStatements({ bucketArn, resources, tenants }), ...common]);
 
     const places = {
       bucketName,
@@ -119,30 +113,36 @@ export class SealedMemory extends Construct {
       deadLetterQueueUrl: this.queues.deadLetters.queueUrl,
       replyQueueUrl: this.queues.replies.queueUrl,
       apiKeySecretArn: this.apiKey.secretArn,
+      expiryQueueUrl: tenants.queueUrl,
     } as const;
     this.storeUrl = storeUrl(places);
     const code = Code.fromAsset(props.bundle ?? packedBundle());
     const environment = workerEnvironment(settings, places);
-    const runner = { code, timeout, memorySize, role: workerRole, environment };
+    const { network } = props;
+    const runner = { code, timeout, memorySize, role: workerRole, environment, network };
     const { turns } = this.queues;
-    this.worker = createWorker(this, runner, { turns, maxConcurrency: props.maxConcurrency ?? 10 });
-    this.directWorker = props.direct === true ? createDirectWorker(this, runner) : undefined;
+    this.worker = createWorker(this, runner, { turns, maxConcurrency });
+    this.directWorker =
+      props.direct === true
+        ? createDirectWorker(this, { ...runner, concurrency: directConcurrency })
+        : undefined;
     this.expiry = createExpiryFunction(this, {
-      ...{ code, memorySize, role: expiryRole },
+      ...{ code, memorySize, role: expiryRole, tenants, network },
       environment: expiryEnvironment(settings, places),
     });
 
     const { queues, worker, directWorker, expiry } = this;
-    const watched = { queues, worker, directWorker, expiry };
+    const runners = [worker, directWorker].filter((each) => each !== undefined);
+    const watched = { queues, worker, directWorker, expiry, tokens: tokensOf(this, runners) };
     const alarms = createAlarms(this, {
-      watched,
-      oldestMessage: props.oldestMessage ?? Duration.minutes(15),
+      ...{ watched, oldestMessage, tokensPerHour },
       ...(props.alarmAction !== undefined && { action: props.alarmAction }),
     });
     this.dashboard = createDashboard(this, { watched, alarms });
     acknowledgeFindings({
-      ...{ bucket: this.bucket, tenantRole: this.tenantRole, resources, replies: this.queues.replies },
+      ...{ bucket: this.bucket, tenantRole: this.tenantRole, resources, queues },
       apiKey: props.apiKey === undefined ? this.apiKey : undefined,
+      functionRoles: network === undefined ? [] : [workerRole, expiryRole],
     });
   }
 }

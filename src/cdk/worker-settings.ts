@@ -1,4 +1,4 @@
-/** What a team decides about its workers; each has a default in `SealedMemoryProps`. */
+/** What a team decides about its workers; `WORKER_DEFAULTS` has the defaults. */
 export interface WorkerSettings {
   readonly model: string;
   /** Of one reply of Claude's, its thoughts included. */
@@ -9,9 +9,22 @@ export interface WorkerSettings {
   readonly reply: 'pointer' | 'inline';
   /** Days without a read or a write after which the expiry function deletes a file; absent: never. */
   readonly expireAfterDays?: number;
-  /** The expiry function only says what it would delete. */
+  /** The expiry function only says which files it would delete; receipts and answers go all the same. */
   readonly expireDryRun: boolean;
+  /** Of input and output together, for each tenant and day (UTC); its further turns wait until the next day. Absent: no bound. */
+  readonly tokensPerDay?: number;
 }
+
+/** What is deployed where nothing is said, and what `npm run cloud` runs. */
+export const WORKER_DEFAULTS = {
+  model: 'claude-sonnet-5-5',
+  maxTokens: 16_000,
+  reply: 'inline',
+  expireDryRun: true,
+  timeoutSeconds: 300,
+  memorySize: 512,
+  maxConcurrency: 10,
+} as const;
 
 /** What the stack makes, as the functions are told of it. */
 export interface WorkerPlaces {
@@ -24,11 +37,16 @@ export interface WorkerPlaces {
   readonly deadLetterQueueUrl: string;
   readonly replyQueueUrl: string;
   readonly apiKeySecretArn: string;
+  readonly expiryQueueUrl: string;
 }
 
 type Environment = Record<string, string>;
+type MemoryPlaces = Pick<WorkerPlaces, 'bucketName' | 'prefix' | 'rootKeyArns' | 'tenantRoleArn'>;
 
-export function workerEnvironment(settings: WorkerSettings, places: WorkerPlaces): Environment {
+export function workerEnvironment(
+  settings: WorkerSettings,
+  places: Omit<WorkerPlaces, 'expiryQueueUrl'>,
+): Environment {
   return {
     ...memoryEnvironment(settings, places),
     SEALED_MEMORY_WORKER_QUEUE_URL: places.turnQueueUrl,
@@ -39,19 +57,26 @@ export function workerEnvironment(settings: WorkerSettings, places: WorkerPlaces
     SEALED_MEMORY_WORKER_MAX_TOKENS: String(settings.maxTokens),
     ...(settings.effort !== undefined && { SEALED_MEMORY_WORKER_EFFORT: settings.effort }),
     SEALED_MEMORY_WORKER_API_KEY_SECRET_ARN: places.apiKeySecretArn,
+    ...(settings.tokensPerDay !== undefined && {
+      SEALED_MEMORY_WORKER_TOKENS_PER_DAY: String(settings.tokensPerDay),
+    }),
   };
 }
 
-/** The expiry function talks to no queue and not to Claude. */
-export function expiryEnvironment(settings: WorkerSettings, places: WorkerPlaces): Environment {
+/** The expiry function talks to its own queue and not to Claude. */
+export function expiryEnvironment(
+  settings: WorkerSettings,
+  places: MemoryPlaces & Pick<WorkerPlaces, 'expiryQueueUrl'>,
+): Environment {
   return {
     ...memoryEnvironment(settings, places),
     SEALED_MEMORY_WORKER_EXPIRE_DRY_RUN: settings.expireDryRun ? '1' : '0',
+    SEALED_MEMORY_WORKER_EXPIRY_QUEUE_URL: places.expiryQueueUrl,
   };
 }
 
 /** Both know of the expiry: the worker records what is read. */
-function memoryEnvironment({ expireAfterDays }: WorkerSettings, places: WorkerPlaces): Environment {
+function memoryEnvironment({ expireAfterDays }: WorkerSettings, places: MemoryPlaces): Environment {
   return {
     SEALED_MEMORY_STORE: storeUrl(places),
     SEALED_MEMORY_ROOT_KEY: places.rootKeyArns.map((arn) => `aws-kms:${arn}`).join(','),

@@ -3,7 +3,7 @@ import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 import { type Code, EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
-import { type BundledFunction, createBundledFunction } from './bundled-function.ts';
+import { type BundledFunction, createBundledFunction, type Network } from './bundled-function.ts';
 import type { Queues } from './queues.ts';
 
 /** What every function that runs turns has in common. */
@@ -13,14 +13,23 @@ export interface TurnRunner {
   readonly environment: Record<string, string>;
   readonly timeout: Duration;
   readonly memorySize: number;
+  readonly network: Network | undefined;
 }
 
-/** The function that runs the one turn it is invoked with, by a step function or another function. */
-export function createDirectWorker(scope: Construct, runner: TurnRunner): BundledFunction {
+/**
+ * The function that runs the one turn it is invoked with, by a step function or another function.
+ *
+ * @param options.concurrency Turns at once, which bounds what is spent on Claude; more callers are refused.
+ */
+export function createDirectWorker(
+  scope: Construct,
+  { concurrency, ...runner }: TurnRunner & { readonly concurrency: number },
+): BundledFunction {
   return createBundledFunction(scope, 'DirectWorker', {
     ...runner,
     entry: 'invoke',
     description: 'sealed-memory: runs the turn it is invoked with',
+    reservedConcurrentExecutions: concurrency,
   });
 }
 

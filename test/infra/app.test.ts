@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { CfnBucket } from 'aws-cdk-lib/aws-s3';
-import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../infra/app.ts';
 import { SealedMemory } from '../../src/cdk/sealed-memory.ts';
@@ -16,6 +16,14 @@ beforeAll(() => {
   writeFileSync(join(bundle, 'index.mjs'), 'export const handler = () => {};\n');
 });
 afterAll(() => rmSync(bundle, { recursive: true }));
+
+/** What a stack of earlier has left, and a boundary that the account asks for. */
+const ADOPTED = {
+  prefix: 'memories',
+  adoptedBucketName: 'memories-of-earlier',
+  rootKeyArn: 'arn:aws:kms:eu-central-1:111122223333:key/22222222-2222-3333-4444-555555555555',
+  permissionsBoundaryArn: 'arn:aws:iam::111122223333:policy/boundary',
+};
 
 interface Finding {
   readonly ruleName: string;
@@ -68,7 +76,8 @@ describe('cdk-nag', { timeout: 60_000 }, () => {
   it.each<Readonly<Record<string, string>>>([
     {},
     { prefix: 'memories', fifo: 'true', direct: 'true' },
-    { operatorRoleArns: 'arn:aws:iam::111122223333:role/operator' },
+    { operatorRoleArns: 'arn:aws:iam::111122223333:role/operator', queueKey: 'sqs' },
+    ADOPTED,
   ])('finds nothing without a reason, with the settings %j', (settings) => {
     const { error, violations } = validate(settings);
     expect(placesOf(violations)).toEqual([]);
@@ -81,6 +90,7 @@ describe('cdk-nag', { timeout: 60_000 }, () => {
       'AwsSolutions-IAM5[Resource::<MemoryBucket.Arn>/memories/tenants/<aws:PrincipalTag/tenant>/*] SealedMemory/Memory/TenantRole/DefaultPolicy/Resource',
       'AwsSolutions-S1 SealedMemory/Memory/Bucket/Resource',
       'AwsSolutions-SQS3 SealedMemory/Memory/Replies/Resource',
+      'AwsSolutions-SQS3 SealedMemory/Memory/ExpiryQueue/Resource',
       'AwsSolutions-SMG4 SealedMemory/Memory/ApiKey/Resource',
     ]);
     for (const { reason } of suppressedViolations) expect(reason?.length).toBeGreaterThan(60);
@@ -110,8 +120,7 @@ describe('SealedMemory', { timeout: 60_000 }, () => {
   it('goes into the stack of another team, twice, with a secret of theirs', () => {
     const app = new App();
     const stack = new Stack(app, 'Theirs');
-    const apiKey = new Secret(stack, 'Key') as ConstructorParameters<typeof SealedMemory>[2]['apiKey'];
-    if (apiKey === undefined) throw new Error('no secret');
+    const apiKey = new Secret(stack, 'Key') as ISecret;
     for (const id of ['One', 'Two']) new SealedMemory(stack, id, { bundle, prefix: id, apiKey });
     const template = app.synth().getStackByName('Theirs').template as {
       readonly Resources: Readonly<Record<string, { readonly Type: string }>>;
@@ -137,6 +146,15 @@ describe('the settings', { timeout: 60_000 }, () => {
     ['maxTokens', '0'],
     ['maxTokens', '1e3'],
     ['timeoutSeconds', '-1'],
+    ['timeoutSeconds', '10'],
+    ['timeoutSeconds', '901'],
+    ['memorySize', '128'],
+    ['maxConcurrency', '1'],
+    ['maxTokens', '1000001'],
+    ['expireAfterDays', '3651'],
+    ['oldestMessageMinutes', '5761'],
+    ['tokensPerDay', '0'],
+    ['directConcurrency', '1001'],
     ['reply', 'both'],
   ])('refuse %s=%s', (name, value) => {
     expect(() => synthesize({ [name]: value })).toThrow(new RegExp(`sealed-memory:${name}`));
@@ -150,6 +168,7 @@ describe('the settings', { timeout: 60_000 }, () => {
       'DashboardName',
       'DeadLetterQueueUrl',
       'ExpiryName',
+      'QueueKeyArn',
       'ReplyQueueUrl',
       'RootKeyArn',
       'StoreUrl',

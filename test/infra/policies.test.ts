@@ -12,6 +12,13 @@ const BECOME_ONE_TENANT = {
   Action: ['sts:AssumeRole', 'sts:TagSession'],
   Resource: `${ROLE}MemoryTenantRole`,
 };
+const USE_QUEUE_KEY = {
+  Sid: 'UseQueueKey',
+  Effect: 'Allow',
+  Action: ['kms:Decrypt', 'kms:GenerateDataKey'],
+  Resource: 'arn:aws:kms:eu-central-1:111122223333:key/MemoryQueueKey',
+  Condition: { StringEquals: { 'kms:ViaService': 'sqs.eu-central-1.amazonaws.com' } },
+};
 const BY_LAMBDA = [
   { Effect: 'Allow', Action: 'sts:AssumeRole', Principal: { Service: 'lambda.amazonaws.com' } },
 ];
@@ -25,7 +32,7 @@ const statements = (type: string, name: string, member: string) =>
   statementsOf(template, { type, name, member });
 
 describe('the permissions', () => {
-  it('of the worker are to read turns, reply, send turns on, read the API key, become a tenant and log', () => {
+  it('of the worker are to read turns, reply, send turns on, open messages, read the API key, become a tenant and log', () => {
     expect(statements('AWS::IAM::Policy', 'MemoryWorkerRole', 'PolicyDocument')).toEqual([
       {
         Sid: 'ReadTurns',
@@ -51,6 +58,7 @@ describe('the permissions', () => {
         Action: 'secretsmanager:GetSecretValue',
         Resource: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:MemoryApiKey',
       },
+      USE_QUEUE_KEY,
       BECOME_ONE_TENANT,
       {
         Sid: 'WriteWorkerLog',
@@ -62,7 +70,7 @@ describe('the permissions', () => {
     expect(statements('AWS::IAM::Role', 'MemoryWorkerRole', 'AssumeRolePolicyDocument')).toEqual(BY_LAMBDA);
   });
 
-  it('of the expiry function are to list the tenants, become one and log', () => {
+  it('of the expiry function are to list the tenants, hand them out, become one and log', () => {
     expect(statements('AWS::IAM::Policy', 'MemoryExpiryRole', 'PolicyDocument')).toEqual([
       {
         Sid: 'ListTenants',
@@ -71,6 +79,19 @@ describe('the permissions', () => {
         Resource: BUCKET,
         Condition: { StringEquals: { 's3:prefix': 'memories/keyrings/' } },
       },
+      {
+        Sid: 'SendAndReceiveTenants',
+        Effect: 'Allow',
+        Action: [
+          'sqs:ChangeMessageVisibility',
+          'sqs:DeleteMessage',
+          'sqs:GetQueueAttributes',
+          'sqs:ReceiveMessage',
+          'sqs:SendMessage',
+        ],
+        Resource: `${SQS}MemoryExpiryQueue`,
+      },
+      USE_QUEUE_KEY,
       BECOME_ONE_TENANT,
       {
         Sid: 'WriteExpiryLog',

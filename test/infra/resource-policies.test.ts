@@ -43,6 +43,27 @@ describe('the policy of the root key', () => {
   });
 });
 
+describe('the policy of the key of the queues', () => {
+  it('lets the account administer it, and leaves its use through SQS to IAM', () => {
+    const [administration, use, ...others] = statements('AWS::KMS::Key', 'MemoryQueueKey', 'KeyPolicy');
+    expect(others).toEqual([]);
+    expect(administration).toEqual(statements('AWS::KMS::Key', 'MemoryRootKey', 'KeyPolicy')[0]);
+    expect(use).toEqual({
+      Sid: 'AccountUsesThroughQueues',
+      Effect: 'Allow',
+      Principal: { AWS: 'arn:aws:iam::111122223333:root' },
+      Action: ['kms:Decrypt', 'kms:GenerateDataKey'],
+      Resource: '*',
+      Condition: {
+        StringEquals: {
+          'kms:CallerAccount': '111122223333',
+          'kms:ViaService': 'sqs.eu-central-1.amazonaws.com',
+        },
+      },
+    });
+  });
+});
+
 describe('the policy of the bucket', () => {
   it('wants TLS 1.2 and keeps the tenant role with its tenant', () => {
     const everything = [BUCKET, `${BUCKET}/*`];
@@ -101,7 +122,7 @@ describe('the policy of the bucket', () => {
 });
 
 describe('the policy of every queue', () => {
-  it.each(['Turns', 'DeadLetters', 'Replies'])('of %s wants TLS', (name) => {
+  it.each(['Turns', 'DeadLetters', 'Replies', 'ExpiryQueue'])('of %s wants TLS', (name) => {
     expect(statements('AWS::SQS::QueuePolicy', `Memory${name}Policy`, 'PolicyDocument')).toEqual([
       {
         Effect: 'Deny',

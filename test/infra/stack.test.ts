@@ -49,8 +49,11 @@ describe('the bucket', () => {
   });
 
   it('outlives the stack, as does the root key', () => {
-    for (const type of ['AWS::S3::Bucket', 'AWS::KMS::Key']) {
-      expect(template.Resources[onlyResource(template, type).id]).toMatchObject({
+    for (const [type, name] of [
+      ['AWS::S3::Bucket', 'MemoryBucket'],
+      ['AWS::KMS::Key', 'MemoryRootKey'],
+    ] as const) {
+      expect(template.Resources[onlyResource(template, type, name).id]).toMatchObject({
         DeletionPolicy: 'Retain',
         UpdateReplacePolicy: 'Retain',
       });
@@ -71,7 +74,9 @@ describe('the root key', () => {
 describe('a root key of the next generation', () => {
   it('is another key, which takes the place of the first', () => {
     const next = synthesize({ rootKeyGeneration: '2' });
-    const [first, second] = [template, next].map((each) => onlyResource(each, 'AWS::KMS::Key').id);
+    const [first, second] = [template, next].map(
+      (each) => onlyResource(each, 'AWS::KMS::Key', 'MemoryRootKey').id,
+    );
     expect(second).toMatch(/^MemoryRootKey2/);
     expect(second).not.toBe(first);
     expect(environmentOf('Worker', next)['SEALED_MEMORY_ROOT_KEY']).toMatch(/^aws-kms:[^,]+$/);
@@ -83,15 +88,19 @@ describe.each([{ fifo: 'false' }, { fifo: 'true' }])('the queues, with fifo=$fif
   const queue = (name: string) => propertiesOf('AWS::SQS::Queue', name, of);
 
   it('hide a message six times as long as its turn may take, and keep it as a dead letter after ten', () => {
-    expect(queue('Turns')).toMatchObject({ VisibilityTimeout: 3_600, SqsManagedSseEnabled: true });
+    expect(queue('Turns')).toMatchObject({ VisibilityTimeout: 3_600 });
     expect(queue('Turns')['RedrivePolicy']).toEqual({
       deadLetterTargetArn: `arn:aws:sqs:eu-central-1:111122223333:${onlyResource(of, 'AWS::SQS::Queue', 'MemoryDeadLetters').id}`,
       maxReceiveCount: 10,
     });
-    expect(queue('DeadLetters')).toMatchObject({
-      MessageRetentionPeriod: 1_209_600,
-      SqsManagedSseEnabled: true,
-    });
+    expect(queue('DeadLetters')).toMatchObject({ MessageRetentionPeriod: 1_209_600 });
+  });
+
+  it('lie encrypted under the key of the account, all of them', () => {
+    const key = `arn:aws:kms:eu-central-1:111122223333:key/${onlyResource(of, 'AWS::KMS::Key', 'MemoryQueueKey').id}`;
+    for (const name of ['Turns', 'DeadLetters', 'Replies', 'ExpiryQueue']) {
+      expect(queue(name), name).toMatchObject({ KmsMasterKeyId: key });
+    }
   });
 
   it('are all of the kind asked for, but the one of the replies', () => {
@@ -138,18 +147,21 @@ describe('the functions', () => {
       queueUrl: expect.stringMatching(/MemoryTurns/),
       replyQueueUrl: expect.stringMatching(/MemoryReplies/),
       apiKeySecretArn: expect.stringMatching(/secret:MemoryApiKey/),
-      reply: 'pointer',
+      reply: 'inline',
       maxTokens: 16_000,
     });
     const expiry = environmentOf('Expiry');
     expect(optionsFromEnvironment(expiry)).toMatchObject({
       store: expect.stringMatching(/^s3:\/\/.+\/memories$/),
     });
-    expect(readExpiryConfig(expiry)).toMatchObject({ expireDryRun: true });
+    expect(readExpiryConfig(expiry)).toMatchObject({
+      expireDryRun: true,
+      expiryQueueUrl: expect.stringMatching(/MemoryExpiryQueue/),
+    });
     for (const env of [worker, expiry]) {
       expect(optionsFromEnvironment(env)).toMatchObject({ expireAfterDays: 90 });
     }
-    expect(Object.keys(expiry).filter((name) => /API_KEY|QUEUE/.test(name))).toEqual([]);
+    expect(Object.keys(expiry).filter((name) => /API_KEY|(?<!EXPIRY_)QUEUE/.test(name))).toEqual([]);
   });
 
   it('unwrap with former root keys too, and wrap with the new one', () => {
@@ -165,8 +177,23 @@ describe('the functions', () => {
     const of = synthesize({ direct: 'true' });
     expect(propertiesOf('AWS::Lambda::Function', 'DirectWorker', of)).toMatchObject({
       Handler: 'index.invoke',
+      ReservedConcurrentExecutions: 10,
     });
     expect(environmentOf('DirectWorker', of)).toEqual(environmentOf('Worker', of));
+  });
+
+  it('hand the tenants to expire out over a queue, to five of them at once', () => {
+    expect(propertiesOf('AWS::Lambda::EventSourceMapping', 'TenantsToExpiry')).toEqual({
+      BatchSize: 10,
+      EventSourceArn: expect.stringMatching(/:MemoryExpiryQueue\w+$/),
+      FunctionName: onlyResource(template, 'AWS::Lambda::Function', 'MemoryExpiry').id,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: 5 },
+    });
+    expect(propertiesOf('AWS::SQS::Queue', 'ExpiryQueue')).toMatchObject({
+      VisibilityTimeout: 5_400,
+      MessageRetentionPeriod: 82_800,
+    });
   });
 
   it('expire files once a day', () => {
@@ -181,6 +208,13 @@ describe('the alarms', () => {
   const topic = 'arn:aws:sns:eu-central-1:111122223333:alarms';
   const of = synthesize({ alarmTopicArn: topic, direct: 'true' });
   const alarm = (name: string) => propertiesOf('AWS::CloudWatch::Alarm', `${name}Alarm`, of);
+
+  const filtersOf = (name: string) =>
+    Object.values(of.Resources).filter(({ Type, Properties }) => {
+      return (
+        Type === 'AWS::Logs::MetricFilter' && JSON.stringify(Properties).includes(`"MetricName":"${name}"`)
+      );
+    });
 
   it('go off at the first dead letter, integrity error and failed expiry', () => {
     expect(alarm('DeadLetters')).toMatchObject({
@@ -200,18 +234,45 @@ describe('the alarms', () => {
     });
   });
 
-  it('tell the topic, when they go off and when it is over', () => {
-    for (const name of ['DeadLetters', 'Integrity', 'ApiKey', 'Expiry', 'Throttles', 'OldestTurn']) {
-      expect(alarm(name)).toMatchObject({ AlarmActions: [topic], OKActions: [topic] });
+  it('go off when tenants are not expired, or not all of them by noon', () => {
+    expect(alarm('ExpiryTenants')).toMatchObject({ MetricName: 'TenantsNotExpired', Threshold: 1 });
+    const [filter, ...others] = filtersOf('TenantsNotExpired');
+    expect(others).toEqual([]);
+    expect(filter?.Properties['FilterPattern']).toContain('files of a tenant could not be expired');
+    expect(alarm('ExpiryUnfinished')).toMatchObject({
+      ...{ MetricName: 'ApproximateAgeOfOldestMessage', Threshold: 43_200 },
+    });
+  });
+
+  it('go off when callers that wait get no answers, or no room', () => {
+    expect(alarm('DirectErrors')).toMatchObject({ MetricName: 'Errors', Threshold: 5 });
+    expect(alarm('DirectThrottles')).toMatchObject({ MetricName: 'Throttles', DatapointsToAlarm: 3 });
+  });
+
+  it('go off when more tokens are taken in an hour than expected, by the sums of what is logged', () => {
+    expect(alarm('Tokens')).toMatchObject({ Threshold: 5_000_000 });
+    expect(JSON.stringify(alarm('Tokens')['Metrics'])).toContain('input + output');
+    for (const [name, value] of [
+      ['InputTokens', '$.inputTokens'],
+      ['OutputTokens', '$.outputTokens'],
+    ] as const) {
+      const filters = filtersOf(name);
+      expect(filters).toHaveLength(2);
+      for (const { Properties } of filters) {
+        expect(Properties['FilterPattern']).toBe(`{ ${value} > 0 }`);
+        expect(Properties['MetricTransformations']).toMatchObject([{ MetricName: name, MetricValue: value }]);
+      }
     }
   });
 
-  const filtersOf = (name: string) =>
-    Object.values(of.Resources).filter(({ Type, Properties }) => {
-      return (
-        Type === 'AWS::Logs::MetricFilter' && JSON.stringify(Properties).includes(`"MetricName":"${name}"`)
-      );
-    });
+  it('tell the topic, when they go off and when it is over', () => {
+    for (const name of [
+      ...['DeadLetters', 'Integrity', 'ApiKey', 'Expiry', 'ExpiryTenants', 'ExpiryUnfinished', 'Tokens'],
+      ...['Throttles', 'OldestTurn', 'DirectErrors', 'DirectThrottles'],
+    ]) {
+      expect(alarm(name)).toMatchObject({ AlarmActions: [topic], OKActions: [topic] });
+    }
+  });
 
   it('go off when Claude refuses the key, by the log of each function that runs turns', () => {
     expect(alarm('ApiKey')).toMatchObject({ MetricName: 'ApiKeyErrors', Threshold: 1 });

@@ -136,6 +136,23 @@ describe.each([
     }
   });
 
+  it('opens no message of a queue, which the functions open through SQS alone', () => {
+    for (const action of ['kms:Decrypt', 'kms:GenerateDataKey']) {
+      expect(cloud.queueKey(acme, action)).toBe('not allowed');
+      for (const role of ['WorkerRole', 'ExpiryRole']) {
+        const session = cloud.functionSession(role);
+        expect(cloud.queueKey(session, action), role).toBe('allowed');
+        expect(cloud.queueKey(session, action, 'secretsmanager.eu-central-1.amazonaws.com')).toBe(
+          'not allowed',
+        );
+      }
+    }
+    expect(cloud.queueKey(cloud.functionSession('WorkerRole'), 'kms:CreateGrant')).toBe('not allowed');
+    expect(cloud.other(acme, 'sqs:ReceiveMessage', 'arn:aws:sqs:eu-central-1:111122223333:MemoryTurns')).toBe(
+      'not allowed',
+    );
+  });
+
   it('tells the expiry function alone who the tenants are', () => {
     const list = (role: string, listed: string) =>
       cloud.s3(cloud.functionSession(role), 's3:ListBucket', cloud.bucketArn, { 's3:prefix': listed });

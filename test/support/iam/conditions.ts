@@ -34,7 +34,7 @@ const LISTS = ['aws:tagkeys', 'kms:encryptioncontextkeys'];
 const SINGLES = [
   /^aws:(?:principalarn|securetransport|(?:principal|request)tag\/[\w-]+)$/,
   /^s3:(?:prefix|tlsversion|if-match|if-none-match|objectcreationoperation)$/,
-  /^kms:encryptioncontext:[\w-]+$/,
+  /^kms:(?:encryptioncontext:[\w-]+|calleraccount|viaservice)$/,
 ];
 
 /** @throws Error for an operator or key that the simulator does not judge. */

@@ -15,12 +15,15 @@ type Facts = Readonly<Record<string, string | readonly string[]>>;
 export interface Deployment {
   readonly bucketArn: string;
   readonly rootKeyArn: string;
+  readonly queueKeyArn: string;
   readonly tenantRoleArn: string;
   /** `WorkerRole`, `ExpiryRole`: the session of a function. */
   functionSession(role: string): Session;
   s3(session: Session, action: string, resource: string, facts?: Facts): Verdict;
   /** An action on the root key, with the pairs of an encryption context. */
   kms(session: Session, action: string, pairs: Readonly<Record<string, string>>, keyArn?: string): Verdict;
+  /** An action on the key of the queues, through SQS unless said. */
+  queueKey(session: Session, action: string, via?: string): Verdict;
   /** Any other action, judged by the policies of the role and of the queue, if it is one. */
   other(session: Session, action: string, resource: string, facts?: Facts): Verdict;
   /** STS: a session of a role for a session, or why not. */
@@ -29,9 +32,11 @@ export interface Deployment {
 
 export function deploy(template: Template): Deployment {
   const bucketArn = arnOf('AWS::S3::Bucket');
-  const rootKeyArn = arnOf('AWS::KMS::Key');
+  const rootKeyArn = arnOf('AWS::KMS::Key', 'MemoryRootKey');
+  const queueKeyArn = arnOf('AWS::KMS::Key', 'MemoryQueueKey');
   const bucketPolicy = policyAt('AWS::S3::BucketPolicy', '', 'PolicyDocument');
-  const keyPolicy = policyAt('AWS::KMS::Key', '', 'KeyPolicy');
+  const keyPolicy = policyAt('AWS::KMS::Key', 'MemoryRootKey', 'KeyPolicy');
+  const queueKeyPolicy = policyAt('AWS::KMS::Key', 'MemoryQueueKey', 'KeyPolicy');
   const tenantRoleArn = arnOf('AWS::IAM::Role', 'MemoryTenantRole');
 
   function arnOf(type: string, prefix = ''): string {
@@ -78,7 +83,7 @@ export function deploy(template: Template): Deployment {
   }
 
   return {
-    ...{ bucketArn, rootKeyArn, tenantRoleArn },
+    ...{ bucketArn, rootKeyArn, queueKeyArn, tenantRoleArn },
     functionSession: (role) => ({ roleArn: arnOf('AWS::IAM::Role', `Memory${role}`), tags: {} }),
     s3: (session, action, resource, facts = {}) =>
       ask(session, action, resource, {
@@ -91,6 +96,12 @@ export function deploy(template: Template): Deployment {
         facts: encryptionContext(pairs),
         policy: keyArn === rootKeyArn ? keyPolicy : [],
         resourceDecides: keyArn === rootKeyArn,
+      }),
+    queueKey: (session, action, via = 'sqs.eu-central-1.amazonaws.com') =>
+      ask(session, action, queueKeyArn, {
+        facts: { 'kms:ViaService': via, 'kms:CallerAccount': accountOf(session) },
+        policy: queueKeyPolicy,
+        resourceDecides: true,
       }),
     other: (session, action, resource, facts = {}) =>
       ask(session, action, resource, { facts, policy: [], resourceDecides: false }),
@@ -124,6 +135,10 @@ export function tenantSession(deployment: Deployment, tenant: string, by = 'Work
 /** The pairs under which a keyring of the tenant is wrapped (docs/format.md, "Root wrap"). */
 export function encryptionContextOf(tenant: string): Readonly<Record<string, string>> {
   return { app: 'sealed-memory', keyring: 'AAAAAAAAAAAAAAAAAAAAAA', kind: 'keyring', tenant, version: '1' };
+}
+
+function accountOf({ roleArn }: Session): string {
+  return roleArn.split(':')[4] ?? '';
 }
 
 function contextOf({ roleArn, tags }: Session, facts: Facts): Context {

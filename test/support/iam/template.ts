@@ -16,6 +16,7 @@ const PSEUDO: Readonly<Record<string, string>> = {
   'AWS::AccountId': ACCOUNT,
   'AWS::Partition': 'aws',
   'AWS::Region': REGION,
+  'AWS::URLSuffix': 'amazonaws.com',
 };
 
 interface Named {

@@ -1,0 +1,116 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createApp } from './app.ts';
+
+// The policies of the deployment as plain JSON, for teams that deploy with Terraform, SAM or by hand. `npm run iam` writes
+// them to docs/iam from the template, with names in angle brackets in the place of resources.
+
+export const IAM_FOLDER: string = fileURLToPath(new URL('../docs/iam', import.meta.url));
+
+interface Template {
+  readonly Resources: Readonly<
+    Record<string, { readonly Type: string; readonly Properties: Readonly<Record<string, unknown>> }>
+  >;
+}
+
+interface Source {
+  readonly type: string;
+  /** How the logical id begins. */
+  readonly id: string;
+  readonly member: string;
+}
+
+const SOURCES: Readonly<Record<string, Source>> = {
+  'worker-role': { type: 'AWS::IAM::Policy', id: 'MemoryWorkerRole', member: 'PolicyDocument' },
+  'expiry-role': { type: 'AWS::IAM::Policy', id: 'MemoryExpiryRole', member: 'PolicyDocument' },
+  'tenant-role': { type: 'AWS::IAM::Policy', id: 'MemoryTenantRole', member: 'PolicyDocument' },
+  'tenant-role-trust': { type: 'AWS::IAM::Role', id: 'MemoryTenantRole', member: 'AssumeRolePolicyDocument' },
+  'function-role-trust': {
+    type: 'AWS::IAM::Role',
+    id: 'MemoryWorkerRole',
+    member: 'AssumeRolePolicyDocument',
+  },
+  bucket: { type: 'AWS::S3::BucketPolicy', id: 'MemoryBucketPolicy', member: 'PolicyDocument' },
+  'root-key': { type: 'AWS::KMS::Key', id: 'MemoryRootKey', member: 'KeyPolicy' },
+  'queue-key': { type: 'AWS::KMS::Key', id: 'MemoryQueueKey', member: 'KeyPolicy' },
+  'turns-queue': { type: 'AWS::SQS::QueuePolicy', id: 'MemoryTurns', member: 'PolicyDocument' },
+};
+
+/** What stands for a resource, by how its logical id begins; the first one counts. */
+const NAMES: readonly (readonly [id: string, name: string])[] = [
+  ['MemoryBucket', 'BUCKET_ARN'],
+  ['MemoryRootKey', 'ROOT_KEY_ARN'],
+  ['MemoryQueueKey', 'QUEUE_KEY_ARN'],
+  ['MemoryTenantRole', 'TENANT_ROLE_ARN'],
+  ['MemoryWorkerRole', 'WORKER_ROLE_ARN'],
+  ['MemoryExpiryRole', 'EXPIRY_ROLE_ARN'],
+  ['MemoryWorkerLogs', 'WORKER_LOGS_ARN'],
+  ['MemoryExpiryLogs', 'EXPIRY_LOGS_ARN'],
+  ['MemoryTurns', 'TURN_QUEUE_ARN'],
+  ['MemoryDeadLetters', 'DEAD_LETTER_QUEUE_ARN'],
+  ['MemoryReplies', 'REPLY_QUEUE_ARN'],
+  ['MemoryExpiryQueue', 'EXPIRY_QUEUE_ARN'],
+  ['MemoryApiKey', 'API_KEY_SECRET_ARN'],
+];
+const PSEUDO: Readonly<Record<string, string>> = {
+  'AWS::AccountId': '<ACCOUNT>',
+  'AWS::Partition': 'aws',
+  'AWS::Region': '<REGION>',
+  'AWS::URLSuffix': 'amazonaws.com',
+};
+
+/** The text of each document by the name of its file, for a deployment below the prefix `memories`. */
+export async function iamDocuments(): Promise<ReadonlyMap<string, string>> {
+  const folder = await mkdtemp(join(tmpdir(), 'sealed-memory-iam-'));
+  try {
+    const context = { 'sealed-memory:prefix': 'memories' };
+    const bundle = join(folder, 'bundle');
+    await mkdir(bundle);
+    const app = createApp({ bundle, checks: false, outdir: join(folder, 'out'), context });
+    const template = app.synth().getStackByName('SealedMemory').template as Template;
+    const documents = Object.entries(SOURCES).map(([name, source]) => {
+      const document = named(documentOf(template, source));
+      return [`${name}.json`, `${JSON.stringify(document, undefined, 2)}\n`] as const;
+    });
+    return new Map(documents);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function documentOf({ Resources }: Template, { type, id, member }: Source): unknown {
+  const found = Object.entries(Resources).filter(
+    ([logicalId, { Type }]) => Type === type && logicalId.startsWith(id),
+  );
+  const [entry] = found;
+  if (entry === undefined || found.length > 1) throw new Error(`${found.length} resources ${type} ${id}*`);
+  return entry[1].Properties[member];
+}
+
+/** With a name in angle brackets in the place of each reference. */
+function named(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(named);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  const [name, argument] = entries[0] ?? [];
+  if (name === 'Ref') return PSEUDO[String(argument)] ?? nameOf(String(argument));
+  if (name === 'Fn::GetAtt') return nameOf(String((argument as readonly unknown[])[0]));
+  if (name === 'Fn::Join') {
+    const [separator, parts] = argument as readonly [string, readonly unknown[]];
+    return parts.map((part) => String(named(part))).join(separator);
+  }
+  return Object.fromEntries(entries.map(([key, each]) => [key, named(each)]));
+}
+
+function nameOf(logicalId: string): string {
+  const found = NAMES.find(([id]) => logicalId.startsWith(id));
+  if (found === undefined) throw new Error(`nothing stands for ${logicalId}`);
+  return `<${found[1]}>`;
+}
+
+if (import.meta.main) {
+  await mkdir(IAM_FOLDER, { recursive: true });
+  for (const [name, text] of await iamDocuments()) await writeFile(join(IAM_FOLDER, name), text);
+}

@@ -1,0 +1,49 @@
+import { Aws, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { AccountRootPrincipal, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import type { Construct } from 'constructs';
+import { accountAdministers } from './key-administration.ts';
+
+const USE = ['kms:Decrypt', 'kms:GenerateDataKey'];
+
+/** Only SQS asks the key, on behalf of a principal that sends to a queue or receives from it. */
+function throughQueues(): Readonly<Record<string, string>> {
+  return { 'kms:ViaService': `sqs.${Aws.REGION}.${Aws.URL_SUFFIX}` };
+}
+
+/**
+ * The key under which messages lie in the queues. Who may use it is left to IAM, as for the queues themselves: a sender, a
+ * receiver and the operator who redrives dead letters need both permissions.
+ */
+export function createQueueKey(scope: Construct): Key {
+  return new Key(scope, 'QueueKey', {
+    description: 'sealed-memory: encrypts the messages of the queues',
+    enableKeyRotation: true,
+    rotationPeriod: Duration.days(365),
+    pendingWindow: Duration.days(7),
+    // Goes with the queues, whose messages nothing else opens.
+    removalPolicy: RemovalPolicy.DESTROY,
+    policy: new PolicyDocument({
+      statements: [
+        accountAdministers(),
+        new PolicyStatement({
+          sid: 'AccountUsesThroughQueues',
+          principals: [new AccountRootPrincipal()],
+          actions: USE,
+          resources: ['*'],
+          conditions: { StringEquals: { 'kms:CallerAccount': Aws.ACCOUNT_ID, ...throughQueues() } },
+        }),
+      ],
+    }),
+  });
+}
+
+/** What a role needs besides the permissions on the queues. */
+export function queueKeyStatement(queueKeyArn: string): PolicyStatement {
+  return new PolicyStatement({
+    sid: 'UseQueueKey',
+    actions: USE,
+    resources: [queueKeyArn],
+    conditions: { StringEquals: throughQueues() },
+  });
+}
