@@ -36,8 +36,17 @@ function openWorker(): Worker {
   if (worker !== undefined) return worker;
   const config = readWorkerConfig(process.env);
   const sqs = queues();
-  const { tenantRoleArn, replyQueueUrl, reply, model, maxTokens, effort, queueUrl, deadLetterQueueUrl } =
-    config;
+  const {
+    tenantRoleArn,
+    replyQueueUrl,
+    reply,
+    model,
+    maxTokens,
+    effort,
+    tokensPerDay,
+    queueUrl,
+    deadLetterQueueUrl,
+  } = config;
   worker = createWorker({
     memory: optionsFromEnvironment(),
     credentials: credentialsOf(tenantRoleArn),
@@ -45,6 +54,7 @@ function openWorker(): Worker {
     model,
     maxTokens,
     turn: effort === undefined ? {} : { effort },
+    tokensPerDay,
     queue: { sqs, url: queueUrl, deadLetterUrl: deadLetterQueueUrl },
     replies:
       replyQueueUrl === undefined ? undefined : createReplies({ sqs, queueUrl: replyQueueUrl, mode: reply }),

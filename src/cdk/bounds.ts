@@ -5,11 +5,24 @@ interface Bounds {
   readonly most: number;
 }
 
+type Bounded =
+  | 'maxTokens'
+  | 'tokensPerDay'
+  | 'tokensPerHour'
+  | 'timeoutSeconds'
+  | 'memorySize'
+  | 'maxConcurrency'
+  | 'directConcurrency'
+  | 'noncurrentDays'
+  | 'oldestMessageMinutes'
+  | 'expireAfterDays'
+  | 'rootKeyGeneration';
+
 /**
  * What a number may be. The functions refuse what is beyond; a turn needs ten seconds of its function's time for its end, so
  * a shorter one would never hear an answer.
  */
-export const BOUNDS = {
+export const BOUNDS: Readonly<Record<Bounded, Bounds>> = {
   maxTokens: { least: 1, most: 1_000_000 },
   tokensPerDay: { least: 1, most: 1_000_000_000_000 },
   timeoutSeconds: { least: 60, most: 900 },
@@ -21,9 +34,7 @@ export const BOUNDS = {
   tokensPerHour: { least: 1, most: 1_000_000_000_000 },
   expireAfterDays: { least: 1, most: 3_650 },
   rootKeyGeneration: { least: 1, most: 1_000 },
-} as const satisfies Record<string, Bounds>;
-
-type Bounded = keyof typeof BOUNDS;
+};
 
 /** @throws RangeError that names the number and its bounds. */
 export function checkBounds(props: Readonly<Partial<Record<Bounded, number | undefined>>>): void {

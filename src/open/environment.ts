@@ -19,6 +19,8 @@ export interface WorkerConfig {
   readonly model: string;
   readonly maxTokens: number | undefined;
   readonly effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | undefined;
+  /** Of one tenant on a day; absent: no bound. */
+  readonly tokensPerDay: number | undefined;
   /** In Secrets Manager; absent: the SDK's own `ANTHROPIC_API_KEY`. */
   readonly apiKeySecretArn: string | undefined;
 }
@@ -43,9 +45,11 @@ const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
 const WORKER_NAMES = [
   ...['TENANT_ROLE_ARN', 'QUEUE_URL', 'REPLY_QUEUE_URL', 'REPLY', 'MODEL', 'MAX_TOKENS', 'EFFORT'],
   ...['DEAD_LETTER_QUEUE_URL', 'API_KEY_SECRET_ARN', 'EXPIRE_DRY_RUN', 'EXPIRY_QUEUE_URL'],
+  'TOKENS_PER_DAY',
 ] as const;
 type WorkerName = (typeof WORKER_NAMES)[number];
 const MOST_TOKENS = 1_000_000;
+const MOST_TOKENS_PER_DAY = 1_000_000_000_000;
 
 /** Of a memory; the worker has its own. */
 export const VARIABLES: readonly string[] = [
@@ -123,6 +127,7 @@ export function readHarness(env: Environment = process.env): boolean {
  */
 export function readWorkerConfig(env: Environment): WorkerConfig {
   const maxTokens = { kind: 'number', least: 1, most: MOST_TOKENS } as const;
+  const tokensPerDay = { kind: 'number', least: 1, most: MOST_TOKENS_PER_DAY } as const;
   const reply = { kind: 'choice', of: ['pointer', 'inline'] } as const;
   const effort = { kind: 'choice', of: ['low', 'medium', 'high', 'xhigh', 'max'] } as const;
   return Object.freeze({
@@ -134,6 +139,7 @@ export function readWorkerConfig(env: Environment): WorkerConfig {
     model: requiredText(env, 'MODEL', 'which Claude answers'),
     maxTokens: parse(env, `${WORKER_PREFIX}MAX_TOKENS`, maxTokens) as number | undefined,
     effort: parse(env, `${WORKER_PREFIX}EFFORT`, effort) as WorkerConfig['effort'],
+    tokensPerDay: parse(env, `${WORKER_PREFIX}TOKENS_PER_DAY`, tokensPerDay) as number | undefined,
     apiKeySecretArn: workerText(env, 'API_KEY_SECRET_ARN'),
   });
 }

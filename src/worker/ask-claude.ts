@@ -19,6 +19,8 @@ export interface AskRequest {
     TurnRequest,
     'client' | 'memory' | 'messages' | 'digest' | 'system' | 'signal' | 'from' | 'onStep'
   >;
+  /** Asked before Claude is: a verdict holds the turn back. */
+  readonly holdBack?: (() => Promise<Delivery | undefined>) | undefined;
   /** Ends the turn, in time to leave it to the next delivery. */
   readonly signal: AbortSignal;
   /**
@@ -55,6 +57,8 @@ export async function askClaude(
       ...(message.model !== undefined && { model: message.model }),
       ...(message.maxTokens !== undefined && { maxTokens: message.maxTokens }),
     });
+  const held = await request.holdBack?.();
+  if (held !== undefined) return held;
   const client = await clientFor();
   if (client === undefined) return NO_CLIENT;
   let outcome = await run(client);

@@ -11,8 +11,9 @@ export function receivesOf({ attributes }: SQSRecord): number {
   return Number.isInteger(receives) && receives > 0 ? receives : 1;
 }
 
-/** Messages without a group stand alone. */
-export function groupsOf(records: readonly SQSRecord[]): Iterable<readonly SQSRecord[]> {
+/** Messages without a group stand alone. A group orders nothing in a standard queue: there it is who sent, for fairness. */
+export function groupsOf(records: readonly SQSRecord[], queueUrl: string): Iterable<readonly SQSRecord[]> {
+  if (!isFifo(queueUrl)) return records.map((record) => [record]);
   const groups = new Map<string, SQSRecord[]>();
   for (const record of records) {
     const group = record.attributes.MessageGroupId;

@@ -52,7 +52,7 @@ export function createSqsHandler(
   return async ({ Records }, context) => {
     const { awsRequestId: requestId } = context;
     const log = options.log.with(requestId === undefined ? {} : { requestId });
-    const groups = [...groupsOf(Records)];
+    const groups = [...groupsOf(Records, options.queueUrl)];
     const returned = await Promise.all(
       groups.map((group) => deliverInOrder({ ...options, log }, group, context)),
     );

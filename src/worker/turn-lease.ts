@@ -68,7 +68,7 @@ export function leaseOn(work: Work, held: Held): TurnLease {
   };
 }
 
-export function keyedHash({ keyring }: Work, of: 'message' | 'progress', text: string): string {
+export function keyedHash({ keyring }: Work, of: 'message' | 'progress' | 'tokens', text: string): string {
   return keyring.names.keyedHash('receipts', JSON.stringify([of, text]));
 }
 

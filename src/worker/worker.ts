@@ -10,12 +10,13 @@ import { createTenantPool, type TenantPool } from '../open/pool.ts';
 import { createConversations } from './conversations.ts';
 import { deliverTurn } from './deliver-turn.ts';
 import { createDirectHandler, type DirectAnswer, type LambdaTime } from './direct-handler.ts';
-import type { JsonLog } from './json-log.ts';
+import { codeOf, type JsonLog } from './json-log.ts';
 import { createReceipts } from './receipts.ts';
 import type { Replies } from './replies.ts';
 import { openPrompt } from './sealed-prompt.ts';
 import { createSqsHandler, type DeliverRequest } from './sqs-handler.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
+import { createTokenBudget } from './token-budget.ts';
 import { parseTurnMessage, parseTurnText, type TurnMessage } from './turn-message.ts';
 import { inTurnSpan, type TurnSpan } from './turn-span.ts';
 import { type Delivery, failureOf } from './turn-verdict.ts';
@@ -31,6 +32,8 @@ export interface WorkerOptions {
   readonly client: (refused?: MessagesClient) => Promise<MessagesClient>;
   readonly model: string;
   readonly maxTokens?: number | undefined;
+  /** Of one tenant, input and output together, on a day (UTC): its further turns wait for the next one. Absent: no bound. */
+  readonly tokensPerDay?: number | undefined;
   /** What every turn is run with besides. */
   readonly turn?: Pick<
     TurnRequest,
@@ -56,6 +59,8 @@ export interface Worker extends AsyncDisposable {
 
 /** What stays of a function's time for the release of the turn, in milliseconds. */
 const RESERVE_MS = 10_000;
+/** Of these, for the count of its tokens. */
+const COUNT_WITHIN_MS = 3_000;
 /** A turn is free again so long after the function that held it must have ended. */
 const LEASE_MARGIN_MS = 30_000;
 
@@ -183,12 +188,19 @@ async function deliverOne(
     try {
       const receipts = createReceipts(place);
       watch.onNamed({ turn: await receipts.nameOf(message.turn, { signal }) });
+      const { tokensPerDay } = options;
+      const budget = tokensPerDay === undefined ? undefined : createTokenBudget(place, { tokensPerDay });
+      let spent: TurnUsage | undefined;
       const delivery = await deliverTurn({
         message: await openPrompt(place, message, { signal }),
         memory,
         receipts,
         conversations: createConversations(place),
-        onSpent: watch.onSpent,
+        onSpent(usage, claudeRequestId) {
+          spent = usage;
+          watch.onSpent(usage, claudeRequestId);
+        },
+        holdBack: budget && (() => budget.refusal({ signal })),
         client: options.client,
         turn: {
           ...options.turn,
@@ -204,6 +216,13 @@ async function deliverOne(
         onTaken,
         log: watch.log,
       });
+      if (spent !== undefined) {
+        await budget
+          ?.count(spent, { signal: AbortSignal.timeout(COUNT_WITHIN_MS) })
+          .catch((error: unknown) => {
+            watch.log.warn('the tokens of a turn could not be counted', { code: codeOf(error) });
+          });
+      }
       if (delivery.state !== 'answered') return delivery;
       await options.replies?.send(message, delivery.answer);
       return { ...delivery, ...(message.answer && { form: message.answer }) };

@@ -18,6 +18,7 @@ describe('the bounds of a deployment', () => {
 
   it.each([
     ['maxTokens', 'SEALED_MEMORY_WORKER_MAX_TOKENS', readWorkerConfig],
+    ['tokensPerDay', 'SEALED_MEMORY_WORKER_TOKENS_PER_DAY', readWorkerConfig],
     ['expireAfterDays', 'SEALED_MEMORY_EXPIRE_AFTER_DAYS', optionsFromEnvironment],
   ] as const)('of %s are those of the functions', (name, variable, read) => {
     const { least, most } = BOUNDS[name];

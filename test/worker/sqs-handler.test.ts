@@ -17,7 +17,7 @@ function record(messageId: string, group?: string): SQSRecord {
 }
 
 /** A handler whose messages end as `ends` says, by their id. */
-function handlerOf(ends: Readonly<Record<string, Delivery>>, queueFails = false) {
+function handlerOf(ends: Readonly<Record<string, Delivery>>, { queueFails = false, queueUrl = QUEUE } = {}) {
   const visibility: unknown[] = [];
   const lines: string[] = [];
   const delivered: string[] = [];
@@ -28,7 +28,7 @@ function handlerOf(ends: Readonly<Record<string, Delivery>>, queueFails = false)
   };
   const handler = createSqsHandler({
     sqs: { send } as unknown as Pick<SQSClient, 'send'>,
-    queueUrl: QUEUE,
+    queueUrl,
     deliver: async (text) => {
       delivered.push(text);
       return ends[text] ?? ANSWERED;
@@ -72,15 +72,23 @@ describe('the SQS handler', () => {
   });
 
   it('keeps the order within a FIFO group, and runs the groups side by side', async () => {
-    const { handler, delivered } = handlerOf({ a1: LATER });
+    const { handler, delivered } = handlerOf({ a1: LATER }, { queueUrl: `${QUEUE}.fifo` });
     const Records = [record('a1', 'a'), record('b1', 'b'), record('a2', 'a'), record('b2', 'b')];
     const { batchItemFailures } = await handler({ Records }, TIME);
     expect(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier)).toEqual(['a1', 'a2']);
     expect(delivered).toEqual(['a1', 'b1', 'b2']);
   });
 
+  it('takes no order from the groups of a standard queue, which say who sent', async () => {
+    const { handler, delivered } = handlerOf({ a1: LATER });
+    const Records = [record('a1', 'a'), record('b1', 'b'), record('a2', 'a')];
+    const { batchItemFailures } = await handler({ Records }, TIME);
+    expect(batchItemFailures).toEqual([{ itemIdentifier: 'a1' }]);
+    expect(new Set(delivered)).toEqual(new Set(['a1', 'b1', 'a2']));
+  });
+
   it('gives a message back even when its visibility cannot be changed, and says so', async () => {
-    const { handler, lines } = handlerOf({ a: LATER }, true);
+    const { handler, lines } = handlerOf({ a: LATER }, { queueFails: true });
     const { batchItemFailures } = await handler({ Records: [record('a')] }, TIME);
     expect(batchItemFailures).toEqual([{ itemIdentifier: 'a' }]);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'warn', code: 'Error' }]);

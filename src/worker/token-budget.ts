@@ -1,0 +1,62 @@
+import type { TurnUsage } from '../agent/turn-outcome.ts';
+import { MemoryError } from '../errors.ts';
+import type { RequestOptions } from '../store/port.ts';
+import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
+import { openToWrite, type Session, type Work } from '../tree/session.ts';
+import { keyedHash, LOOKS } from './turn-lease.ts';
+import type { Delivery } from './turn-verdict.ts';
+
+/** What one tenant may take of Claude on a day (UTC). The count is a sealed record, which all workers share. */
+export interface TokenBudget {
+  /**
+   * The verdict on a turn for which nothing is left: it waits until the next day. Undefined: it may run. Turns that run at
+   * the same time do not see one another's tokens, so a day may take what these take more. One GET.
+   */
+  refusal(request: RequestOptions): Promise<Delivery | undefined>;
+  /** Counts what a delivery took. One GET and one PUT, repeated where another worker counts at the same time. */
+  count(usage: TurnUsage, request: RequestOptions): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+const MAX_BYTES = 1_024;
+
+export function createTokenBudget(
+  context: Session,
+  { tokensPerDay }: { readonly tokensPerDay: number },
+): TokenBudget {
+  const today = (): number => Math.floor(context.clock() / DAY_MS);
+  return {
+    async refusal({ signal }) {
+      const work = await openToWrite(context, { signal });
+      const { tokens } = await readCount(work, today());
+      if (tokens < tokensPerDay) return undefined;
+      const untilTomorrow = (today() + 1) * DAY_MS - context.clock();
+      const afterSeconds = Math.ceil(untilTomorrow / 1_000);
+      return { state: 'later', code: 'tokens_per_day', afterSeconds, isExact: true };
+    },
+    async count({ inputTokens, cacheWriteTokens, outputTokens }, { signal }) {
+      const taken = inputTokens + cacheWriteTokens + outputTokens;
+      if (taken === 0) return;
+      const work = await openToWrite(context, { signal });
+      for (let look = 0; look < LOOKS; look++) {
+        const { tokens, etag } = await readCount(work, today());
+        const content = encodeFields({ tokens: tokens + taken });
+        const written = await writeRecord(work, nameOf(work, today()), { content, base: etag });
+        if ('etag' in written) return;
+      }
+      throw new MemoryError('unavailable', 'the count of tokens was changed by others at every look');
+    },
+  };
+}
+
+function nameOf(work: Work, day: number): { readonly cls: 'receipts'; readonly id: string } {
+  return { cls: 'receipts', id: keyedHash(work, 'tokens', String(day)) };
+}
+
+async function readCount(work: Work, day: number) {
+  const record = await readRecord(work, { ...nameOf(work, day), maxBytes: MAX_BYTES });
+  if (record === undefined) return { tokens: 0, etag: undefined };
+  const { tokens } = decodeFields(record.content) ?? {};
+  if (Number.isSafeInteger(tokens)) return { tokens: tokens as number, etag: record.etag };
+  throw new MemoryError('unsupported_format', 'the count of tokens is of a later version');
+}
