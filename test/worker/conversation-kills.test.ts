@@ -76,7 +76,9 @@ describe('a worker that is killed', () => {
     },
   );
 
-  it('at any request keeps its turn whole where another one comes before its next delivery', async () => {
+  it('at any request keeps its turn whole where another one comes before its next delivery', {
+    timeout: 120_000,
+  }, async () => {
     for (let [request, isKilled] = [0, true]; isKilled; request++) {
       for (const side of ['before', 'after'] as const) {
         chat = await startConversations();

@@ -13,6 +13,8 @@ import { createOperator } from '../support/key-operator.ts';
 
 const turn = (number: number, prompt = `prompt ${number}`) => ({ turn: `turn-${number}`, prompt });
 const VIEW = { name: 'memory', input: { path: '/memories', command: 'view', note: 'ü \u{1F511} \\ "' } };
+/** For what carries megabytes on a machine that is busy. */
+const SLOW = 120_000;
 const BUSY = { state: 'later', code: 'conversation_busy', afterSeconds: 5, isBlocked: true };
 
 let chat: ConversationSite;
@@ -228,7 +230,9 @@ describe('a large conversation', () => {
     expect(JSON.stringify(chat.asked[1]).length).toBeGreaterThan(70_000);
   });
 
-  it('of 10 MB works, and a step of its turn keeps what the turn has added alone', async () => {
+  it('of 10 MB works, and a step of its turn keeps what the turn has added alone', {
+    timeout: SLOW,
+  }, async () => {
     await chat.begin(10);
     let steps = 0;
     chat.play(() => (steps++ === 0 ? { calls: [VIEW] } : { say: 'Done.' }));
@@ -245,7 +249,9 @@ describe('a large conversation', () => {
     expect((await parts()).map(([kind]) => kind)).toEqual(['b', 'h']);
   });
 
-  it('takes no prompt that makes it too large, and no answer; it goes on as it was', async () => {
+  it('takes no prompt that makes it too large, and no answer; it goes on as it was', {
+    timeout: SLOW,
+  }, async () => {
     await chat.begin(16);
     const worker = await chat.worker();
     const tooLong = turn(2, 'b'.repeat(MAX_CONVERSATION_BYTES - 16_000_000));
