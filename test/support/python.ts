@@ -19,6 +19,8 @@ export interface Python {
   ask(requests: readonly PythonRequest[]): Promise<readonly PythonAnswer[]>;
   /** Runs a program of test/python; what it says when it fails, or nothing. */
   complaintOf(program: string, ...args: readonly string[]): Promise<string>;
+  /** What starts a program of test/python, for a shell. */
+  commandOf(program: string): string;
 }
 
 /** `action` is one of answer.py; bytes stand as base64. */
@@ -52,6 +54,8 @@ export async function findPython(env: Environment): Promise<Python | { readonly 
     return {
       ask: (requests) => ask(interpreter, requests),
       complaintOf: (program, ...args) => complaintOf(interpreter, [join(FOLDER, program), ...args]),
+      commandOf: (program) =>
+        [interpreter, '-B', join(FOLDER, program)].map((word) => JSON.stringify(word)).join(' '),
     };
   } catch (error) {
     const lines = error instanceof Error ? error.message.trim().split('\n') : [String(error)];

@@ -1,0 +1,18 @@
+import { pathToFileURL } from 'node:url';
+import type { RootKey } from '../../src/keys/root-key.ts';
+import type { ObjectStore } from '../../src/store/port.ts';
+import { type Conformance, describeObjectStore } from '../contracts/object-store.ts';
+import { describeRootKey } from '../contracts/root-key.ts';
+
+/** What a module exports to have its ports judged; one of the two at least. */
+export interface PortsUnderTest {
+  readonly openStore?: () => ObjectStore | Promise<ObjectStore>;
+  readonly conformance?: Conformance;
+  /** One root key, and another of the same kind. */
+  readonly openRootKeys?: () => Promise<{ readonly root: RootKey; readonly another: RootKey }>;
+}
+
+const module = process.env['TESTKIT_MODULE'] ?? '';
+const { openStore, conformance, openRootKeys }: PortsUnderTest = await import(pathToFileURL(module).href);
+if (openStore !== undefined) describeObjectStore(module, openStore, conformance);
+if (openRootKeys !== undefined) describeRootKey(module, openRootKeys);
