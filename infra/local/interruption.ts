@@ -1,15 +1,28 @@
 /** npm passes on to its script what the terminal has sent to both of them. */
 const SAME_KEYSTROKE_MS = 1_000;
 
-/** Aborted by Ctrl-C and SIGTERM, which set the exit code. A second one ends the process at once. */
+const STOPPING = '\ncloud: stopping what was started and removing its folders; Ctrl-C again leaves at once\n';
+
+/**
+ * Aborted by Ctrl-C, SIGTERM, a closed terminal and an output that nothing reads any more, which set the exit code. A
+ * second signal ends the process at once.
+ */
 export function onInterruption(): AbortSignal {
   const interruption = new AbortController();
   let first: number | undefined;
+  for (const output of [process.stdout, process.stderr]) {
+    output.on('error', () => {
+      process.exitCode ??= 1;
+      interruption.abort();
+    });
+  }
   for (const [name, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
+    ['SIGHUP', 129],
   ] as const) {
     process.on(name, () => {
+      if (first === undefined && name !== 'SIGHUP') process.stderr.write(STOPPING);
       first ??= performance.now();
       if (performance.now() - first > SAME_KEYSTROKE_MS) process.exit(code);
       process.exitCode = code;

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { quitQuietlyWithoutReader } from '../../examples/demo/process.ts';
 import { block } from '../../examples/demo/screen.ts';
 import { WORKER_DEFAULTS } from '../../src/cdk/worker-settings.ts';
 import { startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
@@ -9,16 +8,16 @@ import { commandsFor } from './commands.ts';
 import { onInterruption, runUntil } from './interruption.ts';
 import { startLocalFunctions } from './local-function.ts';
 import { takeNotes } from './note-taker.ts';
-import { getMinio, getPieces } from './pieces.ts';
+import { findObstacles, getMinio, getPieces } from './pieces.ts';
 import { giveTour } from './tour.ts';
 
-const HELP = `npm run cloud [-- --keep] [-- --log]
+const HELP = `npm run cloud [-- --stay] [-- --log]
 
 Starts the deployment of infra/ on this machine: MinIO for S3, moto for SQS, KMS and Secrets Manager, and the worker's
 bundle under AWS's own runtime client. Sends turns of three tenants and shows the conversations, the receipts and
 what the bucket holds. Claude is a script; with ANTHROPIC_API_KEY set it is Claude itself.
 
-  --keep   goes on until Ctrl-C, for turns of your own
+  --stay   goes on until Ctrl-C, for turns of your own
   --log    shows what the worker logs
   --help   shows this
 
@@ -28,10 +27,12 @@ g++, make, autoconf, automake and libtool, MinIO with Docker or Go.
 
 async function main(signal: AbortSignal): Promise<void> {
   const { values } = parseArgs({
-    options: { keep: { type: 'boolean' }, log: { type: 'boolean' }, help: { type: 'boolean' } },
+    options: { stay: { type: 'boolean' }, log: { type: 'boolean' }, help: { type: 'boolean' } },
   });
   if (values.help) return print(HELP);
   const say = (line: string): void => print(`${line}\n`);
+  const obstacles = await findObstacles(process.env);
+  if (obstacles.length > 0) throw new Error(obstacles.join('; '));
   const install = { mayInstall: true, say, signal };
   await using stack = new AsyncDisposableStack();
   const found = await getMinio(process.env, install);
@@ -78,7 +79,7 @@ async function main(signal: AbortSignal): Promise<void> {
     claudeRequests: () => claudeRequests(lines),
   });
   if (!holds) process.exitCode = 1;
-  if (!values.keep) return;
+  if (!values.stay) return;
   print(block([{ text: '\nGoing on until Ctrl-C. In another shell of this folder:\n', style: 'bold' }]));
   print(commandsFor({ ...cloud, minio, moto }));
   if (!signal.aborted) await once(signal, 'abort');
@@ -95,5 +96,4 @@ function print(text: string): void {
   process.stdout.write(text);
 }
 
-quitQuietlyWithoutReader();
 await runUntil(onInterruption(), main);

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { bundle, WORKER_ENTRY } from '../bundle.ts';
 import type { Environment } from './servers/find-program.ts';
 import type { InstallOptions } from './servers/install-options.ts';
-import { locateMinio } from './servers/locate.ts';
-import { startMoto } from './servers/moto.ts';
-import { findRuntimeClient } from './servers/runtime-client.ts';
+import { locateMinio, whyNoMinio } from './servers/locate.ts';
+import { startMoto, whyNoMoto } from './servers/moto.ts';
+import { findRuntimeClient, whyNoRuntimeClient } from './servers/runtime-client.ts';
 import type { S3Server } from './servers/s3-server.ts';
 
 /** What the cloud on one machine is put together from. */
@@ -17,6 +17,12 @@ export interface Pieces extends AsyncDisposable {
   readonly runtimeClient: string;
   /** The folder of a bundle made just now. */
   readonly bundle: string;
+}
+
+/** One sentence for each piece that is not there and cannot be had here, found before anything is installed. */
+export async function findObstacles(env: Environment): Promise<readonly string[]> {
+  const reasons = await Promise.all([whyNoMinio(env), whyNoRuntimeClient(env), whyNoMoto(env)]);
+  return reasons.filter((reason) => reason !== undefined);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { startMinio, startVersitygw } from './binary.ts';
 import { startMinioContainer } from './docker.ts';
 import { useEndpoint } from './endpoint.ts';
-import { type Environment, type FoundProgram, findProgram } from './find-program.ts';
+import { type Environment, type FoundProgram, findCommand, findProgram } from './find-program.ts';
 import { goInstall } from './go-install.ts';
 import { type GoProgram, MINIO, TOXIPROXY, VERSITYGW } from './pinned.ts';
 import type { Attempt, FaultPrograms, RunningServer, S3Outcome } from './s3-server.ts';
@@ -79,6 +79,17 @@ export async function locateMinio(
   const binary = await fromBinary(env, MINIO, { mayBuild: true, say });
   if ('reason' in binary) say(`not by a binary: ${binary.reason}`);
   return binary;
+}
+
+/** Why MinIO is not there and cannot be had here, told before anything is begun; undefined when it seems it can. */
+export async function whyNoMinio(env: Environment): Promise<string | undefined> {
+  if (env['TEST_S3']) return undefined;
+  const ways = await Promise.all([
+    findProgram(env, MINIO),
+    findCommand(env, 'docker'),
+    findCommand(env, 'go'),
+  ]);
+  return ways.every((way) => way === undefined) ? `no MinIO: ${HOW_TO_GET_MINIO}` : undefined;
 }
 
 async function fromBinary(env: Environment, program: GoProgram, options: BuildOptions): Promise<Attempt> {

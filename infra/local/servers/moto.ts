@@ -8,6 +8,8 @@ import type { InstallOptions } from './install-options.ts';
 
 const MOTO_VERSION = '5.2.5';
 const INSTALL_WITHIN_MS = 5 * 60_000;
+const INTERPRETER = join('bin', 'python3');
+const run = promisify(execFile);
 
 /** moto's server, which speaks for many services of AWS, KMS among them. */
 export interface MotoServer {
@@ -49,19 +51,13 @@ async function motoPython(
   { mayInstall, say, signal }: InstallOptions,
 ): Promise<string | { readonly reason: string }> {
   const cache = cacheDirectory(env);
-  const place = join(cache, `moto-${MOTO_VERSION}`);
-  const interpreter = join('bin', 'python3');
-  if (await exists(join(place, interpreter))) return join(place, interpreter);
+  const place = placeIn(cache);
+  if (await exists(join(place, INTERPRETER))) return join(place, INTERPRETER);
   if (!mayInstall) {
     return { reason: 'moto is not installed; `npm run cloud` installs it, once, 300 MB from PyPI' };
   }
-  const python = await findCommand(env, 'python3');
-  if (python === undefined) return { reason: 'no python3 to run moto with' };
-  const run = promisify(execFile);
-  const works = await run(python, ['-c', 'import venv, ensurepip'], { timeout: 30_000 }).catch(
-    () => undefined,
-  );
-  if (works === undefined) return { reason: 'python3 has no venv to install moto into' };
+  const python = await findPython(env);
+  if (typeof python === 'object') return python;
   await mkdir(cache, { recursive: true });
   const scratch = await mkdtemp(join(cache, 'build-'));
   try {
@@ -76,15 +72,38 @@ async function motoPython(
       '--disable-pip-version-check',
       `moto[server]==${MOTO_VERSION}`,
     ];
-    await run(join(scratch, interpreter), pip, options);
+    await run(join(scratch, INTERPRETER), pip, options);
     // The interpreter finds its packages by its own place, so a finished environment may be moved as a whole.
     await rename(scratch, place).catch(async (error: unknown) => {
-      if (!(await exists(join(place, interpreter)))) throw error;
+      if (!(await exists(join(place, INTERPRETER)))) throw error;
     });
-    return join(place, interpreter);
+    return join(place, INTERPRETER);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** Why moto is not there and cannot be installed here, told before anything is begun; undefined when it can. */
+export async function whyNoMoto(env: Environment): Promise<string | undefined> {
+  if (await exists(join(placeIn(cacheDirectory(env)), INTERPRETER))) return undefined;
+  const python = await findPython(env);
+  return typeof python === 'object' ? python.reason : undefined;
+}
+
+/** A Python that can make virtual environments. */
+async function findPython(env: Environment): Promise<string | { readonly reason: string }> {
+  const python = await findCommand(env, 'python3');
+  if (python === undefined)
+    return { reason: 'no python3 to run moto with: apt-get install python3 python3-venv' };
+  const works = await run(python, ['-c', 'import venv, ensurepip'], { timeout: 30_000 }).catch(
+    () => undefined,
+  );
+  if (works !== undefined) return python;
+  return { reason: 'python3 has no venv to install moto into: apt-get install python3-venv' };
+}
+
+function placeIn(cache: string): string {
+  return join(cache, `moto-${MOTO_VERSION}`);
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -31,18 +31,16 @@ export async function findRuntimeClient(
   options: InstallOptions,
 ): Promise<{ readonly script: string } | { readonly reason: string }> {
   const cache = cacheDirectory(env);
-  const place = join(cache, `${PACKAGE}-${VERSION}`);
-  const script = join(place, 'node_modules', PACKAGE, 'index.mjs');
+  const place = placeIn(cache);
+  const script = scriptIn(cache);
   if (await exists(script)) return { script };
   if (!options.mayInstall) {
     return {
       reason: `${PACKAGE} is not installed; \`npm run cloud\` builds it, once, in two to four minutes`,
     };
   }
-  const missing = await missingPackages(env);
-  if (missing.length > 0) {
-    return { reason: `${PACKAGE} cannot be built: apt-get install ${missing.join(' ')}` };
-  }
+  const reason = await whyNoRuntimeClient(env);
+  if (reason !== undefined) return { reason };
   await mkdir(cache, { recursive: true });
   const scratch = await mkdtemp(join(cache, 'build-'));
   try {
@@ -57,6 +55,15 @@ export async function findRuntimeClient(
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** Why the client is not there and cannot be built here, told before anything is begun; undefined when it can. */
+export async function whyNoRuntimeClient(env: Environment): Promise<string | undefined> {
+  if (await exists(scriptIn(cacheDirectory(env)))) return undefined;
+  const missing = await missingPackages(env);
+  return missing.length === 0
+    ? undefined
+    : `${PACKAGE} cannot be built: apt-get install ${missing.join(' ')}`;
 }
 
 async function missingPackages(env: Environment): Promise<readonly string[]> {
@@ -110,6 +117,14 @@ async function nodeHeaders(): Promise<string | undefined> {
     if (await exists(join(place, 'include', 'node', 'node_api.h'))) return place;
   }
   return undefined;
+}
+
+function placeIn(cache: string): string {
+  return join(cache, `${PACKAGE}-${VERSION}`);
+}
+
+function scriptIn(cache: string): string {
+  return join(placeIn(cache), 'node_modules', PACKAGE, 'index.mjs');
 }
 
 function exists(path: string): Promise<boolean> {

@@ -70,7 +70,8 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
   it.each(THOROUGH ? [0, 3_000] : [3_000])(
     'stops all it started when it is interrupted while it starts, %d ms in',
     async (milliseconds) => {
-      const child = runCloud(['--keep'], folder);
+      const child = runCloud(['--stay'], folder);
+      const told = text(child.stderr);
       await expect.poll(() => processesIn(folder).length, { timeout: 30_000 }).toBeGreaterThan(1);
       await sleep(milliseconds);
       child.kill('SIGINT');
@@ -78,12 +79,43 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
       await sleep(50);
       child.kill('SIGINT');
       expect(await once(child, 'exit')).toEqual([130, null]);
+      expect((await told).match(/^cloud: stopping what was started/gm)).toHaveLength(1);
       await expectNothingLeft(folder);
     },
   );
 
-  it('goes on with --keep, with commands that run as they are printed, until Ctrl-C', async () => {
-    const child = runCloud(['--keep'], folder);
+  it('leaves nothing behind when its terminal is closed', async () => {
+    const command = `'${process.execPath}' '${MAIN}' --stay`;
+    const { ANTHROPIC_API_KEY: _, ...env } = process.env;
+    // The terminal is closed with the process that holds it.
+    const terminal = spawn('script', ['-q', '-c', command, '/dev/null'], { env: { ...env, TMPDIR: folder } });
+    onTestFinished(() => void terminal.kill('SIGKILL'));
+    let shown = '';
+    terminal.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString();
+    });
+    await expect.poll(() => shown, { timeout: 120_000 }).toContain('Tenant acme');
+    expect(processesIn(folder).length).toBeGreaterThan(3);
+    terminal.kill('SIGKILL');
+    await expect.poll(() => processesIn(folder), { timeout: 30_000 }).toEqual([]);
+    await expectNothingLeft(folder);
+  });
+
+  it('names all that is missing before it begins anything', async () => {
+    const child = spawn(process.execPath, [MAIN], {
+      env: { PATH: join(folder, 'bin'), HOME: folder, TMPDIR: folder },
+    });
+    const told = text(child.stderr);
+    expect(await text(child.stdout)).toBe('');
+    expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(1);
+    expect(await told).toMatch(
+      /^cloud: no MinIO: .*; aws-lambda-ric cannot be built: apt-get install cmake .*; no python3 [^\n]*\n$/,
+    );
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('goes on with --stay, with commands that run as they are printed, until Ctrl-C', async () => {
+    const child = runCloud(['--stay'], folder);
     onTestFinished(() => void child.kill());
     let shown = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -118,6 +150,6 @@ describe.skipIf(pieces === undefined)('npm run cloud', { timeout: 180_000 }, () 
 
 it('says what it does when asked for help', async () => {
   const child = spawn(process.execPath, [MAIN, '--help']);
-  expect(await text(child.stdout)).toContain('--keep');
+  expect(await text(child.stdout)).toContain('--stay');
   expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
 });
