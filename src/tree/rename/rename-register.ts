@@ -4,7 +4,6 @@ import { untilAborted } from '../../time.ts';
 import { uncancelled, type Work } from '../session.ts';
 import { LEASE_MS, type RenameLease, takeLease } from './lease.ts';
 import { type RegisterState, type RenameEntry, readRegister } from './register.ts';
-import { resumeRename } from './rename-directory.ts';
 import type { Rename } from './rename-file.ts';
 
 /** How long a command waits for another process's rename, in milliseconds. */
@@ -87,6 +86,8 @@ export function createRenameRegister(): RenameRegister {
 /** Finishes the rename of a process that has let its lease run out. False: it has not, or another process won the race. */
 async function takeOver(work: Work, { entry, etag, ageMs }: RegisterState): Promise<boolean> {
   if (entry === undefined || ageMs <= LEASE_MS) return false;
+  // Loaded before the lease is taken, whose time runs.
+  const { resumeRename } = await import('./rename-directory.ts');
   const lease = await takeLease(work, { rename: renameOf(entry), phase: entry.phase, base: etag });
   if (lease === 'overtaken') return false;
   work.session.logger.warn('finishing the rename of a directory that another process began', {

@@ -4,7 +4,6 @@ import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../../language/p
 import { listDirectory, listPath } from '../list-directory.ts';
 import type { Work } from '../session.ts';
 import { readSettled } from '../settled.ts';
-import { renameDirectory } from './rename-directory.ts';
 import { type Rename, renameFile, targetExists } from './rename-file.ts';
 import type { RenameRegister } from './rename-register.ts';
 
@@ -32,6 +31,8 @@ export async function renamePath(work: Work, renames: RenameRegister, rename: Re
   for (const { path } of files) refuseImpossible(work, rebase(path, rename.from, rename.to), 'target');
   const target = await listPath(work, rename.to);
   if (target.kind === 'file' || target.listing.files.length > 0) throw targetExists();
+  // Loaded before the lease is taken, whose time runs.
+  const { renameDirectory } = await import('./rename-directory.ts');
   await renameDirectory(await renames.begin(work, rename), files);
 }
 
