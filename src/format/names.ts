@@ -31,6 +31,8 @@ export interface Names {
   decodeFile(base: readonly string[], relative: string): readonly string[] | undefined;
   /** 43 characters that stand for `text` in the class `cls`, unguessable without the tenant's name key. */
   keyedHash(cls: string, text: string): string;
+  /** 16 bytes that stand for an actor in the wrap of what was written on its behalf. */
+  writerId(actor: string): Uint8Array;
   /** Overwrites the keys; every later call throws `reason`, `aborted` unless given. */
   wipe(reason?: MemoryError): void;
 }
@@ -49,6 +51,7 @@ interface Directory {
   readonly byText: Map<string, Directory>;
 }
 
+const WRITER_BYTES = 16;
 const REMEMBERED_DIRECTORIES = 20_000;
 /** Of paths that were encoded; a command asks for the same one several times, and the next one often again. */
 const REMEMBERED_PATHS = 4_096;
@@ -91,6 +94,10 @@ export function createNames({
     keyedHash(cls, text) {
       refuseWiped();
       return toBase64url(hash(KEY_BYTES, keys.id, concat(domain(cls), encodeText(text))));
+    },
+    writerId(actor) {
+      refuseWiped();
+      return hash(WRITER_BYTES, keys.id, concat(domain('writer'), encodeText(actor)));
     },
     wipe(reason = new MemoryError('aborted', 'The keyring was closed.')) {
       wiped = reason;

@@ -78,6 +78,8 @@ export interface KeyringEditorOptions {
   readonly rootKeys: readonly RootKey[];
   /** For creation, `encrypted` by default; when given, a stored keyring of the other mode is refused. */
   readonly nameMode?: NameMode | undefined;
+  /** Of a tenant that is created; false by default. */
+  readonly keepsHistory?: boolean | undefined;
   /** What the process knows of the keyring already; nothing unless given. */
   readonly guard?: RollbackGuard | undefined;
   /** A keyring of a lower epoch is refused as `integrity`, and none is created when it is above 1. */
@@ -97,7 +99,7 @@ const ROUNDS = 32;
 const READS = 8;
 
 export function createKeyringEditor(options: KeyringEditorOptions): KeyringEditor {
-  const { store, layout, rootKeys, nameMode, minimumEpoch = 1, clock, random } = options;
+  const { store, layout, rootKeys, nameMode, keepsHistory, minimumEpoch = 1, clock, random } = options;
   const { guard = createRollbackGuard() } = options;
   const { tenant, keyring: key } = layout;
   guard.pin(minimumEpoch);
@@ -185,7 +187,8 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
   }
 
   async function create(signal: AbortSignal | undefined): Promise<OpenedKeyring | 'overtaken'> {
-    const keyring = createKeyring({ nameMode: nameMode ?? 'encrypted', random, created: clock() });
+    const mode = nameMode ?? 'encrypted';
+    const keyring = createKeyring({ nameMode: mode, keepsHistory, random, created: clock() });
     let isKept = false;
     try {
       const bytes = await sealKeyring({ keyring, tenant, rootKey: wrappingKey(), random, signal });

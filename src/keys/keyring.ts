@@ -25,10 +25,12 @@ const BOX = domain('keyring');
 
 export function createKeyring({
   nameMode,
+  keepsHistory = false,
   random,
   created,
 }: {
   readonly nameMode: NameMode;
+  readonly keepsHistory?: boolean | undefined;
   readonly random: RandomBytes;
   /** Milliseconds since the epoch. */
   readonly created: number;
@@ -37,7 +39,7 @@ export function createKeyring({
     epoch: 1,
     keyringId: random(ID_BYTES),
     nameMode,
-    keepsHistory: false,
+    keepsHistory,
     nameKey: random(KEY_BYTES),
     tenantKeys: [keyringKey(1, created, random(KEY_BYTES))],
   };
@@ -69,6 +71,11 @@ export function rotateKeyring(
 /** The keyring's next write with the same keys; sealed again, it may be wrapped by another root key. */
 export function rewrapKeyring(keyring: Keyring): Keyring {
   return { ...keyring, epoch: keyring.epoch + 1 };
+}
+
+/** The keyring's next write, by which all writers of the tenant keep its history or cease to. */
+export function turnHistory(keyring: Keyring, to: 'on' | 'off'): Keyring {
+  return { ...rewrapKeyring(keyring), keepsHistory: to === 'on' };
 }
 
 /** Overwrites all that is secret in a keyring, besides the bytes that it shares with `kept`. */

@@ -14,6 +14,8 @@ export interface LoadedKeyring {
   readonly keys: SealingKeys;
   readonly names: Names;
   readonly epoch: number;
+  /** Whether what is replaced must be saved before. */
+  readonly keepsHistory: boolean;
 }
 
 /** A loaded keyring and the two ways to end its use. */
@@ -40,7 +42,7 @@ interface ActivateOptions {
  */
 export function activate(keyring: Keyring, options: ActivateOptions): ActiveKeyring {
   const { tenant, predecessor, beforeSealing } = options;
-  const { nameKey, tenantKeys, keyringId, epoch } = keyring;
+  const { nameKey, tenantKeys, keyringId, epoch, keepsHistory } = keyring;
   const last = tenantKeys.at(-1);
   if (last === undefined) throw new MemoryError('integrity', 'The keyring holds no tenant key.');
   const names = takeNames(keyring, predecessor?.loaded.names);
@@ -67,7 +69,7 @@ export function activate(keyring: Keyring, options: ActivateOptions): ActiveKeyr
   };
   const wipeKeys = (): void => wipe(...tenantKeys.map(({ wrapKey }) => wrapKey));
   return {
-    loaded: { keys, names, epoch },
+    loaded: { keys, names, epoch, keepsHistory },
     yieldTo(later) {
       successor = later.loaded.keys;
       wipeKeys();
