@@ -4,6 +4,7 @@ export type { MigrateOptions, MigrationProgress, MigrationReport } from './admin
 export type { RestoreReport, RestoreRequest } from './admin/restore.ts';
 export type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from './admin/rotate.ts';
 export type { ShredOptions, ShredProgress, ShredReport } from './admin/shred.ts';
+export type { TurnedHistory } from './admin/turn-history.ts';
 export type { Verification, VerifyOptions } from './admin/verify.ts';
 export {
   type ErrorDetails,
@@ -55,6 +56,13 @@ export type {
 } from './tool/memory-tool.ts';
 export type { EventHandler, MemoryEvent } from './tool/watch.ts';
 export type { DuplicateFinding, DuplicateState, Finding, RenameFinding } from './tree/findings.ts';
+export type { HistoryEntry, MovedEntry, VersionEnd, WrittenEntry } from './tree/history/entries.ts';
+export type {
+  History,
+  RestoredVersion,
+  VersionContent,
+  VersionName,
+} from './tree/history/history.ts';
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';
 export type { Call, Progress } from './tree/session.ts';

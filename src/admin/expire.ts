@@ -5,6 +5,7 @@ import { type Call, openWork, type Session, type Work } from '../tree/session.ts
 import { deleteListed } from './delete-listed.ts';
 import { expireConversations } from './expire-conversations.ts';
 import { expireFiles } from './expire-files.ts';
+import { expireHistory } from './expire-history.ts';
 import { expireSessions } from './expire-sessions.ts';
 import {
   DAY_MS,
@@ -20,6 +21,8 @@ import { readMigratedVersions } from './migrated-versions.ts';
 export interface ExpiryOptions extends Call {
   /** Files that no process read or wrote, and sessions that none appended to, for so many days go; 1–3,650. Absent: none goes. */
   readonly afterDays?: number | undefined;
+  /** Versions of files in the history, and what became of them, go after so many days; 1–3,650. Absent: none goes. */
+  readonly historyDays?: number | undefined;
   /** Receipts and answers go after so many days, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
   readonly recordDays?: number | undefined;
   /** Stored conversations to which no turn came for so many days go; 1–3,650, 90 by default. */
@@ -42,6 +45,8 @@ export interface ExpiryReport {
   readonly records: number;
   /** Sessions that this run deleted, with their subagents; of a dry run: would delete. */
   readonly sessions: number;
+  /** Records of the history that this run deleted; of a dry run: would delete. Only where `historyDays` is given. */
+  readonly history?: number;
   /** A directory was being renamed, so no file was looked at. */
   readonly busy: boolean;
 }
@@ -57,16 +62,18 @@ const MOST_DAYS = 3_650;
 /**
  * Deletes the files that no process read or wrote for `afterDays`, in two runs: the first one marks them, a later one, an
  * hour after it or more, deletes exactly the versions that were marked and are unused still. Then it deletes old access
- * records, receipts, answers, conversations and sessions. A tenant that was never written to has nothing to expire.
+ * records, receipts, answers, conversations, sessions and history. A tenant that was never written to has nothing to
+ * expire.
  *
  * @throws MemoryError `misconfigured` for numbers out of range; `unavailable` when another run is at work; what the
  * store and the keyring throw.
  */
 export async function expireTree(context: Session, options: ExpiryOptions): Promise<ExpiryReport> {
-  const { afterDays, recordDays = 30, conversationDays = 90 } = options;
+  const { afterDays, historyDays, recordDays = 30, conversationDays = 90 } = options;
   const dryRun = options.dryRun === true;
   const sparesFiles = options.dryRun === 'files' || dryRun;
   if (afterDays !== undefined) checkWholeNumber('afterDays', afterDays, { least: 1, most: MOST_DAYS });
+  if (historyDays !== undefined) checkWholeNumber('historyDays', historyDays, { least: 1, most: MOST_DAYS });
   checkWholeNumber('recordDays', recordDays, { least: 15, most: MOST_DAYS });
   checkWholeNumber('conversationDays', conversationDays, { least: 1, most: MOST_DAYS });
   const work = await openWork(context, options);
@@ -93,7 +100,10 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
     limitMs: conversationDays * DAY_MS,
     promptMs: recordDays * DAY_MS,
   });
-  return { ...files, records: deleted + conversations, sessions, busy };
+  const report = { ...files, records: deleted + conversations, sessions, busy };
+  if (historyDays === undefined) return report;
+  const history = await expireHistory(work, { migrated, limitMs: historyDays * DAY_MS, dryRun });
+  return { ...report, history };
 }
 
 /** Where no file is marked, the marks, empty, tell migrations that turns do. */

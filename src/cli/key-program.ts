@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Choose, parseCount } from './arguments.ts';
+import { addHistorySwitch } from './history-program.ts';
 import type { MigrateArguments, RotateArguments, ShredArguments } from './verbs/operate.ts';
 
 /** Adds the commands of docs/keys.md. What they do is loaded when one of them runs. */
@@ -30,9 +31,9 @@ export function addKeyVerbs(program: Command, choose: Choose): void {
     .option('--force', 'also when it does so already')
     .action((options: RotateArguments) => choose(async (run) => (await verbs()).runRewrap(options, run)));
 
-  program
-    .command('tenant')
-    .description('look after the tenant as a whole')
+  const tenant = program.command('tenant').description('look after the tenant as a whole');
+  addHistorySwitch(tenant, choose);
+  tenant
     .command('shred')
     .description("destroy the tenant's keys, and with them all that is stored for it, for good")
     .option('--confirm <tenant>', "the tenant's name, instead of typing it")

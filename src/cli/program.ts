@@ -2,6 +2,7 @@ import { Command, CommanderError, Help } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Choose, collect, parseCount, parsePort } from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
+import { addHistoryVerbs } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
 import { addToolVerbs } from './tool-program.ts';
 import type { Action, Flags } from './verbs/invocation.ts';
@@ -135,6 +136,7 @@ export function createProgram(choose: Choose): Command {
     .action((options: ExpireArguments) =>
       choose(async (run) => (await import('./verbs/operate.ts')).runExpire(options, run)),
     );
+  addHistoryVerbs(program, choose);
   addKeyVerbs(program, choose);
 
   program.commandsGroup('For programs:');

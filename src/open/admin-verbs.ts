@@ -5,4 +5,5 @@ export { migrateObjects } from '../admin/migrate.ts';
 export { restoreTree } from '../admin/restore.ts';
 export { rewrapRoot, rotateKey } from '../admin/rotate.ts';
 export { shredTenant } from '../admin/shred.ts';
+export { turnTenantHistory } from '../admin/turn-history.ts';
 export { verifyTree } from '../admin/verify.ts';

@@ -108,6 +108,11 @@ export const OPTIONS: readonly OptionRow[] = [
     rule: { kind: 'number', least: 1, most: 3_650 },
   },
   {
+    option: 'history.days',
+    variable: 'SEALED_MEMORY_HISTORY_DAYS',
+    rule: { kind: 'number', least: 1, most: 3_650 },
+  },
+  {
     option: 's3.endpoint',
     variable: 'SEALED_MEMORY_S3_ENDPOINT',
     shared: ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'],
@@ -145,7 +150,7 @@ const OTHER_KINDS: Readonly<Record<string, string>> = {
   policy: 'function',
   onEvent: 'function',
 };
-const GROUPS: ReadonlySet<string> = new Set(['limits', 'cache', 'keyring', 's3']);
+const GROUPS: ReadonlySet<string> = new Set(['limits', 'cache', 'keyring', 'history', 's3']);
 
 /**
  * Judges every option that is given, each by its rule; root keys and credentials are judged where they are opened.

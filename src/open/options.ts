@@ -70,6 +70,16 @@ export interface MemoryOptions {
    * expires.
    */
   readonly expireAfterDays?: number | undefined;
+  readonly history?:
+    | {
+        /**
+         * A tenant that begins here keeps the versions of its files that are replaced, deleted and renamed, and the expiry
+         * run deletes them after so many days, 1–3,650. For a tenant that exists, history is turned on by its administration.
+         * Default: none is kept.
+         */
+        readonly days?: number | undefined;
+      }
+    | undefined;
   /** Endpoint, region and kind of an S3 store. */
   readonly s3?: S3Options | undefined;
   /** Of an S3 store and of root keys in KMS; default the SDK's own search. */
@@ -88,7 +98,7 @@ export interface MemoryOptions {
   readonly onEvent?: EventHandler | string | undefined;
   /** Whether events name paths; default false. */
   readonly eventPaths?: boolean | undefined;
-  /** Who asks, for events: a session, a turn, a user; 1–256 characters. */
+  /** Who asks, for events and history: a session, a turn, a user; 1–256 characters. */
   readonly actor?: string | undefined;
   /** Called for every HTTP request that is sent to an S3 store, repeated ones included; names the operation. */
   readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;

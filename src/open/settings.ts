@@ -35,6 +35,7 @@ export interface Settings
   readonly cacheBytes: number;
   readonly keyring: { readonly ttlMs?: number; readonly minimumEpoch?: number };
   readonly expireAfterDays: number | undefined;
+  readonly historyDays: number | undefined;
   readonly s3: S3Options;
 }
 
@@ -53,7 +54,7 @@ export function readSettings(options: MemoryOptions): Settings {
     readOnly = false,
     eventPaths = false,
   } = options;
-  const { names, limits, cache, keyring, s3, expireAfterDays } = options;
+  const { names, limits, cache, keyring, history, s3, expireAfterDays } = options;
   const { credentials, logger, onRequest, toolError, onEvent, actor } = options;
   const store = readStore(options.store);
   const prefix = store.kind === 's3' ? store.prefix : '';
@@ -68,6 +69,7 @@ export function readSettings(options: MemoryOptions): Settings {
     limits: given({ files: limits?.files, tenantBytes: limits?.tenantBytes }),
     cacheBytes: cache?.bytes ?? DEFAULT_CACHE_BYTES,
     keyring: given(keyring),
+    historyDays: history?.days,
     s3: given(s3),
     ...{ credentials, logger, onRequest, toolError, onEvent, eventPaths, actor },
   });

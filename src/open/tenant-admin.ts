@@ -4,14 +4,17 @@ import type { MigrateOptions, MigrationReport } from '../admin/migrate.ts';
 import type { RestoreReport, RestoreRequest } from '../admin/restore.ts';
 import type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from '../admin/rotate.ts';
 import type { ShredOptions, ShredReport } from '../admin/shred.ts';
+import type { TurnedHistory } from '../admin/turn-history.ts';
 import type { Verification, VerifyOptions } from '../admin/verify.ts';
-import { checkWholeNumber, MemoryError } from '../errors.ts';
+import { checkWholeNumber, MemoryError, misconfigured } from '../errors.ts';
 import { fileKey, parseFileKey } from '../format/object-keys.ts';
 import { LEAST_TTL_MS, LONGEST_TTL_MS, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import { createKeyringEditor } from '../keys/keyring-editor.ts';
 import { parseMemoryPath } from '../language/path.ts';
 import type { RequestOptions } from '../store/port.ts';
+import type { History } from '../tree/history/history.ts';
 import { refuseWriting } from '../tree/session.ts';
+import { openHistory } from './open-history.ts';
 import { openTenant } from './open-memory.ts';
 import type { MemoryOptions } from './options.ts';
 
@@ -33,6 +36,13 @@ export interface TenantAdmin extends AsyncDisposable {
   migrate(options?: MigrateOptions): Promise<MigrationReport>;
   /** Has the first configured root key wrap the keyring. */
   rewrapRoot(options?: RewrapOptions): Promise<Rewrapping>;
+  /** What the tenant's files were, and what became of them. */
+  readonly history: History;
+  /**
+   * Has all writers of the tenant keep its history, or cease to. Each follows within the time to live of its keyring, 15
+   * minutes at most; what was kept stays until it expires.
+   */
+  turnHistory(to: 'on' | 'off', options?: RequestOptions): Promise<TurnedHistory>;
   /** Destroys the tenant's keys for good, and with them all that is sealed under them. */
   shred(options?: ShredOptions): Promise<ShredReport>;
   /** The object key of the file at a path, whether there is one or not. */
@@ -59,7 +69,7 @@ const ADMIN_TTL_MS = 60_000;
 export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdmin> {
   const keyring = { ...options.keyring, ttlMs: ADMIN_TTL_MS };
   const { parts, settings, close } = await openTenant({ ...options, keyring });
-  const { context, rootKeys, versions, guard, watch } = parts;
+  const { context, tree, rootKeys, versions, guard, watch } = parts;
   const closeWatched = async (): Promise<void> => {
     await close();
     await watch?.closed();
@@ -94,6 +104,13 @@ export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdm
       refuseWriting(context);
       const { rewrapRoot } = await import('./admin-verbs.ts');
       return rewrapRoot({ editor, rootKeys }, request);
+    },
+    history: openHistory((call) => call(), { context, tree, actor: settings.actor }),
+    turnHistory: async (to, request) => {
+      refuseWriting(context);
+      if (to !== 'on' && to !== 'off') throw misconfigured('History is turned on or off.');
+      const { turnTenantHistory } = await import('./admin-verbs.ts');
+      return turnTenantHistory(editor, to, request);
     },
     shred: async (request) => {
       refuseWriting(context);

@@ -16,6 +16,7 @@ import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { createConsoleLogger } from './console-logger.ts';
+import { openHistory } from './open-history.ts';
 import { openSessions } from './open-sessions.ts';
 import { openingFailure } from './remedy.ts';
 import type { Settings } from './settings.ts';
@@ -88,7 +89,8 @@ export interface TenantWiring {
 export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
   const { settings, base, tenant, credentials, minimumEpoch } = wiring;
   const { guard = createRollbackGuard(), order = createCommandOrder() } = wiring;
-  const { profile, onExists, names, expireAfterDays, toolError, logger = CONSOLE_LOGGER } = settings;
+  const { profile, onExists, names, expireAfterDays, historyDays, toolError } = settings;
+  const { logger = CONSOLE_LOGGER } = settings;
   const { cache = createVersionCaches(settings.cacheBytes)() } = wiring;
   const layout = createLayout({ prefix: settings.prefix, tenant });
   const events = settings.onEvent === undefined ? undefined : await import('./events.ts');
@@ -106,6 +108,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     ...(minimumEpoch !== undefined && { minimumEpoch }),
     random: osRandom,
     ...(names !== undefined && { nameMode: names }),
+    keepsHistory: historyDays !== undefined,
   });
   const clocks = { clock: Date.now, monotonic: () => performance.now() };
   const isLimited = Object.keys(settings.limits).length > 0 && !settings.readOnly;
@@ -123,6 +126,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     random: osRandom,
     pause,
     logger,
+    loadSaver: async () => (await import('../tree/history/version-saver.ts')).VERSION_SAVER,
     ...(expireAfterDays !== undefined && { accessRecords: createAccessRecords() }),
     concurrency: settings.concurrency,
     concurrentBytes: CONCURRENT_BYTES,
@@ -146,7 +150,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     async expire(request = {}) {
       if (request.dryRun !== true) refuseWriting(context);
       const { expireTree } = await import('./admin-verbs.ts');
-      const report = await expireTree(context, { afterDays: expireAfterDays, ...request });
+      const report = await expireTree(context, { afterDays: expireAfterDays, historyDays, ...request });
       const { dryRun, signal } = request;
       const tombstones = dryRun === true ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
       return { ...report, tombstones };
@@ -165,6 +169,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
         actor,
         order,
         createSessions: (run) => openSessions(context, run),
+        createHistory: (run) => openHistory(run, { context, tree, actor }),
         profile,
         onExists,
         maxFileBytes: settings.maxFileBytes,

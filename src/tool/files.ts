@@ -99,6 +99,8 @@ export interface FilesOptions {
   readonly tree: Tree;
   readonly order: CommandOrder;
   readonly maxFileBytes: number;
+  /** Who asks where a call does not say it. */
+  readonly actor?: string | undefined;
   /** Throws once the memory is closed. */
   readonly refuseWhenClosed: () => void;
 }
@@ -108,7 +110,10 @@ const APPENDING_ROUNDS = 16;
 /** ETags of every kind of store; `*`, which stands for any version, is none. */
 const VERSION = /^"?[\w.+/=-]{1,128}"?$/;
 
-export function createFiles({ tree, order, maxFileBytes, refuseWhenClosed }: FilesOptions): Files {
+export function createFiles(given: FilesOptions): Files {
+  const { tree, order, maxFileBytes, refuseWhenClosed } = given;
+  const asked = (options: FileOptions): FileOptions => ({ ...options, actor: options.actor ?? given.actor });
+
   const run = <T>(
     claims: readonly Claim[],
     action: () => Promise<T>,
@@ -220,12 +225,12 @@ export function createFiles({ tree, order, maxFileBytes, refuseWhenClosed }: Fil
       const at = pathOf(path);
       const { mode = 'replace', ...verbs } = options;
       const bytes = bytesOf(content);
-      return run([{ path: at, mode: 'write' }], () => put(at, bytes, { mode, options: verbs }), verbs);
+      return run([{ path: at, mode: 'write' }], () => put(at, bytes, { mode, options: asked(verbs) }), verbs);
     },
     async append(path, content, options = {}) {
       const at = pathOf(path);
       const bytes = bytesOf(content);
-      return run([{ path: at, mode: 'edit' }], () => appendInOrder(at, bytes, options), options);
+      return run([{ path: at, mode: 'edit' }], () => appendInOrder(at, bytes, asked(options)), options);
     },
     list(path = MEMORY_ROOT, options = {}) {
       const at = pathOf(path);
@@ -247,7 +252,7 @@ export function createFiles({ tree, order, maxFileBytes, refuseWhenClosed }: Fil
       const copyFile = async (): Promise<WrittenFile> => {
         const content = await tree.read(source, verbs);
         if (content === undefined) throw await missing(source, verbs);
-        return put(target, content, { mode, options: verbs });
+        return put(target, content, { mode, options: asked(verbs) });
       };
       return run(claims, copyFile, verbs);
     },
@@ -257,11 +262,11 @@ export function createFiles({ tree, order, maxFileBytes, refuseWhenClosed }: Fil
         { path: source, mode: 'write' },
         { path: target, mode: 'write' },
       ];
-      return run(claims, () => tree.rename({ from: source, to: target }, options), options);
+      return run(claims, () => tree.rename({ from: source, to: target }, asked(options)), options);
     },
     async remove(path, options = {}) {
       const at = pathOf(path);
-      return run([{ path: at, mode: 'write' }], () => tree.remove(at, options), options);
+      return run([{ path: at, mode: 'write' }], () => tree.remove(at, asked(options)), options);
     },
   });
 

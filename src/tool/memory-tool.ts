@@ -3,6 +3,7 @@ import { COMMAND_NAMES, type CommandName, parseCommand } from '../language/comma
 import { failureSentence, type Profile } from '../language/sentences.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
+import type { History } from '../tree/history/history.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';
@@ -59,9 +60,14 @@ export interface Memory extends AsyncDisposable {
   readonly files: Files;
   /** Transcripts of agents, sealed beside the files. */
   readonly sessions: Sessions;
+  /** What the tenant's own files were, where it keeps that. Never for the model. */
+  readonly history: History;
   /** Waits for the commands under way, wipes the keys and closes what was opened. Later commands are refused. */
   close(): Promise<void>;
 }
+
+/** Stands around a call that overlaps with no command; a close waits for it as for any. */
+type Run = <T>(call: () => Promise<T>, options: SessionOptions) => Promise<T>;
 
 /** The class whose instances the host's tool runner passes to the model verbatim. */
 export type ToolErrorClass = new (content: string) => Error;
@@ -71,9 +77,9 @@ export interface MemoryToolOptions {
   /** Shared by all memories of one tenant in this process. */
   readonly order: CommandOrder;
   /** @param run stands around every call. */
-  readonly createSessions: (
-    run: <T>(call: () => Promise<T>, options: SessionOptions) => Promise<T>,
-  ) => Sessions;
+  readonly createSessions: (run: Run) => Sessions;
+  /** The same. */
+  readonly createHistory: (run: Run) => History;
   readonly profile: Profile;
   readonly onExists: 'error' | 'overwrite';
   /** The largest file that may be written. */
@@ -98,7 +104,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
   const run = async (input: unknown, verbs: ExecuteOptions): Promise<MemoryContent> => {
     const command = parseCommand(input);
     refuseWhenClosed();
-    const context = { tree, profile, onExists, options: verbs };
+    const context = { tree, profile, onExists, options: { ...verbs, actor: verbs.actor ?? actor } };
     return order.run(claimsOf(command), () => runCommand(context, command), verbs.signal);
   };
 
@@ -113,7 +119,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
   };
 
   const execute = watch?.execute(answer, actor) ?? answer;
-  const files = createFiles({ tree, order, maxFileBytes, refuseWhenClosed });
+  const files = createFiles({ tree, order, maxFileBytes, actor, refuseWhenClosed });
 
   /** For tool runners: a failure is thrown as the class that they hand to the model word for word. */
   const serve = async (input: unknown, signal?: AbortSignal | null): Promise<MemoryContent> => {
@@ -121,6 +127,11 @@ export function createMemory(options: MemoryToolOptions): Memory {
     if (!result.isError) return result.content;
     const Failure = toolError ?? (await loadToolError());
     throw new Failure(result.content);
+  };
+
+  const beside: Run = async (call, { signal }) => {
+    refuseWhenClosed();
+    return order.run([], call, signal);
   };
 
   const close = (): Promise<void> => {
@@ -139,11 +150,8 @@ export function createMemory(options: MemoryToolOptions): Memory {
     handlers: handlersOf(serve),
     execute,
     files: watch?.verbs('files', files, actor) ?? files,
-    sessions: options.createSessions(async (call, { signal }) => {
-      refuseWhenClosed();
-      // They overlap with no command; a close waits for them as for any.
-      return order.run([], call, signal);
-    }),
+    sessions: options.createSessions(beside),
+    history: options.createHistory(beside),
     close,
     [Symbol.asyncDispose]: close,
   });

@@ -9,7 +9,7 @@ import { clashError, findClash } from './clashes.ts';
 import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
 import type { FileVersion } from './read-file.ts';
-import type { Quota, Work } from './session.ts';
+import type { Quota, SizedVersion, Work } from './session.ts';
 import { headSettled, keep, recallSettled, untilSettledAs } from './settled.ts';
 import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 
@@ -39,12 +39,13 @@ export async function createFile(work: Work, path: MemoryPath, content: Uint8Arr
 /** Creates the file or replaces what is there, always conditionally, so that no write passes another unseen. */
 export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
-  let held: SizedVersion | undefined = sizedOf(recallSettled(work, path));
+  let held = sizedOf(recallSettled(work, path));
   let written: ETag | undefined;
   const attempt = async (current: SizedVersion | undefined): Promise<'again' | undefined> => {
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
+    const replaced = await saved(work, path, current);
     const created: Uint8Array[] = [];
-    const seal = (): Uint8Array => kept(created, sealFor(work, path, content));
+    const seal = (): Uint8Array => kept(created, sealFor(work, path, content, replaced));
     const outcome = await confirmedPut(work, { key, seal, mode });
     if ('conflict' in outcome) return 'again';
     if (current === undefined) {
@@ -55,7 +56,7 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
     return undefined;
   };
   await untilSettled(work, async () => {
-    const current = held ?? (await headSized(work, path));
+    const current = held ?? (await look(work, path));
     held = undefined;
     const file = { key, replaced: current?.size, size: content.length };
     return withinLimits(work, file, () => attempt(current));
@@ -76,19 +77,20 @@ export async function replaceVersion(
 ): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
   await untilSettledAs(work, path, version);
-  const write = async (): Promise<ETag> => {
-    const seal = (): Uint8Array => sealFor(work, path, content);
+  const write = async (current?: SizedVersion): Promise<ETag> => {
+    const replaced = await saved(work, path, current);
+    const seal = (): Uint8Array => sealFor(work, path, content, replaced);
     const outcome = await confirmedPut(work, { key, seal, mode: { ifMatch: version } });
     if ('conflict' in outcome) throw replacedMeanwhile(work, key);
     keep(work, key, outcome);
     return outcome.etag;
   };
-  if (work.session.quota === undefined) return write();
-  // The size of what is replaced; a HEAD where it was neither read nor written here.
+  if (work.session.quota === undefined && work.saver === undefined) return write();
+  // What is replaced; a request where it was neither read nor written here.
   const held = sizedOf(recallSettled(work, path));
-  const current = held?.etag === version ? held : await headSized(work, path);
+  const current = held?.etag === version ? held : await look(work, path);
   if (current?.etag !== version) throw replacedMeanwhile(work, key);
-  return withinLimits(work, { key, replaced: current.size, size: content.length }, write);
+  return withinLimits(work, { key, replaced: current.size, size: content.length }, () => write(current));
 }
 
 function replacedMeanwhile({ session }: Work, key: ObjectKey): MemoryError {
@@ -100,17 +102,23 @@ function replacedMeanwhile({ session }: Work, key: ObjectKey): MemoryError {
   );
 }
 
-/** A version of a file, and its bytes of content. */
-interface SizedVersion {
-  readonly etag: ETag;
-  readonly size: number;
+export function sizedOf(found: FileVersion | undefined): SizedVersion | undefined {
+  return found && { etag: found.etag, size: found.content.length, version: found };
 }
 
-function sizedOf(found: FileVersion | undefined): SizedVersion | undefined {
-  return found && { etag: found.etag, size: found.content.length };
+/** What lies there now: read where it is to be saved, otherwise a HEAD. */
+function look(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
+  return work.saver?.readToSave(work, path) ?? headSized(work, path);
 }
 
-async function headSized(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
+/** Where the tenant keeps history: saves what is to be replaced and returns it. */
+async function saved(work: Work, path: MemoryPath, current: SizedVersion | undefined) {
+  const version = work.saver && current?.version;
+  if (version !== undefined) await work.saver?.saveReplaced(work, path, version);
+  return version;
+}
+
+export async function headSized(work: Work, path: MemoryPath): Promise<SizedVersion | undefined> {
   const found = await headSettled(work, path);
   return found && { etag: found.etag, size: contentLength(found.size) ?? 0 };
 }
@@ -142,6 +150,7 @@ export function sealFor(
     mtime: work.session.clock(),
     after: replaced?.bound,
     previous: replaced?.contentId,
+    writer: work.saver?.writerOf(work),
     random: work.session.random,
   });
 }

@@ -40,8 +40,8 @@ export function createEditQueue(open: (options: Call) => Promise<Work>): EditQue
       queue.batch = [];
       queue.early = queue.waiting.length;
       try {
-        const work = await open({ signal: queue.canceller.signal });
-        await editTogether(work, path, () => takeWaiting(queue));
+        const work = await open({ signal: queue.canceller.signal, actor: queue.waiting[0]?.actor });
+        await editTogether(work, path, () => takeWaiting(work, queue));
       } catch (error) {
         failRound(queue, error);
       }
@@ -77,7 +77,7 @@ interface PathQueue {
 }
 
 /** An edit may be judged several times and is settled once. */
-interface WaitingEdit {
+interface WaitingEdit extends Pick<Call, 'actor'> {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
   judge(work: Work, content: Uint8Array, room: Room | undefined): Promise<Judged>;
@@ -95,6 +95,7 @@ function waitingEdit<T>(
   let settle = (): void => {};
   const waiting: WaitingEdit = {
     signal: call.signal,
+    actor: call.actor,
     async judge(work, content, room) {
       try {
         const edited = edit(content);
@@ -144,6 +145,7 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
       const { content } = judged;
       const replaced = current;
       const mode = { ifMatch: current.etag };
+      await work.saver?.saveReplaced(work, path, replaced);
       const seal = (): Uint8Array => sealFor(work, path, content, replaced);
       const outcome = await confirmedPut(work, { key, seal, mode });
       if ('conflict' in outcome) {
@@ -191,9 +193,13 @@ async function judgeAll(
   return { content, changes };
 }
 
-/** Takes what waits into the round; edits whose callers cancelled are not begun. */
-function takeWaiting(queue: PathQueue): readonly WaitingEdit[] {
-  const taken = queue.waiting.splice(0);
+/**
+ * Takes what waits into the round; edits whose callers cancelled are not begun. Where history is kept a version has one
+ * writer: edits behind one of another actor wait for the next round.
+ */
+function takeWaiting({ saver, call }: Work, queue: PathQueue): readonly WaitingEdit[] {
+  const other = saver && queue.waiting.findIndex(({ actor }) => actor !== call.actor);
+  const taken = queue.waiting.splice(0, other === undefined || other < 0 ? queue.waiting.length : other);
   for (const edit of taken) if (edit.signal?.aborted) edit.fail(cancelled());
   queue.batch = [...queue.batch, ...taken.filter((edit) => !edit.signal?.aborted)];
   return queue.batch;

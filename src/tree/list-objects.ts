@@ -8,8 +8,8 @@ const PART_OBJECTS = 900;
 const CONCURRENT_PARTS = 8;
 const MOST_PARTS = 128;
 
-/** The characters of encrypted names in byte order. */
-const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
+/** The characters of base64url in byte order. */
+export const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
 const DIGITS = 3;
 const SPAN = ALPHABET.length ** DIGITS;
 

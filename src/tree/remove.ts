@@ -5,7 +5,7 @@ import { untilSettled } from './concurrency.ts';
 import { deleteObjects } from './confirmed-put.ts';
 import { type ListedEntry, listDirectory, listPath } from './list-directory.ts';
 import type { RenameRegister } from './rename/rename-register.ts';
-import type { Work } from './session.ts';
+import type { EndedFile, Work } from './session.ts';
 import { notTakenBack } from './undo.ts';
 
 /** How often files that were changed meanwhile, or left without an answer, are looked for again. */
@@ -29,18 +29,25 @@ export async function removePath(work: Work, renames: RenameRegister, path: Memo
       throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
     }
     if (await renames.settle(work)) return 'again';
-    await removeFiles(work, path, found.listing.files);
+    const gone: EndedFile[] = [];
+    try {
+      await removeFiles(work, { path, files: found.listing.files, gone });
+    } finally {
+      await work.saver?.noteDeleted(work, path, gone);
+    }
     return undefined;
   });
 }
 
 async function removeFile(work: Work, file: ListedEntry): Promise<'again' | undefined> {
+  const saved = await work.saver?.saveListed(work, [file]);
   const target = { key: file.key, ifMatch: file.etag };
   const [failure] = await deleteObjects(work, [target], { signal: work.call.signal }).catch(
     (error: unknown) => [{ key: file.key, error }],
   );
   if (failure === undefined) {
     work.session.quota?.freed([file]);
+    if (saved !== undefined) await work.saver?.noteDeleted(work, file.path, saved);
     return undefined;
   }
   if ('error' in failure) throw await verdict(work, file, failure.error);
@@ -58,16 +65,27 @@ async function verdict(work: Work, file: ListedEntry, error: unknown): Promise<u
  * Guarded deletes of the files as they were listed. A batch is never sent again as it was: what a new LIST still
  * shows of the files, changed meanwhile or left by a batch without an answer, goes into another one. Unguarded keys
  * would be fewer requests on stores that need tombstones, but could remove the tombstone of another process's delete,
- * whose second half would then hit a file that was created in between.
+ * whose second half would then hit a file that was created in between. Where history is kept, `gone` has the files that
+ * were saved and certainly deleted.
  */
-async function removeFiles(work: Work, path: MemoryPath, files: readonly ListedEntry[]): Promise<void> {
+async function removeFiles(
+  work: Work,
+  task: { readonly path: MemoryPath; readonly files: readonly ListedEntry[]; readonly gone: EndedFile[] },
+): Promise<void> {
+  const { path, files, gone } = task;
   let remaining = files;
   /** Files that a request without an answer may have deleted already, or may still. */
   const uncertain = new Set<string>();
   for (let round = 0; remaining.length > 0; round++) {
+    const saved = await work.saver?.saveListed(work, remaining);
     const failures = await deleteVersions(work, remaining);
     const failed = new Set<string>(failures.map(({ key }) => key));
-    work.session.quota?.freed(remaining.filter(({ key }) => !failed.has(key)));
+    const deleted = remaining.filter(({ key }) => !failed.has(key));
+    work.session.quota?.freed(deleted);
+    if (saved !== undefined) {
+      const paths = new Set(deleted.map((file) => file.path));
+      gone.push(...saved.filter(([saved]) => paths.has(saved)));
+    }
     if (failures.length === 0) return;
     const errors = failures.flatMap((failure) => ('error' in failure ? [failure.error] : []));
     const refusal = errors.find((error) => !isUnknown(error));

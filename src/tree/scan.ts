@@ -133,6 +133,8 @@ export type Inspection =
 
 /** Content of objects beside the tree that is read in any case, in bytes. */
 const BESIDE_THE_TREE_BYTES = 16_777_216;
+/** A record of the history holds a file, and what is known of it. */
+const FACTS_BYTES = 65_536;
 
 /**
  * Reads and opens a record: one GET, one more when it is refused. Undefined: nothing is there any more.
@@ -143,7 +145,9 @@ export async function inspectRecord(work: Work, record: ListedRecord): Promise<I
   const { cls, name, object } = record;
   const { key } = object;
   const limit =
-    cls === 'data' ? work.session.maxFileBytes : Math.max(work.session.maxFileBytes, BESIDE_THE_TREE_BYTES);
+    cls === 'data'
+      ? work.session.maxFileBytes
+      : Math.max(work.session.maxFileBytes + FACTS_BYTES, BESIDE_THE_TREE_BYTES);
   const maxBytes = sealedSize(limit);
   try {
     const version = await readSealed(work, { key, name, maxBytes });

@@ -1,10 +1,11 @@
 import { MemoryError, misconfigured } from '../errors.ts';
+import type { OpenedObject } from '../format/object.ts';
 import type { Layout, ObjectKey } from '../format/object-keys.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 import type { KeyringCache, LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { Logger } from '../logger.ts';
-import type { ObjectStore } from '../store/port.ts';
+import type { ETag, ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
 import type { Policy, PolicyFinding } from './policy.ts';
 import type { VersionCache } from './version-cache.ts';
@@ -44,6 +45,8 @@ export interface Session {
   readonly random: RandomBytes;
   readonly pause: Pause;
   readonly logger: Logger;
+  /** Loads what saves versions: for tenants that keep history alone. */
+  readonly loadSaver: () => Promise<HistorySaver>;
   /** Where files expire that are not read: every read is recorded. */
   readonly accessRecords?: AccessRecords | undefined;
 }
@@ -56,7 +59,7 @@ export interface Call {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Called with the bytes that are written instead when the policy had something replaced; perhaps more than once. */
   readonly onRedacted?: ((findings: readonly PolicyFinding[], bytes: number) => void) | undefined;
-  /** Who asks, for events: a session, a turn, a user; 1–256 characters. Instead of the memory's own. */
+  /** Who asks, for events and history: a session, a turn, a user; 1–256 characters. Instead of the memory's own. */
   readonly actor?: string | undefined;
 }
 
@@ -79,19 +82,30 @@ export interface Work {
   readonly session: Session;
   readonly keyring: LoadedKeyring;
   readonly call: Call;
+  /** Where the tenant keeps history: what every writer calls. */
+  readonly saver?: HistorySaver | undefined;
 }
 
 /** Loads the keyring for a command; undefined for a tenant that has none. */
-export async function openWork(session: Session, { signal, onProgress }: Call): Promise<Work | undefined> {
-  const keyring = await session.keyrings.load({ signal });
-  return keyring && { session, keyring, call: { signal, onProgress } };
+export async function openWork(session: Session, call: Call): Promise<Work | undefined> {
+  const keyring = await session.keyrings.load({ signal: call.signal });
+  return keyring && begin(session, keyring, call);
 }
 
 /** Loads the keyring for a command that writes, and creates it for a tenant that has none. */
-export async function openToWrite(session: Session, { signal, onProgress }: Call): Promise<Work> {
-  const keyring = await session.keyrings.load({ create: true, signal });
+export async function openToWrite(session: Session, call: Call): Promise<Work> {
+  const keyring = await session.keyrings.load({ create: true, signal: call.signal });
   if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
-  return { session, keyring, call: { signal, onProgress } };
+  return begin(session, keyring, call);
+}
+
+async function begin(
+  session: Session,
+  keyring: LoadedKeyring,
+  { signal, onProgress, actor }: Call,
+): Promise<Work> {
+  const saver = keyring.keepsHistory ? await session.loadSaver() : undefined;
+  return { session, keyring, call: { signal, onProgress, actor }, saver };
 }
 
 /** @throws MemoryError `read_only`. */
@@ -144,4 +158,59 @@ export interface AccessRecords {
    * this process nothing. Resolves when the record lies in the store.
    */
   record(work: Work, path: MemoryPath): Promise<void>;
+}
+
+/** A version of a file, and its bytes of content. */
+export interface SizedVersion {
+  readonly etag: ETag;
+  readonly size: number;
+  /** Where it was read. */
+  readonly version?: OpenedObject & { readonly etag: ETag };
+}
+
+/** A file that was deleted or renamed, and the content id of its version. */
+export type EndedFile = readonly [path: MemoryPath, contentId: Uint8Array];
+
+interface Paths {
+  readonly from: MemoryPath;
+  readonly to: MemoryPath;
+}
+
+/**
+ * What every writer of a tenant that keeps history calls (docs/protocols.md, "History"): a version is saved before the
+ * request that replaces or deletes it, and its end is written down. All throw what the store and the keyring fail with.
+ */
+export interface HistorySaver {
+  /** What stands for the actor of the call in the wrap; undefined without one. */
+  writerOf(work: Work): Uint8Array | undefined;
+  /**
+   * Writes down who the actor is, before anything is sealed on its behalf. One PUT for each actor in the life of a process.
+   *
+   * @throws MemoryError `misconfigured` for what is no actor.
+   */
+  nameActor(work: Work): Promise<void>;
+  /** Saves a version that is about to be replaced or deleted. One PUT; where it was saved before, it stays as it is. */
+  saveReplaced(work: Work, path: MemoryPath, version: Omit<OpenedObject, 'origin'>): Promise<void>;
+  /**
+   * The file, of whatever size, for a writer that replaces it whole. What cannot be opened has no text that could be saved:
+   * it is only looked at, as where no history is kept.
+   */
+  readToSave(work: Work, path: MemoryPath): Promise<SizedVersion | undefined>;
+  /**
+   * Saves files that are about to be deleted as they were listed, and returns those that were; what has changed since, or
+   * cannot be opened, is left to the delete.
+   */
+  saveListed(
+    work: Work,
+    files: readonly { readonly path: MemoryPath; readonly etag: ETag; readonly size: number }[],
+  ): Promise<readonly EndedFile[]>;
+  /** Writes down that files at or below a path are gone, which they are: a failure is logged and changes nothing. */
+  noteDeleted(work: Work, at: MemoryPath, files: readonly EndedFile[]): Promise<void>;
+  /** The same of a file that was renamed. */
+  noteMoved(work: Work, paths: Paths, file: EndedFile): Promise<void>;
+  /**
+   * Writes down where the files of a directory go, before the first of them is deleted at its old place: the rename only
+   * goes forward from there, so a crash leaves no file that is gone and named nowhere.
+   */
+  saveMoves(work: Work, paths: Paths, files: readonly EndedFile[]): Promise<void>;
 }

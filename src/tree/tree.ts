@@ -81,6 +81,7 @@ export function createTree(context: Session): Tree {
     const work = await openWork(context, options);
     if (work === undefined) throw new MemoryError('not_found', 'the tenant has no memory yet');
     await recovery.before(work);
+    await work.saver?.nameActor(work);
     return work;
   };
   /** The tenant's work, and the content as it may be written there. Nothing is written before it is admitted. */
@@ -96,6 +97,7 @@ export function createTree(context: Session): Tree {
     if (refusal !== undefined && (await openWork(context, options)) === undefined) throw refusal;
     const work = await openToWrite(context, options);
     await recovery.before(work);
+    await work.saver?.nameActor(work);
     return [work, path, admitted];
   };
   const edits = createEditQueue(changing);

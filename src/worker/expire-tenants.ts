@@ -65,6 +65,7 @@ function add(summary: ExpirySummary, report: TenantExpiry): ExpirySummary {
     marked: summary.marked + report.marked,
     records: summary.records + report.records,
     sessions: summary.sessions + report.sessions,
+    ...(report.history !== undefined && { history: (summary.history ?? 0) + report.history }),
     tombstones: summary.tombstones + report.tombstones,
   };
 }

@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { bundle, MOST_EAGER_BYTES, WORKER_ENTRY } from '../../infra/bundle.ts';
 
-/** What a deployment of the worker holds in all. */
-const MOST_BYTES = 1_500_000;
+/** What a deployment of the worker holds in all, most of it loaded when it is needed first, if at all. */
+const MOST_BYTES = 1_600_000;
 /** What a program that imports the library reads before it opens a memory. */
 const MOST_LIBRARY_BYTES = 150_000;
 

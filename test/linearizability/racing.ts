@@ -1,5 +1,6 @@
 import type { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { openHistory } from '../../src/open/open-history.ts';
 import { openSessions } from '../../src/open/open-sessions.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
@@ -144,10 +145,12 @@ async function startLife({ site, bug }: Racer, chance: Chance, calm: boolean): P
   };
   const faulty = interceptStore(session.store, around);
   const store = bug?.store?.(faulty, buggy) ?? faulty;
+  const tree = createTree({ ...session, store, logger: silentLogger });
   const memory = createMemory({
-    tree: createTree({ ...session, store, logger: silentLogger }),
+    tree,
     order: createCommandOrder(),
     createSessions: (run) => openSessions(session, run),
+    createHistory: (run) => openHistory(run, { context: session, tree }),
     profile: 'doc',
     onExists: 'error',
     maxFileBytes: session.maxFileBytes,

@@ -2,11 +2,15 @@ import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
+import { openHistory } from '../../src/open/open-history.ts';
 import { openSessions } from '../../src/open/open-sessions.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory } from '../../src/tool/memory-tool.ts';
+import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
+// Loaded now: virtual time would pass while it is loaded by the first rename.
+import '../../src/tree/rename/rename-directory.ts';
 import type { Session } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
@@ -131,6 +135,7 @@ export function createProcess(
     maxFileBytes: 100_000,
     clock,
     logger: silentLogger,
+    loadSaver: async () => VERSION_SAVER,
   };
   const tree = createTree(context);
   const operator = createOperator({
@@ -144,6 +149,7 @@ export function createProcess(
     tree,
     order: createCommandOrder(),
     createSessions: (run) => openSessions(context, run),
+    createHistory: (run) => openHistory(run, { context, tree }),
     profile: 'doc',
     onExists: 'error',
     maxFileBytes: context.maxFileBytes,

@@ -9,8 +9,11 @@ import type { LogFields } from '../../src/logger.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+// What is loaded when it is needed first is loaded now: virtual time would pass meanwhile.
+import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 import { createQuota, createTenantUsage, type TenantLimits, type TenantUsage } from '../../src/tree/quota.ts';
 import type { LeasedWork } from '../../src/tree/rename/lease.ts';
+import '../../src/tree/rename/rename-directory.ts';
 import type { Session, Work } from '../../src/tree/session.ts';
 import { createTree, type Tree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
@@ -49,6 +52,8 @@ export interface ClientOptions {
   readonly cacheBytes?: number;
   /** Of the keyring in the process's cache. */
   readonly ttlMs?: number;
+  /** Whether the tenant keeps history, when this process creates it. */
+  readonly keepsHistory?: boolean;
   readonly limits?: TenantLimits;
   /** What the process knows of how much the tenant holds; of its own unless given. */
   readonly usage?: TenantUsage;
@@ -62,6 +67,7 @@ export interface ClientOptions {
 /** One process that works on a work. */
 export interface TestClient {
   readonly tree: Tree;
+  readonly session: Session;
   readonly layout: Layout;
   /** The requests of the work so far, those of the keyring included; emptied by `length = 0`. */
   readonly calls: StoreCall[];
@@ -131,6 +137,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     rootKeys: [envRootKey(TEST_ROOT_KEY)],
     nameMode: options.names,
     ttlMs: options.ttlMs,
+    keepsHistory: options.keepsHistory,
     clock,
     monotonic,
     random,
@@ -152,11 +159,13 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     random,
     pause,
     logger: { debug: log, info: log, warn: log, error: log },
+    loadSaver: async () => VERSION_SAVER,
   };
   const tree = createTree(context);
 
   return {
     tree,
+    session: context,
     layout,
     calls,
     logged,

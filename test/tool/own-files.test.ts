@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { openHistory } from '../../src/open/open-history.ts';
 import { openSessions } from '../../src/open/open-sessions.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory, type Memory } from '../../src/tool/memory-tool.ts';
@@ -49,6 +50,7 @@ describe.each(STORE_KINDS)('the only process of a tenant, on a(n) %s store', (ki
       tree,
       order: createCommandOrder(),
       createSessions: (run) => openSessions(session, run),
+      createHistory: (run) => openHistory(run, { context: session, tree }),
       profile: 'doc',
       onExists: 'error',
       maxFileBytes: session.maxFileBytes,

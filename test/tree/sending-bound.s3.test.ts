@@ -9,6 +9,7 @@ import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
 import { pause } from '../../src/time.ts';
+import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches } from '../../src/tree/version-cache.ts';
@@ -71,6 +72,7 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
       ...limits,
       history: createVersionHistory(),
       cache: createVersionCaches(0)(),
+      loadSaver: async () => VERSION_SAVER,
     };
     return { work: { session, keyring, call: {} }, ahead };
   }

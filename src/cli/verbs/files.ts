@@ -36,7 +36,7 @@ export function runCat(paths: readonly string[], { lines }: CatArguments, invoca
 }
 
 /** On a screen bytes that are no text would be of no use. */
-function textFor(bytes: Uint8Array, path: string): string {
+export function textFor(bytes: Uint8Array, path: string): string {
   const text = decodeText(bytes);
   if (text !== undefined) return text;
   throw new MemoryError('not_text', `${path} is not text: "sealed-memory get" writes it to a file.`);

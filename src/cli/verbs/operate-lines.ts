@@ -120,7 +120,7 @@ function dateOf(ms: number): string {
 }
 
 export function expiryLines(
-  { files, deleted, marked, records, sessions, tombstones, busy }: TenantExpiry,
+  { files, deleted, marked, records, sessions, history = 0, tombstones, busy }: TenantExpiry,
   { dryRun }: { readonly dryRun: boolean },
 ): readonly string[] {
   const done = dryRun ? 'would be deleted' : 'deleted';
@@ -134,6 +134,9 @@ export function expiryLines(
     `${dryRun ? 'note ' : 'ok   '} ${counted(files, 'file')} looked at, ${deleted} ${done}`,
     `${dryRun ? 'note ' : 'ok   '} ${counted(records, 'old access record, receipt, answer or conversation', 'old access records, receipts, answers and conversations')} ${done}`,
     ...(sessions > 0 ? [`${dryRun ? 'note ' : 'ok   '} ${counted(sessions, 'unused session')} ${done}`] : []),
+    ...(history > 0
+      ? [`${dryRun ? 'note ' : 'ok   '} ${counted(history, 'old record')} of the history ${done}`]
+      : []),
     ...(tombstones > 0
       ? [`ok    ${counted(tombstones, 'tombstone')} of deletes that were cut off removed`]
       : []),

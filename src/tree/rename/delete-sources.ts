@@ -41,6 +41,8 @@ export async function deleteSources(
   let [keptBoth, problem]: [boolean, unknown] = [false, undefined];
   let remaining = copied;
   for (let round = 0; remaining.length > 0 && round < COPY_ROUNDS; round++) {
+    const moves = remaining.map(({ from, source }) => [from, source.contentId] as const);
+    await work.saver?.saveMoves(work, rename, moves);
     const failures = await sendDeletes(work, remaining);
     const byKey = new Map(failures.map((failure) => [failure.key, failure]));
     const again: CopiedFile[] = [];

@@ -75,7 +75,10 @@ async function removeSource(work: Work, rename: MarkedRename, first: Copied): Pr
     await untilSettled(work, async () => {
       const target = { key, ifMatch: copied.source.stored.etag };
       const [failure] = await deleteObjects(work, [target], { signal: work.call.signal });
-      if (failure === undefined) return undefined;
+      if (failure === undefined) {
+        await work.saver?.noteMoved(work, rename, [rename.from, copied.source.contentId]);
+        return undefined;
+      }
       refuseUnknown(failure);
       const newer = await copyNewer(work, rename, copied);
       if (newer === undefined) return takeTargetBack(work, copied.target);

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import type { Choose } from './arguments.ts';
+
+/** Adds the commands of docs/history.md. What they do is loaded when one of them runs. */
+export function addHistoryVerbs(program: Command, choose: Choose): void {
+  program
+    .command('log [path]')
+    .description(
+      'show what happened to a file, or to all files, where the tenant keeps history; the newest first',
+    )
+    .action((path?: string) => choose(async (run) => (await verbs()).runLog(path, run)));
+  program
+    .command('show <path> <version>')
+    .description('print one version of a file, as "log" names it')
+    .action((path: string, version: string) =>
+      choose(async (run) => (await verbs()).runShow({ path, version }, run)),
+    );
+}
+
+/** Adds `history` to the commands about the tenant as a whole. */
+export function addHistorySwitch(tenant: Command, choose: Choose): void {
+  const history = tenant
+    .command('history')
+    .description('whether the versions of files are kept; docs/history.md');
+  for (const to of ['on', 'off'] as const) {
+    history
+      .command(to)
+      .description(to === 'on' ? 'keep what is replaced and deleted from now on' : 'keep nothing from now on')
+      .action(() => choose(async (run) => (await verbs()).runTurnHistory(to, run)));
+  }
+}
+
+const verbs = (): Promise<typeof import('./verbs/history.ts')> => import('./verbs/history.ts');

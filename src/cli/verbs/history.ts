@@ -1,0 +1,84 @@
+import { toBase64 } from '../../format/encoding.ts';
+import { decodeText } from '../../language/text.ts';
+import type { HistoryEntry } from '../../tree/history/entries.ts';
+import { textFor } from './files.ts';
+import type { Invocation } from './invocation.ts';
+import { timeOf } from './list.ts';
+import { runOnAdmin } from './operate.ts';
+import { counted } from './report.ts';
+import type { Terminal } from './terminal.ts';
+
+/** So many characters tell versions apart; any command takes them. */
+const SHOWN_CHARACTERS = 8;
+const LONGEST_KIND = 'unrecorded'.length;
+
+/** What happened to a file, or to all files, the newest first. */
+export function runLog(path: string | undefined, invocation: Invocation): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const entries = await report.during('reading the history', () => admin.history.list(path, { signal }));
+      for (const entry of entries) {
+        const time = entry.time.toISOString();
+        await report.entry({ ...entry, time }, logLine(entry, invocation.terminal));
+      }
+      await report.done(
+        { entries: entries.length },
+        entries.length === 0 ? ['Nothing is known of any version: "tenant history on" keeps them.'] : [],
+      );
+      return 0;
+    },
+    { invocation },
+  );
+}
+
+/** When, which version, what it came to, where, and on whose behalf. */
+function logLine(entry: HistoryEntry, { style }: Terminal): string {
+  const { kind, path, time, version, writer } = entry;
+  const by = writer === undefined ? '' : `  by ${writer}`;
+  const shown = style('yellow', version.slice(0, SHOWN_CHARACTERS));
+  const what = (word: string): string => `${timeOf(time)}  ${shown}  ${word.padEnd(LONGEST_KIND)}  ${path}`;
+  if (entry.kind === 'written') {
+    const size = entry.text === 'redacted' ? 'redacted' : counted(entry.size, 'byte');
+    return `${what(entry.end)}  ${size}${by}`;
+  }
+  return entry.to === undefined ? `${what(`is ${kind}`)}${by}` : `${what(`is ${kind}`)}  to ${entry.to}${by}`;
+}
+
+/** The bytes of a version go out as they are, as those of a file do. */
+export function runShow(
+  { path, version }: { readonly path: string; readonly version: string },
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const { terminal, flags } = invocation;
+      const found = await report.during('reading the history', () =>
+        admin.history.read({ path, version }, { signal }),
+      );
+      const { bytes } = found;
+      if (flags.json === true) {
+        const text = decodeText(bytes);
+        const content = text === undefined ? { base64: toBase64(bytes) } : { text };
+        await report.done({ path: found.path, version: found.version, ...content });
+      } else await terminal.out(terminal.isForEyes ? textFor(bytes, path) : bytes);
+      return 0;
+    },
+    { invocation },
+  );
+}
+
+export function runTurnHistory(to: 'on' | 'off', invocation: Invocation): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const turned = await report.during('reaching the store', () => admin.turnHistory(to, { signal }));
+      const { changed, epoch } = turned;
+      await report.done({ ...turned }, [
+        changed
+          ? `ok    history is ${to}, keyring epoch ${epoch}; a process that runs follows when it loads the keyring next, within 15 minutes`
+          : `ok    history was ${to} already`,
+      ]);
+      return 0;
+    },
+    { invocation },
+  );
+}

@@ -1,0 +1,112 @@
+import type { Move, Past, Version, VersionId } from './versions.ts';
+
+/** What became of a version. `unrecorded`: it is not there any more, and the process that could tell why was cut off. */
+export type VersionEnd = 'current' | 'replaced' | 'renamed' | 'deleted' | 'unrecorded';
+
+/** A version that was written. */
+export interface WrittenEntry {
+  readonly kind: 'written';
+  /** Where its text is, or was last. */
+  readonly path: string;
+  /** Names the version. */
+  readonly version: string;
+  /** By its writer's clock. */
+  readonly time: Date;
+  /** On whose behalf: an actor's text; where only its sealed hash is known, that; absent without one. */
+  readonly writer?: string;
+  /** Bytes of content. */
+  readonly size: number;
+  /** The version that it replaced; absent for a new file. */
+  readonly previous?: string;
+  /** Whether the text can be read: `redacted` was taken out. */
+  readonly text: 'kept' | 'redacted';
+  readonly end: VersionEnd;
+}
+
+/** A file that was renamed or deleted, and as which version. */
+export interface MovedEntry {
+  readonly kind: 'renamed' | 'deleted';
+  readonly path: string;
+  readonly version: string;
+  /** By the clock of the process that did it. */
+  readonly time: Date;
+  readonly writer?: string;
+  /** Of a rename: the new path. */
+  readonly to?: string;
+}
+
+export type HistoryEntry = WrittenEntry | MovedEntry;
+
+/** What happened, the newest first; of one file in the order of its versions, whatever clocks say. */
+export function entriesOf(past: Past, actors: ReadonlyMap<string, string>): readonly HistoryEntry[] {
+  const order = createOrder(past);
+  const nameOf = (writer: string | undefined): { readonly writer?: string } =>
+    writer === undefined ? {} : { writer: actors.get(writer) ?? writer };
+  const written = [...past.versions.values()].map((version) => ({
+    order: order(version),
+    entry: writtenEntry(past, version, nameOf(version.writer)),
+  }));
+  const moved = past.moves.map((move) => ({
+    order: movedOrder(past, move, order),
+    entry: movedEntry(move, nameOf(move.by)),
+  }));
+  return [...written, ...moved].sort((a, b) => compare(b.order, a.order)).map(({ entry }) => entry);
+}
+
+function writtenEntry(past: Past, version: Version, writer: { readonly writer?: string }): WrittenEntry {
+  const { id, path, mtime, size, previous, text } = version;
+  return {
+    ...{ kind: 'written', path, version: id, time: new Date(mtime), ...writer, size },
+    ...(previous !== undefined && { previous }),
+    text: text === 'redacted' ? text : 'kept',
+    end: endOf(past, version),
+  };
+}
+
+function movedEntry(move: Move, writer: { readonly writer?: string }): MovedEntry {
+  const { version, at, from, to } = move;
+  const entry = { path: from, version, time: new Date(at), ...writer };
+  return to === undefined ? { kind: 'deleted', ...entry } : { kind: 'renamed', ...entry, to };
+}
+
+export function endOf({ successors, moves }: Past, { id, text }: Version): VersionEnd {
+  if (text === 'current') return 'current';
+  if (successors.has(id)) return 'replaced';
+  const left = moves.filter(({ version }) => version === id);
+  if (left.some(({ to }) => to === undefined)) return 'deleted';
+  return left.length > 0 ? 'renamed' : 'unrecorded';
+}
+
+/** A time, a step within it, and how many versions went before. */
+type Order = readonly [time: number, step: 0 | 1, depth: number];
+
+function compare(a: Order, b: Order): number {
+  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
+}
+
+/** No version is older than the one that it replaced. */
+function createOrder({ versions }: Past): (version: Version) => Order {
+  const known = new Map<VersionId, Order>();
+  return (version) => {
+    const chain: Version[] = [];
+    const seen = new Set<VersionId>();
+    for (let at: Version | undefined = version; at !== undefined && !known.has(at.id); ) {
+      if (seen.has(at.id)) break;
+      seen.add(at.id);
+      chain.push(at);
+      at = at.previous === undefined ? undefined : versions.get(at.previous);
+    }
+    for (const each of chain.reverse()) {
+      const before = each.previous === undefined ? undefined : known.get(each.previous);
+      const [time, , depth] = before ?? [0, 0, 0];
+      known.set(each.id, [Math.max(time, each.mtime), 0, depth + 1]);
+    }
+    return known.get(version.id) ?? [version.mtime, 0, 0];
+  };
+}
+
+function movedOrder({ versions }: Past, { version, at }: Move, order: (version: Version) => Order): Order {
+  const moved = versions.get(version);
+  const [time, , depth] = moved === undefined ? [at, 0, 0] : order(moved);
+  return [Math.max(time, at), 1, depth];
+}

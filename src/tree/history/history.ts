@@ -1,0 +1,141 @@
+import { MemoryError } from '../../errors.ts';
+import { sameBytes, toBase64url } from '../../format/encoding.ts';
+import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
+import { decodeText } from '../../language/text.ts';
+import { readFile } from '../read-file.ts';
+import { type Call, openWork, type Session, type Work } from '../session.ts';
+import type { Tree } from '../tree.ts';
+import { entriesOf, type HistoryEntry } from './entries.ts';
+import { readActors, readHistoryRecord } from './read-records.ts';
+import { type Past, readPast, readWholePast, type Version } from './versions.ts';
+
+/** A version of a file, as `list` names it; of the version the first characters are enough where no other has them. */
+export interface VersionName {
+  readonly path: string;
+  readonly version: string;
+}
+
+export interface VersionContent extends VersionName {
+  readonly bytes: Uint8Array;
+  /** The bytes as UTF-8. @throws MemoryError `not_text` when they are not. */
+  text(): string;
+}
+
+export interface RestoredVersion extends VersionName {
+  /** False: that is the text of the file already. */
+  readonly restored: boolean;
+}
+
+/**
+ * What a tenant's files were, where the tenant keeps history (docs/history.md). It is the host's and the operator's, never the
+ * model's. All reject with `MemoryError`: `invalid_path`, `invalid_command` for an argument of another type, and what the
+ * store and the keyring fail with.
+ */
+export interface History {
+  /**
+   * What happened to a file, or to all of them, the newest first. The file's own path is enough: what it was under other
+   * paths, before and after a rename, is in it. Nothing for a path at which nothing ever was. A GET for each version; for
+   * all files another for each of them.
+   */
+  list(path?: string, options?: Call): Promise<readonly HistoryEntry[]>;
+  /**
+   * The text of one version, of the one that the file has now as well.
+   *
+   * @throws MemoryError `not_found`, with `details.reason` `redacted` where the text was taken out; `invalid_command` where
+   * several versions begin so.
+   */
+  read(version: VersionName, options?: Call): Promise<VersionContent>;
+  /**
+   * Writes the text of a version into its file as a new version, or creates the file where it is gone.
+   *
+   * @throws MemoryError as `read`; `version_conflict` where another process changed the file meanwhile.
+   */
+  restore(version: VersionName, options?: Call): Promise<RestoredVersion>;
+}
+
+/** A version may be replaced between the look for it and the read of it: then it lies in a record. */
+const ROUNDS = 4;
+
+/** @param tree what is restored is written by it. */
+export function createHistory(session: Session, tree: Tree): History {
+  const read = async (name: VersionName, call: Call): Promise<VersionContent> => {
+    const path = pathOf(name.path);
+    const beginning = beginningOf(name.version);
+    const work = await openWork(session, call);
+    for (let round = 1; work !== undefined && round <= ROUNDS; round++) {
+      const version = chosen(await readPast(work, path), beginning);
+      const bytes = await contentOf(work, version);
+      if (bytes !== undefined) return { path, version: version.id, bytes, text: () => textOf(bytes) };
+    }
+    throw noVersion();
+  };
+  return {
+    async list(path, options = {}) {
+      const at = path === undefined ? MEMORY_ROOT : pathOf(path);
+      const work = await openWork(session, options);
+      if (work === undefined) return [];
+      const past = at === MEMORY_ROOT ? await readWholePast(work) : await readPast(work, at);
+      return entriesOf(past, await readActors(work));
+    },
+    read: async (version, options = {}) => read(version, options),
+    async restore(name, options = {}) {
+      const { path, version, bytes } = await read(name, options);
+      const at = pathOf(path);
+      const current = await tree.readVersion(at, options);
+      if (current !== undefined && sameBytes(current.content, bytes))
+        return { path, version, restored: false };
+      if (current === undefined) await tree.create(at, bytes, options);
+      else await tree.replace(at, { content: bytes, version: current.etag }, options);
+      return { path, version, restored: true };
+    },
+  };
+}
+
+/** @throws MemoryError `not_found`; `invalid_command` where several begin so. */
+function chosen({ versions }: Past, beginning: string): Version {
+  const found = [...versions.values()].filter(({ id }) => id.startsWith(beginning));
+  const [only] = found;
+  if (only === undefined) throw noVersion();
+  if (found.length === 1) return only;
+  throw refused(`${found.length} versions begin so: give more characters of the one that is meant.`);
+}
+
+/** Undefined: it is no longer where it was found. @throws MemoryError `not_found` where the text was taken out. */
+async function contentOf(work: Work, version: Version): Promise<Uint8Array | undefined> {
+  if (version.text === 'current') {
+    const file = await readFile(work, version.path);
+    return file !== undefined && toBase64url(file.contentId) === version.id ? file.content : undefined;
+  }
+  const record = version.record === undefined ? undefined : await readHistoryRecord(work, version.record);
+  if (record?.kind === 'replaced') return record.text;
+  if (record === undefined) return undefined;
+  throw new MemoryError('not_found', 'The text of that version was taken out of the history.', {
+    details: { reason: 'redacted' },
+  });
+}
+
+function noVersion(): MemoryError {
+  return new MemoryError('not_found', 'The history of the file has no version of that name.');
+}
+
+const VERSION = /^[A-Za-z0-9_-]{4,22}$/;
+
+function beginningOf(version: unknown): string {
+  if (typeof version === 'string' && VERSION.test(version)) return version;
+  throw refused('The version must be 4 to 22 characters of the name of a version.');
+}
+
+function pathOf(path: unknown): MemoryPath {
+  if (typeof path === 'string') return parseMemoryPath(path);
+  throw refused('The path must be a text.');
+}
+
+function textOf(bytes: Uint8Array): string {
+  const text = decodeText(bytes);
+  if (text !== undefined) return text;
+  throw new MemoryError('not_text', 'The version is not UTF-8 text.', { details: { size: bytes.length } });
+}
+
+function refused(message: string): MemoryError {
+  return new MemoryError('invalid_command', message);
+}

@@ -1,0 +1,100 @@
+import { hasCode, MemoryError } from '../../errors.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import { type ObjectClass, parseClassKey } from '../../format/object-keys.ts';
+import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import type { ListedObject } from '../../store/port.ts';
+import { eachConcurrently } from '../concurrency.ts';
+import { pagesBelow } from '../list-objects.ts';
+import { decodeFields, readRecord } from '../sealed-record.ts';
+import type { Work } from '../session.ts';
+import { decodeHistoryRecord, type HistoryRecord, historyHash, type VersionFacts } from './history-record.ts';
+
+/** A version that was saved. */
+export interface SavedVersion extends VersionFacts {
+  /** Of its record. */
+  readonly id: string;
+  /** Undefined: its text was taken out, by whom and when. */
+  readonly redacted: { readonly at: number; readonly by: Uint8Array } | undefined;
+}
+
+/** That files were deleted or renamed. */
+export type FileEvent = Extract<HistoryRecord, { kind: 'deleted' | 'moved' }>;
+
+/** What the records of some paths say; the texts are not kept in memory. */
+export interface ReadRecords {
+  readonly versions: readonly SavedVersion[];
+  readonly events: readonly FileEvent[];
+  /** Ids of records that are not what was sealed under their names. */
+  readonly damaged: readonly string[];
+}
+
+/**
+ * The records of the given path, or all of them: a LIST for each 1,000 and a GET for each.
+ *
+ * @throws MemoryError `unsupported_format`; what the store throws.
+ */
+export async function readRecords(work: Work, path?: MemoryPath): Promise<ReadRecords> {
+  const versions: SavedVersion[] = [];
+  const events: FileEvent[] = [];
+  const damaged: string[] = [];
+  const listed = await listIds(work, 'history', path === undefined ? '' : `${historyHash(work, path)}_`);
+  const readOne = async ({ id }: ListedId): Promise<void> => {
+    const record = await readHistoryRecord(work, id).catch((error: unknown) => {
+      if (!hasCode(error, 'integrity')) throw error;
+      damaged.push(id);
+    });
+    if (record?.kind === 'deleted' || record?.kind === 'moved') events.push(record);
+    else if (record?.kind !== undefined) versions.push(savedVersion(id, record));
+  };
+  await eachConcurrently(work.session, listed, readOne, ({ object }) => object.size);
+  return { versions, events, damaged };
+}
+
+function savedVersion(
+  id: string,
+  record: Extract<HistoryRecord, { kind: 'replaced' | 'redacted' }>,
+): SavedVersion {
+  const { version, kind, at, by } = record;
+  return { ...version, id, redacted: kind === 'redacted' ? { at, by } : undefined };
+}
+
+/** Undefined: it has expired. @throws MemoryError `integrity`, `unsupported_format`. */
+export async function readHistoryRecord(work: Work, id: string): Promise<HistoryRecord | undefined> {
+  const stored = await readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES });
+  if (stored === undefined) return undefined;
+  const record = decodeHistoryRecord(stored.content);
+  if (record !== undefined) return record;
+  throw new MemoryError('unsupported_format', 'A record of the history is of a later version.');
+}
+
+interface ListedId {
+  readonly id: string;
+  readonly object: ListedObject;
+}
+
+async function listIds(work: Work, cls: ObjectClass, beginning: string): Promise<readonly ListedId[]> {
+  const { layout } = work.session;
+  const ids: ListedId[] = [];
+  for await (const page of pagesBelow(work, { prefix: `${layout.tenantPrefix}${cls}/${beginning}` })) {
+    for (const object of page.objects) {
+      const parsed = parseClassKey(layout, object.key);
+      if (parsed?.cls === cls) ids.push({ id: parsed.id, object });
+    }
+  }
+  return ids;
+}
+
+const MOST_ACTOR_BYTES = 4_096;
+
+/** The actors by what stands for them in a wrap, base64url. A LIST for each 1,000 and a GET for each. */
+export async function readActors(work: Work): Promise<ReadonlyMap<string, string>> {
+  const actors = new Map<string, string>();
+  const readOne = async ({ id }: ListedId): Promise<void> => {
+    const record = await readRecord(work, { cls: 'actors', id, maxBytes: MOST_ACTOR_BYTES });
+    const actor = record && decodeFields(record.content)?.['actor'];
+    if (typeof actor === 'string') actors.set(toBase64url(work.keyring.names.writerId(actor)), actor);
+  };
+  await eachConcurrently(work.session, await listIds(work, 'actors', ''), readOne, () => MOST_ACTOR_BYTES);
+  return actors;
+}

@@ -1,0 +1,156 @@
+import { hasCode, MemoryError } from '../../errors.ts';
+import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
+import { ID_BYTES, NO_ID, nextBound } from '../../format/wrap.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import { eachConcurrently } from '../concurrency.ts';
+import { headSized, sizedOf } from '../create-file.ts';
+import { reviewFile } from '../read-file.ts';
+import { encodeFields, writeRecord } from '../sealed-record.ts';
+import {
+  checkActor,
+  type EndedFile,
+  type HistorySaver,
+  type Session,
+  uncancelled,
+  type Work,
+} from '../session.ts';
+import { reviewSettled } from '../settled.ts';
+import { encodeHistoryRecord, type HistoryRecord, historyRecordId, WHOLE_TREE } from './history-record.ts';
+
+/** Of one record that names files; further ones go into another. So it stays below what is read of a record. */
+const MOST_ENDED = 10_000;
+
+/** The actors that this process has named in the store, by what lives as long as a session does. */
+const named = new WeakMap<Session['keyrings'], Map<string, Promise<void>>>();
+/** Beyond them an actor is merely named again. */
+const MOST_NAMED = 10_000;
+
+/** Loaded by the first work on a tenant that keeps history. */
+export const VERSION_SAVER: HistorySaver = {
+  writerOf,
+  async nameActor(work) {
+    const { actor } = work.call;
+    if (actor === undefined) return;
+    checkActor(actor, 'actor');
+    const known = namedBy(work);
+    const writing = known.get(actor) ?? putActor(work, actor);
+    known.set(actor, writing);
+    try {
+      await writing;
+    } catch (error) {
+      if (known.get(actor) === writing) known.delete(actor);
+      throw error;
+    }
+  },
+  async saveReplaced(work, path, version) {
+    const { contentId, bound, content, mtime, previous, writer } = version;
+    const facts = { path, contentId, mtime, bound, previous, writer, size: content.length };
+    await putOnce(work, {
+      cls: 'history',
+      id: historyRecordId(work, { path, bound, id: contentId }),
+      content: encodeHistoryRecord({ kind: 'replaced', ...noted(work), version: facts, text: content }),
+    });
+  },
+  async readToSave(work, path) {
+    try {
+      return sizedOf(await reviewSettled(withoutLimit(work), path));
+    } catch (error) {
+      if (!hasCode(error, 'integrity')) throw error;
+      return headSized(work, path);
+    }
+  },
+  async saveListed(work, files) {
+    const saved: EndedFile[] = [];
+    const saveOne = async ({ path, etag }: (typeof files)[number]): Promise<void> => {
+      const version = await reviewFile(withoutLimit(work), path).catch((error: unknown) => {
+        if (!hasCode(error, 'integrity')) throw error;
+      });
+      if (version?.etag !== etag) return;
+      await this.saveReplaced(work, path, version);
+      saved.push([path, version.contentId]);
+    };
+    await eachConcurrently(work.session, files, saveOne, ({ size }) => size);
+    return saved;
+  },
+  async noteDeleted(work, at, files) {
+    await noteEnds(work, files, (some) => ({
+      path: some.length === 1 && some[0]?.[0] === at ? at : WHOLE_TREE,
+      record: { kind: 'deleted', ...noted(work), files: some },
+    }));
+  },
+  async noteMoved(work, { from, to }, file) {
+    await noteEnds(work, [file], (files) => ({
+      path: WHOLE_TREE,
+      record: { kind: 'moved', ...noted(work), from, to, files },
+    }));
+  },
+  async saveMoves(work, { from, to }, files) {
+    for (let start = 0; start < files.length; start += MOST_ENDED) {
+      const some = files.slice(start, start + MOST_ENDED);
+      await putRecord(work, WHOLE_TREE, { kind: 'moved', ...noted(work), from, to, files: some });
+    }
+  },
+};
+
+function writerOf({ call: { actor }, keyring }: Work): Uint8Array | undefined {
+  return actor === undefined ? undefined : keyring.names.writerId(actor);
+}
+
+function namedBy({ session: { keyrings } }: Work): Map<string, Promise<void>> {
+  const known = named.get(keyrings);
+  if (known !== undefined && known.size < MOST_NAMED) return known;
+  const fresh = new Map<string, Promise<void>>();
+  named.set(keyrings, fresh);
+  return fresh;
+}
+
+/** Several commands may wait for it: none of them cancels it for the others. */
+async function putActor(work: Work, actor: string): Promise<void> {
+  const id = work.keyring.names.keyedHash('actors', actor);
+  await putOnce(uncancelled(work), { cls: 'actors', id, content: encodeFields({ actor }) });
+}
+
+async function noteEnds(
+  work: Work,
+  files: readonly EndedFile[],
+  recordOf: (some: readonly EndedFile[]) => { readonly path: MemoryPath; readonly record: HistoryRecord },
+): Promise<void> {
+  try {
+    for (let start = 0; start < files.length; start += MOST_ENDED) {
+      const { path, record } = recordOf(files.slice(start, start + MOST_ENDED));
+      await putRecord(uncancelled(work), path, record);
+    }
+  } catch (error) {
+    const code = error instanceof MemoryError ? error.code : 'unavailable';
+    work.session.logger.warn('what became of files was not written into their history', { code });
+  }
+}
+
+/** Under a random id: the same may be written twice. */
+async function putRecord(work: Work, path: MemoryPath, record: HistoryRecord): Promise<void> {
+  const { clock, random } = work.session;
+  const id = historyRecordId(work, { path, bound: nextBound(clock()), id: random(ID_BYTES) });
+  await putOnce(work, { cls: 'history', id, content: encodeHistoryRecord(record) });
+}
+
+function noted(work: Work): { readonly at: number; readonly by: Uint8Array } {
+  return { at: work.session.clock(), by: writerOf(work) ?? NO_ID };
+}
+
+/** Creates a record unless it is there. What it is for has not begun, so nothing about that is unknown. */
+async function putOnce(
+  work: Work,
+  record: { readonly cls: 'history' | 'actors'; readonly id: string; readonly content: Uint8Array },
+): Promise<void> {
+  const { content } = record;
+  try {
+    await writeRecord(work, record, { content, base: undefined });
+  } catch (cause) {
+    if (!hasCode(cause, 'outcome_unknown')) throw cause;
+    throw new MemoryError('unavailable', 'The history of a file could not be written.', { cause });
+  }
+}
+
+function withoutLimit(work: Work): Work {
+  return { ...work, session: { ...work.session, maxFileBytes: MAX_CONTENT_BYTES } };
+}

@@ -1,0 +1,194 @@
+import { hasCode } from '../../errors.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import { NO_ID } from '../../format/wrap.ts';
+import { type MemoryPath, rebase } from '../../language/path.ts';
+import { eachConcurrently } from '../concurrency.ts';
+import { listDirectory } from '../list-directory.ts';
+import { readFile } from '../read-file.ts';
+import type { Work } from '../session.ts';
+import { WHOLE_TREE } from './history-record.ts';
+import { type FileEvent, type ReadRecords, readRecords } from './read-records.ts';
+
+/** A content id, in base64url: what names a version to a caller. */
+export type VersionId = string;
+
+const NO_VERSION: VersionId = toBase64url(NO_ID);
+
+/** One version of a file, wherever it lay. */
+export interface Version {
+  readonly id: VersionId;
+  /** Where its text is to be had. */
+  readonly path: MemoryPath;
+  /** When it was written, by its writer's clock; milliseconds since the epoch. */
+  readonly mtime: number;
+  readonly bound: bigint;
+  /** The version that it replaced; undefined for a new file. */
+  readonly previous: VersionId | undefined;
+  /** What stands for the actor in its wrap, base64url; undefined without one. */
+  readonly writer: string | undefined;
+  readonly size: number;
+  /** `current`: in the file at `path`. `kept`: in the record of that id. `redacted`: taken out of it. */
+  readonly text: 'current' | 'kept' | 'redacted';
+  readonly record: string | undefined;
+}
+
+/** A version that came to a place, or left it, by a rename or a delete. */
+export interface Move {
+  readonly version: VersionId;
+  readonly at: number;
+  readonly by: string | undefined;
+  readonly from: MemoryPath;
+  /** Undefined: it was deleted. */
+  readonly to: MemoryPath | undefined;
+}
+
+/** What is known of the versions of some paths. */
+export interface Past {
+  readonly versions: ReadonlyMap<VersionId, Version>;
+  readonly moves: readonly Move[];
+  /** The version that replaced each. */
+  readonly successors: ReadonlyMap<VersionId, Version>;
+  /** Ids of records, and paths of files, that cannot be read. */
+  readonly damaged: readonly string[];
+}
+
+/** All that is kept of the tenant, and what its files are now: a GET for each record and each file. */
+export async function readWholePast(work: Work): Promise<Past> {
+  const found = collect();
+  const { files } = await listDirectory(work, WHOLE_TREE);
+  const readOne = ({ path }: { readonly path: MemoryPath }): Promise<void> => addCurrent(work, found, path);
+  await eachConcurrently(work.session, files, readOne, ({ size }) => size);
+  addRecords(found, await readRecords(work));
+  return pastOf(found);
+}
+
+/**
+ * The past of one path: of what lies and lay there, and of the files that were renamed to it, or from it to another path. A
+ * GET for each rename of the tenant and for each version of those paths.
+ */
+export async function readPast(work: Work, path: MemoryPath): Promise<Past> {
+  const found = collect();
+  addRecords(found, await readRecords(work, WHOLE_TREE));
+  const seen = new Set<MemoryPath>();
+  const waiting = [path];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (seen.has(next)) continue;
+    seen.add(next);
+    await addCurrent(work, found, next);
+    addRecords(found, await readRecords(work, next));
+    for (const { from, to } of found.moves) {
+      if (to !== undefined && (from === next || to === next)) waiting.push(from, to);
+    }
+  }
+  return only(pastOf(found), path);
+}
+
+/** Leaves away what other files have to do with the paths that are looked through. */
+function only(past: Past, path: MemoryPath): Past {
+  const wanted = new Set<VersionId>();
+  for (const version of past.versions.values()) if (version.path === path) wanted.add(version.id);
+  for (const { from, to, version } of past.moves) if (from === path || to === path) wanted.add(version);
+  for (const id of wanted) {
+    const previous = past.versions.get(id)?.previous;
+    if (previous !== undefined) wanted.add(previous);
+  }
+  return {
+    ...past,
+    versions: new Map([...past.versions].filter(([id]) => wanted.has(id))),
+    moves: past.moves.filter(({ version }) => wanted.has(version)),
+  };
+}
+
+interface Collected {
+  readonly versions: Map<VersionId, Version>;
+  readonly moves: Move[];
+  readonly damaged: string[];
+}
+
+function collect(): Collected {
+  return { versions: new Map(), moves: [], damaged: [] };
+}
+
+function pastOf({ versions, moves, damaged }: Collected): Past {
+  const successors = new Map<VersionId, Version>();
+  for (const version of versions.values()) {
+    if (version.previous !== undefined) successors.set(version.previous, version);
+  }
+  // A migration of keys may seal a version again after it was saved: the earlier one is no other version.
+  for (const version of versions.values()) {
+    if (version.text !== 'current' && !successors.has(version.id) && isSealedAgain(version, versions, moves))
+      versions.delete(version.id);
+  }
+  return { versions, moves, successors, damaged };
+}
+
+function isSealedAgain(
+  { id, path, mtime, size, previous, writer }: Version,
+  versions: ReadonlyMap<VersionId, Version>,
+  moves: readonly Move[],
+): boolean {
+  if (moves.some(({ version }) => version === id)) return false;
+  return [...versions.values()].some(
+    (other) =>
+      other.id !== id &&
+      other.path === path &&
+      other.mtime === mtime &&
+      other.size === size &&
+      other.previous === previous &&
+      other.writer === writer,
+  );
+}
+
+async function addCurrent(work: Work, found: Collected, path: MemoryPath): Promise<void> {
+  if (path === WHOLE_TREE) return;
+  try {
+    const file = await readFile(work, path);
+    if (file === undefined) return;
+    const { contentId, mtime, bound, previous, writer, content } = file;
+    const id = toBase64url(contentId);
+    found.versions.set(id, {
+      ...{ id, path, mtime, bound, size: content.length, text: 'current', record: undefined },
+      previous: versionOf(previous),
+      writer: writerOf(writer),
+    });
+  } catch (error) {
+    if (!hasCode(error, 'integrity') && !hasCode(error, 'limit_exceeded')) throw error;
+    found.damaged.push(path);
+  }
+}
+
+function addRecords(found: Collected, { versions, events, damaged }: ReadRecords): void {
+  found.damaged.push(...damaged);
+  for (const { contentId, previous, writer, redacted, id: record, ...facts } of versions) {
+    const id = toBase64url(contentId);
+    // One that was saved and not replaced, or at several paths, is one version. What is there now is nearest.
+    const known = found.versions.get(id);
+    if (known !== undefined && (known.text !== 'redacted' || redacted !== undefined)) continue;
+    const { path, mtime, bound, size } = facts;
+    found.versions.set(id, {
+      ...{ id, path, mtime, bound, size, record },
+      text: redacted === undefined ? 'kept' : 'redacted',
+      previous: versionOf(previous),
+      writer: writerOf(writer),
+    });
+  }
+  for (const event of events) found.moves.push(...movesOf(event));
+}
+
+function movesOf(event: FileEvent): readonly Move[] {
+  const { at } = event;
+  const by = writerOf(event.by);
+  return event.files.map(([from, contentId]) => ({
+    ...{ version: toBase64url(contentId), at, by, from },
+    to: event.kind === 'moved' ? rebase(from, event.from, event.to) : undefined,
+  }));
+}
+
+function versionOf(previous: Uint8Array): VersionId | undefined {
+  const id = toBase64url(previous);
+  return id === NO_VERSION ? undefined : id;
+}
+
+function writerOf(writer: Uint8Array): string | undefined {
+  return versionOf(writer);
+}

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLI_MEMORY_ENV, type CliRun, runCli } from '../../support/cli.ts';
+
+const PATH = '/memories/a.md';
+
+let folder: string;
+let env: Record<string, string>;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sealed-memory-history-'));
+  env = {
+    ...CLI_MEMORY_ENV,
+    SEALED_MEMORY_STORE: `sqlite:${join(folder, 'memory.sqlite')}`,
+    SEALED_MEMORY_ACTOR: 'ann',
+  };
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = (...args: readonly string[]): Promise<CliRun> => runCli(args, { env });
+const linesOf = ({ stdout }: CliRun): readonly Record<string, unknown>[] =>
+  stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+describe('sealed-memory log and show', { timeout: 120_000 }, () => {
+  it('tell what was kept since history was turned on', async () => {
+    await run('put', PATH, '--text', 'zero');
+    const before = await run('log');
+    expect(before).toMatchObject({ code: 0 });
+    const turned = await run('tenant', 'history', 'on');
+    expect(turned.stdout).toMatch(/^ok {4}history is on, keyring epoch 2; /);
+    expect((await run('tenant', 'history', 'on', '--json')).stdout).toBe(
+      '{"event":"done","history":"on","changed":false,"epoch":2}\n',
+    );
+    await run('put', PATH, '--text', 'one');
+    await run('mv', PATH, '/memories/b.md');
+    await run('rm', '/memories/b.md');
+
+    const log = linesOf(await run('log', PATH, '--json'));
+    expect(log).toMatchObject([
+      { event: 'entry', kind: 'deleted', path: '/memories/b.md', writer: 'ann' },
+      { event: 'entry', kind: 'renamed', path: PATH, to: '/memories/b.md', writer: 'ann' },
+      { event: 'entry', kind: 'written', end: 'deleted', path: '/memories/b.md', size: 3, writer: 'ann' },
+      { event: 'entry', kind: 'written', end: 'replaced', path: PATH, size: 4 },
+      { event: 'done', entries: 4 },
+    ]);
+    const shown = await run('log');
+    expect(shown.stdout.split('\n')[0]).toMatch(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}[\w-]{8} {2}is deleted {2}\/memories\/b\.md {2}by ann$/,
+    );
+    const version = String(log[3]?.['version']);
+    expect(await run('show', PATH, version.slice(0, 8))).toMatchObject({ code: 0, stdout: 'zero' });
+    expect(linesOf(await run('show', PATH, version, '--json'))).toEqual([
+      { event: 'done', path: PATH, version, text: 'zero' },
+    ]);
+  });
+
+  it('say why there is nothing to show', async () => {
+    const unknown = await run('show', PATH, 'abcdefgh');
+    expect(unknown).toMatchObject({ code: 1, stdout: '' });
+    expect(unknown.stderr).toContain('no version of that name');
+    expect(await run('show', PATH, 'a')).toMatchObject({ code: 1 });
+    expect(await run('log', 'nowhere')).toMatchObject({ code: 1 });
+    const nothing = await run('--tenant', 'other', 'log');
+    expect(nothing).toMatchObject({ code: 0 });
+    expect(nothing.stdout).toContain('tenant history on');
+    expect(await run('tenant', 'history')).toMatchObject({ code: 2 });
+    expect(await run('--tenant', 'other', 'tenant', 'history', 'on')).toMatchObject({ code: 1 });
+  });
+});
