@@ -11,6 +11,7 @@ import type { TurnFunctions } from './local-function.ts';
 import { createResources, type LocalQueue, type LocalResources, MOTO_CREDENTIALS } from './resources.ts';
 import type { Environment } from './servers/find-program.ts';
 import type { S3Server } from './servers/s3-server.ts';
+import { checkMessage } from './service-limits.ts';
 import { sessionPolicy } from './session-policy.ts';
 import { startTokenService } from './token-service.ts';
 
@@ -38,7 +39,7 @@ export interface Cloud extends TurnFunctions, AsyncDisposable {
   readonly resources: LocalResources;
   /** As `SEALED_MEMORY_STORE` takes it. */
   readonly storeUrl: string;
-  /** Puts a message into the queue of turns: a text as it is, anything else as JSON. */
+  /** Puts a message into the queue of turns: a text as it is, anything else as JSON. @throws Error `InvalidParameterValue` above 1 MiB. */
   send(message: unknown): Promise<void>;
   /** Takes what lies in a queue now. */
   take(queue: LocalQueue): Promise<readonly string[]>;
@@ -118,6 +119,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     direct,
     async send(message) {
       const MessageBody = typeof message === 'string' ? message : JSON.stringify(message);
+      checkMessage(MessageBody);
       await sqs.send(new SendMessageCommand({ QueueUrl: resources.turns.url, MessageBody }));
     },
     take: (queue) => takeAll(sqs, queue.url),

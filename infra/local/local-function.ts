@@ -1,7 +1,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FunctionError, type RuntimeApi, startRuntimeApi } from './runtime-api.ts';
+import { FunctionError } from './function-error.ts';
+import { type RuntimeApi, startRuntimeApi } from './runtime-api.ts';
 import type { Environment } from './servers/find-program.ts';
 import { type GuardedChild, spawnGuarded } from './servers/guarded-process.ts';
 

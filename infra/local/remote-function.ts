@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { FunctionError } from './function-error.ts';
 import type { InvokedFunction } from './local-function.ts';
-import { FunctionError } from './runtime-api.ts';
+import { encodeEvent, refuseResponse } from './service-limits.ts';
 
 const PATH = '/2015-03-31/functions/function/invocations';
 const READY_WITHIN_MS = 60_000;
@@ -38,13 +39,17 @@ async function post(
   url: URL,
   request: { readonly event: unknown; readonly timeoutSeconds: number; readonly signal: AbortSignal },
 ): Promise<unknown> {
+  const body = encodeEvent(request.event);
   const limit = AbortSignal.timeout((request.timeoutSeconds + 10) * 1_000);
   const answer = await fetch(url, {
     method: 'POST',
-    body: JSON.stringify(request.event),
+    body,
     signal: AbortSignal.any([limit, request.signal]),
   });
-  const result: unknown = JSON.parse((await answer.text()) || 'null');
+  const text = await answer.text();
+  const refusal = refuseResponse(text);
+  if (refusal !== undefined) throw refusal;
+  const result: unknown = JSON.parse(text || 'null');
   // The emulator answers 200 to whatever the function says; only the body tells an error.
   if (typeof result === 'object' && result !== null && 'errorType' in result) {
     const { errorType, errorMessage } = result as Readonly<Record<string, unknown>>;

@@ -2,18 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
-
-/** What a function answered instead of a result, or what became of its process. */
-export class FunctionError extends Error {
-  override readonly name = 'FunctionError';
-  /** The name of the error that the handler threw; `Runtime.*` where the runtime itself failed. */
-  readonly type: string;
-
-  constructor(type: string, message: string) {
-    super(`${type}: ${message}`);
-    this.type = type;
-  }
-}
+import { FunctionError } from './function-error.ts';
+import { encodeEvent, LAMBDA_RESPONSE_BYTES, refuseResponse } from './service-limits.ts';
 
 /** Lambda's side of the interface between it and a runtime, for one process that works on one event at a time. */
 export interface RuntimeApi extends AsyncDisposable {
@@ -39,6 +29,11 @@ interface Invocation {
 }
 
 const VERSION = '/2018-06-01/runtime';
+/** What the runtime is told, while the caller is told the sizes. */
+const TOO_LARGE = JSON.stringify({
+  errorMessage: `Exceeded maximum allowed payload size (${LAMBDA_RESPONSE_BYTES} bytes).`,
+  errorType: 'RequestEntityTooLarge',
+});
 
 export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> {
   let waiting: Invocation | undefined;
@@ -62,6 +57,15 @@ export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> 
     waiting = working = undefined;
   };
 
+  /** Whether the answer could be passed on. */
+  const answer = (body: string): boolean => {
+    const refusal = refuseResponse(body);
+    if (refusal !== undefined) working?.reject(refusal);
+    else working?.resolve(body === '' ? undefined : JSON.parse(body));
+    working = undefined;
+    return refusal === undefined;
+  };
+
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await readText(request);
     const what = `${request.method} ${request.url?.replace(`/${working?.id}/`, '/{id}/')}`;
@@ -75,8 +79,10 @@ export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> 
         handOver();
         return;
       case `POST ${VERSION}/invocation/{id}/response`:
-        working?.resolve(body === '' ? undefined : JSON.parse(body));
-        break;
+        if (answer(body)) break;
+        response.writeHead(413, { 'content-type': 'application/json' });
+        response.end(TOO_LARGE);
+        return;
       case `POST ${VERSION}/invocation/{id}/error`:
         working?.reject(readError(body));
         break;
@@ -104,13 +110,14 @@ export async function startRuntimeApi(functionArn: string): Promise<RuntimeApi> 
     invoke(event, deadline) {
       return new Promise((resolve, reject) => {
         if (broken !== undefined) return reject(broken);
+        const body = encodeEvent(event);
         const id = randomUUID();
         const headers = {
           'lambda-runtime-aws-request-id': id,
           'lambda-runtime-deadline-ms': String(deadline),
           'lambda-runtime-invoked-function-arn': functionArn,
         };
-        waiting = { id, headers, body: JSON.stringify(event), resolve, reject };
+        waiting = { id, headers, body, resolve, reject };
         handOver();
       });
     },
