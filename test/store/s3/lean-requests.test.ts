@@ -55,6 +55,7 @@ const buckets = fc.oneof(
   fc.constantFrom(
     'bucket',
     'my.dotted.bucket',
+    'one.two.three',
     '192.168.5.4',
     'x1.2.3.4',
     'a..b',
@@ -193,6 +194,25 @@ describe('a request of the lean client', () => {
     vi.useRealTimers();
     vi.unstubAllEnvs();
   });
+
+  it.each(['http://[::1]:9000', 'http://127.0.0.1:9000'])(
+    'is refused as by the AWS SDK for a bucket with dots in front of %s, unless in path style',
+    async (endpoint) => {
+      for (const [forcePathStyle, expected] of [
+        [false, 0],
+        [true, 2],
+      ] as const) {
+        const captured: Sent[] = [];
+        const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
+        const place = { bucket: 'one.two.three', region: 'us-east-1', endpoint, forcePathStyle, credentials };
+        const options = { ...place, connections: capturing(captured) };
+        for (const wire of [openLeanWire(options), openSdkWire(options)]) {
+          await expect(wire.get('key' as ObjectKey, { trace: newTrace() })).rejects.toThrow(Error);
+        }
+        expect(captured).toHaveLength(expected);
+      }
+    },
+  );
 
   it('is byte for byte the one that the AWS SDK sends, but for what names the client and numbers its calls', async () => {
     let sent = 0;

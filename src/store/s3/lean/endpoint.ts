@@ -69,8 +69,9 @@ function customUrl(parameters: EndpointParameters, endpoint: string): string {
   const scheme = protocol.slice(0, -1);
   if (scheme !== 'http' && scheme !== 'https') throw endpointError('Custom endpoint was not a valid URI');
   const authority = port === undefined ? hostname : `${hostname}:${port}`;
-  if (!isPathStyle(parameters, scheme) && !isIpAddress(hostname))
-    return `${scheme}://${bucket}.${authority}${path}`;
+  // As the SDK, which puts a bucket with dots in front of an IP address too: that is no URL, and is refused.
+  const hasOwnHost = bucket.includes('.') || !isIpAddress(hostname);
+  if (!isPathStyle(parameters, scheme) && hasOwnHost) return `${scheme}://${bucket}.${authority}${path}`;
   return `${scheme}://${authority}${path.replace(/\/?$/, '/')}${extendedEncodeURIComponent(bucket)}`;
 }
 
