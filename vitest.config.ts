@@ -12,6 +12,9 @@ const leftOut = ['test/**/*.s3.test.ts', ...(process.env['TEST_QUICK'] === '1' ?
 const alone = [...filesThatRunAlone()];
 const ofHosts = ['test/hosts/**/*.test.ts'];
 
+/** What hangs ends; what is slow, at length on a busy machine, may take its time. */
+const LIMIT_MS = process.env['TEST_THOROUGH'] === '1' ? 120_000 : 60_000;
+
 export default defineConfig({
   test: {
     reporters: ['default', new ClosingLines()],
@@ -27,7 +30,7 @@ export default defineConfig({
           isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: [...leftOut, ...alone, ...ofHosts],
-          testTimeout: 20_000,
+          testTimeout: LIMIT_MS,
           hookTimeout: 60_000,
         },
       },
@@ -37,7 +40,8 @@ export default defineConfig({
           name: 'unit-alone',
           include: alone,
           exclude: leftOut,
-          testTimeout: 20_000,
+          testTimeout: LIMIT_MS,
+          hookTimeout: 60_000,
         },
       },
       {
@@ -48,7 +52,8 @@ export default defineConfig({
           include: ofHosts,
           exclude: leftOut,
           globalSetup: ['test/hosts/global-setup.ts'],
-          testTimeout: 20_000,
+          testTimeout: LIMIT_MS,
+          hookTimeout: 60_000,
         },
       },
       {
@@ -57,7 +62,7 @@ export default defineConfig({
           name: 's3',
           include: ['test/**/*.s3.test.ts'],
           globalSetup: ['test/servers/global-setup.ts', 'test/hosts/global-setup.ts'],
-          testTimeout: 60_000,
+          testTimeout: LIMIT_MS,
           hookTimeout: 60_000,
         },
       },
