@@ -1,4 +1,4 @@
-import { ChangeMessageVisibilityCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { ChangeMessageVisibilityCommand, SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
 import { createJsonLog } from '../../src/worker/json-log.ts';
@@ -119,4 +119,28 @@ describe('the SQS handler', () => {
     await handler({ Records: [record('a')] }, TIME);
     expect(visibility).toMatchObject([{ VisibilityTimeout: 42_300 }]);
   });
+
+  it.each([
+    [899.2, 900],
+    [900, 900],
+    [900.1, 900],
+    [7_200, 900],
+  ])(
+    'sends a message again that is to wait %d s with a delay that SQS takes: %d s',
+    async (afterSeconds, delay) => {
+      const sent: unknown[] = [];
+      const send = async (command: unknown): Promise<void> => {
+        if (command instanceof SendMessageCommand) sent.push(command.input.DelaySeconds);
+      };
+      const handler = createSqsHandler({
+        sqs: { send } as unknown as Pick<SQSClient, 'send'>,
+        queueUrl: QUEUE,
+        deliver: async () => ({ ...LATER, afterSeconds, isExact: true, hasProgress: true }) as Delivery,
+        log: createJsonLog({ write: () => {} }),
+      });
+      const often = { ...record('a'), attributes: { ApproximateReceiveCount: '5' } } as SQSRecord;
+      expect(await handler({ Records: [often] }, TIME)).toEqual({ batchItemFailures: [] });
+      expect(sent).toEqual([delay]);
+    },
+  );
 });

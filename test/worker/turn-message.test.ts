@@ -24,6 +24,22 @@ describe('parseTurnMessage', () => {
     expect(parseTurnMessage({ ...turn, messages, ...options })).toEqual({ ...turn, messages, ...options });
   });
 
+  it.each(['text', [{ type: 'text', text: 'Hello' }]])('takes a list of one message alone: %j', (content) => {
+    const { prompt: _, ...turn } = TURN;
+    const messages = [{ role: 'user', content }];
+    expect(parseTurnMessage({ ...turn, messages })).toEqual({ ...turn, messages });
+  });
+
+  it('takes what is as long as it may be', () => {
+    const longest = { turn: 'x'.repeat(256), conversation: 'x'.repeat(256), model: 'x'.repeat(200) };
+    for (const maxTokens of [1, 1_000_000]) {
+      expect(parseTurnMessage({ ...TURN, ...longest, maxTokens })).toMatchObject({ ...longest, maxTokens });
+    }
+    const { prompt: _, ...turn } = TURN;
+    const given = { messages: [{ role: 'user', content: 'x' }], digest: 'x'.repeat(100) };
+    expect(parseTurnMessage({ ...turn, ...given })).toMatchObject(given);
+  });
+
   it('takes system messages within a conversation, also behind the last message of the user', () => {
     const { prompt: _, ...turn } = TURN;
     const messages = [
@@ -62,6 +78,9 @@ describe('parseTurnMessage', () => {
     ],
     ['an empty model', { ...TURN, model: '' }],
     ['no room for an answer', { ...TURN, maxTokens: 0 }],
+    ['more room for an answer than there is', { ...TURN, maxTokens: 1_000_001 }],
+    ['a long model', { ...TURN, model: 'x'.repeat(201) }],
+    ['a long conversation', { ...TURN, conversation: 'x'.repeat(257) }],
     ['half a token', { ...TURN, maxTokens: 1.5 }],
     ['an unknown field', { ...TURN, tennant: 'acme' }],
   ])('refuses %s, without repeating it', (_, value) => {
