@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import type { Action, Invocation } from '../../src/cli/verbs/invocation.ts';
@@ -24,10 +24,12 @@ vi.mock('../../src/cli/verbs/edit.ts', noted);
 vi.mock('../../src/cli/verbs/exec.ts', noted);
 vi.mock('../../src/cli/verbs/export.ts', noted);
 vi.mock('../../src/cli/verbs/files.ts', noted);
+vi.mock('../../src/cli/verbs/history.ts', noted);
 vi.mock('../../src/cli/verbs/import.ts', noted);
 vi.mock('../../src/cli/verbs/init.ts', noted);
 vi.mock('../../src/cli/verbs/list.ts', noted);
 vi.mock('../../src/cli/verbs/mcp.ts', noted);
+vi.mock('../../src/cli/verbs/open.ts', noted);
 vi.mock('../../src/cli/verbs/operate.ts', noted);
 vi.mock('../../src/cli/verbs/restore.ts', noted);
 vi.mock('../../src/cli/verbs/tenants.ts', noted);
@@ -43,13 +45,7 @@ async function chosen(line: string): Promise<readonly unknown[] | string> {
     action = given;
   });
   const silent = { writeErr: () => {}, writeOut: () => {} };
-  for (const command of [
-    program,
-    ...program.commands,
-    ...program.commands.flatMap((each) => each.commands),
-  ]) {
-    command.configureOutput(silent).exitOverride();
-  }
+  for (const command of withAllBelow(program)) command.configureOutput(silent).exitOverride();
   try {
     program.parse(line.split(' '), { from: 'user' });
   } catch (error) {
@@ -58,6 +54,10 @@ async function chosen(line: string): Promise<readonly unknown[] | string> {
   }
   await action?.(RUN);
   return (seen.call ?? []).filter((given) => given !== RUN);
+}
+
+function withAllBelow(command: Command): readonly Command[] {
+  return [command, ...command.commands.flatMap(withAllBelow)];
 }
 
 beforeEach(() => {
@@ -109,6 +109,14 @@ describe('the command line', () => {
       'export /memories/a out -f --age one --age two',
       ['runExport', { path: '/memories/a', to: 'out' }, { force: true, age: ['one', 'two'] }],
     ],
+    ['open', ['runOpen', { browser: true }]],
+    ['open --port 0 --no-browser', ['runOpen', { port: 0, browser: false }]],
+    ['open --port 65535', ['runOpen', { port: 65_535, browser: true }]],
+    ['log', ['runLog', undefined]],
+    ['log /memories/a', ['runLog', '/memories/a']],
+    ['show /memories/a v1', ['runShow', { path: '/memories/a', version: 'v1' }]],
+    ['tenant history on', ['runTurnHistory', 'on']],
+    ['tenant history off', ['runTurnHistory', 'off']],
     ['verify', ['runVerify', {}]],
     ['verify --repair', ['runVerify', { repair: true }]],
     ['restore --from a --to b', ['runRestore', { from: 'a', to: 'b' }]],
@@ -179,6 +187,10 @@ describe('the command line', () => {
     ['tool insert a x --text y', 'Give a line number'],
     ['tool str-replace a --new x', 'required option'],
     ['exec', 'required option'],
+    ['open --port 65536', 'A port is at most 65535'],
+    ['open --port x', 'Give a whole number'],
+    ['show /memories/a', 'missing required argument'],
+    ['tenant history maybe', 'unknown command'],
     ['mcp --http 65536', 'A port is at most 65535'],
     ['mcp --http x', 'Give a whole number'],
     ['stat', 'missing required argument'],
