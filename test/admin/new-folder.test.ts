@@ -53,7 +53,7 @@ describe('beginFolder', () => {
 
   it('keeps the time of a file to the millisecond, whichever it is', async () => {
     const folder = await beginFolder(to);
-    const times = Array.from({ length: 200 }, (_, i) => MTIME + 7 * i);
+    const times = Array.from({ length: 40 }, (_, i) => MTIME + 7 * i);
     for (const mtime of times) expect(await folder.write({ ...file(`${mtime}`), mtime })).toBeUndefined();
     await folder.finish();
     const kept = times.map((mtime) => Math.floor(lstatSync(join(to, `${mtime}`)).mtimeMs));
