@@ -1,4 +1,4 @@
-import type { Duration } from 'aws-cdk-lib';
+import { Aws, type Duration } from 'aws-cdk-lib';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 import { type Code, EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -92,7 +92,19 @@ export function workerStatements({
     new PolicyStatement({
       sid: 'ReadApiKey',
       actions: ['secretsmanager:GetSecretValue'],
-      resources: [apiKey.secretArn],
+      // Of a secret that was found by its name the six characters are not known that AWS puts behind it.
+      resources: [apiKey.secretFullArn ?? `${apiKey.secretArn}-??????`],
     }),
+    ...(apiKey.encryptionKey === undefined ? [] : [secretKeyStatement(apiKey.encryptionKey.keyArn)]),
   ];
+}
+
+/** For a secret under a KMS key of its owner's, which Secrets Manager asks on behalf of the reader. */
+function secretKeyStatement(keyArn: string): PolicyStatement {
+  return new PolicyStatement({
+    sid: 'OpenApiKey',
+    actions: ['kms:Decrypt'],
+    resources: [keyArn],
+    conditions: { StringEquals: { 'kms:ViaService': `secretsmanager.${Aws.REGION}.${Aws.URL_SUFFIX}` } },
+  });
 }

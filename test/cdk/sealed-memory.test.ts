@@ -7,6 +7,7 @@ import { type IVpc, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
+import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SealedMemory, type SealedMemoryProps } from '../../src/cdk/index.ts';
 import { onlyResource, resolveValue, type Template } from '../support/iam/template.ts';
@@ -94,6 +95,23 @@ describe('SealedMemory, in a stack with things of its own', { timeout: 60_000 },
     for (const action of ['sqs:SendMessage', 'kms:Decrypt', 'kms:GenerateDataKey']) {
       expect(policy).toContain(action);
     }
+  });
+
+  it('reads a secret that is known by its name alone, and one under a key of its own', () => {
+    const statementsOf = (apiKey: (stack: Stack) => ISecret): string => {
+      const { template } = synthesizeWith((stack) => ({ apiKey: apiKey(stack) }));
+      return JSON.stringify(onlyResource(template, 'AWS::IAM::Policy', 'MemoryWorkerRole').properties);
+    };
+    const byName = statementsOf((stack) => Secret.fromSecretNameV2(stack, 'Secret', 'team/claude'));
+    expect(byName).toContain(':secret:team/claude-??????"');
+    expect(byName).not.toContain('OpenApiKey');
+    const underKey = statementsOf((stack) => {
+      const encryptionKey = Key.fromKeyArn(stack, 'Key', KEY);
+      return new Secret(stack, 'Secret', { encryptionKey }) as ISecret;
+    });
+    expect(underKey).not.toContain('??????');
+    expect(underKey).toContain(`"Resource":"${KEY}","Sid":"OpenApiKey"`);
+    expect(underKey).toContain('secretsmanager.');
   });
 
   it('runs its functions in a network', () => {
