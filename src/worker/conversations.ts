@@ -96,11 +96,13 @@ async function refuseIfHeld(
 
 /**
  * The turn before may have died before it stored its answer, which only the conversation holds then: it is stored before
- * the next turn takes its place there.
+ * the next turn takes its place there. Without a receipt nobody asks for it any more: expiry has taken both.
  */
 async function completeLast(work: Work, conversation: Conversation): Promise<void> {
   const { store, layout } = work.session;
   const { turn } = conversation.last;
-  const answered = await store.head(classKey(layout, 'answers', turn), { signal: work.call.signal });
-  if (answered === undefined) await storeAnswer(work, turn, encodeAnswer(lastAnswer(conversation)));
+  const isThere = async (cls: 'answers' | 'receipts'): Promise<boolean> =>
+    (await store.head(classKey(layout, cls, turn), { signal: work.call.signal })) !== undefined;
+  if ((await isThere('answers')) || !(await isThere('receipts'))) return;
+  await storeAnswer(work, turn, encodeAnswer(lastAnswer(conversation)));
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { MAX_CONVERSATION_BYTES } from '../../src/worker/conversation.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
@@ -78,6 +79,18 @@ describe('a stored conversation', () => {
     const stored = await chat.site.base.get((await chat.headKey()) as never);
     if (typeof stored !== 'object') throw new Error('there is no head');
     expect(new TextDecoder('latin1').decode(stored.body)).not.toMatch(/canary|answer|chat|turn/);
+  });
+
+  it('stores no answer again that expired with its receipt', async () => {
+    await answered(await chat.worker(), turn(1));
+    for (const cls of ['receipts', 'answers']) {
+      for (const id of (await chat.stored(cls)).keys()) {
+        await chat.site.base.delete([{ key: `tenants/acme/${cls}/${id}` as ObjectKey }]);
+      }
+    }
+    await answered(await chat.worker(), turn(2));
+    expect((await chat.stored('answers')).size).toBe(1);
+    expect(chat.asked.at(-1)).toHaveLength(3);
   });
 
   it('lets one of two turns wait, which asks nothing and then knows the other', async () => {
