@@ -1,9 +1,10 @@
 import type { TurnUsage } from '../agent/turn-outcome.ts';
 import { MemoryError } from '../errors.ts';
 import type { RequestOptions } from '../store/port.ts';
+import { pause } from '../time.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import { openToWrite, type Session, type Work } from '../tree/session.ts';
-import { keyedHash, LOOKS } from './turn-lease.ts';
+import { keyedHash } from './turn-lease.ts';
 import type { Delivery } from './turn-verdict.ts';
 
 /** What one tenant may take of Claude on a day (UTC). The count is a sealed record, which all workers share. */
@@ -19,6 +20,9 @@ export interface TokenBudget {
 
 const DAY_MS = 86_400_000;
 const MAX_BYTES = 1_024;
+/** One writer of a round succeeds: without pauses between the rounds most of many writers would lose all of theirs. */
+const LOOKS = 64;
+const LONGEST_PAUSE_MS = 200;
 
 export function createTokenBudget(
   context: Session,
@@ -43,6 +47,7 @@ export function createTokenBudget(
         const content = encodeFields({ tokens: tokens + taken });
         const written = await writeRecord(work, nameOf(work, today()), { content, base: etag });
         if ('etag' in written) return;
+        await pause(Math.random() * LONGEST_PAUSE_MS, signal);
       }
       throw new MemoryError('unavailable', 'the count of tokens was changed by others at every look');
     },

@@ -3,6 +3,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { NO_USAGE, type TurnUsage } from '../agent/turn-outcome.ts';
 import type { MessagesClient, TurnRequest } from '../agent/turn-request.ts';
+import { checkWholeNumber } from '../errors.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options.ts';
@@ -74,7 +75,10 @@ const requestsOfTurn = new AsyncLocalStorage<{ count: number }>();
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */
 export function createWorker(options: WorkerOptions): Worker {
-  const { queue, log } = options;
+  const { queue, log, tokensPerDay } = options;
+  if (tokensPerDay !== undefined) {
+    checkWholeNumber('tokensPerDay', tokensPerDay, { least: 1, most: Number.MAX_SAFE_INTEGER });
+  }
   const onRequest: MemoryOptions['onRequest'] = (request) => {
     options.memory.onRequest?.(request);
     const sent = requestsOfTurn.getStore();

@@ -55,6 +55,13 @@ describe('the budget of a tenant', () => {
     expect(await budget.refusal({})).toMatchObject({ state: 'later' });
   });
 
+  it('counts all that many workers take at the same time', async () => {
+    await Promise.all(Array.from({ length: 24 }, () => budget.count(usage(41, 0), {})));
+    expect(await budget.refusal({})).toBeUndefined();
+    await budget.count(usage(16, 0), {});
+    expect(await budget.refusal({})).toMatchObject({ state: 'later' });
+  });
+
   it('counts what is written to the prompt cache, and not what is read from it', async () => {
     await budget.count({ ...NO_USAGE, cacheReadTokens: 5_000 }, {});
     expect(await budget.refusal({})).toBeUndefined();
@@ -88,6 +95,14 @@ describe('a worker with a budget', () => {
     expect(await site.deliver([{ ...message('one') }])).toEqual({ batchItemFailures: [] });
     expect(await site.deliver([{ ...message('one'), tenant: 'globex' }])).toEqual({ batchItemFailures: [] });
     expect(site.scenes).toHaveLength(2);
+  });
+
+  it('refuses a bound that would let no turn run', async () => {
+    for (const tokensPerDay of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+      await expect(startTestWorker(store, undefined, { tokensPerDay })).rejects.toMatchObject({
+        code: 'misconfigured',
+      });
+    }
   });
 
   it('sends two GETs and a PUT for it, and without one nothing', async () => {
