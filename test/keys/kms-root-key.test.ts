@@ -3,7 +3,7 @@ import { KMSClient } from '@aws-sdk/client-kms';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { kmsFailure } from '../../src/keys/kms-errors.ts';
-import { kmsRootKey } from '../../src/keys/kms-root-key.ts';
+import { kmsRootKey, openKmsConnections } from '../../src/keys/kms-root-key.ts';
 import type { KeyringContext, RootKey } from '../../src/keys/root-key.ts';
 import { CONTEXT, describeRootKey } from '../contracts/root-key.ts';
 import { type FakeKms, type KmsError, startFakeKms } from '../doubles/fake-kms.ts';
@@ -59,6 +59,40 @@ describe('a failure of KMS', () => {
     for (const name of ['SomethingNew', 'constructor', 'toString', '__proto__']) {
       const error = Object.assign(new Error('words'), { name, $metadata: { httpStatusCode: 503 } });
       expect(kmsFailure(error)).toMatchObject({ code: 'unavailable' });
+    }
+  });
+});
+
+describe('a failure of an answer', () => {
+  it.each([
+    [200, false],
+    [299, false],
+    [300, true],
+    [503, true],
+  ])('of status %d passes on what may quote it: %s', (httpStatusCode, isTold) => {
+    const error = Object.assign(new Error('words'), { name: 'SomethingNew', $metadata: { httpStatusCode } });
+    expect(kmsFailure(error).cause !== undefined).toBe(isTold);
+  });
+
+  it('that is no JSON never passes on what was read, whatever its status', () => {
+    const error = Object.assign(new SyntaxError('quoted'), { $metadata: { httpStatusCode: 503 } });
+    expect(kmsFailure(error).cause).toBeUndefined();
+    expect(kmsFailure(new SyntaxError('quoted')).cause).toBeUndefined();
+  });
+});
+
+describe('the connections to KMS', () => {
+  it('wait five seconds to be made, ten for a silent socket and fifteen for an answer', async () => {
+    const connections = await openKmsConnections()();
+    try {
+      const root = rootKey(kms.createKey(), { connections: async () => connections });
+      await root.generate(CONTEXT);
+      expect(connections.httpHandlerConfigs()).toMatchObject({
+        ...{ connectionTimeout: 5_000, socketTimeout: 10_000 },
+        ...{ requestTimeout: 15_000, throwOnRequestTimeout: true },
+      });
+    } finally {
+      connections.destroy();
     }
   });
 });

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MemoryError } from '../../../src/errors.ts';
 import { createSqliteConnection } from '../../../src/store/sqlite/connection.ts';
 
 describe('a COMMIT that fails for an unknown reason', () => {
@@ -37,5 +38,48 @@ describe('a COMMIT that fails for an unknown reason', () => {
     await expect(connection.read(spoil)).rejects.toMatchObject({ code: 'unavailable' });
     await connection.read(note);
     expect(used).toHaveLength(2);
+  });
+});
+
+describe('work that throws', () => {
+  it('leaves nothing written, and no transaction on the connection, which the next verb uses', async () => {
+    const connection = createSqliteConnection({ path: ':memory:', busyTimeoutMs: 1_000 });
+    const count = (database: DatabaseSync): unknown =>
+      database.prepare('SELECT count(*) AS count FROM made').get()?.['count'];
+    try {
+      await connection.write((database) => database.exec('CREATE TABLE made (n INTEGER)'));
+      const thrown = connection.write((database) => {
+        database.exec('INSERT INTO made VALUES (1)');
+        throw new MemoryError('version_conflict', 'thrown by the work');
+      });
+      await expect(thrown).rejects.toMatchObject({ code: 'version_conflict' });
+      expect(await connection.read(count)).toBe(0);
+      const read = connection.read(() => {
+        throw new MemoryError('not_found', 'thrown by the work');
+      });
+      await expect(read).rejects.toMatchObject({ code: 'not_found' });
+      await connection.write((database) => database.exec('INSERT INTO made VALUES (2)'));
+      expect(await connection.read(count)).toBe(1);
+    } finally {
+      connection.close();
+    }
+  });
+});
+
+describe('opening that fails', () => {
+  it.each([true, false])('closes what it opened (read-only: %s)', async (readOnly) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sqlite-connection-'));
+    const path = join(folder, 'memory.db');
+    writeFileSync(path, 'not a database, but longer than the header of one'.repeat(40));
+    const close = vi.spyOn(DatabaseSync.prototype, 'close');
+    const connection = createSqliteConnection({ path, readOnly, busyTimeoutMs: 1_000 });
+    try {
+      await expect(connection.read(() => {})).rejects.toMatchObject({ code: 'misconfigured' });
+      expect(close).toHaveBeenCalledOnce();
+    } finally {
+      close.mockRestore();
+      connection.close();
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -9,6 +9,12 @@ describe('sqliteFailure', () => {
     expect(failure.message).toContain('full');
   });
 
+  it('says that an object is too large for SQLite, by the code of SQLite itself', () => {
+    const error = failureOf((database) => database.exec('SELECT zeroblob(2000000000)'));
+    expect(error).toMatchObject({ errcode: 18 });
+    expect(sqliteFailure(error)).toMatchObject({ code: 'limit_exceeded', cause: error });
+  });
+
   it('keeps the error of SQLite as the cause, out of the message', () => {
     const cause = failureOf((database) => database.exec('SELECT * FROM "secret name"'));
     const failure = sqliteFailure(cause);
@@ -35,6 +41,10 @@ describe("SQLite's words without its code, as Deno brings them,", () => {
     ['unable to open database file: /secret/path', 'misconfigured', /cannot be opened/],
     ['file is not a database', 'misconfigured', /not a SQLite database/],
     ['database disk image is malformed', 'misconfigured', /damaged/],
+    ['string or blob too big', 'limit_exceeded', /larger than SQLite stores/],
+    ['access permission denied', 'access_denied', /may not be written/],
+    ['not authorized', 'access_denied', /may not be written/],
+    ['database table is locked', 'unavailable', /locked/],
     ['near "secret": syntax error', 'unavailable', /check the disk/],
   ])('%s is the failure that its code would be', (message, code, words) => {
     const failure = sqliteFailure(said(message));
