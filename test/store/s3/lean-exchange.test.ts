@@ -102,4 +102,25 @@ describe('the lean client', () => {
       expect(signedAt[1]).toBe(signed.replace(/[-:]|\.\d+/g, ''));
     }
   });
+
+  it('sends a refused request again, by the clock of the server, when that is four minutes away or further', async () => {
+    vi.useRealTimers();
+    vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+    for (const [seconds, requests] of [
+      [239, 1],
+      [-239, 1],
+      [240, 2],
+      [-240, 2],
+    ] as const) {
+      signedAt.length = 0;
+      const date = new Date(NOW + seconds * 1_000);
+      answer = () =>
+        signedAt.length === 1
+          ? { status: 403, headers: { date: date.toUTCString() } }
+          : { status: 200, headers: { etag: ETAG, date: new Date(NOW).toUTCString() } };
+      await store.head(KEY).catch(() => {});
+      expect({ seconds, requests: signedAt.length }).toEqual({ seconds, requests });
+      if (requests === 2) expect(signedAt[1]).toBe(date.toISOString().replace(/[-:]|\.\d+/g, ''));
+    }
+  });
 });
