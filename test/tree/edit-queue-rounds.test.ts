@@ -73,6 +73,31 @@ describe('a round of edits', () => {
     expect(client.calls.map(({ verb }) => verb)).toEqual(['get', 'put']);
   });
 
+  it.each(['judged', 'waiting'])('is not ended while one caller goes on: its edit is %s', async (kept) => {
+    const signals: AbortSignal[] = [];
+    const { queue, client } = await start(async ({ signal }) => {
+      if (signal !== undefined) signals.push(signal);
+    });
+    const abort = new AbortController();
+    const of = (edit: string) => (edit === kept ? {} : { signal: abort.signal });
+    const late: Promise<string>[] = [];
+    const seen: (boolean | undefined)[] = [];
+    client.intercept(
+      atFirst('get', async (proceed) => {
+        const edit = queue.edit(PATH, plus('waiting'), of('waiting'));
+        edit.catch(() => {});
+        late.push(edit);
+        abort.abort();
+        seen.push(signals[0]?.aborted);
+        return proceed();
+      }),
+    );
+    await Promise.allSettled([queue.edit(PATH, plus('judged'), of('judged'))]);
+    await Promise.allSettled(late);
+    expect(seen).toEqual([false]);
+    expect(await client.text('/memories/a')).toContain(kept);
+  });
+
   it('ends at once when its only caller has cancelled before the call', async () => {
     const signals: AbortSignal[] = [];
     const { queue } = await start(async ({ signal }) => {

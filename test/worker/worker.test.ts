@@ -273,6 +273,23 @@ describe('the worker', () => {
     },
   );
 
+  it('names the request of a message that holds no turn, and nothing of the message', async () => {
+    await start();
+    const told = { level: 'error', message: 'a message holds no turn', code: 'invalid_command' };
+    const { getRemainingTimeInMillis } = timeOf(60_000);
+    for (const id of [{ awsRequestId: 'request-1' }, {}]) {
+      const context = { getRemainingTimeInMillis, ...id };
+      const asked = site.worker.invoke({ ...TURN, tenant: '../canary' }, context);
+      await expect(asked).rejects.toMatchObject({ name: 'TurnFailed' });
+    }
+    const lines = site.lines
+      .map((line) => JSON.parse(line))
+      .filter(({ message }) => message === told.message);
+    expect(lines).toMatchObject([{ ...told, requestId: 'request-1' }, told]);
+    expect(lines.map((line) => 'requestId' in line)).toEqual([true, false]);
+    expect(site.lines.join('\n')).not.toContain('canary');
+  });
+
   it('fails fast when the tenant role may not be assumed', async () => {
     const { MemoryError } = await import('../../src/errors.ts');
     await start(undefined, {
