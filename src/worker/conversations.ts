@@ -48,23 +48,32 @@ export function createConversations(context: Session): Conversations {
       const id = headId(work.keyring.names, conversation);
       for (let look = 0; look < LOOKS; look++) {
         const { head, etag: base, ageMs } = await readHead(work, id);
-        const { held, ...stored } = head;
+        const { held: former, ...stored } = head;
         if (head.turn === turn) {
           const body = await readBody(work, head);
           if (body !== undefined) return { state: 'carried', answer: lastAnswer(body.conversation) };
         }
-        if (held !== undefined && held.turn !== turn && ageMs <= held.leaseMs) return { state: 'busy' };
+        if (former !== undefined && former.turn !== turn && ageMs <= former.leaseMs) return { state: 'busy' };
         const owner = toBase64url(work.session.random(OWNER_BYTES));
         const taken = { ...stored, held: { turn, owner, leaseMs: Math.ceil(exactMs) } };
         const written = await writeHead(work, id, { head: taken, base });
         if ('conflict' in written) continue;
-        const body = await readBody(work, head);
-        if (body === undefined && head.content !== undefined) {
-          await refuseIfHeld(work, { id, owner });
-          continue;
+        const held = { id, head: taken, etag: written.etag };
+        try {
+          const body = await readBody(work, head);
+          if (body === undefined && head.content !== undefined) {
+            await refuseIfHeld(work, { id, owner });
+            continue;
+          }
+          if (body !== undefined) await completeLast(work, body.conversation);
+          return { state: 'ours', lease: holdOn(work, { ...held, body }) };
+        } catch (error) {
+          // What cannot be read must not keep other turns waiting. The error says more than a release that fails too.
+          await holdOn(work, { ...held, body: undefined })
+            .release({})
+            .catch(() => {});
+          throw error;
         }
-        if (body !== undefined) await completeLast(work, body.conversation);
-        return { state: 'ours', lease: holdOn(work, { id, head: taken, etag: written.etag, body }) };
       }
       throw new MemoryError('unavailable', 'the conversation was changed by others at every look');
     },

@@ -92,8 +92,6 @@ describe('an attacker on stored conversations', { timeout: 60_000 }, () => {
       await put(own.head, head);
     }
     for (const { bytes } of [former, other, foreign]) {
-      // Without the hold of the worker that was refused.
-      await put(own.head, head);
       await put(own.body, bytes);
       expect(await nextCodes()).toEqual(['integrity']);
       await put(own.body, own.bytes);

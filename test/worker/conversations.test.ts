@@ -201,6 +201,8 @@ describe('a stored conversation', () => {
       await chat.site.base.delete(objects.map(({ key, etag }) => ({ key, ifMatch: etag })));
     }
     expect(await (await chat.worker()).deliver(turn(2))).toEqual({ state: 'failed', code: 'integrity' });
+    // The refused turn holds nothing that the next one had to wait for.
+    expect(await (await chat.worker()).deliver(turn(3))).toEqual({ state: 'failed', code: 'integrity' });
     expect(chat.asked).toHaveLength(1);
   });
 
