@@ -20,7 +20,7 @@ import { createQueues, type Queues } from './queues.ts';
 import { placeRootKey, rootKeyStatements } from './root-key.ts';
 import type { SealedMemoryProps } from './sealed-memory-props.ts';
 import { tenantResources } from './tenant-resources.ts';
-import { assumeTenantRole, createTenantRole, tenantStatements } from './tenant-role.ts';
+import { assumeTenantRole, bucketKeyStatement, createTenantRole, tenantStatements } from './tenant-role.ts';
 import { createDirectWorker, createWorker, workerStatements } from './worker.ts';
 import { expiryEnvironment, storeUrl, WORKER_DEFAULTS, workerEnvironment } from './worker-settings.ts';
 
@@ -84,8 +84,10 @@ export class SealedMemory extends Construct {
     const resources = tenantResources({ bucketArn, prefix });
     placed.addToPolicy(confineTenantRole({ bucketArn, role: this.tenantRole, resources }));
     const rootKeyArn = this.rootKey.keyArn;
+    const { encryptionKey } = this.bucket;
     grant(this.tenantRole, [
       ...tenantStatements({ bucketArn, resources }),
+      ...(encryptionKey === undefined ? [] : [bucketKeyStatement(encryptionKey.keyArn)]),
       ...rootKeyStatements({ rootKeyArn, formerRootKeyArns }),
     ]);
 

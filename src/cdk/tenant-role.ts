@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Aws, Duration } from 'aws-cdk-lib';
 import {
   type CfnRole,
   Effect,
@@ -86,6 +86,16 @@ export function tenantStatements({
       conditions: { Null: { 'aws:PrincipalTag/tenant': 'true' } },
     }),
   ];
+}
+
+/** For a bucket under a KMS key (SSE-KMS), which S3 asks on behalf of the tenant; it guards nothing of a tenant's own. */
+export function bucketKeyStatement(keyArn: string): PolicyStatement {
+  return new PolicyStatement({
+    sid: 'BucketKey',
+    actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
+    resources: [keyArn],
+    conditions: { StringEquals: { 'kms:ViaService': `s3.${Aws.REGION}.${Aws.URL_SUFFIX}` } },
+  });
 }
 
 /** What a role needs on its own side to become any tenant. */

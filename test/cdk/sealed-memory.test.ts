@@ -5,7 +5,7 @@ import { App, Duration, Stack } from 'aws-cdk-lib';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { type IVpc, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Key } from 'aws-cdk-lib/aws-kms';
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -112,6 +112,21 @@ describe('SealedMemory, in a stack with things of its own', { timeout: 60_000 },
     expect(underKey).not.toContain('??????');
     expect(underKey).toContain(`"Resource":"${KEY}","Sid":"OpenApiKey"`);
     expect(underKey).toContain('secretsmanager.');
+  });
+
+  it('lets tenants use the key of an encrypted bucket through S3, and of no other', () => {
+    const roleOf = (options: { readonly encryptionKey?: IKey }): string => {
+      const { template } = synthesizeWith((stack) => ({
+        bucket: new Bucket(stack, 'Bucket', { versioned: true, ...options }) as IBucket,
+      }));
+      return JSON.stringify(onlyResource(template, 'AWS::IAM::Policy', 'MemoryTenantRole').properties);
+    };
+    expect(roleOf({})).not.toContain('BucketKey');
+    const keyed = roleOf({ encryptionKey: Key.fromKeyArn(new Stack(), 'Key', KEY) });
+    expect(keyed).toMatch(
+      /"Action":\["kms:Decrypt","kms:GenerateDataKey"\],"Condition":\{"StringEquals":\{"kms:ViaService":.*"s3\./,
+    );
+    expect(keyed).toContain(`"Resource":"${KEY}","Sid":"BucketKey"`);
   });
 
   it('runs its functions in a network', () => {
