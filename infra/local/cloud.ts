@@ -39,8 +39,12 @@ export interface Cloud extends TurnFunctions, AsyncDisposable {
   readonly resources: LocalResources;
   /** As `SEALED_MEMORY_STORE` takes it. */
   readonly storeUrl: string;
-  /** Puts a message into the queue of turns: a text as it is, anything else as JSON. @throws Error `InvalidParameterValue` above 1 MiB. */
-  send(message: unknown): Promise<void>;
+  /**
+   * Puts a message into the queue of turns, in a group where one is given: a text as it is, anything else as JSON.
+   *
+   * @throws Error `InvalidParameterValue` above 1 MiB.
+   */
+  send(message: unknown, group?: string): Promise<void>;
   /** Takes what lies in a queue now. */
   take(queue: LocalQueue): Promise<readonly string[]>;
 }
@@ -117,10 +121,12 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     storeUrl: deployed['SEALED_MEMORY_STORE'] ?? '',
     worker,
     direct,
-    async send(message) {
+    async send(message, group) {
       const MessageBody = typeof message === 'string' ? message : JSON.stringify(message);
       checkMessage(MessageBody);
-      await sqs.send(new SendMessageCommand({ QueueUrl: resources.turns.url, MessageBody }));
+      await sqs.send(
+        new SendMessageCommand({ QueueUrl: resources.turns.url, MessageBody, MessageGroupId: group }),
+      );
     },
     take: (queue) => takeAll(sqs, queue.url),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -23,9 +23,9 @@ export function commandsFor({
 export AWS_ACCESS_KEY_ID=${minio.accessKeyId} AWS_SECRET_ACCESS_KEY=${minio.secretAccessKey} AWS_REGION=${minio.region}
 export SEALED_MEMORY_S3_ENDPOINT=${minio.endpoint} AWS_ENDPOINT_URL_KMS=${moto}
 # a turn of your own, and its answer
-${signed} ${turns.url} -d Action=SendMessage --data-urlencode 'MessageBody=${JSON.stringify(turn)}'; echo
+${signed} ${turns.url} -d Action=SendMessage -d MessageGroupId=${turn.tenant} --data-urlencode 'MessageBody=${JSON.stringify(turn)}'; echo
 ${signed} ${replies.url} ${receive}; echo
-# turns that failed three times
+# turns that cannot succeed, or failed ten times
 ${signed} ${deadLetters.url} -d Action=ReceiveMessage; echo
 # what a tenant's memory holds, with the root key in the KMS
 export SEALED_MEMORY_STORE=${storeUrl} SEALED_MEMORY_ROOT_KEY=aws-kms:${rootKeyArn}

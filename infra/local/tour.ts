@@ -62,7 +62,7 @@ async function answered(
   { cloud, signal }: TourOptions,
   turns: readonly Turn[],
 ): Promise<ReadonlyMap<string, string>> {
-  for (const turn of turns) await cloud.send(turn);
+  for (const turn of turns) await cloud.send(turn, turn.tenant);
   const replies = new Map<string, string>();
   for (const deadline = Date.now() + WITHIN_MS; replies.size < turns.length; ) {
     signal.throwIfAborted();
