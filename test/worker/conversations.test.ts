@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { shredTenant } from '../../src/admin/shred.ts';
+import { verifyTree } from '../../src/admin/verify.ts';
+import { createLayout, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
 import { MAX_CONVERSATION_BYTES } from '../../src/worker/conversation.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
@@ -228,6 +230,29 @@ describe('a stored conversation', () => {
     expect(await first.end()).toMatchObject({ state: 'answered' });
     await answered(await chat.worker(), turn(2));
     expect(chat.asked.at(-1)).toHaveLength(3);
+  });
+});
+
+describe('a tenant with stored conversations', () => {
+  it('is verified without a finding after its key was retired, and shredded with them', async () => {
+    await answered(await chat.worker(), turn(1));
+    await answered(await chat.worker(), turn(2, 'a'.repeat(70_000)));
+    const operator = await createOperator(chat.site);
+    await operator.rotate();
+    await chat.site.time.pause(61_000);
+    await operator.migrate();
+    await chat.site.time.pause(1_000_000);
+    await operator.migrate();
+    expect(await operator.versions()).toEqual([2]);
+    expect((await verifyTree((await operator.client.open()).session)).findings).toEqual([]);
+    await answered(await chat.worker(), turn(3));
+
+    const { time, base: store } = chat.site;
+    const layout = createLayout({ prefix: '', tenant: parseTenantId('acme') });
+    await shredTenant({ store, layout, versions: undefined, clock: time.clock, pause: time.pause });
+    const next = chat.worker().then((worker) => worker.deliver(turn(4)));
+    await expect(next).rejects.toMatchObject({ code: 'key_unavailable' });
+    expect(chat.asked).toHaveLength(3);
   });
 });
 
