@@ -9,9 +9,9 @@ describe('sqliteFailure', () => {
     expect(failure.message).toContain('full');
   });
 
-  it('says that an object is too large for SQLite, by the code of SQLite itself', () => {
+  it('says that an object is too large for SQLite, by what SQLite itself throws', () => {
     const error = failureOf((database) => database.exec('SELECT zeroblob(2000000000)'));
-    expect(error).toMatchObject({ errcode: 18 });
+    expect(error).toMatchObject({ message: 'string or blob too big' });
     expect(sqliteFailure(error)).toMatchObject({ code: 'limit_exceeded', cause: error });
   });
 
