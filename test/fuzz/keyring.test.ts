@@ -52,7 +52,7 @@ describe('a changed keyring', () => {
   fuzz('is refused with the code of the first check it fails, unless it is what it was', {
     runs: 2_000,
     inputs: [mutations([...keyrings, SHRED_MARKER])],
-    async check({ bytes }) {
+    async check(bytes) {
       const same = keyrings.find((keyring) => Buffer.compare(keyring, bytes) === 0);
       const verdict = await opened(bytes);
       if (same !== undefined) {
@@ -75,7 +75,7 @@ describe('a changed keyring', () => {
   fuzz('makes no array that is larger than itself', {
     runs: 1_000,
     inputs: [mutations(keyrings)],
-    check({ bytes }) {
+    check(bytes) {
       const largest = largestArray(() => verdictOf(() => parseKeyringHead(bytes)));
       expect(largest).toBeLessThanOrEqual(bytes.length);
     },
@@ -84,7 +84,7 @@ describe('a changed keyring', () => {
   fuzz('asks a root key only for what is bound to its own tenant, and takes only 32 bytes from it', {
     runs: 500,
     inputs: [mutations(keyrings), fc.uint8Array({ maxLength: 40 })],
-    async check({ bytes }, key) {
+    async check(bytes, key) {
       const asked: string[] = [];
       const root: RootKey = {
         id: rootKeys[1]?.id ?? '',
@@ -120,7 +120,7 @@ describe('the secret of a keyring', () => {
   fuzz('is read as it would be written, or refused', {
     runs: 3_000,
     inputs: [mutations(secrets)],
-    check({ bytes }) {
+    check(bytes) {
       const verdict = verdictOf(() => decodeKeyringSecret(bytes));
       if (!('value' in verdict)) throw new Error('it must not throw');
       const secret = verdict.value;

@@ -64,12 +64,7 @@ describe('the content of the register', () => {
 
   fuzz('is an entry, none, or of a later version', {
     runs: 1_000,
-    inputs: [
-      fc.oneof(
-        mutations(contents).map(({ bytes }) => bytes),
-        beginningLike(contents),
-      ),
-    ],
+    inputs: [fc.oneof(mutations(contents), beginningLike(contents))],
     check: async (content) => judge(await read(content)),
   });
 

@@ -387,7 +387,7 @@ describe.skipIf(missing !== undefined && !inCi)(
       const objects = ['hello', 'rebound'].map(vectorBytes);
       const keyring = vectorBytes('two');
       const [keys, name] = [sealingKeys('two'), logicalName(parseMemoryPath(format1.objects.defaults.name))];
-      const changed = fc.sample(mutations(objects), 300).map(({ bytes }) => bytes);
+      const changed = fc.sample(mutations(objects), 300);
       const opened = (await ask(changed.map((object) => openObject(object, 'two', name)))).map(
         (answer) => answer.code ?? (answer.result as PythonObject).content,
       );
@@ -397,7 +397,7 @@ describe.skipIf(missing !== undefined && !inCi)(
       });
       expect(opened).toEqual(ours);
 
-      const rings = fc.sample(mutations([keyring]), 300).map(({ bytes }) => bytes);
+      const rings = fc.sample(mutations([keyring]), 300);
       const roots = [b64(input('root'))];
       const theirs = await ask(
         rings.map((bytes) => ({ action: 'openKeyring', keyring: b64(bytes), roots, tenant: TENANT })),
