@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { foreignSiteOf } from '../open/loopback.ts';
 
 /** Why a request is not served. */
 export interface Refusal {
@@ -11,7 +12,7 @@ export interface Refusal {
 export interface Guard {
   /** Stands behind the `#` of the address, which no browser sends. Good for one exchange. */
   readonly token: string;
-  /** A page of another site that was led to this server (DNS rebinding) tells itself by Host and Origin. */
+  /** Refuses pages of other sites. */
   refusalOf(request: {
     readonly method?: string | undefined;
     readonly headers: IncomingHttpHeaders;
@@ -24,8 +25,7 @@ export interface Guard {
 
 const SECRET_BYTES = 32;
 
-export function createGuard({ host, port }: { readonly host: string; readonly port: number }): Guard {
-  const hosts = [`${host}:${port}`, `localhost:${port}`];
+export function createGuard(port: number): Guard {
   // Cookies know no ports: each server has a name of its own.
   const cookieName = `sealed_memory_${port}`;
   const token = newSecret();
@@ -34,14 +34,10 @@ export function createGuard({ host, port }: { readonly host: string; readonly po
   return {
     token,
     refusalOf({ method, headers }) {
-      const given = headers.host?.toLowerCase() ?? '';
-      if (!hosts.includes(given)) return forbidden('The Host header does not name this server.');
-      const { origin } = headers;
-      if (origin !== undefined && origin !== `http://${given}`) {
-        return forbidden('Pages of that Origin are not served.');
-      }
+      const foreign = foreignSiteOf(headers, port);
+      if (foreign !== undefined) return forbidden(foreign);
       // Browsers name the origin of every POST.
-      if (method === 'POST' && origin === undefined) return forbidden('A POST must name its Origin.');
+      if (method === 'POST' && headers.origin === undefined) return forbidden('A POST must name its Origin.');
       const site = headers['sec-fetch-site'];
       if (method === 'POST' && site !== undefined && site !== 'same-origin') {
         return forbidden('Other sites are not served.');

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { misconfigured } from '../errors.ts';
-import { fileCodeOf } from '../store/failures.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { LOOPBACK, listenOnLoopback } from '../open/loopback.ts';
 import type { Asset } from './assets.ts';
 import { createGuard, type Guard, type Refusal } from './guard.ts';
 import { errorLine, type Questions } from './questions.ts';
@@ -20,8 +18,6 @@ interface PageOptions {
   readonly signal: AbortSignal;
 }
 
-/** Nothing but programs of this machine can connect. */
-const LOOPBACK = '127.0.0.1';
 const MAX_CONNECTIONS = 64;
 const MAX_BODY_BYTES = 65_536;
 const API = '/api/';
@@ -57,8 +53,8 @@ export async function servePage(options: PageOptions): Promise<void> {
   const { assets, questions, onListening, onOpened, signal } = options;
   const server = createServer({ keepAliveTimeout: 5_000, requestTimeout: 10_000 });
   server.maxConnections = MAX_CONNECTIONS;
-  const port = await listen(server, options.port);
-  const guard = createGuard({ host: LOOPBACK, port });
+  const port = await listenOnLoopback(server, { port: options.port, option: '--port' });
+  const guard = createGuard(port);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const served = { request, response, guard, assets, questions, onOpened, signal };
     // A browser that hung up needs no answer.
@@ -71,17 +67,6 @@ export async function servePage(options: PageOptions): Promise<void> {
     server.close();
     server.closeAllConnections();
   }
-}
-
-async function listen(server: Server, port: number): Promise<number> {
-  try {
-    server.listen({ host: LOOPBACK, port });
-    await once(server, 'listening');
-  } catch (error) {
-    const code = fileCodeOf(error) ?? 'unknown error';
-    throw misconfigured(`Port ${port} of ${LOOPBACK} cannot be had (${code}): give --port another one.`);
-  }
-  return (server.address() as AddressInfo).port;
 }
 
 interface Served extends Pick<PageOptions, 'assets' | 'questions' | 'onOpened' | 'signal'> {

@@ -1,13 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@modelcontextprotocol/server';
 import { misconfigured } from '../../errors.ts';
+import { foreignSiteOf, LOOPBACK, listenOnLoopback } from '../../open/loopback.ts';
 import { type PrivateFile, readPrivateFile } from '../../open/private-file.ts';
-import { fileCodeOf } from '../../store/failures.ts';
 import { MAX_LINE_BYTES } from './lines.ts';
 import { createSessions } from './mcp-sessions.ts';
 
@@ -24,8 +23,6 @@ export interface HttpOptions {
   readonly signal: AbortSignal;
 }
 
-/** Nothing but programs of this machine can connect. */
-const LOOPBACK = '127.0.0.1';
 const PATH = '/mcp';
 const MAX_CONNECTIONS = 256;
 const LEAST_TOKEN_LENGTH = 32;
@@ -46,7 +43,7 @@ export async function serveHttp(options: HttpOptions): Promise<void> {
 
   const server = createServer({ keepAliveTimeout: 5_000 });
   server.maxConnections = MAX_CONNECTIONS;
-  const port = await listen(server, options.port);
+  const port = await listenOnLoopback(server, { port: options.port, option: '--http' });
   const isAllowed = createGuard({ port, token });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const refused = isAllowed(request);
@@ -68,17 +65,6 @@ export async function serveHttp(options: HttpOptions): Promise<void> {
     server.close();
     server.closeAllConnections();
   }
-}
-
-async function listen(server: Server, port: number): Promise<number> {
-  try {
-    server.listen({ host: LOOPBACK, port });
-    await once(server, 'listening');
-  } catch (error) {
-    const code = fileCodeOf(error) ?? 'unknown error';
-    throw misconfigured(`Port ${port} of ${LOOPBACK} cannot be had (${code}): give --http another one.`);
-  }
-  return (server.address() as AddressInfo).port;
 }
 
 const TOKEN_FILE: PrivateFile = {
@@ -103,22 +89,13 @@ interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * Returns why a request is not served. A page in a browser whose name was made to lead to this machine (DNS rebinding)
- * tells itself by Host and Origin; other programs of this machine lack the token.
- */
+/** Returns why a request is not served: pages of other sites are not, and other programs of this machine lack the token. */
 function createGuard({ port, token }: { readonly port: number; readonly token: string }) {
-  const hosts = [`${LOOPBACK}:${port}`, `localhost:${port}`];
-  const origins = hosts.map((host) => `http://${host}`);
   const digest = (text: string): Uint8Array => createHash('sha256').update(text).digest();
   const expected = digest(`Bearer ${token}`);
   return ({ headers, url }: IncomingMessage): Refusal | undefined => {
-    if (!hosts.includes(headers.host?.toLowerCase() ?? '')) {
-      return { status: 403, message: 'The Host header does not name this server.' };
-    }
-    if (headers.origin !== undefined && !origins.includes(headers.origin)) {
-      return { status: 403, message: 'Pages of that Origin are not served.' };
-    }
+    const foreign = foreignSiteOf(headers, port);
+    if (foreign !== undefined) return { status: 403, message: foreign };
     if (!timingSafeEqual(digest(headers.authorization ?? ''), expected)) {
       const challenge = { 'www-authenticate': 'Bearer' };
       return { status: 401, message: 'The bearer token is missing or wrong.', headers: challenge };
