@@ -66,3 +66,4 @@ export type {
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';
 export type { Call, Progress } from './tree/session.ts';
+export type { Touch } from './tree/touches.ts';

@@ -41,7 +41,7 @@ export async function converse(turn: {
     const results = reply.stop_reason === 'tool_use' ? await runner.generateToolResponse() : null;
     if (down()) return 'down';
     if (!isUnfinished(reply)) continue;
-    const step = { ...stepBehind(progress, reply, results), digest };
+    const step = { ...stepBehind(progress, reply, results), digest, touches: tool.touches() };
     if ((await request.onStep?.(step)) === 'stop') {
       progress.messages = step.messages;
       return 'stopped';

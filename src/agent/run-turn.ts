@@ -1,5 +1,6 @@
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import { NO_TOUCHES } from '../tree/touches.ts';
 import { describeFailure, isThoughtRefusal, ReplyCut } from './api-failure.ts';
 import { type ContextEdit, editsOf, manageContext } from './context-management.ts';
 import { conversationDigest, onBasis, withoutThoughts } from './conversation-digest.ts';
@@ -37,20 +38,22 @@ export async function runTurn(request: TurnRequest): Promise<TurnOutcome> {
   const digest = conversationDigest(request);
   const given = { messages: request.messages, digest: request.digest ?? digest };
   const messages = onBasis(digest, from ?? request, request.whenPromptsChange);
-  const { text = '', usage = NO_USAGE } = from ?? {};
-  if (messages === 'changed') return { ...conversationChanged(), ...given, usage };
+  const { text = '', usage = NO_USAGE, touches = NO_TOUCHES } = from ?? {};
+  if (messages === 'changed') return { ...conversationChanged(), ...given, usage, touches };
   const progress: Progress = { messages, text, usage, reply: undefined };
   const edits = editsOf(request.contextManagement);
   const tool = createTurnTool({
     ...request,
     toolError: await toolErrorOf(request.client),
     props: request.toolProps,
+    touches,
   });
   const down = request.whenMemoryFails === 'go_on' ? () => undefined : tool.failure;
   const finish = (ending: TurnEnding, said = progress.messages): TurnOutcome => ({
     ...ending,
     ...(ending.outcome === 'refused' ? given : { messages: resendable(said), digest }),
     usage: progress.usage,
+    touches: tool.touches(),
   });
   const mayAskAgain = createSecondChances(request, progress);
   let primes = request.prime === true && usage.requests === 0;

@@ -1,5 +1,6 @@
 import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { MemoryError, RetryAdvice } from '../errors.ts';
+import type { Touches } from '../tree/touches.ts';
 import { isThought } from './resendable.ts';
 
 /** How a turn ended. Every edit of the memory that was answered is complete, whichever way it was. */
@@ -12,6 +13,8 @@ export type TurnOutcome = TurnEnding & {
   /** Of the prompts that make these messages valid; it goes with them to the next turn. */
   readonly digest: string;
   readonly usage: TurnUsage;
+  /** What the turn's commands did to files, and which versions they read, in the order in which they ended. */
+  readonly touches: Touches;
 };
 
 export type TurnEnding =

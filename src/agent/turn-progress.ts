@@ -1,4 +1,5 @@
 import type { BetaMessage, BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
+import type { Touches } from '../tree/touches.ts';
 import { addReply, type TurnUsage } from './turn-outcome.ts';
 
 /** A turn between two replies. It is plain text, like the conversation. */
@@ -9,6 +10,8 @@ export interface TurnProgress {
   readonly usage: TurnUsage;
   /** Of the prompts that make these messages valid. */
   readonly digest?: string;
+  /** What was done to files; absent where an earlier version of the library told. */
+  readonly touches?: Touches;
 }
 
 /** What a turn knows while it runs. */

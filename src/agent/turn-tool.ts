@@ -4,6 +4,7 @@ import type { BetaMessageParam, BetaThinkingConfigParam } from '@anthropic-ai/sd
 import type { MemoryError, MemoryErrorCode } from '../errors.ts';
 import { type CommandName, echoOf } from '../language/command.ts';
 import type { Memory, MemoryResult, MemoryToolProps, ToolErrorClass } from '../tool/memory-tool.ts';
+import { collectTouches, type Touches } from '../tree/touches.ts';
 
 /** One memory command of a turn, as a log may tell it: no path, no text. */
 export interface CommandReport {
@@ -21,6 +22,8 @@ export interface TurnTool {
   run(input: unknown, signal?: AbortSignal | null): Promise<MemoryResult>;
   /** The first failure after which the turn must end: the memory itself does not work. */
   failure(): MemoryError | undefined;
+  /** What the commands did to files so far. */
+  touches(): Touches;
 }
 
 /** Failures the model can do nothing about. An unknown outcome is none of them: the model can look again. */
@@ -39,12 +42,18 @@ export function createTurnTool(options: {
   readonly toolError: ToolErrorClass;
   readonly props?: MemoryToolProps | undefined;
   readonly onCommand?: ((report: CommandReport) => void) | undefined;
+  /** What an earlier run of the turn did. */
+  readonly touches?: Touches | undefined;
 }): TurnTool {
   const { memory, toolError: Failure, props, onCommand } = options;
+  const collected = collectTouches(options.touches);
   let failure: MemoryError | undefined;
   const run: TurnTool['run'] = async (input, signal) => {
     const started = performance.now();
-    const result = await memory.execute(input, { signal: signal ?? undefined });
+    const result = await memory.execute(input, {
+      signal: signal ?? undefined,
+      onTouch: collected.add,
+    });
     if (result.isError && MEMORY_IS_DOWN.has(result.error.code)) failure ??= result.error;
     onCommand?.({
       command: echoOf(input).command,
@@ -67,6 +76,7 @@ export function createTurnTool(options: {
     },
     run,
     failure: () => failure,
+    touches: collected.touches,
   };
 }
 

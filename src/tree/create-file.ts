@@ -10,7 +10,7 @@ import { untilSettled } from './concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from './confirmed-put.ts';
 import type { FileVersion } from './read-file.ts';
 import type { Quota, SizedVersion, Work } from './session.ts';
-import { headSettled, keep, recallSettled, untilSettledAs } from './settled.ts';
+import { headSettled, keepWritten, recallSettled, untilSettledAs } from './settled.ts';
 import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 
 /**
@@ -31,7 +31,7 @@ export async function createFile(work: Work, path: MemoryPath, content: Uint8Arr
     });
     if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
     await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
-    keep(work, key, outcome);
+    keepWritten(work, path, outcome);
     return outcome.etag;
   });
 }
@@ -51,7 +51,7 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
     if (current === undefined) {
       await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
     }
-    keep(work, key, outcome);
+    keepWritten(work, path, outcome);
     written = outcome.etag;
     return undefined;
   };
@@ -82,7 +82,7 @@ export async function replaceVersion(
     const seal = (): Uint8Array => sealFor(work, path, content, replaced);
     const outcome = await confirmedPut(work, { key, seal, mode: { ifMatch: version } });
     if ('conflict' in outcome) throw replacedMeanwhile(work, key);
-    keep(work, key, outcome);
+    keepWritten(work, path, outcome);
     return outcome.etag;
   };
   if (work.session.quota === undefined && work.saver === undefined) return write();

@@ -8,6 +8,7 @@ import { sealFor } from './create-file.ts';
 import type { FileVersion } from './read-file.ts';
 import type { Call, Room, Work } from './session.ts';
 import { keep, recallSettled, reviewSettled } from './settled.ts';
+import { versionName } from './touches.ts';
 
 /** What an edit makes of a file: the new content, and what to tell about it once it is written. */
 interface Edited<T> {
@@ -76,13 +77,19 @@ interface PathQueue {
   canceller: AbortController;
 }
 
+/** The names of the version that was edited, and of what it was replaced by. */
+interface Written {
+  readonly base: string;
+  readonly version: string;
+}
+
 /** An edit may be judged several times and is settled once. */
 interface WaitingEdit extends Pick<Call, 'actor'> {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
   judge(work: Work, content: Uint8Array, room: Room | undefined): Promise<Judged>;
-  /** Makes the last verdict final. */
-  settle(): void;
+  /** Makes the last verdict final; tells what was written by it, which is undefined where nothing was. */
+  settle(written: Written | undefined): void;
   fail(error: unknown): void;
 }
 
@@ -92,7 +99,7 @@ function waitingEdit<T>(
   call: Call,
 ): { readonly promise: Promise<T>; readonly waiting: WaitingEdit } {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  let settle = (): void => {};
+  let settle: WaitingEdit['settle'] = () => {};
   const waiting: WaitingEdit = {
     signal: call.signal,
     actor: call.actor,
@@ -101,14 +108,20 @@ function waitingEdit<T>(
         const edited = edit(content);
         const admitted = await admitContent(work.session, { path, content: edited.content }, call);
         await room?.take(admitted.length);
-        settle = () => resolve(edited.result);
+        settle = (written) => {
+          if (written !== undefined) {
+            call.onTouch?.({ kind: 'read', path, version: written.base });
+            call.onTouch?.({ kind: 'written', path, version: written.version });
+          }
+          resolve(edited.result);
+        };
         return { content: admitted, changes: true };
       } catch (error) {
         settle = () => reject(error);
         return { content, changes: false };
       }
     },
-    settle: () => settle(),
+    settle: (written) => settle(written),
     fail: reject,
   };
   return { promise, waiting };
@@ -141,6 +154,7 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
       if (current === undefined) throw missingFile();
       judged = await judge(batch, current);
     }
+    let written: Written | undefined;
     if (judged.changes) {
       const { content } = judged;
       const replaced = current;
@@ -155,8 +169,9 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
       }
       keep(work, key, outcome);
       room?.settle('written');
+      written = { base: versionName(replaced), version: versionName(outcome) };
     }
-    for (const edit of batch) edit.settle();
+    for (const edit of batch) edit.settle(written);
     return undefined;
   };
   try {

@@ -1,6 +1,8 @@
 import { MemoryError } from '../errors.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import type { DirectoryListing, ListedEntry } from './list-directory.ts';
+import type { Call } from './session.ts';
+import type { Touch } from './touches.ts';
 import type { Tree } from './tree.ts';
 import type { WalkedEntry } from './walk-directory.ts';
 
@@ -16,6 +18,8 @@ interface Place {
   readonly tree: Tree;
   readonly inward: (path: MemoryPath) => MemoryPath;
   readonly outward: (path: MemoryPath) => MemoryPath;
+  /** The options of a call, which hears of paths as it knows them. */
+  readonly told: (options: Call | undefined) => Call;
 }
 
 /**
@@ -23,14 +27,19 @@ interface Place {
  * deleted nor renamed. What `base` itself has at the place of a mount is hidden. A rename stays within one tree.
  */
 export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
-  const here: Place = { tree: base, inward: (path) => path, outward: (path) => path };
+  const here: Place = {
+    tree: base,
+    inward: (path) => path,
+    outward: (path) => path,
+    told: (options = {}) => options,
+  };
   const places = new Map(mounts.map(({ at, tree }) => [at, placeBelow(at, tree)] as const));
   const mountOf = (path: MemoryPath): MemoryPath | undefined =>
     mounts.find(({ at }) => at === path || isWithin(path, at))?.at;
   const placeOf = (path: MemoryPath): Place => places.get(mountOf(path) ?? MEMORY_ROOT) ?? here;
   const isHidden = (path: MemoryPath): boolean => mountOf(path) !== undefined;
 
-  /** Runs a verb on the tree where the path leads; the paths of a failure are told as the caller knows them. */
+  /** Runs a verb on the tree where the path leads; what it tells of paths is told as the caller knows them. */
   const at = async <T>(
     path: MemoryPath,
     verb: (place: Place, inner: MemoryPath) => Promise<T>,
@@ -79,8 +88,9 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
       const { tree, inward } = placeOf(path);
       return tree.wasDirectory(inward(path));
     },
-    read: async (path, options) => at(path, ({ tree }, inner) => tree.read(inner, options)),
-    readVersion: async (path, options) => at(path, ({ tree }, inner) => tree.readVersion(inner, options)),
+    read: async (path, options) => at(path, ({ tree, told }, inner) => tree.read(inner, told(options))),
+    readVersion: async (path, options) =>
+      at(path, ({ tree, told }, inner) => tree.readVersion(inner, told(options))),
     async stat(path, options) {
       return at(path, async ({ tree, outward }, inner) => {
         const found = await tree.stat(inner, options);
@@ -112,18 +122,18 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
     },
     list,
     create: async (path, content, options) =>
-      atFile(path, ({ tree }, inner) => tree.create(inner, content, options)),
+      atFile(path, ({ tree, told }, inner) => tree.create(inner, content, told(options))),
     overwrite: async (path, content, options) =>
-      atFile(path, ({ tree }, inner) => tree.overwrite(inner, content, options)),
+      atFile(path, ({ tree, told }, inner) => tree.overwrite(inner, content, told(options))),
     replace: async (path, replacement, options) =>
-      atFile(path, ({ tree }, inner) => tree.replace(inner, replacement, options)),
+      atFile(path, ({ tree, told }, inner) => tree.replace(inner, replacement, told(options))),
     edit: async (path, edit, options) => {
       if (places.has(path)) throw new MemoryError('not_found', 'A memory is mounted at that path.');
-      return at(path, ({ tree }, inner) => tree.edit(inner, edit, options));
+      return at(path, ({ tree, told }, inner) => tree.edit(inner, edit, told(options)));
     },
     async remove(path, options) {
       refuseMount(path, places);
-      return at(path, ({ tree }, inner) => tree.remove(inner, options));
+      return at(path, ({ tree, told }, inner) => tree.remove(inner, told(options)));
     },
     async rename({ from, to }, options) {
       refuseMount(from, places);
@@ -133,16 +143,28 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
           details: { reason: 'across_mounts' },
         });
       }
-      return at(from, ({ tree, inward }, inner) => tree.rename({ from: inner, to: inward(to) }, options));
+      return at(from, ({ tree, inward, told }, inner) =>
+        tree.rename({ from: inner, to: inward(to) }, told(options)),
+      );
     },
   };
 }
 
 function placeBelow(at: MemoryPath, tree: Tree): Place {
+  const outward: Place['outward'] = (path) => rebase(path, MEMORY_ROOT, at);
+  const toldTouch = (touch: Touch): Touch => {
+    const path = outward(touch.path as MemoryPath);
+    return touch.kind === 'renamed'
+      ? { ...touch, path, to: outward(touch.to as MemoryPath) }
+      : { ...touch, path };
+  };
   return {
     tree,
     inward: (path) => rebase(path, at, MEMORY_ROOT),
-    outward: (path) => rebase(path, MEMORY_ROOT, at),
+    outward,
+    told({ onTouch, ...options } = {}) {
+      return onTouch === undefined ? options : { ...options, onTouch: (touch) => onTouch(toldTouch(touch)) };
+    },
   };
 }
 

@@ -8,6 +8,7 @@ import type { Logger } from '../logger.ts';
 import type { ETag, ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
 import type { Policy, PolicyFinding } from './policy.ts';
+import type { Touch } from './touches.ts';
 import type { VersionCache } from './version-cache.ts';
 import type { VersionHistory } from './version-history.ts';
 
@@ -61,6 +62,8 @@ export interface Call {
   readonly onRedacted?: ((findings: readonly PolicyFinding[], bytes: number) => void) | undefined;
   /** Who asks, for events and history: a session, a turn, a user; 1–256 characters. Instead of the memory's own. */
   readonly actor?: string | undefined;
+  /** Called with what was done to which file, and as which version, once that is certain. A listing reads no version. */
+  readonly onTouch?: ((touch: Touch) => void) | undefined;
 }
 
 const LONGEST_ACTOR = 256;
@@ -102,10 +105,10 @@ export async function openToWrite(session: Session, call: Call): Promise<Work> {
 async function begin(
   session: Session,
   keyring: LoadedKeyring,
-  { signal, onProgress, actor }: Call,
+  { signal, onProgress, actor, onTouch }: Call,
 ): Promise<Work> {
   const saver = keyring.keepsHistory ? await session.loadSaver() : undefined;
-  return { session, keyring, call: { signal, onProgress, actor }, saver };
+  return { session, keyring, call: { signal, onProgress, actor, onTouch }, saver };
 }
 
 /** @throws MemoryError `read_only`. */

@@ -12,6 +12,7 @@ import {
   type SealedVersion,
 } from './read-file.ts';
 import type { Work } from './session.ts';
+import { versionName } from './touches.ts';
 import type { HeldVersion } from './version-cache.ts';
 import { identityOf } from './version-history.ts';
 
@@ -54,6 +55,12 @@ export async function untilSettledAs(work: Work, path: MemoryPath, version: ETag
 export function recallSettled(work: Work, path: MemoryPath): FileVersion | undefined {
   const held = recallFile(work, path);
   return held !== undefined && isSettled(work, keyOf(work, path), held.etag) ? held : undefined;
+}
+
+/** As `keep`, of a file's content that is new. */
+export function keepWritten(work: Work, path: MemoryPath, written: HeldVersion): void {
+  keep(work, keyOf(work, path), written);
+  work.call.onTouch?.({ kind: 'written', path, version: versionName(written) });
 }
 
 /** Holds what was written here, and is not taken back any more. */

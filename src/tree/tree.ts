@@ -12,6 +12,7 @@ import type { Rename } from './rename/rename-file.ts';
 import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
 import { type Call, openToWrite, openWork, refuseWriting, type Session, type Work } from './session.ts';
 import { type PathStat, statPath } from './stat-path.ts';
+import { versionName } from './touches.ts';
 import { type WalkedEntry, walkDirectory } from './walk-directory.ts';
 
 /**
@@ -106,7 +107,9 @@ export function createTree(context: Session): Tree {
     if (path === MEMORY_ROOT) return undefined;
     return reading(options, async (work) => {
       const found = await reviewFile(work, path);
-      if (found !== undefined && context.readOnly !== true) await context.accessRecords?.record(work, path);
+      if (found === undefined) return undefined;
+      if (context.readOnly !== true) await context.accessRecords?.record(work, path);
+      options.onTouch?.({ kind: 'read', path, version: versionName(found) });
       return found;
     });
   };
@@ -156,6 +159,7 @@ export function createTree(context: Session): Tree {
     async remove(path, options = {}) {
       refuseRoot(path);
       await removePath(await changing(options), renames, path);
+      options.onTouch?.({ kind: 'deleted', path });
     },
     async rename(rename, options = {}) {
       refuseRoot(rename.from);
@@ -164,6 +168,7 @@ export function createTree(context: Session): Tree {
       const work = await changing(options);
       const run = (): Promise<void> => renamePath(work, renames, rename);
       await (context.quota?.beside(run) ?? run());
+      options.onTouch?.({ kind: 'renamed', path: rename.from, to: rename.to });
     },
   };
 }

@@ -32,6 +32,8 @@ export interface ConversationLease {
   /** How many turns the conversation holds: what was made on another number of them is out of date. */
   readonly version: number;
   readonly messages: readonly BetaMessageParam[];
+  /** The name of the turn that was stored last, as its receipt has it; undefined where none was. */
+  readonly lastTurn: string | undefined;
   /** Of the prompts that make these messages valid; undefined where it is not known. */
   readonly digest: string | undefined;
   /** As stored, without its head. */
@@ -80,6 +82,7 @@ export function holdOn(given: Work, held: HeldHead): ConversationLease {
   return {
     version: stored.version,
     messages: conversation?.messages ?? [],
+    lastTurn: conversation?.last.turn,
     digest: conversation?.last.answer.digest,
     bytes,
     async keep(before, answer) {

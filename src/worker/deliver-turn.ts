@@ -11,7 +11,7 @@ import {
   type TurnAnswer,
   tooLarge,
 } from './turn-answer.ts';
-import { findGround, refuseTooLarge, type TurnGround } from './turn-ground.ts';
+import { findGround, refuseTooLarge, type TurnGround, traceName } from './turn-ground.ts';
 import type { TurnLease } from './turn-lease.ts';
 import { fingerprintOf } from './turn-message.ts';
 import { createTurnSteps } from './turn-steps.ts';
@@ -86,7 +86,8 @@ async function runClaimed(
     const { ground } = found;
     conversation = ground.lease;
     refuseTooLarge(ground);
-    const steps = createTurnSteps({ lease, saved, ground, remainingMs, log });
+    const name = traceName(request.message, ground);
+    const steps = createTurnSteps({ lease, saved, ground, name, remainingMs, log });
     const outcome = await askClaude(request, { ground, steps });
     if (steps.isTakenOver) return TAKEN_OVER;
     const unanswered = 'state' in outcome ? outcome : unfinished(request.message, { outcome, steps });
@@ -94,7 +95,7 @@ async function runClaimed(
       await releaseTurn(request, { lease, conversation, unanswered });
       return unanswered;
     }
-    return await endTurn(request, { lease, ground, answer: answerOf(outcome as FinalOutcome) });
+    return await endTurn(request, { lease, ground, answer: answerOf(outcome as FinalOutcome, name) });
   } catch (error) {
     await releaseTurn(request, { lease, conversation });
     throw error;

@@ -19,7 +19,10 @@ export class TurnNotAnswered extends Error {
 }
 
 /** An answer as the message asks for it, or as HTTP. */
-export type DirectAnswer = TurnAnswer | TurnText | LambdaFunctionURLResult;
+export type DirectAnswer = ToldAnswer | TurnText | LambdaFunctionURLResult;
+
+/** The paths of files are the operator's. */
+type ToldAnswer = Omit<TurnAnswer, 'trace'>;
 
 /**
  * For callers that wait for the answer: a function URL, which must be guarded by IAM because it takes the tenant from
@@ -42,8 +45,9 @@ export function createDirectHandler({
 function answerOf({
   answer,
   form,
-}: Extract<Delivery, { readonly state: 'answered' }>): TurnAnswer | TurnText {
-  return form === 'full' ? answer : textOf(answer);
+}: Extract<Delivery, { readonly state: 'answered' }>): ToldAnswer | TurnText {
+  const { trace: _, ...told } = answer;
+  return form === 'full' ? told : textOf(answer);
 }
 
 function isUrlEvent(event: unknown): event is LambdaFunctionURLEvent {

@@ -4,6 +4,7 @@ import { MemoryError } from '../errors.ts';
 import { openTenant } from '../open/open-memory.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import type { RequestOptions } from '../store/port.ts';
+import type { TurnTrace } from '../tree/history/turn-trace.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 import { createReceipts } from './receipts.ts';
 import { MAX_ANSWER_BYTES } from './turn-lease.ts';
@@ -27,6 +28,8 @@ export interface TurnAnswer {
   /** Of the prompts that make these messages valid; absent in answers of earlier versions. */
   readonly digest?: string;
   readonly usage: TurnUsage;
+  /** What the turn did to files; absent in answers of earlier versions. */
+  readonly trace?: TurnTrace;
 }
 
 /** What a caller needs who only shows the answer: it is as large as the words. */
@@ -43,9 +46,9 @@ export function isFinal(outcome: TurnOutcome): outcome is FinalOutcome {
   return outcome.outcome !== 'interrupted' && outcome.outcome !== 'failed';
 }
 
-export function answerOf(outcome: FinalOutcome): TurnAnswer {
-  const { messages, digest, usage, reply } = outcome;
-  const common = { messages, digest, usage, model: reply.model };
+export function answerOf(outcome: FinalOutcome, name: Pick<TurnTrace, 'turn' | 'follows'>): TurnAnswer {
+  const { messages, digest, usage, reply, touches } = outcome;
+  const common = { messages, digest, usage, model: reply.model, trace: { ...name, ...touches } };
   switch (outcome.outcome) {
     case 'answered':
       return { ...common, outcome: 'answered', text: outcome.text };

@@ -2,6 +2,7 @@ import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import { type ConversationBasis, conversationDigest, onBasis } from '../agent/conversation-digest.ts';
 import { MemoryError } from '../errors.ts';
 import type { RequestOptions } from '../store/port.ts';
+import type { TurnTrace } from '../tree/history/turn-trace.ts';
 import { encodeFields } from '../tree/sealed-record.ts';
 import { MAX_CONVERSATION_BYTES } from './conversation.ts';
 import type { ConversationLease } from './conversation-lease.ts';
@@ -48,6 +49,11 @@ export async function findGround(
   const stored = { messages: lease.messages, ...(lease.digest !== undefined && { digest: lease.digest }) };
   const before = withoutOtherThoughts(digest, stored);
   return { state: 'ours', ground: { lease, before, messages: [...before, ...messages], digest } };
+}
+
+/** What is written down of the turn itself beside what it did to files. */
+export function traceName({ turn }: TurnMessage, { lease }: TurnGround): Pick<TurnTrace, 'turn' | 'follows'> {
+  return { turn, ...(lease?.lastTurn !== undefined && { follows: lease.lastTurn }) };
 }
 
 /** @throws MemoryError `limit_exceeded` where the prompt alone makes a conversation larger than one may be. */

@@ -1,7 +1,9 @@
 import { NO_USAGE } from '../agent/turn-outcome.ts';
 import type { TurnProgress } from '../agent/turn-progress.ts';
 import { MemoryError } from '../errors.ts';
+import { parseTurnTrace, type TurnTrace } from '../tree/history/turn-trace.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
+import { NO_TOUCHES } from '../tree/touches.ts';
 import { codeOf, type JsonLog } from './json-log.ts';
 import { type TurnGround, withoutOtherThoughts } from './turn-ground.ts';
 import type { TurnLease } from './turn-lease.ts';
@@ -26,11 +28,12 @@ export function createTurnSteps(options: {
   readonly lease: TurnLease;
   readonly saved: Uint8Array | undefined;
   readonly ground: TurnGround;
+  readonly name: Pick<TurnTrace, 'turn' | 'follows'>;
   /** Until the turn is ended by its signal. */
   readonly remainingMs: () => number;
   readonly log: JsonLog;
 }): TurnSteps {
-  const { lease, saved, ground, remainingMs, log } = options;
+  const { lease, saved, ground, name, remainingMs, log } = options;
   let latest = saved && resume(decodeProgress(saved), ground);
   let [hasProgress, isTakenOver] = [false, false];
   let leftBefore = remainingMs();
@@ -50,7 +53,7 @@ export function createTurnSteps(options: {
       try {
         // What Claude has said is kept even when the time is up meanwhile.
         const signal = AbortSignal.timeout(SAVED_WITHIN_MS);
-        isTakenOver = !(await lease.save(encodeProgress(progress, ground), { signal }));
+        isTakenOver = !(await lease.save(encodeProgress(progress, { ground, name }), { signal }));
         hasProgress = !isTakenOver;
       } catch (error) {
         log.warn('the progress of a turn could not be saved', { code: codeOf(error) });
@@ -69,21 +72,29 @@ interface SavedProgress extends TurnProgress {
 }
 
 /** What the store holds of the conversation already is not saved again. */
-function encodeProgress(progress: TurnProgress, { lease, before }: TurnGround): Uint8Array {
+function encodeProgress(
+  { touches = NO_TOUCHES, ...progress }: TurnProgress,
+  { ground: { lease, before }, name }: Pick<Parameters<typeof createTurnSteps>[0], 'ground' | 'name'>,
+): Uint8Array {
   const messages = progress.messages.slice(before.length);
-  return encodeFields({ ...progress, messages, ...(lease && { version: lease.version }) });
+  const trace: TurnTrace = { ...name, ...touches };
+  return encodeFields({ ...progress, messages, trace, ...(lease && { version: lease.version }) });
 }
 
 /** Where another turn was stored since, the turn begins again, on what is there now; what it took is not forgotten. */
 function resume({ version, ...saved }: SavedProgress, ground: TurnGround): TurnProgress {
   const { lease, before, messages, digest } = ground;
-  if (version !== lease?.version) return { messages, text: '', usage: saved.usage, digest };
+  if (version !== lease?.version) {
+    const { usage, touches } = saved;
+    return { messages, text: '', usage, digest, ...(touches && { touches }) };
+  }
   return { ...saved, messages: [...before, ...withoutOtherThoughts(digest, saved)], digest };
 }
 
 function decodeProgress(content: Uint8Array): SavedProgress {
-  const fields = (decodeFields(content) ?? {}) as Partial<SavedProgress>;
-  const { messages, text, usage, digest, version } = fields;
+  const fields = decodeFields(content) ?? {};
+  const { messages, text, usage, digest, version } = fields as Partial<SavedProgress>;
+  const touches = parseTurnTrace(fields['trace']);
   const isKnown =
     (typeof digest === 'string' || digest === undefined) &&
     (Number.isSafeInteger(version) || version === undefined);
@@ -92,6 +103,7 @@ function decodeProgress(content: Uint8Array): SavedProgress {
       ...{ messages, text, usage: { ...NO_USAGE, ...usage } },
       ...(digest !== undefined && { digest }),
       ...(version !== undefined && { version }),
+      ...(touches !== undefined && { touches: { list: touches.list, unlisted: touches.unlisted } }),
     };
   }
   throw new MemoryError('unsupported_format', 'the progress of a turn is of a later version');

@@ -8,6 +8,7 @@ import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
+import { turnActor } from '../tree/history/turn-trace.ts';
 import { createConversations } from './conversations.ts';
 import { deliverTurn } from './deliver-turn.ts';
 import { createDirectHandler, type DirectAnswer, type LambdaTime } from './direct-handler.ts';
@@ -188,7 +189,10 @@ async function deliverOne(
     const credentials = options.credentials?.(tenant);
     // Asked for here, so that a refusal keeps its own code.
     await credentials?.();
-    const { memory, context: place } = await pool.open(tenant, { credentials, actor: message.turn });
+    const { memory, context: place } = await pool.open(tenant, {
+      credentials,
+      actor: turnActor(message.turn),
+    });
     try {
       const receipts = createReceipts(place);
       watch.onNamed({ turn: await receipts.nameOf(message.turn, { signal }) });

@@ -128,6 +128,19 @@ export function wordsOf({ messages }: Scene): string {
   return texts.at(-1) ?? '';
 }
 
+/** The user's last words are JSON: the memory commands of each step. Claude carries them out, then says `done`. */
+export function playSteps(scene: Scene): Part {
+  const { messages } = scene;
+  const steps = JSON.parse(wordsOf(scene)) as readonly (readonly unknown[])[];
+  const isAnswer = ({ content }: Scene['messages'][number]): boolean =>
+    content.some(({ type }) => type === 'tool_result');
+  const asked = messages.findLastIndex(
+    (message) => message.role === 'user' && !isAnswer(message) && message.content.length > 0,
+  );
+  const step = steps[messages.slice(asked).filter(isAnswer).length];
+  return step === undefined ? { say: 'done' } : { calls: step.map((input) => ({ name: 'memory', input })) };
+}
+
 function echo(scene: Scene): Part {
   return { say: `You said: ${wordsOf(scene)}` };
 }

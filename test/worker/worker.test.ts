@@ -135,7 +135,7 @@ describe('the worker', () => {
     const rootKey = randomBytes(32).toString('base64');
     await start(noting, { memory: { store, rootKey, onEvent: (event) => events.push(event) } });
     await site.deliver([TURN]);
-    const [command, actor] = [['create', 'view'], TURN.turn];
+    const [command, actor] = [['create', 'view'], `turn ${TURN.turn}`];
     expect(events.map((event) => event.command)).toEqual(command);
     expect(events).toMatchObject([
       { tenant: 'acme', actor, outcome: 'ok' },

@@ -1,0 +1,54 @@
+import { toBase64url } from '../format/encoding.ts';
+import { OFFSET } from '../format/header.ts';
+
+/** What a call did to a file, and as which version, named as the history names it. */
+export type Touch =
+  /** An edit reads the version that it edits. */
+  | { readonly kind: 'read' | 'written'; readonly path: string; readonly version: string }
+  /** A file, or a directory with all below. */
+  | { readonly kind: 'deleted'; readonly path: string }
+  | { readonly kind: 'renamed'; readonly path: string; readonly to: string };
+
+/** What was done to files, the first first. */
+export interface Touches {
+  /** A version that is read again is listed once. */
+  readonly list: readonly Touch[];
+  /** How many more there were than are listed. */
+  readonly unlisted: number;
+}
+
+export const NO_TOUCHES: Touches = { list: [], unlisted: 0 };
+
+/** So many are listed. */
+export const MOST_TOUCHES = 2_000;
+
+/** Collects touches behind those of `from`. */
+export function collectTouches(from: Touches = NO_TOUCHES): {
+  readonly add: (touch: Touch) => void;
+  readonly touches: () => Touches;
+} {
+  const list = [...from.list];
+  const read = new Set<string>();
+  const isNew = (touch: Touch): boolean => {
+    if (touch.kind !== 'read') return true;
+    const name = `${touch.version} ${touch.path}`;
+    if (read.has(name)) return false;
+    if (read.size < MOST_TOUCHES) read.add(name);
+    return true;
+  };
+  let { unlisted } = from;
+  list.forEach(isNew);
+  return {
+    add(touch) {
+      if (!isNew(touch)) return;
+      if (list.length < MOST_TOUCHES) list.push(touch);
+      else unlisted += 1;
+    },
+    touches: () => ({ list: [...list], unlisted }),
+  };
+}
+
+/** What names a version, from its content id or from the object as it is stored. */
+export function versionName(of: { readonly contentId: Uint8Array } | { readonly body: Uint8Array }): string {
+  return toBase64url('body' in of ? of.body.subarray(OFFSET.contentId, OFFSET.commitment) : of.contentId);
+}
