@@ -1,11 +1,9 @@
 import type { History } from '../tree/history/history.ts';
-import type { Call, Session } from '../tree/session.ts';
+import type { Session } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
+import { callLazily, type Run } from './call-lazily.ts';
 
-/** Stands around every call. */
-type Run = <T>(call: () => Promise<T>, options: Call) => Promise<T>;
-
-/** The history of one tenant. Its module is loaded by the first call, within `run`, so that a close waits for it. */
+/** The history of one tenant. */
 export function openHistory(
   run: Run,
   tenant: {
@@ -17,18 +15,10 @@ export function openHistory(
   },
 ): History {
   const { context, tree, actor } = tenant;
-
-  let loading: Promise<History> | undefined;
-  const load = async (): Promise<History> => {
+  const call = callLazily(run, async () => {
     const { createHistory } = await import('../tree/history/history.ts');
     return createHistory(context, tree);
-  };
-  const call = <T>(act: (history: History) => Promise<T>, options: Call = {}): Promise<T> =>
-    run(async () => {
-      loading ??= load();
-      return act(await loading);
-    }, options);
-
+  });
   return Object.freeze<History>({
     list: (path, options) => call((history) => history.list(path, options), options),
     read: (version, options) => call((history) => history.read(version, options), options),

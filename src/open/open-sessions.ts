@@ -1,22 +1,13 @@
-import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import type { Session } from '../tree/session.ts';
+import { callLazily, type Run } from './call-lazily.ts';
 
-/** Stands around every call. */
-type Run = <T>(call: () => Promise<T>, options: SessionOptions) => Promise<T>;
-
-/** The transcripts of one tenant. Their module is loaded by the first call, within `run`, so that a close waits for it. */
+/** The transcripts of one tenant. */
 export function openSessions(context: Session, run: Run): Sessions {
-  let loading: Promise<Sessions> | undefined;
-  const load = async (): Promise<Sessions> => {
+  const call = callLazily(run, async () => {
     const { createSessions } = await import('../sessions/sessions.ts');
     return createSessions(context);
-  };
-  const call = <T>(act: (sessions: Sessions) => Promise<T>, options: SessionOptions = {}): Promise<T> =>
-    run(async () => {
-      loading ??= load();
-      return act(await loading);
-    }, options);
-
+  });
   return Object.freeze<Sessions>({
     append: (key, lines, options) => call((sessions) => sessions.append(key, lines, options), options),
     load: (key, options) => call((sessions) => sessions.load(key, options), options),
