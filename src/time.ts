@@ -1,5 +1,7 @@
 import { MemoryError } from './errors.ts';
 
+export const DAY_MS = 86_400_000;
+
 /** @throws MemoryError `aborted` when the signal has fired. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw aborted(signal);
@@ -37,6 +39,22 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
     });
     return running;
   };
+}
+
+/** Waits for one run of `work` for each key. After a failure the next call for the key runs it again. */
+export async function oncePerKey<K>(
+  runs: Map<K, Promise<void>>,
+  key: K,
+  work: () => Promise<void>,
+): Promise<void> {
+  const running = runs.get(key) ?? work();
+  runs.set(key, running);
+  try {
+    await running;
+  } catch (error) {
+    if (runs.get(key) === running) runs.delete(key);
+    throw error;
+  }
 }
 
 /** The result of `work`, or `aborted` as soon as the signal fires; the work itself continues. */

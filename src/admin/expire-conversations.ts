@@ -1,9 +1,10 @@
 import { readHead } from '../sessions/conversation-head.ts';
 import { CLASS, parseConversationId } from '../sessions/conversation-id.ts';
 import type { ListedObject } from '../store/port.ts';
+import { DAY_MS } from '../time.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
-import { DAY_MS, listClass } from './expiry-records.ts';
+import { listClass } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
 
 /** A conversation as a listing shows it. */

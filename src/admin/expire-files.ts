@@ -1,21 +1,14 @@
 import { classKey, type ObjectKey } from '../format/object-keys.ts';
 import { MEMORY_ROOT } from '../language/path.ts';
 import { isTooLate, type SendBound } from '../store/port.ts';
-import { createAges } from '../time.ts';
+import { createAges, DAY_MS } from '../time.ts';
 import { accessHash, accessRecordId, dayOf } from '../tree/access-records.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { deleteObjects } from '../tree/confirmed-put.ts';
 import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
 import { readRegister } from '../tree/rename/register.ts';
 import type { Work } from '../tree/session.ts';
-import {
-  DAY_MS,
-  type ExpiryMark,
-  MOST_MARKS,
-  type ReadsAndTurns,
-  readMarks,
-  writeMarks,
-} from './expiry-records.ts';
+import { type ExpiryMark, MOST_MARKS, type ReadsAndTurns, readMarks, writeMarks } from './expiry-records.ts';
 import type { MigratedVersions, WrittenVersion } from './migrated-versions.ts';
 
 /** How long a file stays marked before it may go. */
@@ -25,6 +18,7 @@ const BATCH_FILES = 100;
 const LOOK_HOLDS_MS = 30_000;
 /** That look asks for the reads of three days, so it must be no later than a day after the listing. */
 const LISTING_HOLDS_MS = DAY_MS / 2;
+
 /** Files that were looked at, that are gone, and that are marked. */
 interface FileExpiry {
   readonly files: number;

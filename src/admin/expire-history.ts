@@ -1,4 +1,3 @@
-import { KEYS_PER_REQUEST } from '../store/port.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
 import { listClass } from './expiry-records.ts';
@@ -18,11 +17,6 @@ export async function expireHistory(
     (object) => servedAt - migrated.writtenVersion(object).lastModified > limitMs,
   );
   if (dryRun) return old.length;
-  let deleted = 0;
-  for (let start = 0; start < old.length; start += KEYS_PER_REQUEST) {
-    const some = old.slice(start, start + KEYS_PER_REQUEST);
-    const left = await deleteListed(work, some);
-    deleted += some.length - left.size;
-  }
-  return deleted;
+  const left = await deleteListed(work, old);
+  return old.length - left.size;
 }

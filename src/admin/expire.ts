@@ -1,5 +1,6 @@
 import { checkWholeNumber } from '../errors.ts';
 import type { ListedObject } from '../store/port.ts';
+import { DAY_MS } from '../time.ts';
 import { readRegister } from '../tree/rename/register.ts';
 import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
@@ -8,7 +9,6 @@ import { expireFiles } from './expire-files.ts';
 import { expireHistory } from './expire-history.ts';
 import { expireSessions } from './expire-sessions.ts';
 import {
-  DAY_MS,
   listReadsAndTurns,
   outdatedAccess,
   outdatedTurns,

@@ -1,12 +1,11 @@
 import { MemoryError } from '../errors.ts';
 import type { ObjectClass } from '../format/object-keys.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
+import { DAY_MS } from '../time.ts';
 import { parseAccessRecordId } from '../tree/access-records.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
-
-export const DAY_MS = 86_400_000;
 
 /** What lies beside a tenant's tree, as far as expiry looks at it. */
 export interface ReadsAndTurns {

@@ -1,6 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import type { ETag, ObjectMeta } from '../store/port.ts';
+import { DAY_MS } from '../time.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import { uncancelled, type Work } from '../tree/session.ts';
 
@@ -30,7 +31,7 @@ const MAX_BYTES = 16_777_216;
 const MOST_VERSIONS = 60_000;
 const NOTE_AFTER = 1_000;
 /** A pass takes no longer than this, in milliseconds. */
-const FRESH_MS = 86_400_000;
+const FRESH_MS = DAY_MS;
 const ATTEMPTS = 5;
 
 /** One GET. What cannot be read is as if it were not there: then objects count as written when they were migrated. */

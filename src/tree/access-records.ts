@@ -1,6 +1,7 @@
 import { hasCode } from '../errors.ts';
 import { classKey } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
+import { oncePerKey } from '../time.ts';
 import { writeRecord } from './sealed-record.ts';
 import { type AccessRecords, uncancelled, type Work } from './session.ts';
 
@@ -28,14 +29,7 @@ export function createAccessRecords(): AccessRecords {
         recorded = new Map();
       }
       const file = accessHash(work, path);
-      const writing = recorded.get(file) ?? putRecord(work, { day, file });
-      recorded.set(file, writing);
-      try {
-        await writing;
-      } catch (error) {
-        if (recorded.get(file) === writing) recorded.delete(file);
-        throw error;
-      }
+      await oncePerKey(recorded, file, () => putRecord(work, { day, file }));
     },
   };
 }

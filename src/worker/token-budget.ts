@@ -1,7 +1,7 @@
 import type { TurnUsage } from '../agent/turn-outcome.ts';
 import { MemoryError } from '../errors.ts';
 import type { RequestOptions } from '../store/port.ts';
-import { pause } from '../time.ts';
+import { DAY_MS, pause } from '../time.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import { openToWrite, type Session, type Work } from '../tree/session.ts';
 import { keyedHash } from './turn-lease.ts';
@@ -18,7 +18,6 @@ export interface TokenBudget {
   count(usage: TurnUsage, request: RequestOptions): Promise<void>;
 }
 
-const DAY_MS = 86_400_000;
 const MAX_BYTES = 1_024;
 /** One writer of a round succeeds: without pauses between the rounds most of many writers would lose all of theirs. */
 const LOOKS = 64;

@@ -2,6 +2,7 @@ import { hasCode, MemoryError } from '../../errors.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { ID_BYTES, NO_ID, nextBound } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
+import { oncePerKey } from '../../time.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { headSized, sizedOf } from '../create-file.ts';
 import { reviewFile } from '../read-file.ts';
@@ -32,15 +33,7 @@ export const VERSION_SAVER: HistorySaver = {
     const { actor } = work.call;
     if (actor === undefined) return;
     checkActor(actor, 'actor');
-    const known = namedBy(work);
-    const writing = known.get(actor) ?? putActor(work, actor);
-    known.set(actor, writing);
-    try {
-      await writing;
-    } catch (error) {
-      if (known.get(actor) === writing) known.delete(actor);
-      throw error;
-    }
+    await oncePerKey(namedBy(work), actor, () => putActor(work, actor));
   },
   async saveReplaced(work, path, version) {
     const { contentId, bound, content, mtime, previous, writer } = version;
