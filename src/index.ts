@@ -56,7 +56,13 @@ export type {
 } from './tool/memory-tool.ts';
 export type { EventHandler, MemoryEvent } from './tool/watch.ts';
 export type { DuplicateFinding, DuplicateState, Finding, RenameFinding } from './tree/findings.ts';
-export type { HistoryEntry, MovedEntry, VersionEnd, WrittenEntry } from './tree/history/entries.ts';
+export type {
+  HistoryEntry,
+  MovedEntry,
+  Redaction,
+  VersionEnd,
+  WrittenEntry,
+} from './tree/history/entries.ts';
 export type {
   History,
   RestoredVersion,

@@ -15,6 +15,15 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     .action((path: string, version: string) =>
       choose(async (run) => (await verbs()).runShow({ path, version }, run)),
     );
+  program
+    .command('redact <path> <version>')
+    .description(
+      'take the text of one version out of the history for good, and out of the versions a bucket keeps',
+    )
+    .option('--yes', 'do not ask')
+    .action((path: string, version: string, { yes }: { readonly yes?: boolean }) =>
+      choose(async (run) => (await import('./verbs/redact.ts')).runRedact({ path, version, yes }, run)),
+    );
 }
 
 /** Adds `history` to the commands about the tenant as a whole. */

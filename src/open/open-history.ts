@@ -1,3 +1,4 @@
+import type { ObjectVersions } from '../store/port.ts';
 import type { History } from '../tree/history/history.ts';
 import type { Session } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
@@ -12,17 +13,20 @@ export function openHistory(
     readonly tree: Tree;
     /** Who asks where a call does not say it. */
     readonly actor?: string | undefined;
+    /** What the bucket keeps beside the current versions. */
+    readonly versions?: ObjectVersions | undefined;
   },
 ): History {
-  const { context, tree, actor } = tenant;
+  const { context, tree, actor, versions } = tenant;
   const call = callLazily(run, async () => {
     const { createHistory } = await import('../tree/history/history.ts');
-    return createHistory(context, tree);
+    return createHistory(context, tree, versions);
   });
   return Object.freeze<History>({
     list: (path, options) => call((history) => history.list(path, options), options),
     read: (version, options) => call((history) => history.read(version, options), options),
     restore: (version, options) =>
       call((history) => history.restore(version, { actor, ...options }), options),
+    redact: (version, options) => call((history) => history.redact(version, { actor, ...options }), options),
   });
 }

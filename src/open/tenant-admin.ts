@@ -105,7 +105,7 @@ export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdm
       const { rewrapRoot } = await import('./admin-verbs.ts');
       return rewrapRoot({ editor, rootKeys }, request);
     },
-    history: openHistory((call) => call(), { context, tree, actor: settings.actor }),
+    history: openHistory((call) => call(), { context, tree, actor: settings.actor, versions }),
     turnHistory: async (to, request) => {
       refuseWriting(context);
       if (to !== 'on' && to !== 'off') throw misconfigured('History is turned on or off.');

@@ -169,7 +169,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
         actor,
         order,
         createSessions: (run) => openSessions(context, run),
-        createHistory: (run) => openHistory(run, { context, tree, actor }),
+        createHistory: (run) => openHistory(run, { context, tree, actor, versions: base.versions }),
         profile,
         onExists,
         maxFileBytes: settings.maxFileBytes,

@@ -134,6 +134,13 @@ export interface ObjectVersion {
   readonly isCurrent: boolean;
 }
 
+/** A version, wherever it lies. */
+export interface KeptVersion extends ObjectVersion {
+  readonly key: ObjectKey;
+  /** Bytes as stored; undefined for the mark of a delete, which holds none. */
+  readonly size: number | undefined;
+}
+
 /**
  * The port to the versions that a bucket with versioning keeps beside the current ones. In a bucket without it every
  * object is one version, the current one. Failures throw `MemoryError` as those of the object store.
@@ -141,6 +148,10 @@ export interface ObjectVersion {
 export interface ObjectVersions {
   /** Everything kept under exactly this key, newest first; one request per page. */
   list(key: ObjectKey, request?: RequestOptions): AsyncIterable<readonly ObjectVersion[]>;
+  /** Everything kept under keys that begin so, in the order of keys; one request per page. */
+  below(prefix: string, request?: RequestOptions): AsyncIterable<readonly KeptVersion[]>;
+  /** The bytes of one version as stored; undefined where it is gone, or the mark of a delete. */
+  get(key: ObjectKey, versionId: string, request?: RequestOptions): Promise<Uint8Array | undefined>;
   /** Removes one version for good; one that is gone already is no failure. May be repeated. */
   remove(key: ObjectKey, versionId: string, request?: RequestOptions): Promise<void>;
 }

@@ -37,10 +37,19 @@ async function stored(base: ObjectStore): Promise<Uint8Array | undefined> {
   return typeof found === 'object' ? found.body : undefined;
 }
 
+/** What a shred does not ask a bucket for. */
+const NOT_ASKED: Pick<ObjectVersions, 'below' | 'get'> = {
+  below: () => {
+    throw noAnswer();
+  },
+  get: () => Promise.reject(noAnswer()),
+};
+
 /** The versions of one keyring, as a bucket would keep them. */
 function keptVersions(ids: readonly string[], pageSize = 2) {
   const kept = new Set(ids);
   const versions: ObjectVersions = {
+    ...NOT_ASKED,
     async *list() {
       const entries: ObjectVersion[] = [...kept].map((versionId, index) => ({
         versionId,
@@ -184,6 +193,7 @@ describeOnBothKinds('shredTenant', (newSite) => {
     const site = await newSite();
     await (await site.client()).create('/memories/a', 'secret');
     const versions: ObjectVersions = {
+      ...NOT_ASKED,
       // biome-ignore lint/correctness/useYield: it fails before there is anything to yield
       async *list() {
         throw new MemoryError('misconfigured', 'no such request');

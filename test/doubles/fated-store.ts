@@ -76,6 +76,7 @@ function countVersions(
   counted: <T>(name: string, proceed: () => Promise<T>) => Promise<T>,
 ): ObjectVersions {
   return {
+    ...versions,
     async *list(key, request) {
       const pages = versions.list(key, request)[Symbol.asyncIterator]();
       const next = () => pages.next();

@@ -88,10 +88,15 @@ export interface TestClient {
 
 export const TEST_ROOT_KEY: Uint8Array = new Uint8Array(32).fill(7);
 
-export async function createSite(kind: StoreKind = 'guarded', seed = 1): Promise<TestSite> {
+/** @param dress puts something before the store that every process then has before it. */
+export async function createSite(
+  kind: StoreKind = 'guarded',
+  seed = 1,
+  dress: (store: ObjectStore) => ObjectStore = (store) => store,
+): Promise<TestSite> {
   await loadSodium();
   const time = createVirtualTime(seed);
-  const base = openSqliteObjectStore({ path: ':memory:', clock: time.clock, pause: time.pause });
+  const base = dress(openSqliteObjectStore({ path: ':memory:', clock: time.clock, pause: time.pause }));
   return { kind, time, base, client: (options = {}) => createClient({ kind, time, base }, options) };
 }
 

@@ -157,7 +157,8 @@ function refusal(why: string): MemoryError {
   return new MemoryError('misconfigured', `${why}; nothing was changed`);
 }
 
-async function readLine(stdin: AsyncIterable<Uint8Array>): Promise<string> {
+/** What a person types up to the end of the line. */
+export async function readLine(stdin: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const bytes of stdin) {

@@ -20,6 +20,8 @@ export interface WrittenEntry {
   readonly previous?: string;
   /** Whether the text can be read: `redacted` was taken out. */
   readonly text: 'kept' | 'redacted';
+  /** When it was taken out, by the clock of the process that did it, and on whose behalf. */
+  readonly redacted?: { readonly time: Date; readonly writer?: string };
   readonly end: VersionEnd;
 }
 
@@ -35,16 +37,28 @@ export interface MovedEntry {
   readonly to?: string;
 }
 
+/** What became of the text of a version. */
+export interface Redaction {
+  readonly path: string;
+  readonly version: string;
+  /** Records out of which the text was taken now: of this version, and of others of the file with the same text. */
+  readonly records: number;
+  /**
+   * Versions that a bucket kept of those records and of files, which held the text and are gone; undefined where the store
+   * is none that tells.
+   */
+  readonly versionsRemoved: number | undefined;
+}
+
 export type HistoryEntry = WrittenEntry | MovedEntry;
 
 /** What happened, the newest first; of one file in the order of its versions, whatever clocks say. */
 export function entriesOf(past: Past, actors: ReadonlyMap<string, string>): readonly HistoryEntry[] {
   const order = createOrder(past);
-  const nameOf = (writer: string | undefined): { readonly writer?: string } =>
-    writer === undefined ? {} : { writer: actors.get(writer) ?? writer };
+  const nameOf: NameOf = (writer) => (writer === undefined ? {} : { writer: actors.get(writer) ?? writer });
   const written = [...past.versions.values()].map((version) => ({
     order: order(version),
-    entry: writtenEntry(past, version, nameOf(version.writer)),
+    entry: writtenEntry(past, version, nameOf),
   }));
   const moved = past.moves.map((move) => ({
     order: movedOrder(past, move, order),
@@ -53,12 +67,16 @@ export function entriesOf(past: Past, actors: ReadonlyMap<string, string>): read
   return [...written, ...moved].sort((a, b) => compare(b.order, a.order)).map(({ entry }) => entry);
 }
 
-function writtenEntry(past: Past, version: Version, writer: { readonly writer?: string }): WrittenEntry {
-  const { id, path, mtime, size, previous, text } = version;
+/** The actor's text, or what stands for it. */
+type NameOf = (writer: string | undefined) => { readonly writer?: string };
+
+function writtenEntry(past: Past, version: Version, nameOf: NameOf): WrittenEntry {
+  const { id, path, mtime, size, previous, text, redacted } = version;
   return {
-    ...{ kind: 'written', path, version: id, time: new Date(mtime), ...writer, size },
+    ...{ kind: 'written', path, version: id, time: new Date(mtime), ...nameOf(version.writer), size },
     ...(previous !== undefined && { previous }),
     text: text === 'redacted' ? text : 'kept',
+    ...(redacted && { redacted: { time: new Date(redacted.at), ...nameOf(redacted.by) } }),
     end: endOf(past, version),
   };
 }

@@ -2,11 +2,13 @@ import { MemoryError } from '../../errors.ts';
 import { sameBytes, toBase64url } from '../../format/encoding.ts';
 import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
+import type { ObjectVersions } from '../../store/port.ts';
 import { readFile } from '../read-file.ts';
-import { type Call, openWork, type Session, type Work } from '../session.ts';
+import { type Call, openWork, refuseWriting, type Session, type Work } from '../session.ts';
 import type { Tree } from '../tree.ts';
-import { entriesOf, type HistoryEntry } from './entries.ts';
+import { entriesOf, type HistoryEntry, type Redaction } from './entries.ts';
 import { readActors, readHistoryRecord } from './read-records.ts';
+import { redactVersion } from './redact.ts';
 import { type Past, readPast, readWholePast, type Version } from './versions.ts';
 
 /** A version of a file, as `list` names it; of the version the first characters are enough where no other has them. */
@@ -51,13 +53,24 @@ export interface History {
    * @throws MemoryError as `read`; `version_conflict` where another process changed the file meanwhile.
    */
   restore(version: VersionName, options?: Call): Promise<RestoredVersion>;
+  /**
+   * Takes the text of a version out for good: out of the history, and out of what a bucket with versioning keeps. Its path,
+   * time, size and writer stay, with who took it out and when. What it does not reach is told in docs/history.md.
+   *
+   * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while a file holds that text; `access_denied`
+   * where the bucket's own versions may not be removed: then it is run again.
+   */
+  redact(version: VersionName, options?: Call): Promise<Redaction>;
 }
 
 /** A version may be replaced between the look for it and the read of it: then it lies in a record. */
 const ROUNDS = 4;
 
-/** @param tree what is restored is written by it. */
-export function createHistory(session: Session, tree: Tree): History {
+/**
+ * @param tree what is restored is written by it.
+ * @param versions what a bucket keeps beside the current objects.
+ */
+export function createHistory(session: Session, tree: Tree, versions?: ObjectVersions): History {
   const read = async (name: VersionName, call: Call): Promise<VersionContent> => {
     const path = pathOf(name.path);
     const beginning = beginningOf(name.version);
@@ -87,6 +100,15 @@ export function createHistory(session: Session, tree: Tree): History {
       if (current === undefined) await tree.create(at, bytes, options);
       else await tree.replace(at, { content: bytes, version: current.etag }, options);
       return { path, version, restored: true };
+    },
+    async redact(name, options = {}) {
+      refuseWriting(session);
+      const path = pathOf(name.path);
+      const beginning = beginningOf(name.version);
+      const work = await openWork(session, options);
+      if (work === undefined) throw noVersion();
+      const past = await readPast(work, path);
+      return redactVersion(work, { path, version: chosen(past, beginning), past }, versions);
     },
   };
 }

@@ -65,7 +65,11 @@ export async function readHistoryRecord(work: Work, id: string): Promise<History
   if (stored === undefined) return undefined;
   const record = decodeHistoryRecord(stored.content);
   if (record !== undefined) return record;
-  throw new MemoryError('unsupported_format', 'A record of the history is of a later version.');
+  throw unknownRecord();
+}
+
+export function unknownRecord(): MemoryError {
+  return new MemoryError('unsupported_format', 'A record of the history is of a later version.');
 }
 
 interface ListedId {
@@ -73,7 +77,8 @@ interface ListedId {
   readonly object: ListedObject;
 }
 
-async function listIds(work: Work, cls: ObjectClass, beginning: string): Promise<readonly ListedId[]> {
+/** The records of a class whose ids begin so. One LIST for each 1,000. */
+export async function listIds(work: Work, cls: ObjectClass, beginning: string): Promise<readonly ListedId[]> {
   const { layout } = work.session;
   const ids: ListedId[] = [];
   for await (const page of pagesBelow(work, { prefix: `${layout.tenantPrefix}${cls}/${beginning}` })) {

@@ -126,8 +126,9 @@ async function putRecord(work: Work, path: MemoryPath, record: HistoryRecord): P
   await putOnce(work, { cls: 'history', id, content: encodeHistoryRecord(record) });
 }
 
-function noted(work: Work): { readonly at: number; readonly by: Uint8Array } {
-  return { at: work.session.clock(), by: writerOf(work) ?? NO_ID };
+/** When something is written down, and on whose behalf. */
+export function noted(work: Work): { readonly at: number; readonly by: Uint8Array } {
+  return { at: Math.floor(work.session.clock()), by: writerOf(work) ?? NO_ID };
 }
 
 /** Creates a record unless it is there. What it is for has not begun, so nothing about that is unknown. */

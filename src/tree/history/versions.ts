@@ -30,6 +30,8 @@ export interface Version {
   /** `current`: in the file at `path`. `kept`: in the record of that id. `redacted`: taken out of it. */
   readonly text: 'current' | 'kept' | 'redacted';
   readonly record: string | undefined;
+  /** When its text was taken out, and what stands for who did it; undefined where it was not. */
+  readonly redacted?: { readonly at: number; readonly by: string | undefined };
 }
 
 /** A version that came to a place, or left it, by a rename or a delete. */
@@ -162,12 +164,14 @@ function addRecords(found: Collected, { versions, events, damaged }: ReadRecords
   for (const { contentId, previous, writer, redacted, id: record, ...facts } of versions) {
     const id = toBase64url(contentId);
     // One that was saved and not replaced, or at several paths, is one version. What is there now is nearest.
+    // A text that was taken out stays out, whoever wrote the version down once more.
     const known = found.versions.get(id);
-    if (known !== undefined && (known.text !== 'redacted' || redacted !== undefined)) continue;
+    if (known !== undefined && (known.text !== 'kept' || redacted === undefined)) continue;
     const { path, mtime, bound, size } = facts;
     found.versions.set(id, {
       ...{ id, path, mtime, bound, size, record },
       text: redacted === undefined ? 'kept' : 'redacted',
+      ...(redacted !== undefined && { redacted: { at: redacted.at, by: writerOf(redacted.by) } }),
       previous: versionOf(previous),
       writer: writerOf(writer),
     });

@@ -70,4 +70,28 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     expect(await run('tenant', 'history')).toMatchObject({ code: 2 });
     expect(await run('--tenant', 'other', 'tenant', 'history', 'on')).toMatchObject({ code: 1 });
   });
+
+  it('take the text of a version out for good', async () => {
+    const path = '/memories/card.md';
+    await run('put', path, '--text', 'number 4929');
+    const [first] = linesOf(await run('log', path, '--json'));
+    const version = String(first?.['version']);
+    const current = await run('redact', path, version, '--yes');
+    expect(current).toMatchObject({ code: 1, stdout: '' });
+    expect(current.stderr).toContain('edit or delete the file first');
+    await run('put', path, '--text', 'no number');
+    expect((await run('redact', path, version)).stderr).toContain('needs --yes; nothing was changed');
+    expect(await run('show', path, version)).toMatchObject({ code: 0, stdout: 'number 4929' });
+
+    const redacted = await run('redact', path, version.slice(0, 8), '--yes', '--json');
+    expect(linesOf(redacted)).toEqual([{ event: 'done', path, version, records: 1 }]);
+    expect(await run('show', path, version)).toMatchObject({ code: 1, stdout: '' });
+    const log = linesOf(await run('log', path, '--json'));
+    expect(log.find((line) => line['version'] === version)).toMatchObject({
+      ...{ path, size: 11, writer: 'ann', text: 'redacted', redacted: { writer: 'ann' } },
+    });
+    expect((await run('log', path)).stdout).toContain('redacted  by ann');
+    const again = await run('redact', path, version, '--yes');
+    expect(again.stdout).toMatch(/^ok {4}the text was out already; this store tells of no versions/);
+  });
 });

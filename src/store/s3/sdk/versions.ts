@@ -1,9 +1,10 @@
-import { DeleteObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, GetObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
 import { MemoryError } from '../../../errors.ts';
 import type { ObjectKey } from '../../../format/object-keys.ts';
 import { redactedCause } from '../../failures.ts';
 import {
   KEYS_PER_REQUEST,
+  type KeptVersion,
   type ObjectVersion,
   type ObjectVersions,
   type RequestOptions,
@@ -19,28 +20,27 @@ export function openSdkVersions(
   const { bucket, pageSize = KEYS_PER_REQUEST } = options;
   const client = createS3Clients(options).retrying;
 
-  async function* list(
-    key: ObjectKey,
+  async function* below(
+    prefix: string,
     { signal }: RequestOptions = {},
-  ): AsyncGenerator<readonly ObjectVersion[]> {
+  ): AsyncGenerator<readonly KeptVersion[]> {
     let from: { readonly KeyMarker: string; readonly VersionIdMarker?: string } | undefined;
     for (;;) {
       const page = await attempt(() =>
         send(
           client,
-          new ListObjectVersionsCommand({ Bucket: bucket, Prefix: key, MaxKeys: pageSize, ...from }),
+          new ListObjectVersionsCommand({ Bucket: bucket, Prefix: prefix, MaxKeys: pageSize, ...from }),
           { signal, trace: newTrace() },
         ),
       );
-      const entries = [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])];
-      yield entries
-        .filter((entry) => entry.Key === key)
-        .map((entry) => ({
-          versionId: entry.VersionId ?? 'null',
-          isCurrent: entry.IsLatest === true,
-        }));
-      // Keys that begin with this one come after it.
-      if (page.IsTruncated !== true || entries.some((entry) => entry.Key !== key)) return;
+      const marks = (page.DeleteMarkers ?? []).map((entry) => ({ ...entry, Size: undefined }));
+      yield [...(page.Versions ?? []), ...marks].map((entry) => ({
+        key: entry.Key as ObjectKey,
+        versionId: entry.VersionId ?? 'null',
+        isCurrent: entry.IsLatest === true,
+        size: entry.Size,
+      }));
+      if (page.IsTruncated !== true) return;
       const { NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page;
       const isFurther = KeyMarker !== from?.KeyMarker || VersionIdMarker !== from?.VersionIdMarker;
       if (KeyMarker === undefined || !isFurther) throw notAsS3();
@@ -49,8 +49,30 @@ export function openSdkVersions(
     }
   }
 
+  async function* list(key: ObjectKey, request?: RequestOptions): AsyncGenerator<readonly ObjectVersion[]> {
+    for await (const page of below(key, request)) {
+      yield page
+        .filter((version) => version.key === key)
+        .map(({ versionId, isCurrent }) => ({ versionId, isCurrent }));
+      // Keys that begin with this one come after it.
+      if (page.some((version) => version.key !== key)) return;
+    }
+  }
+
   return {
     list,
+    below,
+    async get(key, versionId, { signal } = {}) {
+      const command = new GetObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
+      try {
+        const { Body } = await send(client, command, { signal, trace: newTrace() });
+        return await Body?.transformToByteArray();
+      } catch (error) {
+        const code = s3CodeOf(error) ?? '';
+        if (['NoSuchKey', 'NoSuchVersion', 'MethodNotAllowed'].includes(code)) return undefined;
+        throw s3Failure(error);
+      }
+    },
     async remove(key, versionId, { signal } = {}) {
       const command = new DeleteObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
       await attempt(() => send(client, command, { signal, trace: newTrace() }));

@@ -1,0 +1,110 @@
+import { hasCode, MemoryError } from '../../errors.ts';
+import {
+  classLogicalName,
+  type LogicalName,
+  logicalName,
+  parseClassKey,
+  parseFileKey,
+} from '../../format/object-keys.ts';
+import { sealedSize } from '../../format/sizes.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import type { KeptVersion, ObjectVersions } from '../../store/port.ts';
+import { eachConcurrently } from '../concurrency.ts';
+import { openStored } from '../read-file.ts';
+import type { Work } from '../session.ts';
+import { decodeHistoryRecord } from './history-record.ts';
+import { holdsRedacted, type Redacted } from './same-text.ts';
+
+/** What a record of the history says beside the text takes up to so many bytes. */
+const FACTS_BYTES = 65_536;
+
+/**
+ * Removes what a bucket keeps beside the current objects of the tenant and that holds a text which was redacted: records,
+ * and files wherever they lay. What lies at a place of the file, has the size and cannot be opened any more goes as well.
+ * `ids` are those of its records. Returns how many versions went; undefined where the server knows no versions.
+ *
+ * @throws MemoryError `access_denied` where versions may not be listed, read or removed.
+ */
+export async function removeKeptVersions(
+  work: Work,
+  versions: ObjectVersions,
+  redacted: Redacted & { readonly ids: ReadonlySet<string> },
+): Promise<number | undefined> {
+  const { layout } = work.session;
+  const { signal } = work.call;
+  let removed = 0;
+  const removeOne = async (kept: KeptVersion): Promise<void> => {
+    if (!(await holdsText(work, { versions, kept, redacted }))) return;
+    await versions.remove(kept.key, kept.versionId, { signal });
+    removed += 1;
+  };
+  try {
+    // Until a whole listing shows none: pages shift while their versions go.
+    for (let before = -1; removed !== before; ) {
+      before = removed;
+      for (const place of [layout.data, `${layout.tenantPrefix}history/`]) {
+        for await (const page of versions.below(place, { signal })) {
+          const older = page.filter(({ isCurrent, size }) => !isCurrent && size !== undefined);
+          await eachConcurrently(work.session, older, removeOne, ({ size = 0 }) => size);
+        }
+      }
+    }
+  } catch (error) {
+    // A server that knows no versions.
+    if (hasCode(error, 'misconfigured')) return undefined;
+    if (!hasCode(error, 'access_denied')) throw error;
+    throw new MemoryError(
+      'access_denied',
+      'the text is out of the history, but older versions that the bucket keeps may not be listed, read or removed: allow that (s3:ListBucketVersions, s3:GetObjectVersion, s3:DeleteObjectVersion; an object lock must have run out) and run this again',
+      { cause: error },
+    );
+  }
+  return removed;
+}
+
+interface Look {
+  readonly versions: ObjectVersions;
+  readonly kept: KeptVersion;
+  readonly redacted: Redacted & { readonly ids: ReadonlySet<string> };
+}
+
+async function holdsText(work: Work, look: Look): Promise<boolean> {
+  const { key } = look.kept;
+  const parsed = parseClassKey(work.session.layout, key);
+  if (parsed?.cls === 'history') return recordHoldsText(work, look, parsed.id);
+  const path = parseFileKey(work.session.layout, work.keyring.names, key);
+  return path !== undefined && fileHoldsText(work, look, path);
+}
+
+async function recordHoldsText(work: Work, look: Look, id: string): Promise<boolean> {
+  const { kept, redacted } = look;
+  if (redacted.ids.has(id)) return true;
+  if (!redacted.gone.some(({ size }) => isAbout(kept.size, size))) return false;
+  const opened = await openKept(work, look, classLogicalName('history', id));
+  const record = opened === undefined ? undefined : decodeHistoryRecord(opened.content);
+  return record?.kind === 'replaced' && holdsRedacted(redacted, record.version, record.text);
+}
+
+function isAbout(stored: number | undefined, size: number): boolean {
+  return stored !== undefined && stored >= sealedSize(size) && stored <= sealedSize(size + FACTS_BYTES);
+}
+
+async function fileHoldsText(work: Work, look: Look, path: MemoryPath): Promise<boolean> {
+  const { kept, redacted } = look;
+  if (!redacted.gone.some(({ size }) => sealedSize(size) === kept.size)) return false;
+  const opened = await openKept(work, look, logicalName(path));
+  if (opened === undefined) return redacted.paths.has(path);
+  return holdsRedacted(redacted, { ...opened, path, size: opened.content.length }, opened.content);
+}
+
+/** Undefined: no key opens it any more, or it is gone. */
+async function openKept(work: Work, { versions, kept }: Look, name: LogicalName) {
+  const body = await versions.get(kept.key, kept.versionId, { signal: work.call.signal });
+  if (body === undefined) return undefined;
+  try {
+    return await openStored(work, name, { body });
+  } catch (error) {
+    if (!hasCode(error, 'integrity')) throw error;
+    return undefined;
+  }
+}

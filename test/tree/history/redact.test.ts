@@ -1,0 +1,293 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { verifyTree } from '../../../src/admin/verify.ts';
+import { MemoryError } from '../../../src/errors.ts';
+import { classKey } from '../../../src/format/object-keys.ts';
+import type { ObjectVersions } from '../../../src/store/port.ts';
+import type { WrittenEntry } from '../../../src/tree/history/entries.ts';
+import { createHistory, type History } from '../../../src/tree/history/history.ts';
+import { noAnswer } from '../../doubles/intercepted-store.ts';
+import { type VersionedStore, versionedStore } from '../../doubles/versioned-store.ts';
+import { createOperator } from '../../support/key-operator.ts';
+import { dieAt, everyDeath } from '../../support/killed-run.ts';
+import {
+  at,
+  bytes,
+  createSite,
+  STORE_KINDS,
+  type StoreKind,
+  TEST_ROOT_KEY,
+  type TestClient,
+  type TestSite,
+} from '../../support/test-tree.ts';
+import { whereTextIs } from '../../support/text-search.ts';
+
+const [PATH, NEXT] = ['/memories/d/a', '/memories/e/b'];
+const SECRET = 'the card is 4929 1838';
+
+interface Place {
+  readonly site: TestSite;
+  readonly kept: VersionedStore;
+  readonly client: TestClient;
+  readonly history: History;
+  /** Where the secret is to be found, in all versions of all objects, with all keyrings there ever were. */
+  search(): Promise<readonly string[]>;
+}
+
+const sites: TestSite[] = [];
+afterEach(async () => {
+  for (const { base } of sites.splice(0)) await base[Symbol.asyncDispose]();
+});
+
+async function newPlace(kind: StoreKind = 'guarded'): Promise<Place> {
+  let kept: VersionedStore | undefined;
+  const site = await createSite(kind, 1, (store) => {
+    kept = versionedStore(store);
+    return { ...kept.store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  });
+  if (kept === undefined) throw new Error('there is no store');
+  sites.push(site);
+  const { versions, all } = kept;
+  const client = await site.client({ keepsHistory: true });
+  client.intercept(async (_, proceed) => {
+    await site.time.pause(2);
+    return proceed();
+  });
+  const { layout } = client;
+  const search = () => whereTextIs(all(), { layout, rootKey: TEST_ROOT_KEY }, SECRET);
+  return { site, kept, client, history: createHistory(client.session, client.tree, versions), search };
+}
+
+const overwrite = (client: TestClient, path: string, text: string) =>
+  client.tree.overwrite(at(path), bytes(text));
+
+/** The version with that size whose text is there. */
+async function versionOf(history: History, path: string, size = SECRET.length): Promise<WrittenEntry> {
+  for (const entry of await history.list(path)) {
+    if (entry.kind === 'written' && entry.size === size && entry.text === 'kept') return entry;
+  }
+  throw new Error('there is no such version');
+}
+
+async function expectWhole({ client, site }: Place): Promise<void> {
+  const other = await site.client();
+  expect((await verifyTree(other.session)).findings).toEqual([]);
+  expect(await client.text(PATH)).not.toContain(SECRET);
+}
+
+describe.each(STORE_KINDS)('redact, on a %s store that keeps versions', (kind) => {
+  it('leaves no byte of the text, and the fact that there was one', async () => {
+    const place = await newPlace(kind);
+    const { client, history, search } = place;
+    await client.tree.create(at(PATH), bytes(SECRET), { actor: 'ann' });
+    await client.append(PATH, ' or so');
+    await overwrite(client, PATH, 'nothing');
+    const whole = await versionOf(history, PATH);
+    await history.redact(await versionOf(history, PATH, SECRET.length + 6), { actor: 'bob' });
+    expect(await search()).not.toEqual([]);
+    expect(await history.redact(whole, { actor: 'bob' })).toEqual({
+      ...{ path: PATH, version: whole.version, records: 1 },
+      // Of the record and of the file.
+      versionsRemoved: 2,
+    });
+    expect(await search()).toEqual([]);
+    expect((await history.list(PATH)).find((entry) => entry.version === whole.version)).toMatchObject({
+      ...{ kind: 'written', path: PATH, writer: 'ann', size: SECRET.length, text: 'redacted' },
+      ...{ time: whole.time, end: 'replaced', redacted: { writer: 'bob', time: expect.any(Date) } },
+    });
+    await expect(history.read(whole)).rejects.toMatchObject({
+      code: 'not_found',
+      details: { reason: 'redacted' },
+    });
+    await expect(history.restore(whole)).rejects.toMatchObject({ code: 'not_found' });
+    await expectWhole(place);
+  });
+
+  it('reaches the text under every path, with every key, and in other versions of the file', async () => {
+    const place = await newPlace(kind);
+    const { site, client, history, search } = place;
+    await client.create(PATH, SECRET);
+    const operator = await createOperator(site);
+    // A directory's rename that is taken back leaves copies in the bucket.
+    await client.create('/memories/f/a', 'taken');
+    await client.rename('/memories/d', '/memories/f').catch(() => {});
+    await client.rename('/memories/d', '/memories/e');
+    await client.rename('/memories/e/a', NEXT);
+    for (const reencrypt of [false, true]) {
+      await operator.rotate();
+      await site.time.pause(1_200_000);
+      await operator.migrate({ reencrypt });
+    }
+    await overwrite(client, NEXT, 'clean');
+    await overwrite(client, NEXT, SECRET);
+    await overwrite(client, NEXT, 'clean again');
+    await client.rename(NEXT, PATH);
+    expect((await search()).length).toBeGreaterThan(4);
+    const { records } = await history.redact(await versionOf(history, PATH));
+    expect(records).toBe(2);
+    expect(await search()).toEqual([]);
+    expect((await history.list(PATH)).filter((entry) => 'redacted' in entry)).toHaveLength(2);
+    await expectWhole(place);
+  });
+
+  it('takes out what was deleted, and the versions of it that a bucket keeps', async () => {
+    const place = await newPlace(kind);
+    const { client, history, search } = place;
+    await client.create(PATH, SECRET);
+    await client.remove('/memories/d');
+    await history.redact(await versionOf(history, PATH));
+    expect(await search()).toEqual([]);
+    await client.create(PATH, 'another');
+    await expectWhole(place);
+  });
+});
+
+describe('redact', () => {
+  it('refuses what a file holds now, also where a rename was cut off, and says what to do', async () => {
+    const { site, client, history } = await newPlace();
+    await client.create(PATH, SECRET);
+    const refusal = expect.objectContaining({
+      code: 'invalid_command',
+      message: expect.stringContaining('edit or delete the file first'),
+      details: { reason: 'current' },
+    });
+    const current = await versionOf(history, PATH);
+    await expect(history.redact(current)).rejects.toEqual(refusal);
+    await overwrite(client, PATH, 'clean');
+    await overwrite(client, PATH, SECRET);
+    await expect(history.redact(current)).rejects.toEqual(refusal);
+
+    const dying = await site.client();
+    dying.intercept((call, proceed) =>
+      call.verb === 'delete' ? Promise.reject(new MemoryError('aborted', 'dead')) : proceed(),
+    );
+    await dying.rename(PATH, NEXT).catch(() => {});
+    const both = await versionOf(history, PATH);
+    await overwrite(client, PATH, 'clean');
+    await expect(history.redact(both)).rejects.toEqual(refusal);
+    await client.remove(NEXT);
+    await history.redact(both);
+  });
+
+  it('finishes, run again, what died at any request', async () => {
+    const prepared = async () => {
+      const place = await newPlace();
+      await place.client.create(PATH, SECRET);
+      await overwrite(place.client, PATH, 'clean');
+      return { place, version: await versionOf(place.history, PATH) };
+    };
+    const first = await prepared();
+    first.place.client.calls.length = 0;
+    await first.place.history.redact(first.version);
+    const deaths = everyDeath(first.place.client.calls.length);
+    expect(deaths.length).toBeGreaterThan(8);
+    for (const death of deaths) {
+      const { place, version } = await prepared();
+      const dying = await place.site.client();
+      await dying.text(PATH);
+      dying.intercept(dieAt(death));
+      const history = createHistory(dying.session, dying.tree, place.kept.versions);
+      await history.redact(version).catch(() => {});
+      await place.history.redact(version);
+      expect(await place.search(), JSON.stringify(death)).toEqual([]);
+      await expectWhole(place);
+    }
+  });
+
+  it('goes on from the record to the versions of the bucket once those may be removed', async () => {
+    const { client, kept, history, search } = await newPlace();
+    await client.create(PATH, SECRET);
+    await overwrite(client, PATH, 'clean');
+    const version = await versionOf(history, PATH);
+    const denied: ObjectVersions = {
+      ...kept.versions,
+      remove: () => Promise.reject(new MemoryError('access_denied', 'no')),
+    };
+    const refused = createHistory(client.session, client.tree, denied).redact(version);
+    await expect(refused).rejects.toMatchObject({
+      code: 'access_denied',
+      message: expect.stringContaining('s3:DeleteObjectVersion'),
+    });
+    expect(await search()).not.toEqual([]);
+    expect(await history.redact(version)).toMatchObject({ records: 0, versionsRemoved: 2 });
+    expect(await search()).toEqual([]);
+    const unknown: ObjectVersions = {
+      ...kept.versions,
+      below: () => {
+        throw new MemoryError('misconfigured', 'no such request');
+      },
+    };
+    const without = createHistory(client.session, client.tree, unknown);
+    expect(await without.redact(version)).toMatchObject({ versionsRemoved: undefined });
+    expect(await createHistory(client.session, client.tree).redact(version)).toMatchObject({
+      versionsRemoved: undefined,
+    });
+  });
+
+  it('wins over a migration that writes the record meanwhile, and over a lost answer', async () => {
+    const { site, client, history, search } = await newPlace();
+    await client.create(PATH, SECRET);
+    await overwrite(client, PATH, 'clean');
+    const version = await versionOf(history, PATH);
+    const operator = await createOperator(site);
+    await operator.rotate();
+    await site.time.pause(1_200_000);
+    let met = 0;
+    client.intercept(async (call, proceed) => {
+      if (call.verb !== 'put' || !call.key.includes('/history/') || ++met > 2) return proceed();
+      if (met === 1) {
+        await operator.migrate();
+        return proceed();
+      }
+      await proceed();
+      throw noAnswer();
+    });
+    expect(await history.redact(version)).toMatchObject({ records: 1 });
+    expect(met).toBeGreaterThan(1);
+    expect(await search()).toEqual([]);
+  });
+
+  it('stays, whatever a process that held the version writes down later', async () => {
+    const { site, client, history } = await newPlace();
+    const late = await site.client();
+    await client.create(PATH, SECRET);
+    await site.time.pause(61_000);
+    await late.text(PATH);
+    await client.rename(PATH, NEXT);
+    await overwrite(client, NEXT, 'clean');
+    const version = await versionOf(history, NEXT);
+    await history.redact(version);
+    await client.create(PATH, 'another');
+    await late.append(PATH, '!').catch(() => {});
+    const listed = await history.list(NEXT);
+    const [written] = listed.filter(({ kind, version: id }) => kind === 'written' && id === version.version);
+    expect(written).toMatchObject({ text: 'redacted' });
+    await expect(history.read(version)).rejects.toMatchObject({ details: { reason: 'redacted' } });
+    expect(await history.redact(version)).toMatchObject({ records: 1 });
+  });
+
+  it('refuses where nothing may be written, and what there is no version of', async () => {
+    const { client, history } = await newPlace();
+    const reader = createHistory({ ...client.session, readOnly: true }, client.tree);
+    await expect(reader.redact({ path: PATH, version: 'abcd' })).rejects.toMatchObject({ code: 'read_only' });
+    await expect(history.redact({ path: PATH, version: 'abcd' })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    await client.create(PATH, SECRET);
+    await expect(history.redact({ path: PATH, version: 'abcd' })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    await expect(history.redact({ path: PATH, version: 'a' })).rejects.toMatchObject({
+      code: 'invalid_command',
+    });
+  });
+
+  it('does not pass over a record that it cannot open', async () => {
+    const { site, client, history } = await newPlace();
+    await client.create(PATH, SECRET);
+    await overwrite(client, PATH, 'clean');
+    const version = await versionOf(history, PATH);
+    const id = `${'x'.repeat(43)}_${'0'.repeat(11)}_${version.version.slice(0, 8)}`;
+    await site.base.put(classKey(client.layout, 'history', id), bytes('x'.repeat(300)), { mode: 'create' });
+    await expect(history.redact(version)).rejects.toMatchObject({ code: 'integrity' });
+  });
+});
