@@ -58,8 +58,13 @@ export interface Files {
   ): Promise<WrittenFile>;
   /** A file or a directory. @throws MemoryError `not_found`, `already_exists`, `invalid_command`, `version_conflict`. */
   rename(from: string, to: string, options?: FileOptions): Promise<void>;
-  /** A file, or a directory with all below. @throws MemoryError `not_found`, `invalid_command` for the root. */
-  remove(path: string, options?: FileOptions): Promise<void>;
+  /**
+   * A file, or a directory with all below; with `ifUnchanged` a file alone, and only as that version.
+   *
+   * @throws MemoryError `not_found`, `invalid_command` for the root; `version_conflict` where `ifUnchanged` meets another
+   * version or a directory.
+   */
+  remove(path: string, options?: FileOptions & { readonly ifUnchanged?: string }): Promise<void>;
 }
 
 /** How a caller cancels, and hears how far a rename or a removal of many files has come. */
@@ -266,7 +271,9 @@ export function createFiles(given: FilesOptions): Files {
     },
     async remove(path, options = {}) {
       const at = pathOf(path);
-      return run([{ path: at, mode: 'write' }], () => tree.remove(at, asked(options)), options);
+      const { ifUnchanged, ...verbs } = options;
+      const version = ifUnchanged === undefined ? undefined : versionOf({ ifUnchanged });
+      return run([{ path: at, mode: 'write' }], () => tree.remove(at, { ...asked(verbs), version }), verbs);
     },
   });
 

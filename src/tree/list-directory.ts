@@ -48,7 +48,7 @@ export async function listDirectory(
   return { files, foreign, truncated };
 }
 
-type PathKind =
+export type PathKind =
   | { readonly kind: 'file'; readonly file: ListedEntry }
   | { readonly kind: 'directory'; readonly listing: DirectoryListing };
 

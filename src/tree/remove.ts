@@ -1,9 +1,9 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
-import { type DeleteFailure, KEYS_PER_REQUEST } from '../store/port.ts';
+import { type DeleteFailure, type ETag, KEYS_PER_REQUEST } from '../store/port.ts';
 import { untilSettled } from './concurrency.ts';
 import { deleteObjects } from './confirmed-put.ts';
-import { type ListedEntry, listDirectory, listPath } from './list-directory.ts';
+import { type ListedEntry, listDirectory, listPath, type PathKind } from './list-directory.ts';
 import type { RenameRegister } from './rename/rename-register.ts';
 import type { EndedFile, Work } from './session.ts';
 import { notTakenBack } from './undo.ts';
@@ -19,11 +19,18 @@ const ROUNDS = 8;
  * Requests: a LIST and a guarded delete; for a directory of n files a GET of the register, ⌈n/1000⌉ LISTs and guarded
  * deletes of all files.
  *
- * @throws MemoryError `not_found`; `outcome_unknown` when it, or some of it, may be gone.
+ * @param version the only one that may be deleted: of a file.
+ * @throws MemoryError `not_found`; `version_conflict` where something else than `version` is there; `outcome_unknown` when it, or
+ * some of it, may be gone.
  */
-export async function removePath(work: Work, renames: RenameRegister, path: MemoryPath): Promise<void> {
+export async function removePath(
+  work: Work,
+  renames: RenameRegister,
+  { path, version }: { readonly path: MemoryPath; readonly version?: ETag | undefined },
+): Promise<void> {
   await untilSettled(work, async () => {
     const found = await listPath(work, path);
+    if (version !== undefined) refuseOther(found, version);
     if (found.kind === 'file') return removeFile(work, found.file);
     if (found.listing.files.length === 0) {
       throw new MemoryError('not_found', 'there is neither a file nor a directory of that path');
@@ -36,6 +43,15 @@ export async function removePath(work: Work, renames: RenameRegister, path: Memo
       await work.saver?.noteDeleted(work, path, gone);
     }
     return undefined;
+  });
+}
+
+/** A path at which nothing is left is told as such by what follows. */
+function refuseOther(found: PathKind, version: ETag): void {
+  const isThere = found.kind === 'file' || found.listing.files.length > 0;
+  if (!isThere || (found.kind === 'file' && found.file.etag === version)) return;
+  throw new MemoryError('version_conflict', 'The file is no longer the version that was to be deleted.', {
+    retry: 'never',
   });
 }
 

@@ -56,8 +56,12 @@ export interface Tree {
    * @throws MemoryError `not_found`, `limit_exceeded`, `version_conflict`, and whatever `edit` throws.
    */
   edit<T>(path: MemoryPath, edit: Edit<T>, options?: Call): Promise<T>;
-  /** A file or a directory with all below. @throws MemoryError `not_found`. */
-  remove(path: MemoryPath, options?: Call): Promise<void>;
+  /**
+   * A file or a directory with all below; with `version` a file alone, and only as that version.
+   *
+   * @throws MemoryError `not_found`, `version_conflict`.
+   */
+  remove(path: MemoryPath, options?: Call & { readonly version?: ETag | undefined }): Promise<void>;
   /** A file or a directory. @throws MemoryError `not_found`, `already_exists`, `invalid_command`. */
   rename(rename: Rename, options?: Call): Promise<void>;
 }
@@ -158,7 +162,7 @@ export function createTree(context: Session): Tree {
     edit: (path, edit, options) => edits.edit(path, edit, options),
     async remove(path, options = {}) {
       refuseRoot(path);
-      await removePath(await changing(options), renames, path);
+      await removePath(await changing(options), renames, { path, version: options.version });
       options.onTouch?.({ kind: 'deleted', path });
     },
     async rename(rename, options = {}) {

@@ -221,6 +221,21 @@ export function describeFiles(name: string, start: () => Promise<FilesSite>): vo
       }
     });
 
+    it('removes one version of a file and no other', async () => {
+      const { version } = await files.write('/memories/a', 'one');
+      await files.write('/memories/a', 'two');
+      await files.write('/memories/d/e', 'e');
+      const conflict = { code: 'version_conflict' };
+      const remove = (path: string, ifUnchanged: string) => files.remove(path, { ifUnchanged });
+      await expect(remove('/memories/a', version)).rejects.toMatchObject(conflict);
+      await expect(remove('/memories/d', version)).rejects.toMatchObject(conflict);
+      await expect(remove('/memories/none', version)).rejects.toMatchObject({ code: 'not_found' });
+      await expect(remove('/memories/a', '*')).rejects.toMatchObject({ code: 'invalid_command' });
+      expect([await text('/memories/a'), await text('/memories/d/e')]).toEqual(['two', 'e']);
+      await remove('/memories/a', (await files.read('/memories/a'))?.version ?? '');
+      expect(await paths()).toEqual(['/memories/d/']);
+    });
+
     it('copies into a new file under a key of its own, renames and removes files and directories', async () => {
       await files.write('/memories/d/a', 'text');
       await files.copy('/memories/d/a', '/memories/d/b');

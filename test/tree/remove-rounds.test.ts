@@ -177,7 +177,7 @@ describeOnBothKinds('deleting a path', (newSite) => {
       const noted: NotedOptions[] = [];
       const work = withSession(opened, { store: noteOptions(opened.session.store, noted) });
       client.intercept(atFirst('delete', () => Promise.reject(new MemoryError('access_denied', 'no'))));
-      const removing = removePath(work, createRenameRegister(), at(path));
+      const removing = removePath(work, createRenameRegister(), { path: at(path) });
       await expect(removing).rejects.toMatchObject({ code: 'access_denied' });
       for (const { verb, ...sent } of noted) {
         expect({ verb, isOfCaller: sent.signal === signal }).toEqual({ verb, isOfCaller: verb !== 'head' });
