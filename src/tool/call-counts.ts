@@ -12,22 +12,33 @@ export interface CallCounts {
   readonly requests: Partial<Record<RequestKind, number>>;
 }
 
-const counting = new AsyncLocalStorage<CallCounts>();
+/** A call, and the call in whose course it is made. */
+interface Counting {
+  readonly counts: CallCounts;
+  readonly outer: Counting | undefined;
+}
+
+const counting = new AsyncLocalStorage<Counting>();
 
 export function createCounts(): CallCounts {
   return { bytesRead: 0, bytesWritten: 0, requests: {} };
 }
 
-/** Runs `work`, with what it reads, writes and sends through the two below counted for it. */
+/**
+ * Runs `work`, with what it reads, writes and sends through the two below counted for it; what it sends counts as well for the
+ * call in whose course it runs.
+ */
 export function countFor<T>(counts: CallCounts, work: () => T): T {
-  return counting.run(counts, work);
+  return counting.run({ counts, outer: counting.getStore() }, work);
 }
 
 /** The store, whose requests count for the call they are sent for. */
 export function countRequests(store: ObjectStore): ObjectStore {
   const count = (kind: RequestKind): void => {
-    const requests = counting.getStore()?.requests;
-    if (requests !== undefined) requests[kind] = (requests[kind] ?? 0) + 1;
+    for (let at = counting.getStore(); at !== undefined; at = at.outer) {
+      const { requests } = at.counts;
+      requests[kind] = (requests[kind] ?? 0) + 1;
+    }
   };
   const counted = <A extends readonly unknown[], R>(
     kind: RequestKind,
@@ -60,7 +71,7 @@ export function countBytes(tree: Tree): Tree {
   };
   /** Notes what is to be written, and what the policy has made of it. */
   const writing = (content: Uint8Array, options: Call | undefined): Call => {
-    const counts = counting.getStore();
+    const counts = counting.getStore()?.counts;
     if (counts !== undefined) counts.bytesWritten = content.length;
     return redacting(counts, options);
   };
@@ -75,12 +86,12 @@ export function countBytes(tree: Tree): Tree {
     ...tree,
     async read(path, options) {
       const content = await tree.read(path, options);
-      read(counting.getStore(), content);
+      read(counting.getStore()?.counts, content);
       return content;
     },
     async readVersion(path, options) {
       const found = await tree.readVersion(path, options);
-      read(counting.getStore(), found?.content);
+      read(counting.getStore()?.counts, found?.content);
       return found;
     },
     create: async (path, content, options) => tree.create(path, content, writing(content, options)),
@@ -89,7 +100,7 @@ export function countBytes(tree: Tree): Tree {
       tree.replace(path, replacement, writing(replacement.content, options)),
     async edit(path, edit, options) {
       // It may be judged several times, in the course of another call's round.
-      const counts = counting.getStore();
+      const counts = counting.getStore()?.counts;
       const judged = (content: Uint8Array): ReturnType<typeof edit> => {
         const edited = edit(content);
         if (counts !== undefined) {

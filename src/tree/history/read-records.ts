@@ -92,14 +92,21 @@ export async function listIds(work: Work, cls: ObjectClass, beginning: string): 
 
 const MOST_ACTOR_BYTES = 4_096;
 
-/** The actors by what stands for them in a wrap, base64url. A LIST for each 1,000 and a GET for each. */
-export async function readActors(work: Work): Promise<ReadonlyMap<string, string>> {
+/**
+ * The actors by what stands for them in a wrap, base64url. A LIST for each 1,000 and a GET for each.
+ *
+ * @param read the ids of records that were read before, which are passed over; those that are read now are added.
+ */
+export async function readActors(work: Work, read = new Set<string>()): Promise<ReadonlyMap<string, string>> {
   const actors = new Map<string, string>();
   const readOne = async ({ id }: ListedId): Promise<void> => {
     const record = await readRecord(work, { cls: 'actors', id, maxBytes: MOST_ACTOR_BYTES });
     const actor = record && decodeFields(record.content)?.['actor'];
     if (typeof actor === 'string') actors.set(toBase64url(work.keyring.names.writerId(actor)), actor);
+    read.add(id);
   };
-  await eachConcurrently(work.session, await listIds(work, 'actors', ''), readOne, () => MOST_ACTOR_BYTES);
+  const listed = await listIds(work, 'actors', '');
+  const waiting = listed.filter(({ id }) => !read.has(id));
+  await eachConcurrently(work.session, waiting, readOne, () => MOST_ACTOR_BYTES);
   return actors;
 }
