@@ -56,7 +56,12 @@ const LAYERS: readonly Group[] = [
   { name: 'agent', layer: 7, files: /^agent\//, packages: /^/ },
   { name: 'MCP', layer: 7, files: /^mcp\//, packages: /^@modelcontextprotocol\/server$/ },
   { name: 'page', layer: 7, files: /^page\/(?!client\/)/, packages: NODE },
-  { name: 'page in the browser', layer: 8, files: /^page\/client\//, packages: /^(preact|markdown-it)$/ },
+  {
+    name: 'page in the browser',
+    layer: 8,
+    files: /^page\/client\//,
+    packages: /^(preact|markdown-it|diff)$/,
+  },
   {
     name: 'command line',
     layer: 8,
@@ -139,7 +144,7 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|policy|history\/(history|entries|turn-trace|version-saver)|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
+      /^tree\/(session|tree|policy|history\/(history|entries|read-records|turn-trace|version-saver)|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
   },
   {
     room: /^sessions\//,

@@ -107,6 +107,7 @@ export function createProgram(choose: Choose): Command {
     .description('show the memory, and what the store holds of it, on a page in your browser')
     .option('--port <port>', 'of 127.0.0.1; default: any that is free', parsePort)
     .option('--no-browser', 'print the address and open nothing')
+    .option('--write', 'let the page change the memory; without it, it only shows')
     .action((options: OpenArguments) =>
       choose(async (run) => (await import('./verbs/open.ts')).runOpen(options, run)),
     );

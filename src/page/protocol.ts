@@ -26,6 +26,10 @@ export interface Facts {
   readonly keyPrefix: string;
   /** Files above so many bytes are not read. */
   readonly maxBytes: number;
+  /** The page may change what it shows. */
+  readonly canWrite: boolean;
+  /** An export is shown: there is no store behind it, and no history. */
+  readonly isExport: boolean;
 }
 
 /** A file as a listing of the store tells it; nothing of this is authenticated. */
@@ -58,10 +62,64 @@ export interface FileReading extends Costed {
   readonly path: string;
   readonly size: number;
   readonly version: string;
-  readonly content:
-    | { readonly kind: 'text'; readonly text: string; readonly reply: string }
-    | { readonly kind: 'image'; readonly type: string; readonly base64: string }
-    | { readonly kind: 'bytes' };
+  /** On whose behalf it was written, where its writer said so. */
+  readonly writer?: string;
+  readonly content: Content & { readonly reply?: string };
+}
+
+/** `reply`, of a text: what `view` answers. */
+export type Content =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'image'; readonly type: string; readonly base64: string }
+  | { readonly kind: 'bytes' };
+
+/** `writers`: who wrote files last, which costs a GET for each. */
+export interface WritersReading extends Costed {
+  readonly writers: readonly { readonly path: string; readonly version: string; readonly writer?: string }[];
+}
+
+/** What happened to a file, as the history has it. */
+export interface VersionEntry {
+  /** `written`, or what was done to the file as that version. */
+  readonly kind: 'written' | 'renamed' | 'deleted';
+  readonly path: string;
+  readonly version: string;
+  /** Milliseconds since the epoch, by its writer's clock. */
+  readonly time: number;
+  readonly writer?: string;
+  /** Of a rename: the new path. */
+  readonly to?: string;
+  /** Of what was written: bytes of content. */
+  readonly size?: number;
+  /** The version that it replaced; absent for a new file. */
+  readonly previous?: string;
+  /** `redacted` was taken out. */
+  readonly text?: 'kept' | 'redacted';
+  /** What became of it. */
+  readonly end?: string;
+}
+
+/** `versions`: of a file, or of all of them for the root; the newest first. */
+export interface VersionsReading extends Costed {
+  readonly path: string;
+  readonly entries: readonly VersionEntry[];
+}
+
+/** `version`: one of them. */
+export interface VersionReading extends Costed {
+  readonly path: string;
+  readonly version: string;
+  readonly size: number;
+  readonly content: Content;
+}
+
+/** `write`, `remove`, `rename` and `restore`: what was done. */
+export interface Changed extends Costed {
+  readonly path: string;
+  /** Of the file that was written. */
+  readonly version?: string;
+  /** The policy had something replaced in what was written. */
+  readonly isRedacted: boolean;
 }
 
 /** `directory`: what `view` answers for it. */

@@ -10,6 +10,8 @@ interface PageOptions {
   readonly port: number;
   readonly assets: ReadonlyMap<string, Asset>;
   readonly questions: Questions;
+  /** Of one question, at most. */
+  readonly maxQuestionBytes: number;
   /** The address is good for one browser, once. */
   readonly onListening: (address: string) => Promise<void>;
   /** Called when a browser has exchanged the address for its cookie. */
@@ -19,7 +21,8 @@ interface PageOptions {
 }
 
 const MAX_CONNECTIONS = 64;
-const MAX_BODY_BYTES = 65_536;
+/** Of what asks for a cookie, and has none yet. */
+const MAX_SESSION_BYTES = 1_024;
 const API = '/api/';
 
 /** No script, style, picture or request but its own; what a memory holds can never become any of them. */
@@ -50,13 +53,13 @@ const HEADERS: Readonly<Record<string, string>> = {
  * @throws MemoryError `misconfigured` when the port cannot be had.
  */
 export async function servePage(options: PageOptions): Promise<void> {
-  const { assets, questions, onListening, onOpened, signal } = options;
+  const { assets, questions, maxQuestionBytes, onListening, onOpened, signal } = options;
   const server = createServer({ keepAliveTimeout: 5_000, requestTimeout: 10_000 });
   server.maxConnections = MAX_CONNECTIONS;
   const port = await listenOnLoopback(server, { port: options.port, option: '--port' });
   const guard = createGuard(port);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const served = { request, response, guard, assets, questions, onOpened, signal };
+    const served = { request, response, guard, assets, questions, maxQuestionBytes, onOpened, signal };
     // A browser that hung up needs no answer.
     serve(served).catch(() => response.destroy());
   });
@@ -69,14 +72,15 @@ export async function servePage(options: PageOptions): Promise<void> {
   }
 }
 
-interface Served extends Pick<PageOptions, 'assets' | 'questions' | 'onOpened' | 'signal'> {
+interface Served
+  extends Pick<PageOptions, 'assets' | 'questions' | 'maxQuestionBytes' | 'onOpened' | 'signal'> {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly guard: Guard;
 }
 
 async function serve(served: Served): Promise<void> {
-  const { request, response, guard, assets, onOpened } = served;
+  const { request, response, guard, assets, maxQuestionBytes, onOpened } = served;
   const { method, url = '' } = request;
   const refusal = guard.refusalOf(request);
   if (refusal !== undefined) return refuse(response, refusal);
@@ -91,7 +95,7 @@ async function serve(served: Served): Promise<void> {
   if (url.startsWith(API) && !guard.isKnown(request.headers)) {
     return refuse(response, { status: 401, message: 'This browser was not given the address.' });
   }
-  const input = await readObject(request);
+  const input = await readObject(request, url === '/session' ? MAX_SESSION_BYTES : maxQuestionBytes);
   if ('status' in input) return refuse(response, input);
   if (url === '/session') {
     const cookie = guard.exchange(input.value['token']);
@@ -114,6 +118,7 @@ function refuse(response: ServerResponse, { status, message }: Refusal): void {
 /** The JSON object that a request carries. */
 async function readObject(
   request: IncomingMessage,
+  most: number,
 ): Promise<{ readonly value: Readonly<Record<string, unknown>> } | Refusal> {
   if (request.headers['content-type'] !== 'application/json') {
     return { status: 415, message: 'Questions are asked in JSON.' };
@@ -122,7 +127,7 @@ async function readObject(
   let length = 0;
   for await (const chunk of request as AsyncIterable<Uint8Array>) {
     length += chunk.length;
-    if (length > MAX_BODY_BYTES) return { status: 413, message: 'The question is too long.' };
+    if (length > most) return { status: 413, message: 'The question is too long.' };
     chunks.push(chunk);
   }
   try {
@@ -152,6 +157,6 @@ async function answer(
       }
     },
   };
-  const last = await question(input, asking).catch((error: unknown) => errorLine(error, input));
+  const last = await question(input, asking).catch((error: unknown) => errorLine(error, name, input));
   response.end(`${JSON.stringify(last)}\n`);
 }

@@ -1,21 +1,23 @@
 import { readKeyStatus } from '../admin/key-status.ts';
-import { MemoryError } from '../errors.ts';
+import { MemoryError, misconfigured } from '../errors.ts';
 import { toBase64 } from '../format/encoding.ts';
 import { fileKey } from '../format/object-keys.ts';
 import { sealedSize } from '../format/sizes.ts';
 import { createKeyringEditor } from '../keys/keyring-editor.ts';
 import { parseCommand } from '../language/command.ts';
-import { imageMediaType } from '../language/image.ts';
-import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
-import { decodeText } from '../language/text.ts';
 import { viewFile } from '../language/view.ts';
 import { openTenant } from '../open/open-memory.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import type { ConfiguredStore } from '../open/store.ts';
+import { wireTenant } from '../open/wire-tenant.ts';
 import { runCommand } from '../tool/commands.ts';
+import type { Memory } from '../tool/memory-tool.ts';
 import { type Finding, isLeft } from '../tree/findings.ts';
 import { openWork, type Progress } from '../tree/session.ts';
+import { changeQuestions, PAGE_ACTOR } from './changes.ts';
+import { contentOf } from './content.ts';
 import { costed } from './costs.ts';
+import { pathIn, textIn } from './inputs.ts';
 import type {
   DirectoryReading,
   Facts,
@@ -27,27 +29,41 @@ import type {
 } from './protocol.ts';
 import type { Asking, Questions } from './questions.ts';
 import { searchFiles } from './search-files.ts';
+import { createWriterNames, versionQuestions } from './versions.ts';
 import { watchTree } from './watch-tree.ts';
 
-/** One tenant's memory as the page asks for it. */
-export interface TenantView extends AsyncDisposable {
+/** What a page shows, as it asks for it. */
+export interface PageView extends AsyncDisposable {
   readonly questions: Questions;
+  /** Of one question, at most. */
+  readonly maxQuestionBytes: number;
 }
 
+const QUESTION_BYTES = 65_536;
+
 /**
- * Opens the memory for reading alone: nothing is written to the store, not even what reading notes elsewhere. What is
- * mounted in it is left out.
+ * Opens the memory for reading: nothing is written to the store, not even what reading notes elsewhere. With `canWrite`
+ * what writes is opened beside it, by the first question that changes something; without it there are no such questions. What
+ * is mounted in the memory is left out.
  *
  * @param lineOf tells in a line, after a word on how bad it is, what was found and what to do about it.
- * @throws MemoryError as `openMemory`.
+ * @throws MemoryError as `openMemory`; `misconfigured` where the options allow reading alone and `canWrite` is given.
  */
 export async function openTenantView(
   options: MemoryOptions,
-  lineOf: (finding: Finding) => string,
-): Promise<TenantView> {
+  {
+    lineOf,
+    canWrite = false,
+  }: { readonly lineOf: (finding: Finding) => string; readonly canWrite?: boolean },
+): Promise<PageView> {
   const { mounts: _, ...own } = options;
+  if (canWrite && own.readOnly === true) {
+    throw misconfigured(
+      'The memory is configured for reading only: leave out --write, or change that setting.',
+    );
+  }
   // Requests are counted where something listens to events.
-  const { parts, settings, close } = await openTenant({ onEvent: () => {}, ...own, readOnly: true });
+  const { parts, settings, base, close } = await openTenant({ onEvent: () => {}, ...own, readOnly: true });
   const { context, tree, rootKeys, guard } = parts;
   const { store, layout, maxFileBytes, clock, random } = context;
   try {
@@ -61,18 +77,49 @@ export async function openTenantView(
     store: placeOf(settings.store),
     keyPrefix: layout.data,
     maxBytes: maxFileBytes,
+    canWrite,
+    isExport: false,
   };
+  const names = createWriterNames(context);
   const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
 
+  let writing: Promise<Memory> | undefined;
+  const openToWrite = async (): Promise<Memory> => {
+    const writer = await wireTenant({
+      settings: { ...settings, readOnly: false },
+      base,
+      tenant: layout.tenant,
+    });
+    return writer.openMemory(async () => writer.wipe(), { actor: PAGE_ACTOR });
+  };
+  const openOnce = (): Promise<Memory> => {
+    writing ??= openToWrite();
+    return writing;
+  };
+
+  let nudged = Promise.withResolvers<void>();
+  const nudge = (): void => {
+    nudged.resolve();
+    nudged = Promise.withResolvers();
+  };
+
   const questions: Questions = {
+    ...versionQuestions(context, { tree, names }),
+    ...(canWrite && changeQuestions(tree, { open: openOnce, onChanged: nudge })),
     facts: async () => facts,
-    watch: (_, asking) => watchTree(context, asking),
+    watch: (_, asking) => watchTree(context, asking, () => nudged.promise),
     file: costed<FileReading>(async (input, { signal }) => {
       const path = pathIn(input);
       const found = await tree.readVersion(path, { signal });
       if (found === undefined) throw new MemoryError('not_found', 'there is no file of that path');
-      const { content, etag } = found;
-      return { path, size: content.length, version: etag, content: contentOf(path, content) };
+      const writer = await names.nameOf(found.writer, signal);
+      const { content: bytes, etag: version } = found;
+      const content = contentOf(path, bytes);
+      const reply = content.kind === 'text' && { reply: viewFile({ given: path, text: content.text }) };
+      return {
+        ...{ path, size: bytes.length, version, content: { ...content, ...reply } },
+        ...(writer !== undefined && { writer }),
+      };
     }),
     directory: costed<DirectoryReading>(async (input, { signal }) => {
       const path = pathIn(input);
@@ -99,22 +146,21 @@ export async function openTenantView(
       status: await readKeyStatus({ rootKeys, editor, signal }),
     })),
   };
-  return { questions, [Symbol.asyncDispose]: close };
+  return {
+    questions,
+    // A text of a file twice, as quotation marks and line breaks take two characters.
+    maxQuestionBytes: QUESTION_BYTES + (canWrite ? 2 * maxFileBytes : 0),
+    async [Symbol.asyncDispose]() {
+      await (await writing)?.close();
+      await close();
+    },
+  };
 
   function toldOf(finding: Finding): VerifyReading['findings'][number] {
     const [, level = '', sentence = ''] = /^(\S+)\s+(.*)$/s.exec(lineOf(finding)) ?? [];
     const path = finding.kind === 'damaged' || finding.kind === 'clash' ? finding.path : undefined;
     return { level, sentence, isLeft: isLeft(finding), ...(path !== undefined && { path }) };
   }
-}
-
-function contentOf(path: MemoryPath, content: Uint8Array): FileReading['content'] {
-  const type = imageMediaType(path, content);
-  if (type !== undefined) return { kind: 'image', type, base64: toBase64(content) };
-  const text = decodeText(content);
-  return text === undefined
-    ? { kind: 'bytes' }
-    : { kind: 'text', text, reply: viewFile({ given: path, text }) };
 }
 
 /** Tells now and then how far a verification is; a page that reads slowly is not waited for. */
@@ -141,14 +187,4 @@ function placeOf(store: ConfiguredStore): string {
     case 'opened':
       return 'a store of this process';
   }
-}
-
-function pathIn(input: Readonly<Record<string, unknown>>): MemoryPath {
-  return parseMemoryPath(textIn(input, 'path'));
-}
-
-function textIn(input: Readonly<Record<string, unknown>>, name: string): string {
-  const text = input[name];
-  if (typeof text === 'string') return text;
-  throw new MemoryError('invalid_command', `${name} must be a text.`);
 }

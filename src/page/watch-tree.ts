@@ -17,8 +17,16 @@ interface Look {
   readonly foreign: number;
 }
 
-/** Sends the whole tree, and then whatever changed in it, until the page no longer waits. One LIST per 1,000 objects a look. */
-export async function watchTree(session: Session, { signal, send }: Asking): Promise<never> {
+/**
+ * Sends the whole tree, and then whatever changed in it, until the page no longer waits. One LIST per 1,000 objects a look.
+ *
+ * @param nudge resolves when there is a reason to look at once.
+ */
+export async function watchTree(
+  session: Session,
+  { signal, send }: Asking,
+  nudge: () => Promise<void>,
+): Promise<never> {
   let before: Look | undefined;
   for (;;) {
     const counts = createCounts();
@@ -28,7 +36,18 @@ export async function watchTree(session: Session, { signal, send }: Asking): Pro
     const change: TreeChange = { ...differenceOf(before, now), requests: counts.requests, everyMs };
     await send(change);
     before = now;
-    await pause(everyMs, signal);
+    await pauseOr(nudge(), everyMs, signal);
+  }
+}
+
+async function pauseOr(nudged: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+  const ending = new AbortController();
+  const paused = pause(ms, AbortSignal.any([signal, ending.signal]));
+  try {
+    await Promise.race([paused, nudged]);
+  } finally {
+    paused.catch(() => {});
+    ending.abort();
   }
 }
 

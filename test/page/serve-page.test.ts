@@ -201,7 +201,14 @@ describe('the server of the page', () => {
   it('says which port it cannot have, and which files are missing', async () => {
     const { signal } = new AbortController();
     const port = Number(new URL(page.origin).port);
-    const taken = servePage({ port, assets: ASSETS, questions: {}, signal, onListening: async () => {} });
+    const taken = servePage({
+      port,
+      assets: ASSETS,
+      questions: {},
+      maxQuestionBytes: 1,
+      signal,
+      onListening: async () => {},
+    });
     await expect(taken).rejects.toMatchObject({
       code: 'misconfigured',
       message: expect.stringContaining('--port'),

@@ -3,18 +3,18 @@ import { fileKey } from '../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { FileReading, ObjectReading, TreeChange } from '../../src/page/protocol.ts';
-import { openTenantView, type TenantView } from '../../src/page/tenant-view.ts';
+import { openTenantView, type PageView } from '../../src/page/tenant-view.ts';
 import { openWork } from '../../src/tree/session.ts';
 import { type AgentSite, openAgent } from '../support/page-site.ts';
 
 const IMAGE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
-const openView = ({ options }: AgentSite): Promise<TenantView> =>
-  openTenantView(options, (finding) => `FAIL  a ${finding.kind}`);
+const openView = ({ options }: AgentSite): Promise<PageView> =>
+  openTenantView(options, { lineOf: (finding) => `FAIL  a ${finding.kind}` });
 
 /** The lines of an answer; `until` ends it. */
 async function ask(
-  { questions }: TenantView,
+  { questions }: PageView,
   name: string,
   input: Readonly<Record<string, unknown>> = {},
   onLine: (line: object, end: () => void) => unknown = () => {},

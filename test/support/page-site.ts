@@ -58,9 +58,10 @@ export interface ServedPage extends AsyncDisposable {
 export async function servePageOf(
   options: MemoryOptions,
   assets: ReadonlyMap<string, Asset>,
+  { canWrite = false }: { readonly canWrite?: boolean } = {},
 ): Promise<ServedPage> {
-  const view = await openTenantView(options, findingLine);
-  const served = await serveQuestions(view.questions, assets);
+  const view = await openTenantView(options, { lineOf: findingLine, canWrite });
+  const served = await serveQuestions(view.questions, assets, view);
   return {
     ...served,
     async [Symbol.asyncDispose]() {
@@ -73,12 +74,13 @@ export async function servePageOf(
 export async function serveQuestions(
   questions: Questions,
   assets: ReadonlyMap<string, Asset>,
+  { maxQuestionBytes }: { readonly maxQuestionBytes: number } = { maxQuestionBytes: 65_536 },
 ): Promise<ServedPage> {
   const ending = new AbortController();
   const listening = Promise.withResolvers<string>();
   const serving = servePage({
     port: 0,
-    ...{ assets, questions, signal: ending.signal },
+    ...{ assets, questions, maxQuestionBytes, signal: ending.signal },
     onListening: async (address) => listening.resolve(address),
   });
   const address = await Promise.race([listening.promise, serving.then(() => '')]);

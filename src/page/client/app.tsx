@@ -1,15 +1,18 @@
-import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useReducer, useState } from 'preact/hooks';
 import type { Facts, Requests, TreeChange } from '../protocol.ts';
-import { addRequests, ask, follow, GONE, LOCKED, Refused } from './ask.ts';
+import { addRequests, ask, GONE, LOCKED, Refused } from './ask.ts';
 import { BucketPane } from './bucket-pane.tsx';
+import { type Draft, type Drafts, useWarning, withDraft } from './drafts.ts';
 import { FilePane } from './file-pane.tsx';
 import { Health } from './health.tsx';
 import { Shortcuts } from './shortcuts.tsx';
 import { Footer, Header } from './surround.tsx';
 import { TreePane } from './tree-pane.tsx';
 import { applied, type Files, ROOT } from './tree-rows.ts';
+import { useShortcuts } from './use-shortcuts.ts';
+import { useWatch } from './use-watch.ts';
 import { Ended, Locked } from './verdict.tsx';
-import type { Pane, Spent, View } from './view-state.ts';
+import type { Look, Pane, Spent, View } from './view-state.ts';
 
 interface Tree {
   readonly files: Files;
@@ -20,6 +23,7 @@ interface Tree {
   readonly isLoaded: boolean;
 }
 
+const NO_DRAFTS: Drafts = new Map();
 const NO_TREE: Tree = { files: new Map(), foreign: 0, everyMs: 0, changed: new Set(), isLoaded: false };
 
 function withChange(tree: Tree, change: TreeChange): Tree {
@@ -36,6 +40,12 @@ export function App() {
   const [tree, change] = useReducer(withChange, NO_TREE);
   const [selected, select] = useState(ROOT);
   const [line, setLine] = useState<number>();
+  const [look, setLook] = useState<Look>();
+  const [drafts, setDraft] = useReducer(
+    (before: Drafts, [path, draft]: readonly [string, Draft | undefined]) => withDraft(before, path, draft),
+    NO_DRAFTS,
+  );
+  useWarning(drafts.size > 0);
   const [view, setView] = useState<View>('memory');
   const [pane, setPane] = useState<Pane>('tree');
   const [paused, setPaused] = useState<string>();
@@ -69,10 +79,11 @@ export function App() {
 
   const beginClick = useCallback(() => setSpent((before) => ({ ...before, last: {} })), []);
   const open = useCallback(
-    (path: string, at?: number) => {
+    (path: string, at?: number, how?: Look) => {
       beginClick();
       select(path);
       setLine(at);
+      setLook(how ?? (at === undefined ? undefined : 'text'));
       setView('memory');
       setPane('file');
     },
@@ -80,8 +91,12 @@ export function App() {
   );
   const version = tree.files.get(selected)?.version;
   const isFile = version !== undefined;
-  const gone = !isFile && tree.isLoaded && selected !== ROOT && !hasBelow(tree.files, selected);
-  useShortcuts({ setView, setPane, setHelping });
+  const filesBelow = useMemo(
+    () => (isFile ? 0 : countBelow(tree.files, selected)),
+    [isFile, tree.files, selected],
+  );
+  const gone = !isFile && tree.isLoaded && selected !== ROOT && filesBelow === 0;
+  useShortcuts({ setView, setPane, setHelping, setLook });
 
   if (refusal?.code === LOCKED) return <Locked />;
   if (refusal !== undefined && (facts === undefined || refusal.code === GONE)) {
@@ -96,10 +111,20 @@ export function App() {
       ) : (
         <main class="panes" aria-label="The memory">
           <FilePane
+            facts={facts}
             path={selected}
-            isFile={isFile}
+            version={version}
+            filesBelow={filesBelow}
             isGone={gone}
             line={line}
+            look={look}
+            onLook={(next) => {
+              beginClick();
+              setLook(next);
+            }}
+            draft={drafts.get(selected)}
+            onDraft={(path, draft) => setDraft([path, draft])}
+            onOpen={open}
             stamp={isFile ? version : tree.files}
             isReady={tree.isLoaded}
             onSpend={spend}
@@ -124,106 +149,9 @@ export function App() {
   );
 }
 
-function hasBelow(files: Files, path: string): boolean {
-  for (const each of files.keys()) if (each.startsWith(`${path}/`)) return true;
-  return false;
-}
-
-/** From a failure of the store to the next look. */
-const RETRY_MS = 2_000;
-
-/** While the page can be seen; what comes within one frame is one change. */
-function useWatch({
-  isOn,
-  onChange,
-  onFailure,
-  onEnd,
-}: {
-  readonly isOn: boolean;
-  readonly onChange: (change: TreeChange) => void;
-  /** The store did not answer; it is asked again. */
-  readonly onFailure: (message: string) => void;
-  readonly onEnd: (error: unknown) => void;
-}): void {
-  const latest = useRef({ onChange, onFailure, onEnd });
-  latest.current = { onChange, onFailure, onEnd };
-  const [isSeen, setSeen] = useState(!document.hidden);
-  useEffect(() => {
-    const look = (): void => setSeen(!document.hidden);
-    document.addEventListener('visibilitychange', look);
-    return () => document.removeEventListener('visibilitychange', look);
-  }, []);
-  useEffect(() => {
-    if (!isOn || !isSeen) return undefined;
-    const ending = new AbortController();
-    const watch = async (): Promise<void> => {
-      for (;;) {
-        try {
-          await follow('watch', (line) => latest.current.onChange(line as TreeChange), ending.signal);
-        } catch (error) {
-          if (ending.signal.aborted) return;
-          if (!(error instanceof Refused) || error.code === GONE || error.code === LOCKED) {
-            latest.current.onEnd(error);
-            return;
-          }
-          latest.current.onFailure(error.message);
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-          if (ending.signal.aborted) return;
-        }
-      }
-    };
-    void watch();
-    return () => ending.abort();
-  }, [isOn, isSeen]);
-}
-
-/** At once where it can be seen already, so that what is typed next goes there. */
-function focusOn(selector: string): void {
-  const focus = (): void => document.querySelector<HTMLElement>(selector)?.focus();
-  focus();
-  if (document.querySelector(`${selector}:focus`) === null) requestAnimationFrame(focus);
-}
-
-function useShortcuts(act: {
-  readonly setView: (view: View) => void;
-  readonly setPane: (pane: Pane) => void;
-  readonly setHelping: (helping: boolean) => void;
-}): void {
-  const latest = useRef(act);
-  latest.current = act;
-  const keys = useMemo<Readonly<Record<string, () => void>>>(() => {
-    const focus = (pane: Pane): void => {
-      latest.current.setPane(pane);
-      latest.current.setView('memory');
-      focusOn(`[data-focus="${pane}"]`);
-    };
-    return {
-      '/': () => {
-        latest.current.setPane('tree');
-        focusOn('.filter input');
-      },
-      '1': () => focus('tree'),
-      '2': () => focus('file'),
-      '3': () => focus('bucket'),
-      h: () => latest.current.setView('health'),
-      '?': () => latest.current.setHelping(true),
-      Escape: () => {
-        latest.current.setHelping(false);
-        latest.current.setView('memory');
-      },
-    };
-  }, []);
-  useEffect(() => {
-    const press = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      const isTyping =
-        event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
-      const act = isTyping ? undefined : keys[event.key];
-      if (act === undefined) return;
-      event.preventDefault();
-      act();
-    };
-    document.addEventListener('keydown', press);
-    return () => document.removeEventListener('keydown', press);
-  }, [keys]);
+function countBelow(files: Files, path: string): number {
+  if (path === ROOT) return files.size;
+  let count = 0;
+  for (const each of files.keys()) if (each.startsWith(`${path}/`)) count += 1;
+  return count;
 }

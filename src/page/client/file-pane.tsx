@@ -1,69 +1,149 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { DirectoryReading, FileReading, Requests } from '../protocol.ts';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { DirectoryReading, Facts, FileReading, Requests } from '../protocol.ts';
+import type { Draft } from './drafts.ts';
+import { Editor } from './editor.tsx';
+import { FileActs } from './file-acts.tsx';
 import { Markdown } from './markdown.tsx';
 import { PaneSwitch } from './pane-switch.tsx';
 import { TextLines } from './text-lines.tsx';
 import { useAnswer } from './use-answer.ts';
-import type { Pane } from './view-state.ts';
+import { Versions } from './versions.tsx';
+import type { Look, Pane } from './view-state.ts';
 import { bytesOf, counted, visible } from './words.ts';
 
-type Look = 'read' | 'text' | 'reply';
-
-const LOOKS: Readonly<Record<Look, string>> = { read: 'Read', text: 'Text', reply: 'As Claude reads it' };
+const LOOKS: Readonly<Record<Look, string>> = {
+  read: 'Read',
+  text: 'Text',
+  reply: 'As Claude reads it',
+  shown: 'Now',
+  versions: 'Versions',
+};
 
 interface FilePaneProps {
+  readonly facts: Facts | undefined;
   readonly path: string;
-  readonly isFile: boolean;
+  /** Of the file; undefined: a directory, or nothing. */
+  readonly version: string | undefined;
   readonly isGone: boolean;
   readonly isReady: boolean;
+  /** Of a directory. */
+  readonly filesBelow: number;
   /** To be shown first. */
   readonly line: number | undefined;
   /** Another one: what is stored has changed. */
   readonly stamp: unknown;
+  readonly look: Look | undefined;
+  readonly onLook: (look: Look | undefined) => void;
+  readonly draft: Draft | undefined;
+  readonly onDraft: (path: string, draft: Draft | undefined) => void;
+  readonly onOpen: (path: string) => void;
   readonly onSpend: (requests: Requests) => void;
   readonly onPane: (pane: Pane) => void;
 }
 
 /** What the holder of the key, and so the model, reads. */
 export function FilePane(props: FilePaneProps) {
-  const { path, isFile, isGone, isReady, line, stamp, onSpend, onPane } = props;
-  const isOn = isReady && !isGone;
+  const { facts, path, version, isGone, isReady, line, stamp, look: chosen, draft, onSpend, onPane } = props;
+  const isFile = version !== undefined;
+  const isOn = isReady && !isGone && draft === undefined;
   const file = useAnswer<FileReading>('file', { path, stamp, isOn: isOn && isFile, onSpend });
   const directory = useAnswer<DirectoryReading>('directory', { path, stamp, isOn: isOn && !isFile, onSpend });
-  const [chosen, choose] = useState<Look>();
-  useEffect(() => choose(line === undefined ? undefined : 'text'), [path, line]);
 
   const content = file.value?.content;
-  const looks: readonly Look[] =
-    content?.kind === 'text' ? (isMarkdown(path) ? ['read', 'text', 'reply'] : ['text', 'reply']) : [];
+  const looks = draft === undefined && (isFile || isGone) ? looksOf(path, content, facts) : [];
   const look = chosen !== undefined && looks.includes(chosen) ? chosen : looks[0];
   const failure = file.failure ?? directory.failure;
+  const writer = isFile ? file.value?.writer : undefined;
   return (
     <section class="pane file-pane" aria-label="What the model reads">
       <PaneSwitch current="file" onPane={onPane} />
       <div class="pane-head">
-        <h2 title={visible(path)}>
-          <bdi>{visible(path)}</bdi>
-        </h2>
-        <div class="looks" role="group" aria-label="How it is shown">
-          {looks.map((each) => (
-            <button type="button" key={each} aria-pressed={each === look} onClick={() => choose(each)}>
-              {LOOKS[each]}
-            </button>
-          ))}
+        <div class="pane-title">
+          <h2 title={visible(path)}>
+            <bdi>{visible(path)}</bdi>
+          </h2>
+          {writer !== undefined && <span class="writer dim">by {visible(writer)}</span>}
+        </div>
+        <div class="pane-tools">
+          <div class="looks" role="group" aria-label="How it is shown">
+            {looks.map((each) => (
+              <button
+                type="button"
+                key={each}
+                aria-pressed={each === look}
+                onClick={() => props.onLook(each)}
+              >
+                {LOOKS[each]}
+              </button>
+            ))}
+          </div>
+          {facts?.canWrite && isReady && !isGone && draft === undefined && (
+            <Acts {...props} content={content} />
+          )}
         </div>
       </div>
       <div class="scroll content" tabIndex={0} data-focus="file" role="region" aria-label="Content">
-        {isGone && <p class="empty">There is nothing at this path any more.</p>}
-        {!isGone && failure && (
-          <p class="failure" role="alert">
-            {failure.message}
-          </p>
+        {draft !== undefined && (
+          <Editor
+            key={path}
+            {...{ path, draft, current: version, onSpend }}
+            onDraft={(next) => props.onDraft(path, next)}
+          />
         )}
-        {!isGone && directory.value && <TextLines text={directory.value.reply} isNumbered={false} />}
-        {!isGone && content && <Content {...{ path, content, look, line }} size={file.value?.size ?? 0} />}
+        {draft === undefined && look === 'versions' && (
+          <Versions {...{ path, stamp, onSpend }} canWrite={facts?.canWrite === true} />
+        )}
+        {isOn && look !== 'versions' && (
+          <>
+            {failure && (
+              <p class="failure" role="alert">
+                {failure.message}
+              </p>
+            )}
+            {directory.value && <TextLines text={directory.value.reply} isNumbered={false} />}
+            {content && <Shown {...{ path, content, look, line }} size={file.value?.size ?? 0} />}
+          </>
+        )}
+        {isGone && draft === undefined && look !== 'versions' && (
+          <p class="empty">There is nothing at this path any more.</p>
+        )}
       </div>
     </section>
+  );
+}
+
+function looksOf(
+  path: string,
+  content: FileReading['content'] | undefined,
+  facts: Facts | undefined,
+): readonly Look[] {
+  const versions: readonly Look[] = facts?.isExport === false ? ['versions'] : [];
+  if (content?.kind !== 'text') return ['shown', ...versions];
+  return isMarkdown(path) ? ['read', 'text', 'reply', ...versions] : ['text', 'reply', ...versions];
+}
+
+function Acts({
+  path,
+  version,
+  filesBelow,
+  content,
+  onDraft,
+  onOpen,
+  onSpend,
+}: FilePaneProps & { readonly content: FileReading['content'] | undefined }) {
+  const edit = (text: string): void => onDraft(path, { text, version: version ?? null });
+  return (
+    <FileActs
+      key={path}
+      {...{ path, onOpen, onSpend }}
+      version={version ?? null}
+      files={filesBelow}
+      onEdit={content?.kind === 'text' ? () => edit(content.text) : undefined}
+      onNew={(at) => {
+        onDraft(at, { text: '', version: null });
+        onOpen(at);
+      }}
+    />
   );
 }
 
@@ -71,7 +151,7 @@ function isMarkdown(path: string): boolean {
   return /\.(md|markdown)$/i.test(path);
 }
 
-function Content({
+function Shown({
   path,
   content,
   look,
@@ -95,7 +175,7 @@ function Content({
       );
     case 'text':
       if (look === 'read') return <Markdown text={content.text} />;
-      if (look === 'reply') return <TextLines text={content.reply} isNumbered={false} />;
+      if (look === 'reply') return <TextLines text={content.reply ?? ''} isNumbered={false} />;
       return <TextLines text={content.text} isNumbered line={line} />;
   }
 }

@@ -6,6 +6,8 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['← →', 'Close and open a directory'],
   ['Enter', 'Show what is chosen'],
   ['1 2 3', 'To the tree, the file, the bucket'],
+  ['v', 'Versions of the file'],
+  ['e', 'Edit the file, where the page may write'],
   ['h', 'Health: findings and keys'],
   ['Esc', 'Back'],
 ];

@@ -18,8 +18,8 @@ export function Header({
         <h1>{facts?.tenant ?? '\u00a0'}</h1>
         <p title={facts?.store}>{facts?.store ?? '\u00a0'}</p>
       </div>
-      <span class="badge" title="The page writes nothing to the store.">
-        Read only
+      <span class="badge" data-writes={facts?.canWrite === true} title={badgeTitle(facts)}>
+        {badgeOf(facts)}
       </span>
       <nav class="views" aria-label="Views">
         {(['memory', 'health'] as const).map((each) => (
@@ -35,6 +35,17 @@ export function Header({
       </nav>
     </header>
   );
+}
+
+function badgeOf(facts: Facts | undefined): string {
+  if (facts?.isExport) return 'Export';
+  return facts?.canWrite ? 'May write' : 'Read only';
+}
+
+function badgeTitle(facts: Facts | undefined): string {
+  return facts?.canWrite
+    ? 'What you change is written to the store, on behalf of the actor "page".'
+    : 'The page writes nothing to the store.';
 }
 
 /** What the clicks cost. */

@@ -1,27 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { fileKey } from '../../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../../src/language/path.ts';
 import { openTenant } from '../../../src/open/open-memory.ts';
-import type { Asset } from '../../../src/page/assets.ts';
 import { openWork } from '../../../src/tree/session.ts';
-import { findChromium, launchChromium } from '../../support/chromium.ts';
-import {
-  type AgentSite,
-  builtPage,
-  openAgent,
-  type ServedPage,
-  servePageOf,
-} from '../../support/page-site.ts';
+import type { AgentSite } from '../../support/page-site.ts';
 import { blocksOf, keepLook, shareOff } from './look.ts';
+import { bytes, content, describePage, find, PATIENT, row, toTree, violationsOf } from './stage.ts';
 
-const SLOW = 120_000;
-const PATIENT = { timeout: 60_000 };
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==',
   'base64',
@@ -39,89 +28,7 @@ Budget: 4,500 euros
 | Launch plan | 20 May |
 `;
 
-/** What Chromium tells of elements that moved without the user's doing. */
-interface Shift {
-  readonly hadRecentInput: boolean;
-  readonly sources: readonly { readonly node: Node | null }[];
-}
-
-const executable = await findChromium(process.env);
-
-describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLOW }, () => {
-  let browser: Browser;
-  let assets: ReadonlyMap<string, Asset>;
-  beforeAll(async () => {
-    [browser, assets] = await Promise.all([
-      launchChromium(executable ?? '', ['rebound.example']),
-      builtPage(),
-    ]);
-  }, SLOW);
-  afterAll(() => browser?.close(), SLOW);
-
-  let stack = new AsyncDisposableStack();
-  afterEach(async () => {
-    const used = stack;
-    stack = new AsyncDisposableStack();
-    await used.disposeAsync();
-  }, SLOW);
-
-  interface Shown {
-    readonly agent: AgentSite;
-    readonly served: ServedPage;
-    readonly context: BrowserContext;
-    readonly page: Page;
-    /** What the page asked for beside its own origin, and what it said went wrong. */
-    readonly strays: readonly string[];
-  }
-
-  async function show(
-    write: (agent: AgentSite) => Promise<unknown>,
-    options: {
-      readonly colorScheme?: 'light' | 'dark';
-      readonly width?: number;
-      readonly height?: number;
-    } = {},
-  ): Promise<Shown> {
-    const { colorScheme = 'light', width = 1440, height = 860 } = options;
-    const agent = stack.use(await openAgent());
-    await write(agent);
-    const served = stack.use(await servePageOf(agent.options, assets));
-    const context = await browser.newContext({
-      colorScheme,
-      viewport: { width, height },
-      reducedMotion: 'reduce',
-    });
-    stack.defer(() => context.close());
-    context.setDefaultTimeout(PATIENT.timeout);
-    const page = await context.newPage();
-    const strays: string[] = [];
-    page.on('request', (request) => {
-      const url = request.url();
-      if (!url.startsWith(`${served.origin}/`) && !url.startsWith(`blob:${served.origin}/`)) strays.push(url);
-    });
-    page.on('dialog', (dialog) => {
-      strays.push(`dialog: ${dialog.message()}`);
-      void dialog.dismiss();
-    });
-    page.on('console', (message) => {
-      if (message.type() === 'error') strays.push(message.text());
-    });
-    page.on('pageerror', (error) => strays.push(String(error)));
-    await page.addInitScript(() => {
-      const shifted: string[] = [];
-      Object.assign(globalThis, { shifted });
-      new PerformanceObserver((list) => {
-        for (const entry of list.getEntries() as unknown as readonly Shift[]) {
-          const moved = entry.hadRecentInput ? [] : entry.sources;
-          shifted.push(...moved.map(({ node }) => (node instanceof Element ? node.outerHTML : 'a text')));
-        }
-      }).observe({ type: 'layout-shift', buffered: true } as PerformanceObserverInit);
-    });
-    await page.goto(served.address);
-    await page.locator('.live[data-on="true"]').waitFor();
-    return { agent, served, context, page, strays };
-  }
-
+describePage('the page in Chromium', ({ browser, stack, show }) => {
   const someFiles = async ({ memory: { files } }: AgentSite): Promise<void> => {
     await files.write('/memories/customers/acme.md', NOTES);
     await files.write('/memories/plans/kestrel.md', '# Launch\nSpend 4,500 euros.\n');
@@ -129,20 +36,6 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
     await files.write('/memories/team/logo.png', PNG);
     await files.write('/memories/team/raw.bin', Uint8Array.of(0xff, 0xfe));
   };
-  const row = (page: Page, name: string) => page.getByRole('treeitem').filter({ hasText: name });
-  /** With the keyboard alone. */
-  const find = async (page: Page, text: string): Promise<void> => {
-    await page.keyboard.press('/');
-    await page.locator('.filter input:focus').waitFor();
-    await page.keyboard.type(text);
-  };
-  const toTree = async (page: Page): Promise<void> => {
-    await page.keyboard.press('1');
-    await page.locator('.tree:focus').waitFor();
-  };
-  const content = (page: Page) => page.getByRole('region', { name: 'Content' });
-  const bytes = (page: Page) => page.getByRole('region', { name: 'Bytes of the object' });
-
   it('shows left what the model reads, and right what the bucket holds', async () => {
     const { page, strays, served } = await show(someFiles);
     expect(page.url()).toBe(`${served.origin}/`);
@@ -272,8 +165,8 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
     await bytes(page).getByText('89 53 4d 31').waitFor();
     const picture = await page.screenshot();
     const other = colorScheme === 'light' ? 'dark' : 'light';
-    const blank = await browser.newPage();
-    stack.defer(() => blank.close());
+    const blank = await browser().newPage();
+    stack().defer(() => blank.close());
     const blocks = await blocksOf(blank, picture);
     if (process.env['TEST_UPDATE_LOOKS'] === '1') keepLook(blocks, `file-${colorScheme}`);
     expect(shareOff(blocks, `file-${colorScheme}`)).toBeLessThan(0.05);
@@ -284,16 +177,7 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
     'has names for screen readers and enough contrast: %s',
     async (colorScheme) => {
       const { page } = await show(someFiles, { colorScheme });
-      const violations = async (): Promise<readonly string[]> => {
-        await page.evaluate(axe.source);
-        return page.evaluate(async () => {
-          const loaded = globalThis as unknown as {
-            axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-          };
-          const { violations: found } = await loaded.axe.run();
-          return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-        });
-      };
+      const violations = () => violationsOf(page);
       await content(page).getByText("Here're the files").waitFor();
       expect(await violations()).toEqual([]);
       await row(page, 'acme.md').click();
@@ -426,8 +310,8 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
     const { page, served } = await show(someFiles);
     await page.reload();
     await row(page, 'preferences.json').waitFor();
-    const second = await browser.newContext();
-    stack.defer(() => second.close());
+    const second = await browser().newContext();
+    stack().defer(() => second.close());
     const late = await second.newPage();
     await late.goto(served.address);
     await late.getByRole('heading', { name: 'This address was used already' }).waitFor();
@@ -452,7 +336,7 @@ describe.skipIf(executable === undefined)('the page in Chromium', { timeout: SLO
     );
     foreign.listen(0, '127.0.0.1');
     await once(foreign, 'listening');
-    stack.defer(() => {
+    stack().defer(() => {
       foreign.close();
       foreign.closeAllConnections();
     });

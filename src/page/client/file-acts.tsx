@@ -1,0 +1,116 @@
+import { useState } from 'preact/hooks';
+import type { Changed, Requests } from '../protocol.ts';
+import { ask } from './ask.ts';
+import { Dialog } from './dialog.tsx';
+import { ROOT } from './tree-rows.ts';
+import { counted, visible } from './words.ts';
+
+interface FileActsProps {
+  readonly path: string;
+  /** Of the file that is shown; null: a directory. */
+  readonly version: string | null;
+  /** Of a directory: the files below it. */
+  readonly files: number;
+  /** Undefined: what is there is no text. */
+  readonly onEdit: (() => void) | undefined;
+  readonly onNew: (path: string) => void;
+  readonly onOpen: (path: string) => void;
+  readonly onSpend: (requests: Requests) => void;
+}
+
+/** What can be done to what is shown. */
+export function FileActs(props: FileActsProps) {
+  const { path, version, onEdit } = props;
+  const [asked, setAsked] = useState<'new' | 'rename' | 'delete'>();
+  const close = (): void => setAsked(undefined);
+  return (
+    <div class="file-acts" role="group" aria-label="What can be done">
+      {version !== null && (
+        <button type="button" class="act" disabled={onEdit === undefined} onClick={onEdit} data-act="edit">
+          Edit
+        </button>
+      )}
+      {version === null && (
+        <button type="button" class="act" onClick={() => setAsked('new')}>
+          New file
+        </button>
+      )}
+      {path !== ROOT && (
+        <>
+          <button type="button" class="act" onClick={() => setAsked('rename')}>
+            Rename
+          </button>
+          <button type="button" class="act" onClick={() => setAsked('delete')}>
+            Delete
+          </button>
+        </>
+      )}
+      {asked === 'new' && <NewFile {...props} onClose={close} />}
+      {asked === 'rename' && <Rename {...props} onClose={close} />}
+      {asked === 'delete' && <Delete {...props} onClose={close} />}
+    </div>
+  );
+}
+
+type Asked = FileActsProps & { readonly onClose: () => void };
+
+function NewFile({ path, onNew, onClose }: Asked) {
+  const [name, setName] = useState(`${path}/`);
+  return (
+    <Dialog title="New file" act="Write it" onAct={() => onNew(name.trim())} onClose={onClose}>
+      <PathField label="Path" value={name} onInput={setName} />
+    </Dialog>
+  );
+}
+
+function Rename({ path, onOpen, onSpend, onClose }: Asked) {
+  const [to, setTo] = useState(path);
+  const rename = async (): Promise<void> => {
+    const changed = await ask<Changed>('rename', { path, to: to.trim() });
+    onSpend(changed.requests);
+    onOpen(changed.path);
+  };
+  return (
+    <Dialog title={`Rename ${visible(path)}`} act="Rename" onAct={rename} onClose={onClose}>
+      <PathField label="New path" value={to} onInput={setTo} />
+    </Dialog>
+  );
+}
+
+function Delete({ path, version, files, onSpend, onClose }: Asked) {
+  // What was shown when the question was put is what is deleted.
+  const [shown] = useState(version);
+  const remove = async (): Promise<void> => {
+    onSpend((await ask<Changed>('remove', { path, version: shown })).requests);
+  };
+  return (
+    <Dialog title={`Delete ${visible(path)}?`} act="Delete" isRisky onAct={remove} onClose={onClose}>
+      <p>
+        {shown === null ? `${counted(files, 'file')} below it. ` : ''}Where the tenant keeps history, each can
+        be taken back; elsewhere it is gone.
+      </p>
+    </Dialog>
+  );
+}
+
+function PathField({
+  label,
+  value,
+  onInput,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}) {
+  return (
+    <label class="field">
+      {label}
+      <input
+        value={value}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import type { Changed, FileReading, VersionReading, VersionsReading } from '../../src/page/protocol.ts';
+import { openTenantView, type PageView } from '../../src/page/tenant-view.ts';
+import { type AgentSite, askRaw, linesIn, openAgent, serveQuestions, signIn } from '../support/page-site.ts';
+
+const open = ({ options }: AgentSite, canWrite = true): Promise<PageView> =>
+  openTenantView(options, { lineOf: ({ kind }) => `FAIL  a ${kind}`, canWrite });
+
+const asking = { signal: new AbortController().signal, send: async () => {} };
+const ask = async <T>(
+  { questions }: PageView,
+  name: string,
+  input: Readonly<Record<string, unknown>>,
+): Promise<T> => {
+  const question = questions[name];
+  if (question === undefined) throw new Error(`there is no question ${name}`);
+  return (await question(input, asking)) as T;
+};
+const versionOf = async (view: PageView, path: string): Promise<string> =>
+  (await ask<FileReading>(view, 'file', { path })).version;
+
+const CHANGES = ['write', 'remove', 'rename', 'restore'];
+
+describe('a page that may write', () => {
+  it('has what changes something only where that was asked for', async () => {
+    await using agent = await openAgent();
+    await using reading = await open(agent, false);
+    await using writing = await open(agent);
+    expect(CHANGES.filter((name) => name in reading.questions)).toEqual([]);
+    expect(CHANGES.filter((name) => name in writing.questions)).toEqual(CHANGES);
+    const answers = await Promise.all(
+      [reading, writing].map(async ({ questions, maxQuestionBytes }) => {
+        await using served = await serveQuestions(questions, new Map(), { maxQuestionBytes });
+        const headers = {
+          origin: served.origin,
+          cookie: await signIn(served),
+          'content-type': 'application/json',
+        };
+        const body = JSON.stringify({ path: '/memories/a.md', text: 'a', version: null });
+        const send = (more: object) =>
+          askRaw(`${served.origin}/api/write`, { method: 'POST', headers: { ...headers, ...more }, body });
+        const refused = [
+          await send({ origin: 'http://evil.example' }),
+          await send({ 'sec-fetch-site': 'cross-site' }),
+          await send({ cookie: '' }),
+          await send({ 'content-type': 'text/plain' }),
+          await send({ host: 'evil.example' }),
+        ];
+        expect(refused.map(({ status }) => status)).toEqual([403, 403, 401, 415, 403]);
+        expect(await agent.memory.files.exists('/memories/a.md')).toBe(false);
+        return await send({});
+      }),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([404, 200]);
+    expect(answers.slice(1).flatMap(linesIn)).toMatchObject([{ path: '/memories/a.md', isRedacted: false }]);
+    expect((await agent.memory.files.read('/memories/a.md'))?.text()).toBe('a');
+  });
+
+  it('creates, edits, renames and deletes, on behalf of the actor page, with history', async () => {
+    await using agent = await openAgent({ history: { days: 30 }, actor: 'an agent' });
+    await agent.memory.files.write('/memories/first.md', 'x');
+    await using view = await open(agent);
+    const [path, to] = ['/memories/a.md', '/memories/b/c.md'];
+    const made = await ask<Changed>(view, 'write', { path, text: 'one', version: null });
+    expect(made.requests.put).toBeGreaterThan(0);
+    await ask(view, 'write', { path, text: 'two', version: made.version });
+    await ask(view, 'rename', { path, to });
+    expect((await ask<FileReading>(view, 'file', { path: to })).writer).toBe('page');
+    expect((await ask<FileReading>(view, 'file', { path: '/memories/first.md' })).writer).toBe('an agent');
+    await ask(view, 'remove', { path: to, version: await versionOf(view, to) });
+    expect(await agent.memory.files.exists(to)).toBe(false);
+    const { entries } = await ask<VersionsReading>(view, 'versions', { path: to });
+    expect(entries.map(({ kind, writer, end }) => [kind, writer, end])).toEqual([
+      ['deleted', 'page', undefined],
+      ['renamed', 'page', undefined],
+      ['written', 'page', 'deleted'],
+      ['written', 'page', 'replaced'],
+    ]);
+    await ask(view, 'remove', {
+      path: '/memories/first.md',
+      version: await versionOf(view, '/memories/first.md'),
+    });
+    await ask(view, 'write', { path: '/memories/d/1.md', text: '1', version: null });
+    await ask(view, 'remove', { path: '/memories/d', version: null });
+    expect(await agent.memory.files.exists('/memories/d')).toBe(false);
+  });
+
+  it('replaces and deletes nothing but what it has shown', async () => {
+    await using agent = await openAgent();
+    const { files } = agent.memory;
+    const path = '/memories/a.md';
+    await files.write(path, 'one');
+    await using view = await open(agent);
+    const version = await versionOf(view, path);
+    await files.write(path, "an agent's");
+    const refused = { code: 'version_conflict' };
+    await expect(ask(view, 'write', { path, text: 'mine', version })).rejects.toMatchObject(refused);
+    await expect(ask(view, 'remove', { path, version })).rejects.toMatchObject(refused);
+    await expect(ask(view, 'remove', { path, version: null })).rejects.toMatchObject(refused);
+    await expect(ask(view, 'write', { path, text: 'mine', version: null })).rejects.toMatchObject({
+      code: 'already_exists',
+    });
+    await expect(ask(view, 'remove', { path: '/memories', version: null })).rejects.toMatchObject({
+      code: 'invalid_command',
+    });
+    expect((await files.read(path))?.text()).toBe("an agent's");
+    for (const input of [
+      { path },
+      { path, text: 'x' },
+      { path, text: 1, version: null },
+      { text: 'x', version: null },
+    ]) {
+      await expect(ask(view, 'write', input)).rejects.toMatchObject({ code: 'invalid_command' });
+    }
+  });
+
+  it('takes a version back, unless the file is no longer what was shown', async () => {
+    await using agent = await openAgent({ history: { days: 30 } });
+    const { files } = agent.memory;
+    const path = '/memories/a.md';
+    for (const text of ['one', 'two', 'three']) await files.write(path, text);
+    await using view = await open(agent);
+    const versions = async () => (await ask<VersionsReading>(view, 'versions', { path })).entries;
+    const [three, two, one] = await versions();
+    expect((await ask<VersionReading>(view, 'version', { path, version: one?.version })).content).toEqual({
+      kind: 'text',
+      text: 'one',
+    });
+    const restore = (version: string | undefined, base: string | null | undefined) =>
+      ask<Changed>(view, 'restore', { path, version, base });
+    await expect(restore(one?.version, two?.version)).rejects.toMatchObject({ code: 'version_conflict' });
+    await expect(restore(one?.version, null)).rejects.toMatchObject({ code: 'already_exists' });
+    expect((await files.read(path))?.text()).toBe('three');
+    await restore(one?.version, three?.version);
+    expect((await files.read(path))?.text()).toBe('one');
+    expect(await versions()).toMatchObject([
+      { end: 'current', writer: 'page', previous: three?.version },
+      { version: three?.version, end: 'replaced' },
+      {},
+      {},
+    ]);
+    await files.remove(path);
+    await expect(restore(two?.version, three?.version)).rejects.toMatchObject({ code: 'version_conflict' });
+    await restore(two?.version, null);
+    expect((await files.read(path))?.text()).toBe('two');
+  });
+
+  it('holds to the policy of the memory', async () => {
+    await using agent = await openAgent({ policy: 'email' });
+    await using view = await open(agent);
+    const input = { path: '/memories/a.md', text: 'ada@acme.example', version: null };
+    await expect(ask(view, 'write', input)).rejects.toMatchObject({ code: 'policy_refused' });
+    await using redacting = await openAgent({ policy: 'email,redact' });
+    await using other = await open(redacting);
+    expect(await ask<Changed>(other, 'write', input)).toMatchObject({ isRedacted: true });
+    expect((await redacting.memory.files.read('/memories/a.md'))?.text()).not.toContain('ada');
+  });
+
+  it('does not open a memory that is configured for reading', async () => {
+    await using agent = await openAgent();
+    const view = open({ ...agent, options: { ...agent.options, readOnly: true } });
+    await expect(view).rejects.toMatchObject({ code: 'misconfigured' });
+  });
+
+  it('tells who wrote files, and asks for names once', async () => {
+    await using agent = await openAgent({ history: { days: 30 } });
+    const paths = ['/memories/a.md', '/memories/b.md', '/memories/none.md'];
+    await agent.memory.files.write('/memories/a.md', 'a', { actor: 'turn 1' });
+    await agent.memory.files.write('/memories/b.md', 'b');
+    await using view = await open(agent, false);
+    const first = await ask<{ writers: object[]; requests: object }>(view, 'writers', { paths });
+    expect(first.writers).toMatchObject([
+      { path: '/memories/a.md', writer: 'turn 1' },
+      { path: '/memories/b.md' },
+    ]);
+    expect(first.requests).toEqual({ get: 4, list: 1 });
+    expect((await ask<{ requests: object }>(view, 'writers', { paths })).requests).toEqual({ get: 3 });
+    for (const wrong of ['x', [1], Array.from({ length: 201 }, () => '/memories/a')]) {
+      await expect(ask(view, 'writers', { paths: wrong })).rejects.toMatchObject({ code: 'invalid_command' });
+    }
+  });
+});
