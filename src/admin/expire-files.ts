@@ -94,8 +94,17 @@ async function deleteUnused(
     await eachConcurrently(work.session, batch, async (each) => {
       if (!(await wasReadLately(work, each))) unread.push(each);
     });
+    // Before the delete, as every writer does where history is kept; so a checkpoint tells an expired file from a dropped one.
+    const saved = await work.saver?.saveListed(
+      work,
+      unread.map(({ object }) => object),
+    );
     const left = await deleteInTime(work, unread, look);
-    for (const { file, object } of unread) if (!left.has(object.key)) gone.add(file);
+    const expired = unread.filter(({ object }) => !left.has(object.key));
+    for (const { file } of expired) gone.add(file);
+    const paths = new Set(expired.map(({ object }) => object.path));
+    const ended = saved?.filter(([path]) => paths.has(path)) ?? [];
+    if (ended.length > 0) await work.saver?.noteDeleted(work, MEMORY_ROOT, ended);
     work.call.onProgress?.({ done: Math.min(start + BATCH_FILES, due.length), total: due.length });
   }
   return gone;

@@ -4,6 +4,7 @@ import { DAY_MS } from '../time.ts';
 import { readRegister } from '../tree/rename/register.ts';
 import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
+import { expireCheckpoints } from './expire-checkpoints.ts';
 import { expireConversations } from './expire-conversations.ts';
 import { expireFiles } from './expire-files.ts';
 import { expireHistory } from './expire-history.ts';
@@ -41,7 +42,7 @@ export interface ExpiryReport {
   readonly deleted: number;
   /** Unused files that a later run deletes, if they are still unused then. */
   readonly marked: number;
-  /** Access records, receipts, answers and parts of conversations that this run deleted; of a dry run: would delete. */
+  /** Access records, receipts, answers, parts of conversations and of checkpoints that this run deleted; of a dry run: would delete. */
   readonly records: number;
   /** Sessions that this run deleted, with their subagents; of a dry run: would delete. */
   readonly sessions: number;
@@ -58,6 +59,8 @@ export interface TenantExpiry extends ExpiryReport {
 }
 
 const MOST_DAYS = 3_650;
+/** Checkpoints go after so many days, or with the history where that is kept for longer. The newest stays. */
+const CHECKPOINT_DAYS = 90;
 
 /**
  * Deletes the files that no process read or wrote for `afterDays`, in two runs: the first one marks them, a later one, an
@@ -100,7 +103,12 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
     limitMs: conversationDays * DAY_MS,
     promptMs: recordDays * DAY_MS,
   });
-  const report = { ...files, records: deleted + conversations, sessions, busy };
+  const checkpointDays = Math.max(CHECKPOINT_DAYS, historyDays ?? 0);
+  const checkpoints = await expireCheckpoints(work, {
+    ...{ migrated, dryRun },
+    limitMs: checkpointDays * DAY_MS,
+  });
+  const report = { ...files, records: deleted + conversations + checkpoints, sessions, busy };
   if (historyDays === undefined) return report;
   const history = await expireHistory(work, { migrated, limitMs: historyDays * DAY_MS, dryRun });
   return { ...report, history };

@@ -15,12 +15,18 @@ import { isRegister, type RenameEntry, readRegister } from '../tree/rename/regis
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
 import { eachRecord, inspectRecord, listRecords } from '../tree/scan.ts';
 import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
+import { parseLine } from './checkpoint-record.ts';
 import { type Place, settleDuplicates } from './duplicates.ts';
 import type { KeyVersionUse } from './key-status.ts';
+import { type SinceReport, verifySince } from './verify-since.ts';
 
 export interface VerifyOptions extends Call {
   /** Remove the older place of duplicates and finish a directory rename whose process is gone; nothing else is changed. */
   readonly repair?: boolean | undefined;
+  /** The line of a checkpoint, kept outside of the store: what is not the same since, or came of it, is a finding. */
+  readonly since?: string | undefined;
+  /** For how long the history is kept, in days; with `since`. The memory's own unless given. */
+  readonly historyDays?: number | undefined;
 }
 
 export interface Verification {
@@ -30,6 +36,8 @@ export interface Verification {
   readonly findings: readonly Finding[];
   /** How many objects, files or not, name which version of the tenant key; empty for a tenant without a keyring. */
   readonly keyVersions: readonly KeyVersionUse[];
+  /** With `since`: the checkpoint that was compared with. */
+  readonly since?: Omit<SinceReport, 'findings'>;
 }
 
 /**
@@ -40,11 +48,22 @@ export interface Verification {
  */
 export async function verifyTree(
   context: Session,
-  { repair = false, ...call }: VerifyOptions = {},
+  { since: line, historyDays, ...options }: VerifyOptions = {},
 ): Promise<Verification> {
-  const work = await openWork(context, call);
-  if (work === undefined) return { files: 0, bytes: 0, findings: [], keyVersions: [] };
+  const number = line === undefined ? 0 : parseLine(line).number;
+  const work = await openWork(context, options);
+  if (work === undefined) {
+    const findings: readonly Finding[] =
+      number === 0 ? [] : [{ kind: 'checkpoint', state: 'missing', number }];
+    return { files: 0, bytes: 0, findings, keyVersions: [] };
+  }
+  const verification = await verifyWork(work, options);
+  if (line === undefined) return verification;
+  const { findings, ...since } = await verifySince(work, { line, historyDays });
+  return { ...verification, findings: sortFindings([...verification.findings, ...findings]), since };
+}
 
+async function verifyWork(work: Work, { repair = false }: VerifyOptions): Promise<Verification> {
   const recovered = repair ? await recoverRename(work) : undefined;
   const { files, bytes, findings, groups, keyVersions } = await readAll(work);
   // Only now: a rename that began later has left no copies that are old enough to be taken for duplicates.

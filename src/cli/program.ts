@@ -5,9 +5,11 @@ import { addFileVerbs } from './file-program.ts';
 import { addHistoryVerbs } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
 import { addToolVerbs } from './tool-program.ts';
+import type { CheckpointArguments } from './verbs/checkpoint.ts';
 import type { Action, Flags } from './verbs/invocation.ts';
 import type { OpenArguments } from './verbs/open.ts';
 import type { ExpireArguments } from './verbs/operate.ts';
+import type { VerifyArguments } from './verbs/verify.ts';
 
 /** Wrong call or setting. */
 const EXIT_MISUSED = 2;
@@ -118,8 +120,23 @@ export function createProgram(choose: Choose): Command {
       '--repair',
       'finish renames that were cut off, and remove the older place of a file that lies twice',
     )
-    .action((options: { readonly repair?: boolean }) =>
+    .option('--since <line>', 'also find what was put back, dropped or forked since that checkpoint')
+    .option(
+      '--proof <file>',
+      'check a proof of "checkpoint --prove" against that line instead, without the store',
+    )
+    .action((options: VerifyArguments) =>
       choose(async (run) => (await import('./verbs/verify.ts')).runVerify(options, run)),
+    );
+  program
+    .command('checkpoint')
+    .description(
+      'write down which version each file has, and print the line to keep elsewhere for verify --since',
+    )
+    .option('--accept <line>', 'what is found since that line was on purpose, as after a restore')
+    .option('--prove <path>', 'print a proof, as JSON, of which version of a file the last checkpoint has')
+    .action((options: CheckpointArguments) =>
+      choose(async (run) => (await import('./verbs/checkpoint.ts')).runCheckpoint(options, run)),
     );
   program
     .command('restore')

@@ -146,6 +146,7 @@ export const OBJECT_CLASSES = [
   'answers',
   'history',
   'actors',
+  'checkpoints',
   'conversations',
   'sessions',
 ] as const;

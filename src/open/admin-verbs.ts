@@ -1,7 +1,9 @@
 // The verbs of the administration, in a module of their own: it is loaded when one of them is asked for first.
+export { checkpointTree } from '../admin/accept-checkpoint.ts';
 export { expireTree } from '../admin/expire.ts';
 export { readKeyStatus } from '../admin/key-status.ts';
 export { migrateObjects } from '../admin/migrate.ts';
+export { proveFile } from '../admin/proof.ts';
 export { restoreTree } from '../admin/restore.ts';
 export { rewrapRoot, rotateKey } from '../admin/rotate.ts';
 export { shredTenant } from '../admin/shred.ts';

@@ -1,6 +1,8 @@
+import type { CheckpointOptions, CheckpointReport } from '../admin/accept-checkpoint.ts';
 import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
 import type { KeyStatus } from '../admin/key-status.ts';
 import type { MigrateOptions, MigrationReport } from '../admin/migrate.ts';
+import type { CheckpointProof } from '../admin/proof.ts';
 import type { RestoreReport, RestoreRequest } from '../admin/restore.ts';
 import type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from '../admin/rotate.ts';
 import type { ShredOptions, ShredReport } from '../admin/shred.ts';
@@ -51,6 +53,13 @@ export interface TenantAdmin extends AsyncDisposable {
   decodeName(key: string, options?: RequestOptions): Promise<string | undefined>;
   /** Reads and opens everything that is stored. */
   verify(options?: VerifyOptions): Promise<Verification>;
+  /**
+   * Writes down which version each file has, and returns the line by which `verify({ since })` tells later what was put back or
+   * dropped (docs/history.md, "Checkpoints").
+   */
+  checkpoint(options?: CheckpointOptions): Promise<CheckpointReport>;
+  /** Shows which version of a file the last checkpoint has, for who has neither key nor store. */
+  proveFile(path: string, options?: RequestOptions): Promise<CheckpointProof>;
   /**
    * Deletes what expired, in two runs an hour or more apart (docs/worker.md, "Expiry"). `afterDays` stands before the
    * configured days. @throws MemoryError `misconfigured` when days are given but none are configured, and it is no dry
@@ -130,6 +139,11 @@ export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdm
       return parseFileKey(layout, names, key);
     },
     verify: (request) => parts.verify(request),
+    checkpoint: (request) => parts.checkpoint(request),
+    proveFile: async (path, request) => {
+      const { proveFile } = await import('./admin-verbs.ts');
+      return proveFile(context, path, request);
+    },
     expire: async (request = {}) => {
       const recordsReads = settings.expireAfterDays !== undefined;
       if (request.afterDays !== undefined && !recordsReads && !request.dryRun) {

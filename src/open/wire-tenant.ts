@@ -1,3 +1,4 @@
+import type { CheckpointOptions, CheckpointReport } from '../admin/accept-checkpoint.ts';
 import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
 import type { Verification, VerifyOptions } from '../admin/verify.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
@@ -41,6 +42,8 @@ export interface OpenTenant {
   readonly versions: ObjectVersions | undefined;
   /** Reads and opens everything that is stored, past the order of commands. */
   verify(options?: VerifyOptions): Promise<Verification>;
+  /** Writes a checkpoint, past the order of commands. */
+  checkpoint(options?: CheckpointOptions): Promise<CheckpointReport>;
   /** Deletes what expired, past the order of commands; files by the configured days unless others are given. */
   expire(options?: ExpiryOptions): Promise<TenantExpiry>;
   /**
@@ -145,7 +148,12 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     async verify(request) {
       if (request?.repair) refuseWriting(context);
       const { verifyTree } = await import('./admin-verbs.ts');
-      return verifyTree(context, request);
+      return verifyTree(context, { historyDays, ...request });
+    },
+    async checkpoint(request) {
+      refuseWriting(context);
+      const { checkpointTree } = await import('./admin-verbs.ts');
+      return checkpointTree(context, { historyDays, ...request });
     },
     async expire(request = {}) {
       if (request.dryRun !== true) refuseWriting(context);

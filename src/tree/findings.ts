@@ -36,6 +36,31 @@ export interface RenameFinding {
   readonly code?: MemoryErrorCode;
 }
 
+/** A version by its content id, base64url, and the bound by which it was bound to its place; decimal. */
+export interface SinceVersion {
+  readonly version: string;
+  readonly bound?: string;
+}
+
+/**
+ * What a file is not that it must be since a checkpoint. `rolled_back`: a version is there that another one had replaced.
+ * `dropped`: it is gone, and nothing says why. `brought_back`: it had been deleted, renamed, or was not there. `forked`: it does
+ * not come of the version that must be there, only of an older one. `cut`: a version that it came of is not in the history.
+ * `untold`: it cannot be told, and `why`: the history was off (`history_off`) or is not kept for so long (`not_kept`); a process
+ * was cut off between a delete and its record, or the file was dropped (`unrecorded`); its writer could still take it back
+ * (`young`); clocks differ (`clock`); a rename may have left it at two places (`twice`).
+ */
+export interface SinceFinding {
+  readonly kind: 'since';
+  readonly state: 'rolled_back' | 'dropped' | 'brought_back' | 'forked' | 'cut' | 'untold';
+  readonly path: MemoryPath;
+  /** The newest version that is known to have been there; absent where none is. */
+  readonly expected?: SinceVersion;
+  /** What is there; absent where nothing is. */
+  readonly found?: SinceVersion;
+  readonly why?: 'history_off' | 'not_kept' | 'unrecorded' | 'young' | 'clock' | 'twice';
+}
+
 /** What is wrong with what a tenant has stored, whichever verb came upon it. */
 export type Finding =
   /** The object at the path is not what was sealed for it. */
@@ -58,6 +83,15 @@ export type Finding =
   | { readonly kind: 'foreign' | 'orphan'; readonly objects: number }
   /** The register of renames cannot be opened. */
   | { readonly kind: 'register'; readonly code: MemoryErrorCode }
+  /** The checkpoint of a line is not stored, is another one, or cannot be opened. */
+  | {
+      readonly kind: 'checkpoint';
+      readonly state: 'missing' | 'other' | 'damaged';
+      readonly number: number;
+    }
+  /** The keyring is older than it was when a checkpoint was written. */
+  | { readonly kind: 'keyring'; readonly expected: number; readonly found: number }
+  | SinceFinding
   | DuplicateFinding
   | RenameFinding;
 
@@ -94,7 +128,9 @@ function orderOf(finding: Finding): string {
   switch (finding.kind) {
     case 'register':
     case 'rename':
-      return '0';
+    case 'keyring':
+    case 'checkpoint':
+      return `0,${finding.kind}`;
     case 'duplicate':
       return `1,${finding.older}`;
     case 'foreign':

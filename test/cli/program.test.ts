@@ -18,6 +18,7 @@ const noted = vi.hoisted(() => async (load: () => Promise<unknown>): Promise<Rec
     ]),
   );
 });
+vi.mock('../../src/cli/verbs/checkpoint.ts', noted);
 vi.mock('../../src/cli/verbs/diff.ts', noted);
 vi.mock('../../src/cli/verbs/doctor.ts', noted);
 vi.mock('../../src/cli/verbs/edit.ts', noted);
@@ -112,6 +113,11 @@ describe('the command line', () => {
     ['open', ['runOpen', { browser: true }]],
     ['open --port 0 --no-browser', ['runOpen', { port: 0, browser: false }]],
     ['open --port 65535', ['runOpen', { port: 65_535, browser: true }]],
+    ['checkpoint', ['runCheckpoint', {}]],
+    ['checkpoint --accept 1:x', ['runCheckpoint', { accept: '1:x' }]],
+    ['checkpoint --prove /memories/a', ['runCheckpoint', { prove: '/memories/a' }]],
+    ['verify --since 1:x', ['runVerify', { since: '1:x' }]],
+    ['verify --proof p.json --since 1:x', ['runVerify', { proof: 'p.json', since: '1:x' }]],
     ['log', ['runLog', undefined]],
     ['log /memories/a', ['runLog', '/memories/a']],
     ['show /memories/a v1', ['runShow', { path: '/memories/a', version: 'v1' }]],

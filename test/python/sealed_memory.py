@@ -8,7 +8,7 @@ from nacl.exceptions import CryptoError
 CHUNK, HEADER, ZEROS, SUFFIX = 65536, 220, bytes(16), ".sealed"
 OBJECT_START = bytes.fromhex("89534d310d0a1a0a01011000")
 KEYRING_MAGIC, TOMBSTONE_MAGIC = bytes.fromhex("89534d4b0d0a1a0a"), bytes.fromhex("89534d540d0a1a0a")
-CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "conversations", "sessions")
+CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "checkpoints", "conversations", "sessions")
 HISTORY = 1
 
 class Refused(Exception):

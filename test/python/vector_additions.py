@@ -5,7 +5,7 @@ from vector_cases import BOUND, FILE, RENAME, keyring_fields, object_fields
 from vector_entries import bounds, listings, readings, root_ids
 from vector_forge import NAMES, NK, expand, old_added, payload_of, secret_of
 
-CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "conversations", "sessions")
+CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "checkpoints", "conversations", "sessions")
 LONG_ID = "Aa0_-" * 12 + "zzzz"
 TEXT = "eWjUSk4gDf-TeCxkcJ-J6yhUySN-mtjGN6PlflM1ED0"  # notes, in the root
 BELOW = "Aw0LGUcCTPKxpA2SDH-rL96RW9RW2gx8f0Bimhh5OnA"  # a.txt, in notes

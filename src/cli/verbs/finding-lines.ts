@@ -1,5 +1,6 @@
 import type { Finding, RenameFinding } from '../../tree/findings.ts';
 import { counted } from './report.ts';
+import { checkpointLine, keyringLine, sinceFindingLine } from './since-lines.ts';
 
 const TRY_AGAIN = 'run verify again in a minute';
 
@@ -43,6 +44,12 @@ export function findingLine(finding: Finding, verb: 'look' | 'restore' = 'look')
       }`;
     case 'rename':
       return renameLine(finding);
+    case 'checkpoint':
+      return checkpointLine(finding);
+    case 'keyring':
+      return keyringLine(finding);
+    case 'since':
+      return sinceFindingLine(finding);
     case 'duplicate': {
       const duplicates = `${finding.older} and ${finding.newer} are the same file`;
       switch (finding.state) {

@@ -6,17 +6,27 @@ import { findingLine } from './finding-lines.ts';
 import { CONTINUES, EXIT_FAILED, type Invocation } from './invocation.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
+import { sinceLine } from './since-lines.ts';
+
+export interface VerifyArguments {
+  readonly repair?: boolean;
+  /** The line of a checkpoint. */
+  readonly since?: string;
+  /** A file with a proof. */
+  readonly proof?: string;
+}
 
 /** Verifies the configured memory and says what to do about each finding. Resolves to 0 when none is left. */
 export function runVerify(
-  { repair = false }: { readonly repair?: boolean },
+  { repair = false, since, proof }: VerifyArguments,
   invocation: Invocation,
 ): Promise<number> {
+  if (proof !== undefined) return checkProof({ file: proof, line: since }, invocation);
   return runOnAdmin(
     async ({ admin, report, signal }) => {
       const onProgress = ({ done, total }: Progress): void =>
         report.progress({ done, total }, { what: 'objects', done, total });
-      const verification = await admin.verify({ repair, signal, onProgress });
+      const verification = await admin.verify({ repair, since, signal, onProgress });
       const left = verification.findings.filter(isLeft).length;
       const repaired = verification.findings.length - left;
       await report.done({ ...verification, left, repaired }, linesOf(verification));
@@ -28,7 +38,7 @@ export function runVerify(
 
 /** One line for each finding, one for the tenant keys in use, then one that sums up. */
 export function linesOf(verification: Verification): readonly string[] {
-  const { files, bytes, findings, keyVersions } = verification;
+  const { files, bytes, findings, keyVersions, since } = verification;
   const left = findings.filter(isLeft).length;
   const repaired = findings.length - left;
   const verdict = [
@@ -39,6 +49,7 @@ export function linesOf(verification: Verification): readonly string[] {
   const keys = keyVersions.length === 0 ? [] : [`keys  ${keyVersions.map(keyWords).join(', ')}`];
   return [
     ...findings.map((finding) => findingLine(finding)),
+    ...(since === undefined ? [] : sinceLine(since)),
     ...keys,
     `${left === 0 ? 'ok    ' : 'FAIL  '}${summary}`,
   ];
@@ -46,4 +57,12 @@ export function linesOf(verification: Verification): readonly string[] {
 
 function keyWords({ version, objects, active }: KeyVersionUse): string {
   return `version ${version}${active ? ', active' : ''}: ${counted(objects, 'object')}`;
+}
+
+async function checkProof(
+  given: { readonly file: string; readonly line: string | undefined },
+  invocation: Invocation,
+): Promise<number> {
+  const { runCheckProof } = await import('./checkpoint.ts');
+  return runCheckProof(given, invocation);
 }

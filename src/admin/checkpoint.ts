@@ -1,0 +1,217 @@
+import { hasCode, MemoryError } from '../errors.ts';
+import { toBase64url } from '../format/encoding.ts';
+import { fileKey } from '../format/object-keys.ts';
+import { equalBytes, KEY_BYTES } from '../format/sodium.ts';
+import { ID_BYTES, NO_ID } from '../format/wrap.ts';
+import { MEMORY_ROOT } from '../language/path.ts';
+import { encodeText } from '../language/text.ts';
+import { ageOf } from '../store/port.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
+import { decodeEntry, type ListedEntry } from '../tree/list-directory.ts';
+import { pagesBelow } from '../tree/list-objects.ts';
+import { readFile, SETTLED_MS } from '../tree/read-file.ts';
+import { writeRecord } from '../tree/sealed-record.ts';
+import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
+import {
+  type CheckpointEntry,
+  type CheckpointHead,
+  createEntryTree,
+  encodeEntry,
+  encodeHead,
+  headId,
+  lineOf,
+  partId,
+  rootOf,
+} from './checkpoint-record.ts';
+import { newestNumber, readHead, readLeaves } from './read-checkpoint.ts';
+
+export interface WrittenCheckpoint {
+  /** Number and root: to be kept where who writes the store cannot write. */
+  readonly line: string;
+  readonly number: number;
+  /** 43 characters. */
+  readonly root: string;
+  readonly files: number;
+  /** Paths of files that could not be opened, and so are not in it. */
+  readonly unread: readonly string[];
+}
+
+/** What a new checkpoint says of the findings that led to it. */
+interface Acceptance {
+  readonly accepts?: string | undefined;
+  /** The new number is larger, also where none is stored any more that is as large. */
+  readonly above?: number | undefined;
+  /** Whether what the history says against a version is on purpose. */
+  readonly isAccepted?: ((entry: CheckpointEntry) => boolean) | undefined;
+}
+
+/** Of entries in one record, in bytes. */
+const PART_BYTES = 4_194_304;
+/** Processes that write checkpoints at once take numbers one after the other. */
+const ATTEMPTS = 64;
+
+/**
+ * Writes a checkpoint: for each file the version that it had at some moment between begin and end. A file that is renamed
+ * meanwhile may be in it twice or not at all. What the last checkpoint says of an object that has not changed since is taken
+ * from there: one LIST for each 1,000 files, one GET for each that changed, one for each part of the last checkpoint.
+ *
+ * @throws MemoryError `not_found` for a tenant that was never written to; what the store and the keyring throw.
+ */
+export async function writeCheckpoint(
+  session: Session,
+  { accepts, above = 0, isAccepted = () => false, ...call }: Call & Acceptance = {},
+): Promise<WrittenCheckpoint> {
+  let work = await opened(session, call);
+  const began = session.clock();
+  const [run, secret] = [toBase64url(session.random(ID_BYTES)), session.random(KEY_BYTES)];
+  const newest = await newestNumber(work);
+  const before = lookUp(work, newest);
+  const tree = createEntryTree(secret);
+  const unread: string[] = [];
+  let [lines, bytes, parts, done]: [Uint8Array[], number, number, number] = [[], 0, 0, 0];
+  const flush = async (): Promise<void> => {
+    if (lines.length === 0) return;
+    await create(work, partId(run, parts++), joined(lines));
+    [lines, bytes] = [[], 0];
+  };
+  for await (const { objects } of pagesBelow(work, { prefix: session.layout.data })) {
+    // From the cache within its time to live: a walk may take longer than a keyring may be held.
+    work = await opened(session, call);
+    const found: (CheckpointEntry | 'unread' | undefined)[] = [];
+    const files = objects.flatMap((object) => {
+      const entry = decodeEntry(work, { directory: MEMORY_ROOT, prefix: session.layout.data, object });
+      return entry === undefined ? [] : [entry];
+    });
+    const known: (CheckpointEntry | undefined)[] = [];
+    for (const file of files) known.push(await before.find(file));
+    const readOne = async (index: number): Promise<void> => {
+      const [file, last] = [files[index], known[index]];
+      if (file === undefined) return;
+      found[index] = last?.etag === file.etag && last.note !== 'young' ? last : await read(work, file, last);
+      call.onProgress?.({ done: ++done, total: done });
+    };
+    await eachConcurrently(session, [...files.keys()], readOne, (index) => files[index]?.size ?? 0);
+    for (const [index, entry] of found.entries()) {
+      if (entry === 'unread') unread.push(files[index]?.path ?? '');
+      if (typeof entry !== 'object') continue;
+      const line = encodeEntry(isAccepted(entry) ? { ...entry, note: 'accepted' } : entry);
+      tree.add(line);
+      lines.push(line);
+      bytes += line.length + 1;
+      if (bytes >= PART_BYTES) await flush();
+    }
+  }
+  await flush();
+  const head = {
+    ...{ files: tree.files(), tree: tree.tree(), began, ended: session.clock(), accepts, run, parts, secret },
+    ...{ epoch: work.keyring.epoch, keepsHistory: work.keyring.keepsHistory },
+  };
+  const { number, root } = await putHead(await opened(session, call), head, Math.max(newest, above));
+  return { line: lineOf({ number, root }), number, root, files: head.files, unread };
+}
+
+async function opened(session: Session, call: Call): Promise<Work> {
+  const work = await openWork(session, call);
+  if (work !== undefined) return work;
+  throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');
+}
+
+/** The entries of the last checkpoint, asked for in the order of a listing. What cannot be read is as if it were not there. */
+function lookUp(
+  work: Work,
+  newest: number,
+): { find(file: ListedEntry): Promise<CheckpointEntry | undefined> } {
+  const entries = entriesOf(work, newest);
+  let next: { readonly entry: CheckpointEntry; readonly key: Uint8Array } | undefined;
+  const { layout } = work.session;
+  const { names } = work.keyring;
+  const advance = async (): Promise<void> => {
+    const { done, value: entry } = await entries.next();
+    next =
+      done === true || !entry ? undefined : { entry, key: encodeText(fileKey(layout, names, entry.path)) };
+  };
+  let begun = false;
+  return {
+    async find({ key, path }) {
+      if (!begun) await advance();
+      begun = true;
+      const wanted = encodeText(key);
+      while (next !== undefined && isBefore(next.key, wanted)) await advance();
+      return next?.entry.path === path ? next.entry : undefined;
+    },
+  };
+}
+
+async function* entriesOf(work: Work, newest: number): AsyncGenerator<CheckpointEntry, void, undefined> {
+  try {
+    const head = newest === 0 ? undefined : await readHead(work, newest);
+    if (head === undefined) return;
+    for await (const { entry } of readLeaves(work, head)) yield entry;
+  } catch (error) {
+    if (!hasCode(error, 'integrity') && !hasCode(error, 'unsupported_format')) throw error;
+    work.session.logger.warn('the last checkpoint cannot be read; every file is read instead', {
+      code: error.code,
+    });
+  }
+}
+
+function isBefore(left: Uint8Array, right: Uint8Array): boolean {
+  const at = left.findIndex((byte, index) => byte !== right[index]);
+  return at === -1 ? left.length < right.length : (left[at] ?? 0) < (right[at] ?? -1);
+}
+
+/** Undefined: it is gone. */
+async function read(
+  work: Work,
+  { path }: ListedEntry,
+  last: CheckpointEntry | undefined,
+): Promise<CheckpointEntry | 'unread' | undefined> {
+  try {
+    const file = await readFile(work, path);
+    if (file === undefined) return undefined;
+    const { contentId, bound, mtime, previous, writer, content, stored, origin } = file;
+    const id = toBase64url(contentId);
+    const isNew = equalBytes(previous, NO_ID) && equalBytes(origin, NO_ID);
+    const isYoung = isNew && ageOf(stored) <= SETTLED_MS;
+    const isAccepted = last?.id === id && last.note === 'accepted';
+    return {
+      ...{ path, id, bound, mtime, size: content.length, etag: stored.etag },
+      ...{ previous: toBase64url(previous), writer: toBase64url(writer) },
+      note: isAccepted ? 'accepted' : isYoung ? 'young' : '',
+    };
+  } catch (error) {
+    if (!hasCode(error, 'integrity') && !hasCode(error, 'limit_exceeded')) throw error;
+    return 'unread';
+  }
+}
+
+function joined(lines: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(lines.reduce((sum, line) => sum + line.length + 1, -1));
+  let at = 0;
+  for (const line of lines) {
+    if (at > 0) bytes[at - 1] = NEW_LINE;
+    bytes.set(line, at);
+    at += line.length + 1;
+  }
+  return bytes;
+}
+
+const NEW_LINE = 0x0a;
+
+/** Takes the first number that is free. What was written before is the checkpoint's own from here on. */
+async function putHead(
+  work: Work,
+  head: Omit<CheckpointHead, 'number'>,
+  newest: number,
+): Promise<{ readonly number: number; readonly root: string }> {
+  for (let number = newest + 1; number <= newest + ATTEMPTS; number++) {
+    const numbered = { ...head, number };
+    if (await create(work, headId(number), encodeHead(numbered))) return { number, root: rootOf(numbered) };
+  }
+  throw new MemoryError('version_conflict', 'other processes wrote checkpoints at every attempt');
+}
+
+/** False: one is there already. */
+async function create(work: Work, id: string, content: Uint8Array): Promise<boolean> {
+  return 'etag' in (await writeRecord(work, { cls: 'checkpoints', id }, { content, base: undefined }));
+}

@@ -1,0 +1,42 @@
+import { hasCode } from '../errors.ts';
+import type { Work } from '../tree/session.ts';
+import { numberOfHead, partsOf } from './checkpoint-record.ts';
+import { deleteListed } from './delete-listed.ts';
+import { listClass } from './expiry-records.ts';
+import type { MigratedVersions } from './migrated-versions.ts';
+import { readHead } from './read-checkpoint.ts';
+
+/**
+ * Deletes checkpoints that were written longer than `limitMs` ago, by the store's clock, and what processes left that died while
+ * they wrote one; the newest stays. Returns how many records; of a dry run how many it would. One LIST for each 1,000 records, and
+ * a GET.
+ */
+export async function expireCheckpoints(
+  work: Work,
+  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
+): Promise<number> {
+  const { migrated, limitMs, dryRun } = options;
+  const { objects, servedAt } = await listClass(work, 'checkpoints');
+  const isOld = [...objects].filter(
+    ([, object]) => servedAt - migrated.writtenVersion(object).lastModified > limitMs,
+  );
+  if (isOld.length === 0) return 0;
+  const newest = Math.max(0, ...[...objects.keys()].map((id) => numberOfHead(id) ?? 0));
+  const kept = newest === 0 ? undefined : await runOf(work, newest);
+  if (kept === 'unread') return 0;
+  const old = isOld
+    .filter(([id]) => numberOfHead(id) !== newest && (kept === undefined || !id.startsWith(partsOf(kept))))
+    .map(([, object]) => object);
+  if (dryRun) return old.length;
+  return old.length - (await deleteListed(work, old)).size;
+}
+
+/** What the ids of the newest one's parts have in them; where that cannot be told nothing is deleted. */
+async function runOf(work: Work, newest: number): Promise<string | undefined> {
+  try {
+    return (await readHead(work, newest))?.run;
+  } catch (error) {
+    if (!hasCode(error, 'integrity') && !hasCode(error, 'unsupported_format')) throw error;
+    return 'unread';
+  }
+}

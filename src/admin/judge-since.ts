@@ -1,0 +1,157 @@
+import type { MemoryPath } from '../language/path.ts';
+import type { SinceFinding } from '../tree/findings.ts';
+import type { CheckpointEntry, CheckpointFacts, VersionFacts } from './checkpoint-record.ts';
+import { createEvidence, type Known } from './evidence.ts';
+import {
+  ancestry,
+  both,
+  CLOCK_SKEW_MS,
+  forkOf,
+  leftBefore,
+  NO_VERSION,
+  named,
+  replacedBefore,
+  timeOf,
+} from './lineage.ts';
+
+/** What a tenant holds now, and what its history says of how that came about. */
+export interface Held extends Omit<Known, 'entries'> {
+  /** Paths of files that cannot be opened: a finding of their own. */
+  readonly damaged: ReadonlySet<MemoryPath>;
+}
+
+/** Whether all that happened since the checkpoint must be in the history; otherwise why not. */
+export type Kept = 'kept' | 'history_off' | 'not_kept';
+
+interface Since {
+  readonly held: Held;
+  readonly entries: readonly CheckpointEntry[];
+  readonly facts: Pick<CheckpointFacts, 'began'>;
+  readonly kept: Kept;
+}
+
+/**
+ * Holds what a tenant has now to a checkpoint: each file is the same version or came of it, or the history says how it ended.
+ * Nothing of a file is taken for wrong that an honest process, cut off at any moment, may have left.
+ */
+export function judgeSince({ held, entries, facts: { began }, kept }: Since): readonly SinceFinding[] {
+  const evidence = createEvidence({ ...held, entries });
+  const { sameAs } = evidence;
+  const files = new Map(held.files.map((file) => [file.path, file]));
+  const entryAt = new Map(entries.map((entry) => [entry.path, entry]));
+  const entriesOf = new Map<string, CheckpointEntry[]>();
+  for (const entry of entries) {
+    const id = sameAs(entry.id);
+    entriesOf.set(id, [...(entriesOf.get(id) ?? []), entry]);
+  }
+  const byVersion = new Map<string, VersionFacts[]>();
+  for (const file of held.files) {
+    const id = sameAs(file.id);
+    byVersion.set(id, [...(byVersion.get(id) ?? []), file]);
+  }
+  const isSame = (left: VersionFacts, right: VersionFacts): boolean => sameAs(left.id) === sameAs(right.id);
+  const untold = kept === 'kept' ? undefined : kept;
+
+  /** What the history says of the file at its path. Of what was accepted only what it says of later times counts. */
+  const judgePlace = (file: VersionFacts): SinceFinding | undefined => {
+    const entry = entryAt.get(file.path);
+    const isAccepted = entry?.note === 'accepted' && isSame(entry, file);
+    const after = isAccepted ? began + CLOCK_SKEW_MS : Number.NEGATIVE_INFINITY;
+    return replacedBefore(evidence, { file, after }) ?? leftBefore(evidence, { file, after });
+  };
+
+  /** Where the chain of a file leads, from version to replaced version. */
+  const judgeChain = (file: VersionFacts): SinceFinding | undefined => {
+    const seen = new Set<string>();
+    for (let at = file; !seen.has(sameAs(at.id)); ) {
+      if (entriesOf.has(sameAs(at.id))) return undefined;
+      seen.add(sameAs(at.id));
+      if (at.previous === NO_VERSION) break;
+      const isAccepted = entriesOf.get(sameAs(at.previous))?.some(({ note }) => note === 'accepted') === true;
+      const other = isAccepted ? undefined : forkOf(evidence, at);
+      if (other !== undefined) return { kind: 'since', state: 'forked', ...both(file, other) };
+      if (entriesOf.has(sameAs(at.previous))) return undefined;
+      const [before] = evidence.versionsOf(at.previous);
+      if (before === undefined) {
+        const found = { path: file.path, found: named(file) };
+        const expected = { version: at.previous };
+        return untold === undefined
+          ? { kind: 'since', state: 'cut', ...found, expected }
+          : { kind: 'since', state: 'untold', why: untold, ...found, expected };
+      }
+      at = before;
+    }
+    // It came of nothing in the checkpoint, so it is newer.
+    return timeOf(file) < began ? { ...foundAt(file), state: 'untold', why: 'clock' } : undefined;
+  };
+
+  const foundAt = (file: VersionFacts) => {
+    const entry = entryAt.get(file.path);
+    const expected = entry !== undefined && !isSame(entry, file) && { expected: named(entry) };
+    return { kind: 'since', path: file.path, found: named(file), ...expected } as const;
+  };
+
+  const judgeFile = (file: VersionFacts): SinceFinding | undefined => {
+    const entry = entryAt.get(file.path);
+    if (entry !== undefined && isSame(entry, file) && file.bound < entry.bound)
+      return { kind: 'since', state: 'rolled_back', ...both(file, entry) };
+    if (entry !== undefined && !isSame(entry, file)) {
+      const [older, shared] = ancestry(evidence, { entry, file });
+      if (older) return { kind: 'since', state: 'rolled_back', ...both(file, entry) };
+      if (shared) return { kind: 'since', state: 'forked', ...both(file, entry) };
+    }
+    // What was bound before the checkpoint, and was not there then, was put back.
+    if ((entry === undefined || !isSame(entry, file)) && timeOf(file) + CLOCK_SKEW_MS < began)
+      return { ...foundAt(file), state: entry === undefined ? 'brought_back' : 'rolled_back' };
+    return judgePlace(file) ?? judgeChain(file);
+  };
+
+  /** What an entry came to that is not at its path any more. */
+  const judgeGone = (entry: CheckpointEntry): SinceFinding | undefined => {
+    const line = [...evidence.descendants(entry.id)];
+    const lives = line.some((id) =>
+      byVersion.get(id)?.some((file) => {
+        if (id !== sameAs(entry.id)) return true;
+        // It may have been at two places then: a rename was under way, or had been cut off.
+        const there = entriesOf.get(id) ?? [];
+        return there.some(
+          ({ path, bound }) => file.bound > bound || (file.path === path && file.bound === bound),
+        );
+      }),
+    );
+    if (lives || line.some((id) => evidence.leaves(id).some(({ to }) => to === undefined))) return undefined;
+    const found = files.get(entry.path);
+    const told = {
+      ...({ kind: 'since', path: entry.path } as const),
+      expected: named(newestOf(line, entry)),
+      ...(found !== undefined && { found: named(found) }),
+    } as const;
+    if (entry.note === 'young') return { ...told, state: 'untold', why: 'young' };
+    if (untold !== undefined) return { ...told, state: 'untold', why: untold };
+    // Saved by who was about to replace or delete it: the process may have been cut off behind its delete.
+    if (line.some((id) => evidence.isSaved(id))) return { ...told, state: 'untold', why: 'unrecorded' };
+    return { ...told, state: 'dropped' };
+  };
+
+  const newestOf = (line: readonly string[], entry: VersionFacts): VersionFacts =>
+    line
+      .flatMap((id) => evidence.versionsOf(id))
+      .reduce((newest, each) => (each.bound > newest.bound ? each : newest), entry);
+
+  const findings: SinceFinding[] = [];
+  const told = new Set<MemoryPath>();
+  for (const file of held.files) {
+    const finding = judgeFile(file);
+    if (finding === undefined) continue;
+    findings.push(finding);
+    told.add(file.path);
+  }
+  for (const entry of entries) {
+    const file = files.get(entry.path);
+    if (told.has(entry.path) || held.damaged.has(entry.path)) continue;
+    if (file !== undefined && evidence.descendants(entry.id).has(sameAs(file.id))) continue;
+    const finding = judgeGone(entry);
+    if (finding !== undefined) findings.push(finding);
+  }
+  return findings;
+}

@@ -1,0 +1,72 @@
+import type { SinceReport } from '../../admin/verify-since.ts';
+import type { Finding, SinceFinding, SinceVersion } from '../../tree/findings.ts';
+import { timeOf } from './list.ts';
+import { counted } from './report.ts';
+
+const SHOWN_CHARACTERS = 8;
+const LOGICAL_BITS = 16n;
+const ACCEPT = 'if it was on purpose, "checkpoint --accept" says so';
+
+/** What was compared with, once nothing or something was found. */
+export function sinceLine({
+  number,
+  files,
+  began,
+  accepted,
+}: Omit<SinceReport, 'findings'>): readonly string[] {
+  if (began === undefined) return [];
+  const later = accepted.length === 0 ? '' : `, which accepted what was found before`;
+  return [`since checkpoint ${number} of ${timeOf(began)}, ${counted(files, 'file')}${later}`];
+}
+
+export function checkpointLine({ state, number }: Extract<Finding, { kind: 'checkpoint' }>): string {
+  const checkpoint = `checkpoint ${number}`;
+  switch (state) {
+    case 'missing':
+      return `FAIL  ${checkpoint} is not in the store — it expired, it was deleted, or the whole store was put back to before it; ${ACCEPT}`;
+    case 'other':
+      return `FAIL  ${checkpoint} in the store is another one than that of this line — the store was put back to before it, or the line is another tenant's`;
+    case 'damaged':
+      return `FAIL  ${checkpoint} cannot be opened in full — the whole store or its keyring was put back to before it, or parts of it were changed or deleted`;
+  }
+}
+
+export function keyringLine({ expected, found }: Extract<Finding, { kind: 'keyring' }>): string {
+  return `FAIL  the keyring has epoch ${found} and had ${expected} when the checkpoint was written — an older one was put back; ${ACCEPT}`;
+}
+
+/** One line that names the versions that must be there and that are. */
+export function sinceFindingLine({ state, path, expected, found, why }: SinceFinding): string {
+  const [must, is] = [named(expected), named(found)];
+  switch (state) {
+    case 'rolled_back':
+      return `FAIL  ${path} was rolled back: it holds ${is} and must hold ${must} or what came of it — restore that from the history or a backup; ${ACCEPT}`;
+    case 'dropped':
+      return `FAIL  ${path} is gone, and nothing says why: it must hold ${must} or what came of it${found === undefined ? '' : `; ${is} is new`} — restore it from a backup; ${ACCEPT}`;
+    case 'brought_back':
+      return `FAIL  ${path} was brought back: it holds ${is}, which had been deleted or renamed, or was not there — delete it; ${ACCEPT}`;
+    case 'forked':
+      return `FAIL  ${path} was rolled back and then written: it holds ${is}, which does not come of ${must} — restore what is missing from the history or a backup; ${ACCEPT}`;
+    case 'cut':
+      return `FAIL  ${path} holds ${is}, which came of ${must}, and that is not in the history: its record was deleted — restore the record from a backup; ${ACCEPT}`;
+    case 'untold':
+      return `told? ${path}: ${WHY[why ?? 'not_kept']}${found === undefined ? '; it is gone' : `; it holds ${is}`}${expected === undefined ? '' : `, and held ${must}`}`;
+  }
+}
+
+const WHY = {
+  history_off: 'changed since, and cannot be followed: the tenant keeps no history',
+  not_kept: 'changed since, and cannot be followed: the history is not kept for so long',
+  unrecorded:
+    'its last version was saved, and no record says how it ended: a process was cut off, or it was dropped',
+  young: 'it was a moment old, and its writer may have taken it back',
+  clock: 'it is as old as the checkpoint, and not in it: the clocks of its writers may differ',
+  twice: 'it was renamed or deleted, and is there: a rename that was cut off may have left it at two places',
+} as const;
+
+function named(version: SinceVersion | undefined): string {
+  if (version === undefined) return 'nothing';
+  const { bound } = version;
+  const time = bound === undefined ? '' : ` of ${timeOf(new Date(Number(BigInt(bound) >> LOGICAL_BITS)))}`;
+  return `version ${version.version.slice(0, SHOWN_CHARACTERS)}${time}`;
+}
