@@ -103,13 +103,13 @@ export function sealRecord(
   return seal({ keys, name: classLogicalName(cls, id), content, mtime: clock(), random });
 }
 
-/** The content of what `sealRecord` made under this name. @throws MemoryError `integrity`. */
+/** What `sealRecord` made under this name, with its time. @throws MemoryError `integrity`. */
 export async function openRecord(
   work: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
   body: Uint8Array,
-): Promise<Uint8Array> {
-  return (await openStored(work, classLogicalName(cls, id), { body })).content;
+): Promise<Pick<StoredRecord, 'content' | 'mtime'>> {
+  return openStored(work, classLogicalName(cls, id), { body });
 }
 
 /** The content of a record that holds one JSON object. */

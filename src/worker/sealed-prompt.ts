@@ -6,6 +6,7 @@ import { openTenant } from '../open/open-memory.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { CLASS, promptId } from '../sessions/conversation-id.ts';
 import type { RequestOptions } from '../store/port.ts';
+import { DAY_MS } from '../time.ts';
 import { openRecord, readRecord, sealRecord, writeRecord } from '../tree/sealed-record.ts';
 import { openToWrite, refuseWriting, type Session, type Work } from '../tree/session.ts';
 import { MAX_CONVERSATION_BYTES } from './conversation.ts';
@@ -30,7 +31,8 @@ export interface SealedTurn {
 /** Seals the prompts of one tenant. */
 export interface PromptSealer extends AsyncDisposable {
   /**
-   * The prompt under the tenant's keys, bound to tenant, conversation and turn: in a message for others it does not open.
+   * The prompt under the tenant's keys, bound to tenant, conversation and turn: in a message for others it does not open,
+   * nor later than 14 days from now.
    * Below 64 KiB the message carries it; a larger one is put into the store first, which expiry deletes after 30 days.
    *
    * @throws MemoryError `invalid_command` for a malformed name or prompt; `limit_exceeded`; `already_exists` where another
@@ -39,6 +41,14 @@ export interface PromptSealer extends AsyncDisposable {
   seal(request: PromptRequest, options?: RequestOptions): Promise<SealedTurn>;
   close(): Promise<void>;
 }
+
+/**
+ * No queue keeps a message for longer, and a receipt is kept for a day more at least: whoever read the message and sends it
+ * again later is refused, as is answered from the receipt who does so earlier.
+ */
+const OPENS_FOR_MS = 14 * DAY_MS;
+/** How far the sender's clock may be ahead of the worker's. */
+const CLOCK_SKEW_MS = DAY_MS / 2;
 
 /** For a sender of many messages. @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
 export async function openPromptSealer(options: MemoryOptions): Promise<PromptSealer> {
@@ -85,7 +95,8 @@ async function sealOne(work: Work, { prompt, ...named }: PromptRequest): Promise
 /**
  * The message with its prompt, which was sealed for exactly this turn.
  *
- * @throws MemoryError `integrity` where it was not; `invalid_command` where it is none, or is not in the store any more.
+ * @throws MemoryError `integrity` where it was not; `invalid_command` where it is none, was sealed more than 14 days ago, or is
+ * not in the store any more.
  */
 export async function openPrompt(
   context: Session,
@@ -95,11 +106,14 @@ export async function openPrompt(
   if (sealedPrompt === undefined) return message;
   const work = await openToWrite(context, { signal });
   const name = { cls: CLASS, id: promptId(work.keyring.names, message) } as const;
-  const content =
+  const opened =
     sealedPrompt === STORED_PROMPT
-      ? (await readRecord(work, { ...name, maxBytes: MAX_CONVERSATION_BYTES }))?.content
+      ? await readRecord(work, { ...name, maxBytes: MAX_CONVERSATION_BYTES })
       : await openRecord(work, name, decodeSealed(sealedPrompt));
-  const prompt = content && decodeText(content);
+  const ageMs = opened === undefined ? 0 : context.clock() - opened.mtime;
+  if (ageMs > OPENS_FOR_MS) throw new MemoryError('invalid_command', 'the prompt was sealed too long ago');
+  if (ageMs < -CLOCK_SKEW_MS) throw new MemoryError('invalid_command', 'the prompt was sealed in the future');
+  const prompt = opened && decodeText(opened.content);
   if (prompt === undefined) {
     throw new MemoryError('invalid_command', 'the sealed prompt is not there, or is no text');
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openPromptSealer, type SealedTurn, sealPrompt } from '../../src/worker/sealed-prompt.ts';
@@ -116,6 +116,28 @@ describe('a sealed prompt', () => {
     expect(message.sealedPrompt === 'stored').toBe(length === 65_536);
     expect(await site.deliver([message])).toEqual(NO_FAILURES);
     expect(wordsOf(site.scenes[0] as never)).toHaveLength(length);
+  });
+
+  it('runs no more when its receipt may have expired, wherever it lies', async () => {
+    const sealedFor = async (turn: string, ageMs: number, prompt: string): Promise<SealedTurn> => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - ageMs });
+      try {
+        return await seal({ turn, prompt });
+      } finally {
+        vi.useRealTimers();
+      }
+    };
+    const [hour, day] = [3_600_000, 86_400_000];
+    for (const [name, prompt] of Object.entries({ small: PROMPT, large: LARGE })) {
+      const late = await sealedFor(`${name}-late`, 14 * day - hour, prompt);
+      expect(await site.deliver([late])).toEqual(NO_FAILURES);
+      await codesOf(
+        await sealedFor(`${name}-too-late`, 14 * day + hour, prompt),
+        await sealedFor(`${name}-ahead`, -13 * hour, prompt),
+      );
+    }
+    expect(await codesOf()).toEqual(Array.from({ length: 4 }, () => 'invalid_command'));
+    expect(site.scenes.map(wordsOf)).toEqual([PROMPT, LARGE]);
   });
 
   it('is refused where it is malformed, too large, or the store is read only', async () => {
