@@ -1,6 +1,6 @@
-import { Aws, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Annotations, Aws, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { AccountRootPrincipal, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { Key } from 'aws-cdk-lib/aws-kms';
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import { accountAdministers } from './key-administration.ts';
 
@@ -12,10 +12,22 @@ function throughQueues(): Readonly<Record<string, string>> {
 }
 
 /**
- * The key under which messages lie in the queues. Who may use it is left to IAM, as for the queues themselves: a sender, a
- * receiver and the operator who redrives dead letters need both permissions.
+ * The key under which messages lie in the queues; undefined where SQS encrypts them with a key of AWS. Who may use it is left
+ * to IAM, as for the queues themselves: a sender, a receiver and the operator who redrives dead letters need both permissions.
  */
-export function createQueueKey(scope: Construct): Key {
+export function placeQueueKey(scope: Construct, given: IKey | 'sqs' | undefined): IKey | undefined {
+  if (given === 'sqs') return undefined;
+  if (given === undefined) return createQueueKey(scope);
+  if (!given.addToResourcePolicy(accountUses(), true).statementAdded) {
+    Annotations.of(scope).addWarningV2(
+      'sealed-memory:queue-key-policy',
+      'The policy of the key of the queues is not made here: put the statements of docs/iam/queue-key.json into it.',
+    );
+  }
+  return given;
+}
+
+function createQueueKey(scope: Construct): Key {
   return new Key(scope, 'QueueKey', {
     description: 'sealed-memory: encrypts the messages of the queues',
     enableKeyRotation: true,
@@ -24,17 +36,18 @@ export function createQueueKey(scope: Construct): Key {
     // Goes with the queues, whose messages nothing else opens.
     removalPolicy: RemovalPolicy.DESTROY,
     policy: new PolicyDocument({
-      statements: [
-        accountAdministers(),
-        new PolicyStatement({
-          sid: 'AccountUsesThroughQueues',
-          principals: [new AccountRootPrincipal()],
-          actions: USE,
-          resources: ['*'],
-          conditions: { StringEquals: { 'kms:CallerAccount': Aws.ACCOUNT_ID, ...throughQueues() } },
-        }),
-      ],
+      statements: [accountAdministers(), accountUses()],
     }),
+  });
+}
+
+function accountUses(): PolicyStatement {
+  return new PolicyStatement({
+    sid: 'AccountUsesThroughQueues',
+    principals: [new AccountRootPrincipal()],
+    actions: USE,
+    resources: ['*'],
+    conditions: { StringEquals: { 'kms:CallerAccount': Aws.ACCOUNT_ID, ...throughQueues() } },
   });
 }
 

@@ -15,7 +15,7 @@ import { createExpiryFunction, EXPIRY_TIMEOUT, expiryStatements } from './expiry
 import { acknowledgeFindings } from './findings.ts';
 import { tokensOf } from './log-metrics.ts';
 import { packedBundle } from './packed-bundle.ts';
-import { createQueueKey, queueKeyStatement } from './queue-key.ts';
+import { placeQueueKey, queueKeyStatement } from './queue-key.ts';
 import { createQueues, type Queues } from './queues.ts';
 import { placeRootKey, rootKeyStatements } from './root-key.ts';
 import type { SealedMemoryProps } from './sealed-memory-props.ts';
@@ -91,8 +91,7 @@ export class SealedMemory extends Construct {
       ...rootKeyStatements({ rootKeyArn, formerRootKeyArns }),
     ]);
 
-    const queueKey = props.queueKey ?? createQueueKey(this);
-    this.queueKey = queueKey === 'sqs' ? undefined : queueKey;
+    this.queueKey = placeQueueKey(this, props.queueKey);
     this.queues = createQueues(this, {
       ...{ timeout, expiryTimeout: EXPIRY_TIMEOUT, fifo: props.fifo ?? false },
       key: this.queueKey,

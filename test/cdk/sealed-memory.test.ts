@@ -45,10 +45,11 @@ const sidsOf = (statements: unknown): readonly unknown[] =>
   (statements as readonly { readonly Sid?: string }[]).flatMap(({ Sid }) => Sid ?? []);
 
 describe('SealedMemory, in a stack with things of its own', { timeout: 60_000 }, () => {
-  it('writes into the policy of a bucket and of a key of the stack', () => {
+  it('writes into the policies of a bucket and of keys of the stack', () => {
     const { template, warnings } = synthesizeWith((stack) => ({
       bucket: new Bucket(stack, 'Bucket', { versioned: true }) as IBucket,
       rootKey: new Key(stack, 'Key'),
+      queueKey: new Key(stack, 'Queues'),
     }));
     expect(warnings).toEqual([]);
     expect(typesOf(template).filter((type) => type === 'AWS::S3::Bucket')).toHaveLength(1);
@@ -58,17 +59,24 @@ describe('SealedMemory, in a stack with things of its own', { timeout: 60_000 },
       'TenantRoleListsItsTenant',
       'TenantRoleWritesUnderPreconditions',
     ]);
-    const key = onlyResource(template, 'AWS::KMS::Key', 'Key').properties['KeyPolicy'];
-    expect(sidsOf((key as { readonly Statement: unknown }).Statement)).toEqual(['TenantRoleUsesOwnContext']);
+    for (const [name, sid] of [
+      ['Key', 'TenantRoleUsesOwnContext'],
+      ['Queues', 'AccountUsesThroughQueues'],
+    ] as const) {
+      const key = onlyResource(template, 'AWS::KMS::Key', name).properties['KeyPolicy'];
+      expect(sidsOf((key as { readonly Statement: unknown }).Statement)).toEqual([sid]);
+    }
   });
 
-  it('says which policies of a bucket and of a key from elsewhere are to be written by hand', () => {
+  it('says which policies of a bucket and of keys from elsewhere are to be written by hand', () => {
     const { template, warnings } = synthesizeWith((stack) => ({
       bucket: Bucket.fromBucketName(stack, 'Bucket', 'of-another-team'),
       rootKey: Key.fromKeyArn(stack, 'Key', KEY),
+      queueKey: Key.fromKeyArn(stack, 'Queues', KEY),
     }));
     expect(warnings.map((text) => /docs\/iam\/[\w-]+\.json/.exec(text)?.[0]).sort()).toEqual([
       'docs/iam/bucket.json',
+      'docs/iam/queue-key.json',
       'docs/iam/root-key.json',
     ]);
     expect(typesOf(template)).not.toContain('AWS::S3::Bucket');
