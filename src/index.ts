@@ -69,6 +69,8 @@ export type {
   VersionContent,
   VersionName,
 } from './tree/history/history.ts';
+export type { Trace, TracedTurn, TracedVersion, TracedWrite } from './tree/history/trace.ts';
+export type { Untold } from './tree/history/untold.ts';
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';
 export type { Call, Progress } from './tree/session.ts';

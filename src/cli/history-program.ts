@@ -24,6 +24,12 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     .action((path: string, version: string, { yes }: { readonly yes?: boolean }) =>
       choose(async (run) => (await import('./verbs/redact.ts')).runRedact({ path, version, yes }, run)),
     );
+  program
+    .command('trace <path> [version]')
+    .description('show which turns read a version, or any of that path, and what came of it')
+    .action((path: string, version?: string) =>
+      choose(async (run) => (await import('./verbs/trace.ts')).runTrace({ path, version }, run)),
+    );
 }
 
 /** Adds `history` to the commands about the tenant as a whole. */

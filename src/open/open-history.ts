@@ -25,6 +25,7 @@ export function openHistory(
   return Object.freeze<History>({
     list: (path, options) => call((history) => history.list(path, options), options),
     read: (version, options) => call((history) => history.read(version, options), options),
+    trace: (of, options) => call((history) => history.trace(of, options), options),
     restore: (version, options) =>
       call((history) => history.restore(version, { actor, ...options }), options),
     redact: (version, options) => call((history) => history.redact(version, { actor, ...options }), options),

@@ -35,6 +35,7 @@ vi.mock('../../src/cli/verbs/operate.ts', noted);
 vi.mock('../../src/cli/verbs/restore.ts', noted);
 vi.mock('../../src/cli/verbs/tenants.ts', noted);
 vi.mock('../../src/cli/verbs/tool.ts', noted);
+vi.mock('../../src/cli/verbs/trace.ts', noted);
 vi.mock('../../src/cli/verbs/verify.ts', noted);
 
 const RUN = {} as Invocation;
@@ -121,6 +122,8 @@ describe('the command line', () => {
     ['log', ['runLog', undefined]],
     ['log /memories/a', ['runLog', '/memories/a']],
     ['show /memories/a v1', ['runShow', { path: '/memories/a', version: 'v1' }]],
+    ['trace /memories/a', ['runTrace', { path: '/memories/a', version: undefined }]],
+    ['trace /memories/a v1', ['runTrace', { path: '/memories/a', version: 'v1' }]],
     ['tenant history on', ['runTurnHistory', 'on']],
     ['tenant history off', ['runTurnHistory', 'off']],
     ['verify', ['runVerify', {}]],

@@ -1,5 +1,6 @@
 import { formatSize } from '../../language/listing.ts';
 import type { FileEntry } from '../../tool/files.ts';
+import { type Branch, linesBelow } from './branches.ts';
 import type { Invocation } from './invocation.ts';
 import { type FileRun, filesAt, requireEntry, runOnFiles, sortedEntries } from './memory.ts';
 import { counted } from './report.ts';
@@ -48,27 +49,27 @@ export function timeOf(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-interface Branch {
+interface Entry {
   readonly name: string;
-  readonly children: Map<string, Branch>;
+  readonly children: Map<string, Entry>;
 }
 
 export function runTree(path: string, invocation: Invocation) {
   return runOnFiles(async (run) => {
     const { report, terminal } = invocation;
     const files = await filesAt(run, path);
-    const root: Branch = { name: path, children: new Map() };
+    const root: Entry = { name: path, children: new Map() };
     for (const file of files) grow(root, nameBelow(path, file).split('/'));
     await report.entry({ path, files: files.map((file) => file.path) }, terminal.style('blue', path));
     if (invocation.flags.json !== true) {
-      for (const line of branchLines(root, '')) await terminal.out(`${line}\n`);
+      for (const line of linesBelow(branchOf(root))) await terminal.out(`${line}\n`);
     }
     await report.done({ files: files.length }, ['', counted(files.length, 'file')]);
     return 0;
   }, invocation);
 }
 
-function grow(root: Branch, names: readonly string[]): void {
+function grow(root: Entry, names: readonly string[]): void {
   let branch = root;
   for (const name of names) {
     const child = branch.children.get(name) ?? { name, children: new Map() };
@@ -77,13 +78,8 @@ function grow(root: Branch, names: readonly string[]): void {
   }
 }
 
-function* branchLines({ children }: Branch, indent: string): Generator<string, void> {
-  let left = children.size;
-  for (const child of children.values()) {
-    left--;
-    yield `${indent}${left === 0 ? '└── ' : '├── '}${child.name}${child.children.size > 0 ? '/' : ''}`;
-    yield* branchLines(child, `${indent}${left === 0 ? '    ' : '│   '}`);
-  }
+function branchOf({ name, children }: Entry): Branch {
+  return { line: `${name}${children.size > 0 ? '/' : ''}`, below: [...children.values()].map(branchOf) };
 }
 
 /** The bytes below each entry of a directory, the largest last, then of all. */

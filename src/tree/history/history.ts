@@ -7,8 +7,10 @@ import { readFile } from '../read-file.ts';
 import { type Call, openWork, refuseWriting, type Session, type Work } from '../session.ts';
 import type { Tree } from '../tree.ts';
 import { entriesOf, type HistoryEntry, type Redaction } from './entries.ts';
+import { readKnown, versionsAt } from './known.ts';
 import { readActors, readHistoryRecord } from './read-records.ts';
 import { redactVersion } from './redact.ts';
+import { type Trace, traceVersions } from './trace.ts';
 import { type Past, readPast, readWholePast, type Version } from './versions.ts';
 
 /** A version of a file, as `list` names it; of the version the first characters are enough where no other has them. */
@@ -61,6 +63,14 @@ export interface History {
    * where the bucket's own versions may not be removed: then it is run again.
    */
   redact(version: VersionName, options?: Call): Promise<Redaction>;
+  /**
+   * What came of a version, or of all that were ever at a path: the turns of workers that read it, what they wrote from
+   * then on, the turns that read that, and so on; and what cannot be told. The cost of `list` of all files, and a GET for
+   * each turn that is stored.
+   *
+   * @throws MemoryError `not_found` where nothing is known of such a version; `invalid_command` where several begin so.
+   */
+  trace(of: { readonly path: string; readonly version?: string }, options?: Call): Promise<Trace>;
 }
 
 /** A version may be replaced between the look for it and the read of it: then it lies in a record. */
@@ -91,6 +101,17 @@ export function createHistory(session: Session, tree: Tree, versions?: ObjectVer
       return entriesOf(past, await readActors(work));
     },
     read: async (version, options = {}) => read(version, options),
+    async trace({ path: given, version }, options = {}) {
+      const path = pathOf(given);
+      const beginning = version === undefined ? '' : beginningOf(version);
+      const work = await openWork(session, options);
+      if (work === undefined) throw noVersion();
+      const known = await readKnown(work);
+      const ids = versionsAt(known, path).filter((id) => id.startsWith(beginning));
+      if (ids.length === 0) throw noVersion();
+      if (version !== undefined && ids.length > 1) throw severalBegin(ids.length);
+      return traceVersions(known, path, ids);
+    },
     async restore(name, options = {}) {
       const { path, version, bytes } = await read(name, options);
       const at = pathOf(path);
@@ -119,7 +140,7 @@ function chosen({ versions }: Past, beginning: string): Version {
   const [only] = found;
   if (only === undefined) throw noVersion();
   if (found.length === 1) return only;
-  throw refused(`${found.length} versions begin so: give more characters of the one that is meant.`);
+  throw severalBegin(found.length);
 }
 
 /** Undefined: it is no longer where it was found. @throws MemoryError `not_found` where the text was taken out. */
@@ -134,6 +155,10 @@ async function contentOf(work: Work, version: Version): Promise<Uint8Array | und
   throw new MemoryError('not_found', 'The text of that version was taken out of the history.', {
     details: { reason: 'redacted' },
   });
+}
+
+function severalBegin(count: number): MemoryError {
+  return refused(`${count} versions begin so: give more characters of the one that is meant.`);
 }
 
 function noVersion(): MemoryError {

@@ -1,0 +1,97 @@
+import type { Trace, TracedTurn, TracedVersion } from '../../tree/history/trace.ts';
+import type { Untold } from '../../tree/history/untold.ts';
+import { type Branch, linesBelow } from './branches.ts';
+import type { Invocation } from './invocation.ts';
+import { timeOf } from './list.ts';
+import { runOnAdmin } from './operate.ts';
+import { counted } from './report.ts';
+import type { Terminal } from './terminal.ts';
+
+/** So many characters tell versions apart; any command takes them. */
+const SHOWN_CHARACTERS = 8;
+
+/** Which turns read a version, or any that was at the path, what they wrote then, who read that, and so on. */
+export function runTrace(
+  { path, version }: { readonly path: string; readonly version: string | undefined },
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const of = { path, ...(version !== undefined && { version }) };
+      const trace = await report.during('reading the turns and the history', () =>
+        admin.history.trace(of, { signal }),
+      );
+      await report.done({ ...trace }, [...pictureOf(trace, invocation.terminal), ...summaryOf(trace)]);
+      return 0;
+    },
+    { invocation },
+  );
+}
+
+/** Each turn is drawn whole where it comes first, by time, and is named alone where it comes again. */
+function pictureOf(trace: Trace, { style }: Terminal): readonly string[] {
+  const drawn = new Set<string>();
+  const nameOf = ({ path, version }: TracedVersion): string =>
+    `${path}  ${style('yellow', version.slice(0, SHOWN_CHARACTERS))}`;
+  const readersOf = ({ version }: TracedVersion): readonly Branch[] =>
+    trace.turns
+      .filter(({ read }) => read.some((each) => each.version === version))
+      .map((turn) => turnBranch(turn, 'read it'));
+  const turnBranch = (turn: TracedTurn, how: string): Branch => {
+    const state = turn.state === 'unfinished' ? ', and has not ended' : '';
+    const line = `${style('bold', `turn ${turn.turn}`)}  ${timeOf(turn.time)}  ${how}${state}`;
+    if (drawn.has(turn.turn)) return { line: `${line}, as above`, below: [] };
+    drawn.add(turn.turn);
+    const followers = trace.turns.filter(({ follows, read }) => follows === turn.turn && read.length === 0);
+    return {
+      line,
+      below: [
+        ...turn.written.map((written) => ({
+          line: `wrote ${nameOf(written)}${endOf(written)}${written.order === 'unknown' ? ', before or after' : ''}`,
+          below: readersOf(written),
+        })),
+        ...turn.renamed.map(({ path, to }) => ({ line: `renamed ${path} to ${to}`, below: [] })),
+        ...turn.deleted.map((path) => ({ line: `deleted ${path}`, below: [] })),
+        ...followers.map((next) => turnBranch(next, 'goes on with its conversation')),
+      ],
+    };
+  };
+  return trace.versions.flatMap((version) => {
+    const { time, writer } = version;
+    const when = time === undefined ? '' : `  ${timeOf(time)}`;
+    const by = writer === undefined ? '' : `  by ${writer}`;
+    const line = `${nameOf(version)}${when}${endOf(version)}${by}`;
+    return [line, ...linesBelow({ line, below: readersOf(version) })];
+  });
+}
+
+function endOf({ end }: TracedVersion): string {
+  return end === undefined ? '  not kept' : `  ${end}`;
+}
+
+function summaryOf({ turns, untold }: Trace): readonly string[] {
+  const written = turns.flatMap((turn) => turn.written);
+  const current = written.filter(({ end }) => end === 'current').length;
+  return [
+    '',
+    `${counted(turns.length, 'turn')} knew of it and wrote ${counted(written.length, 'version')} then, ${current} of them current`,
+    ...untold.map((each) => `not told: ${sentenceOf(each)}`),
+  ];
+}
+
+function sentenceOf(untold: Untold): string {
+  switch (untold.kind) {
+    case 'expired':
+      return `what turns read that ended before ${timeOf(untold.before)}, which may have expired`;
+    case 'writers':
+      return `what these read, who wrote since: ${untold.writers.join(', ')}`;
+    case 'unnamed':
+      return `what was read by those who wrote ${counted(untold.versions, 'version')} since, and named no actor`;
+    case 'unlisted':
+      return `what else turn ${untold.turn} touched: ${counted(untold.count, 'file')}`;
+    case 'untraced':
+      return `what ${counted(untold.count, 'turn')} did that ended with an earlier version of the worker`;
+    case 'damaged':
+      return `what ${counted(untold.count, 'damaged record')} would say: see "verify"`;
+  }
+}
