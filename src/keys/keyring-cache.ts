@@ -69,6 +69,10 @@ const SENDING_TTLS = 1 / 4;
 const FAILURE_MS = 10_000;
 const PASSING_FAILURE_MS = 1_000;
 const LOOK_MS = 30_000;
+/** A load that others wait for may take so long however short the time to live is. */
+const SLOW_LOAD_MS = 1_000;
+/** How often a call waits for the keyring. */
+const LOADS = 8;
 
 /** Failures after which keys in the cache are no longer to be used; the others may pass. */
 const FINAL: ReadonlySet<MemoryErrorCode> = new Set<MemoryErrorCode>([
@@ -175,6 +179,10 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
     live = undefined;
   }
 
+  function isRecent(since: Instant): boolean {
+    return isWithin(since, Math.max(ttlMs, SLOW_LOAD_MS));
+  }
+
   async function load({
     create = false,
     signal,
@@ -185,7 +193,12 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
       if (failure !== undefined && isWithin(failure.since, failure.rememberedMs)) throw failure.error;
       const earlier = current();
       const loaded = await (earlier ?? start(create)).join(signal);
-      if (loaded !== undefined) return loaded;
+      if (loaded !== undefined) {
+        // One that began before this call: to a process that stood still it says what was there long ago.
+        const isLate = earlier !== undefined && live !== undefined && !isRecent(live.since);
+        if (!isLate || looks === LOADS) return loaded;
+        continue;
+      }
       // A look that began before this call may have missed a keyring that was created before it.
       const isFresh = earlier === undefined || looks > 1;
       if (isFresh && !create) return undefined;

@@ -708,6 +708,33 @@ describe('KeyringCache.look', () => {
     expect(reads).toBe(2);
   });
 
+  it('takes no answer for its own that a process which stood still waited for since long before', async () => {
+    await write(vectorBytes('one'));
+    const clocks = handClocks();
+    const [seen, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let reads = 0;
+    const { store } = tapped({
+      async get(key, options) {
+        const found = await base.get(key, options);
+        if (++reads === 1) {
+          seen.resolve();
+          await answer.promise;
+        }
+        return found;
+      },
+    });
+    const cached = keyrings({ store, ttlMs: 60_000, ...clocks });
+    const early = cached.load();
+    await seen.promise;
+    await write(vectorBytes('two'));
+    clocks.advance(60_001);
+    const late = cached.load();
+    answer.resolve();
+    expect((await early)?.epoch).toBe(1);
+    expect((await late)?.epoch).toBe(2);
+    expect(reads).toBe(2);
+  });
+
   it('keeps the cache when the store is unavailable for a moment', async () => {
     let fails = false;
     const { store } = tapped({
