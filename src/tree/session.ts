@@ -174,9 +174,11 @@ export interface SizedVersion {
 /** A file that was deleted or renamed, and the content id of its version. */
 export type EndedFile = readonly [path: MemoryPath, contentId: Uint8Array];
 
-interface Paths {
+interface NamedRename {
   readonly from: MemoryPath;
   readonly to: MemoryPath;
+  /** 16 random bytes, the same for all processes that carry it out. */
+  readonly id: Uint8Array;
 }
 
 /**
@@ -210,10 +212,10 @@ export interface HistorySaver {
   /** Writes down that files at or below a path are gone, which they are: a failure is logged and changes nothing. */
   noteDeleted(work: Work, at: MemoryPath, files: readonly EndedFile[]): Promise<void>;
   /** The same of a file that was renamed. */
-  noteMoved(work: Work, paths: Paths, file: EndedFile): Promise<void>;
+  noteMoved(work: Work, rename: NamedRename, file: EndedFile): Promise<void>;
   /**
    * Writes down where the files of a directory go, before the first of them is deleted at its old place: the rename only
-   * goes forward from there, so a crash leaves no file that is gone and named nowhere.
+   * goes forward from there, so a crash leaves no file that is gone and named nowhere. A takeover writes it again.
    */
-  saveMoves(work: Work, paths: Paths, files: readonly EndedFile[]): Promise<void>;
+  saveMoves(work: Work, rename: NamedRename, files: readonly EndedFile[]): Promise<void>;
 }

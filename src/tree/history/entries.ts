@@ -1,4 +1,5 @@
-import type { Move, Past, Version, VersionId } from './versions.ts';
+import type { Move } from './moves.ts';
+import type { Past, Version, VersionId } from './versions.ts';
 
 /** What became of a version. `unrecorded`: it is not there any more, and the process that could tell why was cut off. */
 export type VersionEnd = 'current' | 'replaced' | 'renamed' | 'deleted' | 'unrecorded';

@@ -1,5 +1,5 @@
 import { concat, fromBase64url, lengthPrefixed, readU32, toBase64url } from '../../format/encoding.ts';
-import { ID_BYTES, MAX_BOUND } from '../../format/wrap.ts';
+import { ID_BYTES, MAX_BOUND, NO_ID } from '../../format/wrap.ts';
 import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import { encodeText } from '../../language/text.ts';
 import { ALPHABET } from '../list-objects.ts';
@@ -64,6 +64,19 @@ export function historyRecordId(
 ): string {
   const { path, bound, id } = record;
   return `${historyHash(work, path)}_${sortable(bound)}_${toBase64url(id).slice(0, ID_CHARACTERS)}`;
+}
+
+const NO_ID_TEXT = toBase64url(NO_ID);
+
+/** In base64url; undefined for zeros, which stand for none. */
+export function idOf(bytes: Uint8Array): string | undefined {
+  const id = toBase64url(bytes);
+  return id === NO_ID_TEXT ? undefined : id;
+}
+
+/** What all records of one rename have in common, of a record's id. */
+export function eventOf(id: string): string {
+  return id.slice(-ID_CHARACTERS);
 }
 
 /** As many characters for each, in byte order as the numbers are. */

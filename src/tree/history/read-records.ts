@@ -2,24 +2,37 @@ import { hasCode, MemoryError } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
 import { type ObjectClass, parseClassKey } from '../../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
+import { hash } from '../../format/sodium.ts';
+import { ID_BYTES } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import type { ListedObject } from '../../store/port.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { pagesBelow } from '../list-objects.ts';
 import { decodeFields, readRecord } from '../sealed-record.ts';
 import type { Work } from '../session.ts';
-import { decodeHistoryRecord, type HistoryRecord, historyHash, type VersionFacts } from './history-record.ts';
+import {
+  decodeHistoryRecord,
+  eventOf,
+  type HistoryRecord,
+  historyHash,
+  type VersionFacts,
+} from './history-record.ts';
 
 /** A version that was saved. */
 export interface SavedVersion extends VersionFacts {
   /** Of its record. */
   readonly id: string;
+  /** Stands for its text; undefined where that was taken out. */
   /** Undefined: its text was taken out, by whom and when. */
+  readonly textHash: string | undefined;
   readonly redacted: { readonly at: number; readonly by: Uint8Array } | undefined;
 }
 
 /** That files were deleted or renamed. */
-export type FileEvent = Extract<HistoryRecord, { kind: 'deleted' | 'moved' }>;
+export type FileEvent = Extract<HistoryRecord, { kind: 'deleted' | 'moved' }> & {
+  /** The same for all records of one rename. */
+  readonly id: string;
+};
 
 /** What the records of some paths say; the texts are not kept in memory. */
 export interface ReadRecords {
@@ -44,7 +57,7 @@ export async function readRecords(work: Work, path?: MemoryPath): Promise<ReadRe
       if (!hasCode(error, 'integrity')) throw error;
       damaged.push(id);
     });
-    if (record?.kind === 'deleted' || record?.kind === 'moved') events.push(record);
+    if (record?.kind === 'deleted' || record?.kind === 'moved') events.push({ ...record, id: eventOf(id) });
     else if (record?.kind !== undefined) versions.push(savedVersion(id, record));
   };
   await eachConcurrently(work.session, listed, readOne, ({ object }) => object.size);
@@ -56,7 +69,15 @@ function savedVersion(
   record: Extract<HistoryRecord, { kind: 'replaced' | 'redacted' }>,
 ): SavedVersion {
   const { version, kind, at, by } = record;
-  return { ...version, id, redacted: kind === 'redacted' ? { at, by } : undefined };
+  if (kind === 'redacted') return { ...version, id, textHash: undefined, redacted: { at, by } };
+  return { ...version, id, textHash: textHashOf(record.text), redacted: undefined };
+}
+
+const NO_KEY = new Uint8Array(ID_BYTES);
+
+/** Stands for a text within this process, so that texts need not be kept to be compared. */
+export function textHashOf(text: Uint8Array): string {
+  return toBase64url(hash(32, NO_KEY, text));
 }
 
 /** Undefined: it has expired. @throws MemoryError `integrity`, `unsupported_format`. */

@@ -71,16 +71,18 @@ export const VERSION_SAVER: HistorySaver = {
       record: { kind: 'deleted', ...noted(work), files: some },
     }));
   },
-  async noteMoved(work, { from, to }, file) {
+  async noteMoved(work, { from, to, id }, file) {
     await noteEnds(work, [file], (files) => ({
       path: WHOLE_TREE,
+      id,
       record: { kind: 'moved', ...noted(work), from, to, files },
     }));
   },
-  async saveMoves(work, { from, to }, files) {
+  async saveMoves(work, { from, to, id }, files) {
     for (let start = 0; start < files.length; start += MOST_ENDED) {
       const some = files.slice(start, start + MOST_ENDED);
-      await putRecord(work, WHOLE_TREE, { kind: 'moved', ...noted(work), from, to, files: some });
+      const record = { kind: 'moved', ...noted(work), from, to, files: some } as const;
+      await putRecord(work, { path: WHOLE_TREE, id, record });
     }
   },
 };
@@ -106,12 +108,11 @@ async function putActor(work: Work, actor: string): Promise<void> {
 async function noteEnds(
   work: Work,
   files: readonly EndedFile[],
-  recordOf: (some: readonly EndedFile[]) => { readonly path: MemoryPath; readonly record: HistoryRecord },
+  recordOf: (some: readonly EndedFile[]) => NewRecord,
 ): Promise<void> {
   try {
     for (let start = 0; start < files.length; start += MOST_ENDED) {
-      const { path, record } = recordOf(files.slice(start, start + MOST_ENDED));
-      await putRecord(uncancelled(work), path, record);
+      await putRecord(uncancelled(work), recordOf(files.slice(start, start + MOST_ENDED)));
     }
   } catch (error) {
     const code = error instanceof MemoryError ? error.code : 'unavailable';
@@ -119,11 +120,23 @@ async function noteEnds(
   }
 }
 
-/** Under a random id: the same may be written twice. */
-async function putRecord(work: Work, path: MemoryPath, record: HistoryRecord): Promise<void> {
+interface NewRecord {
+  readonly path: MemoryPath;
+  /** Of what it tells, by which two records of the same are known; a random one without it. */
+  readonly id?: Uint8Array;
+  readonly record: HistoryRecord;
+}
+
+/** The same may be written twice, at two times. */
+async function putRecord(work: Work, { path, id, record }: NewRecord): Promise<void> {
   const { clock, random } = work.session;
-  const id = historyRecordId(work, { path, bound: nextBound(clock()), id: random(ID_BYTES) });
-  await putOnce(work, { cls: 'history', id, content: encodeHistoryRecord(record) });
+  const content = encodeHistoryRecord(record);
+  const name = { path, id: id ?? random(ID_BYTES) };
+  for (let bound = nextBound(clock()); ; bound = nextBound(clock(), bound)) {
+    const put = { cls: 'history', id: historyRecordId(work, { ...name, bound }), content } as const;
+    // What is there is another one of the same rename, by a clock that showed the same.
+    if ((await putOnce(work, put)) === 'written') return;
+  }
 }
 
 /** When something is written down, and on whose behalf. */
@@ -135,10 +148,11 @@ export function noted(work: Work): { readonly at: number; readonly by: Uint8Arra
 async function putOnce(
   work: Work,
   record: { readonly cls: 'history' | 'actors'; readonly id: string; readonly content: Uint8Array },
-): Promise<void> {
+): Promise<'written' | 'exists'> {
   const { content } = record;
   try {
-    await writeRecord(work, record, { content, base: undefined });
+    const written = await writeRecord(work, record, { content, base: undefined });
+    return 'conflict' in written ? 'exists' : 'written';
   } catch (cause) {
     if (!hasCode(cause, 'outcome_unknown')) throw cause;
     throw new MemoryError('unavailable', 'The history of a file could not be written.', { cause });

@@ -1,18 +1,16 @@
 import { hasCode } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
-import { NO_ID } from '../../format/wrap.ts';
-import { type MemoryPath, rebase } from '../../language/path.ts';
+import type { MemoryPath } from '../../language/path.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { listDirectory } from '../list-directory.ts';
 import { readFile } from '../read-file.ts';
 import type { Work } from '../session.ts';
-import { WHOLE_TREE } from './history-record.ts';
-import { type FileEvent, type ReadRecords, readRecords } from './read-records.ts';
+import { idOf, WHOLE_TREE } from './history-record.ts';
+import { type Move, movesOf, settledMoves } from './moves.ts';
+import { type ReadRecords, readRecords, textHashOf } from './read-records.ts';
 
 /** A content id, in base64url: what names a version to a caller. */
 export type VersionId = string;
-
-const NO_VERSION: VersionId = toBase64url(NO_ID);
 
 /** One version of a file, wherever it lay. */
 export interface Version {
@@ -32,16 +30,8 @@ export interface Version {
   readonly record: string | undefined;
   /** When its text was taken out, and what stands for who did it; undefined where it was not. */
   readonly redacted?: { readonly at: number; readonly by: string | undefined };
-}
-
-/** A version that came to a place, or left it, by a rename or a delete. */
-export interface Move {
-  readonly version: VersionId;
-  readonly at: number;
-  readonly by: string | undefined;
-  readonly from: MemoryPath;
-  /** Undefined: it was deleted. */
-  readonly to: MemoryPath | undefined;
+  /** Stands for its text; undefined where that was taken out. */
+  readonly textHash: string | undefined;
 }
 
 /** What is known of the versions of some paths. */
@@ -50,6 +40,8 @@ export interface Past {
   readonly moves: readonly Move[];
   /** The version that replaced each. */
   readonly successors: ReadonlyMap<VersionId, Version>;
+  /** Where each version lies or was saved: one that a rename was cut off with lies at two. */
+  readonly places: ReadonlyMap<VersionId, ReadonlySet<MemoryPath>>;
   /** Ids of records, and paths of files, that cannot be read. */
   readonly damaged: readonly string[];
 }
@@ -88,7 +80,7 @@ export async function readPast(work: Work, path: MemoryPath): Promise<Past> {
 /** Leaves away what other files have to do with the paths that are looked through. */
 function only(past: Past, path: MemoryPath): Past {
   const wanted = new Set<VersionId>();
-  for (const version of past.versions.values()) if (version.path === path) wanted.add(version.id);
+  for (const [id, places] of past.places) if (places.has(path)) wanted.add(id);
   for (const { from, to, version } of past.moves) if (from === path || to === path) wanted.add(version);
   for (const id of wanted) {
     const previous = past.versions.get(id)?.previous;
@@ -103,39 +95,42 @@ function only(past: Past, path: MemoryPath): Past {
 
 interface Collected {
   readonly versions: Map<VersionId, Version>;
+  /** As they are written down. */
   readonly moves: Move[];
+  readonly places: Map<VersionId, Set<MemoryPath>>;
   readonly damaged: string[];
 }
 
 function collect(): Collected {
-  return { versions: new Map(), moves: [], damaged: [] };
+  return { versions: new Map(), moves: [], places: new Map(), damaged: [] };
 }
 
-function pastOf({ versions, moves, damaged }: Collected): Past {
+function pastOf({ versions, moves: told, places, damaged }: Collected): Past {
   const successors = new Map<VersionId, Version>();
   for (const version of versions.values()) {
     if (version.previous !== undefined) successors.set(version.previous, version);
   }
+  const moves = settledMoves(told, { versions, successors, places });
   // A migration of keys may seal a version again after it was saved: the earlier one is no other version.
   for (const version of versions.values()) {
     if (version.text !== 'current' && !successors.has(version.id) && isSealedAgain(version, versions, moves))
       versions.delete(version.id);
   }
-  return { versions, moves, successors, damaged };
+  return { versions, moves, successors, places, damaged };
 }
 
 function isSealedAgain(
-  { id, path, mtime, size, previous, writer }: Version,
+  { id, path, mtime, textHash, previous, writer }: Version,
   versions: ReadonlyMap<VersionId, Version>,
   moves: readonly Move[],
 ): boolean {
-  if (moves.some(({ version }) => version === id)) return false;
+  if (textHash === undefined || moves.some(({ version }) => version === id)) return false;
   return [...versions.values()].some(
     (other) =>
       other.id !== id &&
       other.path === path &&
       other.mtime === mtime &&
-      other.size === size &&
+      other.textHash === textHash &&
       other.previous === previous &&
       other.writer === writer,
   );
@@ -148,10 +143,14 @@ async function addCurrent(work: Work, found: Collected, path: MemoryPath): Promi
     if (file === undefined) return;
     const { contentId, mtime, bound, previous, writer, content } = file;
     const id = toBase64url(contentId);
+    addPlace(found, id, path);
+    // At the path that is asked for, which comes first, rather than at another one.
+    if (found.versions.get(id)?.text === 'current') return;
     found.versions.set(id, {
       ...{ id, path, mtime, bound, size: content.length, text: 'current', record: undefined },
-      previous: versionOf(previous),
-      writer: writerOf(writer),
+      textHash: textHashOf(content),
+      previous: idOf(previous),
+      writer: idOf(writer),
     });
   } catch (error) {
     if (!hasCode(error, 'integrity') && !hasCode(error, 'limit_exceeded')) throw error;
@@ -163,36 +162,23 @@ function addRecords(found: Collected, { versions, events, damaged }: ReadRecords
   found.damaged.push(...damaged);
   for (const { contentId, previous, writer, redacted, id: record, ...facts } of versions) {
     const id = toBase64url(contentId);
+    addPlace(found, id, facts.path);
     // One that was saved and not replaced, or at several paths, is one version. What is there now is nearest.
     // A text that was taken out stays out, whoever wrote the version down once more.
     const known = found.versions.get(id);
     if (known !== undefined && (known.text !== 'kept' || redacted === undefined)) continue;
-    const { path, mtime, bound, size } = facts;
+    const { path, mtime, bound, size, textHash } = facts;
     found.versions.set(id, {
-      ...{ id, path, mtime, bound, size, record },
+      ...{ id, path, mtime, bound, size, record, textHash },
       text: redacted === undefined ? 'kept' : 'redacted',
-      ...(redacted !== undefined && { redacted: { at: redacted.at, by: writerOf(redacted.by) } }),
-      previous: versionOf(previous),
-      writer: writerOf(writer),
+      ...(redacted !== undefined && { redacted: { at: redacted.at, by: idOf(redacted.by) } }),
+      previous: idOf(previous),
+      writer: idOf(writer),
     });
   }
   for (const event of events) found.moves.push(...movesOf(event));
 }
 
-function movesOf(event: FileEvent): readonly Move[] {
-  const { at } = event;
-  const by = writerOf(event.by);
-  return event.files.map(([from, contentId]) => ({
-    ...{ version: toBase64url(contentId), at, by, from },
-    to: event.kind === 'moved' ? rebase(from, event.from, event.to) : undefined,
-  }));
-}
-
-function versionOf(previous: Uint8Array): VersionId | undefined {
-  const id = toBase64url(previous);
-  return id === NO_VERSION ? undefined : id;
-}
-
-function writerOf(writer: Uint8Array): string | undefined {
-  return versionOf(writer);
+function addPlace({ places }: Collected, id: VersionId, path: MemoryPath): void {
+  places.set(id, (places.get(id) ?? new Set()).add(path));
 }

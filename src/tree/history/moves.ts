@@ -1,0 +1,74 @@
+import { toBase64url } from '../../format/encoding.ts';
+import { type MemoryPath, rebase } from '../../language/path.ts';
+import { idOf } from './history-record.ts';
+import type { FileEvent } from './read-records.ts';
+
+/** A version that came to a place, or left it, by a rename or a delete. */
+export interface Move {
+  /** A content id, in base64url. */
+  readonly version: string;
+  readonly at: number;
+  /** What stands for the actor, base64url; undefined without one. */
+  readonly by: string | undefined;
+  readonly from: MemoryPath;
+  /** Undefined: it was deleted. */
+  readonly to: MemoryPath | undefined;
+  /** The same for all that is told of one rename. */
+  readonly event: string;
+  /** Written down before it was done: by the rename of a directory. */
+  readonly planned: boolean;
+}
+
+export function movesOf(event: FileEvent): readonly Move[] {
+  const { at, id } = event;
+  const by = idOf(event.by);
+  return event.files.map(([from, contentId]) => ({
+    ...{ version: toBase64url(contentId), at, by, from, event: id },
+    to: event.kind === 'moved' ? rebase(from, event.from, event.to) : undefined,
+    planned: event.kind === 'moved' && from !== event.from,
+  }));
+}
+
+/** What is known besides, by the content ids of versions. */
+interface Known {
+  readonly versions: ReadonlyMap<string, { readonly path: MemoryPath; readonly text: string }>;
+  readonly successors: ReadonlyMap<string, { readonly id: string }>;
+  /** Where each lies or was saved. */
+  readonly places: ReadonlyMap<string, ReadonlySet<MemoryPath>>;
+}
+
+/**
+ * Those that happened. What two processes have written down that carried out one rename is one. A directory's rename writes
+ * down what it is about to do; where another process was first, the version stayed and never was at its new place.
+ */
+export function settledMoves(told: readonly Move[], known: Known): readonly Move[] {
+  const once = new Map(told.toReversed().map((move) => [nameOf(move), move]));
+  const moves = told.filter((move) => once.get(nameOf(move)) === move);
+  return moves.filter((move) => !move.planned || hasHappened(move, moves, known));
+}
+
+function nameOf({ event, version, from, to }: Move): string {
+  return JSON.stringify([event, version, from, to]);
+}
+
+function hasHappened(move: Move, moves: readonly Move[], known: Known): boolean {
+  const { version, event, from, to } = move;
+  const { versions, successors, places } = known;
+  const wasAt = (id: string, path: MemoryPath): boolean =>
+    places.get(id)?.has(path) === true || moves.some((move) => move.version === id && move.from === path);
+  if (to !== undefined && wasAt(version, to)) return true;
+  const current = versions.get(version);
+  if (current?.text === 'current' && current.path === from) return false;
+  const isElsewhere = (other: Move): boolean =>
+    other.version === version &&
+    other.from === from &&
+    other.event !== event &&
+    (!other.planned || (other.to !== undefined && wasAt(version, other.to)));
+  if (moves.some(isElsewhere)) return false;
+  const successor = successors.get(version);
+  if (successor !== undefined && wasAt(successor.id, from)) return false;
+  if (versions.has(version)) return true;
+  // A migration of keys has sealed it again before it was deleted: what it made of it was renamed.
+  const again = moves.filter((other) => other.event === event && other.from === from && other.to === to);
+  return again.every((other) => !versions.has(other.version) && other.at <= move.at);
+}
