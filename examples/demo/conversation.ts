@@ -28,7 +28,10 @@ const SYSTEM =
 /** One conversation in a process of its own; all it shares with the one before is the store. */
 async function converse(name: ConversationName): Promise<ConversationReport> {
   const client = new Anthropic();
-  await using memory = await openMemory(optionsFromEnvironment());
+  await using memory = await openMemory({
+    ...optionsFromEnvironment(),
+    actor: `conversation ${name}`,
+  });
   await using view = await openStoreView(process.env);
   // The library's own tool and the SDK's adapter around the same handlers do the same.
   const tool = name === 'one' ? memory.tool() : betaMemoryTool(memory.handlers);

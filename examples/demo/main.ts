@@ -2,7 +2,7 @@ import type { Environment } from '../../src/open/environment.ts';
 import type { ScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
 import { checkMemory, checkStore, searchStrings } from './checks.ts';
 import { startDemoClaude } from './demo-claude.ts';
-import { showPage } from './page.ts';
+import { plant, showPage } from './page.ts';
 import { fail, quitQuietlyWithoutReader, runConversation } from './process.ts';
 import { block, type Line, rule } from './screen.ts';
 import { setUp } from './setup.ts';
@@ -55,6 +55,12 @@ async function demo(signal: AbortSignal): Promise<void> {
     process.stdout.write(`$ ${command}\n${found}\n`);
     if (found > 0) process.exitCode = 1;
   }
+  const forged = await plant(setup.env);
+  print([
+    {
+      text: `\nThen a stranger talked an agent into a line of ${forged}, and into a file with a script in it. On the page: see who wrote what, take the line back ("Versions"), and see that the script does not run.`,
+    },
+  ]);
   const [flag, ...args] = process.argv.slice(2);
   if (flag === '--page') {
     process.stdout.write(rule('The page: Ctrl-C ends it'));
@@ -68,7 +74,7 @@ async function demo(signal: AbortSignal): Promise<void> {
 }
 
 /** Not wrapped: they are for copying. */
-const NEXT_STEPS = `npx sealed-memory open
+const NEXT_STEPS = `npx sealed-memory open --write
 npx sealed-memory tree
 npx sealed-memory grep Kestrel
 npx sealed-memory verify

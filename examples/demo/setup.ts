@@ -31,7 +31,12 @@ export function setUp(given: Environment): Setup {
   const tenant = given['SEALED_MEMORY_TENANT'] || `demo-${id}`;
   const hasRootKey = Boolean(given['SEALED_MEMORY_ROOT_KEY'] || given['SEALED_MEMORY_ROOT_KEY_FILE']);
   const isComplete = file === undefined && hasRootKey;
-  const settings = { SEALED_MEMORY_STORE: store, SEALED_MEMORY_TENANT: tenant };
+  const settings = {
+    SEALED_MEMORY_STORE: store,
+    SEALED_MEMORY_TENANT: tenant,
+    // So that there are versions to look at, and to take back.
+    SEALED_MEMORY_HISTORY_DAYS: given['SEALED_MEMORY_HISTORY_DAYS'] || '30',
+  };
   const key = randomBytes(32).toString('base64');
   const { store: location, names } = readSettings(
     optionsFromEnvironment({ ...given, ...settings, ...(!hasRootKey && { SEALED_MEMORY_ROOT_KEY: key }) }),

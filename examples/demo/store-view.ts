@@ -67,13 +67,29 @@ function describeChanges(before: readonly RawObject[], now: readonly RawObject[]
   const written = now.filter(({ name, etag }) => known.get(name) !== etag);
   return [
     ...gone.map(({ name }): Line => ({ text: `- ${name}`, hang: 2, style: 'red' })),
-    ...written.flatMap(({ name, body }): readonly Line[] => [
-      known.has(name)
-        ? { text: `~ ${name}`, hang: 2, style: 'cyan' }
-        : { text: `+ ${name}`, hang: 2, style: 'green' },
-      { text: `${body.length} bytes: ${sample(body)}`, indent: 2 },
-    ]),
+    ...written
+      .filter(({ name }) => isBeside(name))
+      .map(
+        ({ name, body }): Line => ({
+          text: `+ ${name.slice(0, name.indexOf('/'))}: a sealed record of ${body.length} bytes`,
+          hang: 2,
+          style: 'green',
+        }),
+      ),
+    ...written
+      .filter(({ name }) => !isBeside(name))
+      .flatMap(({ name, body }): readonly Line[] => [
+        known.has(name)
+          ? { text: `~ ${name}`, hang: 2, style: 'cyan' }
+          : { text: `+ ${name}`, hang: 2, style: 'green' },
+        { text: `${body.length} bytes: ${sample(body)}`, indent: 2 },
+      ]),
   ];
+}
+
+/** Whether it is a record beside the files: of a version that was replaced, say, or of who wrote it. */
+function isBeside(name: string): boolean {
+  return name.includes('/') && !name.startsWith('data/');
 }
 
 /** The first bytes behind the header, in hex: what has become of the text. */

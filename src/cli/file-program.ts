@@ -118,7 +118,7 @@ function addWholeTrees(program: Command, choose: Choose): void {
   program
     .command('export')
     .usage('[options] [path] <folder>')
-    .argument('<folder>', 'where to, after the path of what to write; with --age the file to make')
+    .argument('<folder>', 'where to, after the path of what to write; with --age or --html the file to make')
     .argument('[folder]')
     .description('write files of the memory into a folder, as they are')
     .option('-f, --force', 'replace what differs')
@@ -127,6 +127,7 @@ function addWholeTrees(program: Command, choose: Choose): void {
       'one archive instead, encrypted for a recipient, which "age" and "tar" open',
       collect,
     )
+    .option('--html', 'one page instead, for a reviewer with a browser; in plain text, for its owner alone')
     .action((first: string, second: string | undefined, options: ExportArguments) =>
       choose(async (run) => {
         const ends = second === undefined ? { path: ROOT, to: first } : { path: first, to: second };

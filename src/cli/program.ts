@@ -105,13 +105,16 @@ export function createProgram(choose: Choose): Command {
 
   program.commandsGroup('To look after a memory:');
   program
-    .command('open')
-    .description('show the memory, and what the store holds of it, on a page in your browser')
+    .command('open [export]')
+    .description(
+      'show the memory, and what the store holds of it, on a page in your browser; or an export, without a store',
+    )
     .option('--port <port>', 'of 127.0.0.1; default: any that is free', parsePort)
     .option('--no-browser', 'print the address and open nothing')
     .option('--write', 'let the page change the memory; without it, it only shows')
-    .action((options: OpenArguments) =>
-      choose(async (run) => (await import('./verbs/open.ts')).runOpen(options, run)),
+    .option('--identity <file>', 'what opens an encrypted export: the secret key, as "age-keygen" writes it')
+    .action((archive: string | undefined, options: OpenArguments) =>
+      choose(async (run) => (await import('./verbs/open.ts')).runOpen(archive, options, run)),
     );
   program
     .command('verify')

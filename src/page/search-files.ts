@@ -1,5 +1,5 @@
 import { hasCode } from '../errors.ts';
-import { MEMORY_ROOT } from '../language/path.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { decodeText } from '../language/text.ts';
 import { throwIfAborted } from '../time.ts';
 import type { Tree } from '../tree/tree.ts';
@@ -14,24 +14,37 @@ const MOST_LINES = 500;
 const LINE_LENGTH = 160;
 const LEAD = 40;
 
+/** What is searched. */
+interface Searched {
+  paths(signal: AbortSignal): Promise<readonly MemoryPath[]>;
+  read(path: MemoryPath, signal: AbortSignal): Promise<Uint8Array | undefined>;
+}
+
+export function searchedTree(tree: Tree): Searched {
+  return {
+    paths: async (signal) => (await tree.list(MEMORY_ROOT, { signal })).files.map(({ path }) => path),
+    read: (path, signal) => tree.read(path, { signal }),
+  };
+}
+
 /**
  * Reads every file and sends each line that holds the text, whatever its case. Nothing of it is kept: no index, no cache
  * of texts.
  */
 export async function searchFiles(
-  tree: Tree,
+  files: Searched,
   text: string,
   { signal, send }: Asking,
 ): Promise<Omit<SearchReading, 'requests'>> {
   const wanted = text.toLowerCase();
-  const { files } = await tree.list(MEMORY_ROOT, { signal });
-  const waiting = files.values();
+  const paths = await files.paths(signal);
+  const waiting = paths.values();
   let [done, lines, unread] = [0, 0, 0];
 
   const readOn = async (): Promise<void> => {
-    for (const { path } of waiting) {
+    for (const path of waiting) {
       throwIfAborted(signal);
-      const content = await tree.read(path, { signal }).catch(unreadOrThrown);
+      const content = await files.read(path, signal).catch(unreadOrThrown);
       if (content === 'unread') unread += 1;
       const found = content instanceof Uint8Array ? linesWith(wanted, decodeText(content) ?? '') : [];
       done += 1;
@@ -40,7 +53,7 @@ export async function searchFiles(
         lines += 1;
         await send({ path, ...line } satisfies FoundLine);
       }
-      if (done % CONCURRENCY === 0) await send({ done, total: files.length });
+      if (done % CONCURRENCY === 0) await send({ done, total: paths.length });
     }
   };
   if (wanted !== '') await Promise.all(Array.from({ length: CONCURRENCY }, readOn));

@@ -28,7 +28,7 @@ import type {
   VerifyReading,
 } from './protocol.ts';
 import type { Asking, Questions } from './questions.ts';
-import { searchFiles } from './search-files.ts';
+import { searchedTree, searchFiles } from './search-files.ts';
 import { createWriterNames, versionQuestions } from './versions.ts';
 import { watchTree } from './watch-tree.ts';
 
@@ -39,7 +39,8 @@ export interface PageView extends AsyncDisposable {
   readonly maxQuestionBytes: number;
 }
 
-const QUESTION_BYTES = 65_536;
+/** Of a question that writes nothing. */
+export const QUESTION_BYTES = 65_536;
 
 /**
  * Opens the memory for reading: nothing is written to the store, not even what reading notes elsewhere. With `canWrite`
@@ -137,7 +138,9 @@ export async function openTenantView(
       const { body, etag: version, lastModified: modified } = found;
       return { path, key: String(key), size: body.length, version, modified, base64: toBase64(body) };
     }),
-    search: costed<SearchReading>((input, asking) => searchFiles(tree, textIn(input, 'text'), asking)),
+    search: costed<SearchReading>((input, asking) =>
+      searchFiles(searchedTree(tree), textIn(input, 'text'), asking),
+    ),
     verify: costed<VerifyReading>(async (_, asking) => {
       const verification = await parts.verify({ signal: asking.signal, onProgress: progressTo(asking) });
       return { ...verification, findings: verification.findings.map(toldOf) };

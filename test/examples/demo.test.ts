@@ -10,10 +10,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDemoClaude } from '../../examples/demo/demo-claude.ts';
 import { bundleCli } from '../../infra/bundle-cli.ts';
 import { openMemory } from '../../src/index.ts';
+import type { VersionsReading } from '../../src/page/protocol.ts';
 import type { Reply } from '../doubles/scripted-claude/reply.ts';
 import { runCli } from '../support/cli.ts';
 import { printedCommands, runDemo, SECRET_WORDS, startDemo } from '../support/demo-process.ts';
-import { askRaw, signIn } from '../support/page-site.ts';
+import { askRaw, linesIn, signIn } from '../support/page-site.ts';
 
 const TIMEOUT = 60_000;
 
@@ -84,7 +85,7 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
     );
     expect(commands).toHaveLength(5);
     // The first shows a page until it is ended.
-    expect(commands.shift()).toEqual(['open']);
+    expect(commands.shift()).toEqual(['open', '--write']);
     for (const args of commands) {
       const { code, stdout: said, stderr } = await runCli(args, { env: { SEALED_MEMORY_CONFIG: config } });
       expect([args, code, stderr]).toEqual([args, 0, '']);
@@ -103,10 +104,22 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
     const { origin } = new URL(address);
     const cookie = await signIn({ address, origin });
     const headers = { origin, cookie, 'content-type': 'application/json' };
-    const body = JSON.stringify({ path: '/memories/from-a-stranger.md' });
-    expect((await askRaw(`${origin}/api/file`, { method: 'POST', headers, body })).text).toContain(
-      '<script>',
-    );
+    const ask = async (name: string, input: object): Promise<unknown> =>
+      linesIn(
+        await askRaw(`${origin}/api/${name}`, { method: 'POST', headers, body: JSON.stringify(input) }),
+      ).at(-1);
+    expect(JSON.stringify(await ask('file', { path: '/memories/from-a-stranger.md' }))).toContain('<script>');
+    const path = '/memories/customers/acme-bakery.md';
+    const { entries } = (await ask('versions', { path })) as VersionsReading;
+    expect(entries.map(({ writer, end }) => [writer, end])).toEqual([
+      ['a stranger', 'current'],
+      ['conversation two', 'replaced'],
+      ['conversation one', 'replaced'],
+      ['conversation one', 'replaced'],
+    ]);
+    const [base, version] = entries.map((entry) => entry.version);
+    expect(await ask('restore', { path, version, base })).toMatchObject({ path });
+    expect(JSON.stringify(await ask('file', { path }))).not.toContain('stranger');
     process.kill(demo.pid, 'SIGTERM');
     expect(await demo.ended).toMatchObject({ code: 143, stderr: '' });
     await expect(fetch(origin)).rejects.toThrow();

@@ -1,13 +1,15 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readFile as readOwn, realpath } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { hasCode } from '../../errors.ts';
+import { hasCode, MemoryError, misconfigured } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import { parseMemoryPath } from '../../language/path.ts';
 import { fileCodeOf } from '../../store/failures.ts';
+import { throwIfAborted } from '../../time.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { CONTINUES, type Invocation } from './invocation.ts';
 import { type FileRun, filesAt, readFile, runOnFiles } from './memory.ts';
-import { cannotWrite, removeAbandoned, writeOwnFile } from './own-file.ts';
+import { cannotWrite, existsAlready, removeAbandoned, writeOwnFile } from './own-file.ts';
 import { counted } from './report.ts';
 import { type Outcome, transferAll } from './transfer.ts';
 
@@ -16,6 +18,8 @@ export interface ExportArguments {
   readonly force?: boolean;
   /** Recipients of age: one encrypted archive in place of a folder. */
   readonly age?: readonly string[];
+  /** One page for a browser in place of a folder, in plain text. */
+  readonly html?: boolean;
 }
 
 /**
@@ -24,14 +28,18 @@ export interface ExportArguments {
  */
 export function runExport(
   { path, to }: { readonly path: string; readonly to: string },
-  { force = false, age = [] }: ExportArguments,
+  { force = false, age = [], html = false }: ExportArguments,
   invocation: Invocation,
 ): Promise<number> {
+  const isOneFile = age.length > 0 || html;
   const exportAll = async (run: FileRun): Promise<number> => {
     parseMemoryPath(path);
     const sources = await filesAt(run, path);
     const nameOf = (file: FileStat): string =>
       file.path === path ? path.slice(path.lastIndexOf('/') + 1) : file.path.slice(path.length + 1);
+    if (html && age.length > 0)
+      throw misconfigured('--html writes plain text: leave out --age, or encrypt the page.');
+    if (html) return exportHtml(run, { sources, from: path, to, force });
     if (age.length > 0) return exportArchive(run, { sources, nameOf, to, recipients: age, force });
     const root = await madeFolder(to).catch((error: unknown) => {
       throw cannotWrite(to, error);
@@ -48,7 +56,7 @@ export function runExport(
       { from: path, to, invocation },
     );
   };
-  const interrupted = age.length > 0 ? 'nothing was written; run it again' : CONTINUES;
+  const interrupted = isOneFile ? 'nothing was written; run it again' : CONTINUES;
   return runOnFiles(exportAll, invocation, { interrupted });
 }
 
@@ -126,6 +134,46 @@ async function exportArchive(
   await writeArchive(entries(), { to, recipients, force, signal });
   await report.done({ files: total, to }, [
     `ok    ${counted(total, 'file')} in ${to}, for ${counted(recipients.length, 'recipient')}`,
+  ]);
+  return 0;
+}
+
+/** One page that holds every file, for a reviewer without a store, a key or this program. */
+async function exportHtml(
+  run: FileRun,
+  {
+    sources,
+    from,
+    to,
+    force,
+  }: {
+    readonly sources: readonly FileStat[];
+    readonly from: string;
+    readonly to: string;
+    readonly force: boolean;
+  },
+): Promise<number> {
+  if (!force && existsSync(to)) throw existsAlready(to);
+  const { htmlOf } = await import('./export-html.ts');
+  const { report, signal } = run.invocation;
+  const total = sources.length;
+  const title = `${run.options.tenant ?? ''} ${from}`.trim();
+  const parts = htmlOf(sources, { title, exported: new Date(), read: (path) => readFile(run, path) });
+  let done = 0;
+  try {
+    await writeOwnFile(to, async (file) => {
+      for await (const part of parts) {
+        throwIfAborted(signal);
+        if (part.isFile) report.progress({ done, total }, { what: 'files', done: done++, total });
+        await file.writeFile(part.html);
+      }
+    });
+  } catch (error) {
+    if (error instanceof MemoryError) throw error;
+    throw cannotWrite(to, error);
+  }
+  await report.done({ files: total, to }, [
+    `ok    ${counted(total, 'file')} in ${to}, in plain text: whoever has it reads all of them`,
   ]);
   return 0;
 }

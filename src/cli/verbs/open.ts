@@ -1,6 +1,10 @@
+import { basename, resolve } from 'node:path';
+import { misconfigured } from '../../errors.ts';
+import { readSettings } from '../../open/settings.ts';
 import { readAssets } from '../../page/assets.ts';
+import { exportQuestions } from '../../page/export-view.ts';
 import { servePage } from '../../page/serve-page.ts';
-import { openTenantView } from '../../page/tenant-view.ts';
+import { openTenantView, type PageView, QUESTION_BYTES } from '../../page/tenant-view.ts';
 import { browserFor } from './browser.ts';
 import { findingLine } from './finding-lines.ts';
 import type { Invocation } from './invocation.ts';
@@ -12,22 +16,29 @@ export interface OpenArguments {
   readonly browser: boolean;
   /** The page may change the memory. */
   readonly write?: boolean;
+  /** The file with the secret key of an archive's recipient. */
+  readonly identity?: string;
 }
 
 /** Written by `infra/bundle-page.ts`, beside the verbs. */
 const ASSETS = new URL('../page/', import.meta.url);
 
-/** Shows the configured memory on a page on loopback until a signal. Resolves to the exit code. */
+/**
+ * Shows the configured memory, or an export, on a page on loopback until a signal. Resolves to the exit code.
+ *
+ * @param archive a folder or an archive that `export` wrote.
+ */
 export async function runOpen(
-  { port = 0, browser: wanted, write: canWrite = false }: OpenArguments,
+  archive: string | undefined,
+  options: OpenArguments,
   invocation: Invocation,
 ): Promise<number> {
   const { terminal, report, signal } = invocation;
+  const { port = 0, browser: wanted } = options;
   const assets = readAssets(ASSETS);
-  const options = readMemoryOptions(invocation);
-  await using view = await report.during('opening the memory', () =>
-    openTenantView(options, { lineOf: findingLine, canWrite }),
-  );
+  await using view = await (archive === undefined
+    ? openMemoryView(options, invocation)
+    : openExportView(archive, options, invocation));
   await using browser = browserFor(process.platform, { wanted });
   await servePage({
     port,
@@ -44,4 +55,34 @@ export async function runOpen(
     onOpened: () => browser.opened(),
   });
   return 0;
+}
+
+function openMemoryView(
+  { write: canWrite = false, identity }: OpenArguments,
+  invocation: Invocation,
+): Promise<PageView> {
+  if (identity !== undefined) throw misconfigured('--identity is for an archive: name it behind "open".');
+  const options = readMemoryOptions(invocation);
+  return invocation.report.during('opening the memory', () =>
+    openTenantView(options, { lineOf: findingLine, canWrite }),
+  );
+}
+
+/** Neither a store nor a key is needed, and none is asked. */
+async function openExportView(
+  archive: string,
+  { write, identity }: OpenArguments,
+  { report, signal }: Invocation,
+): Promise<PageView> {
+  if (write) throw misconfigured('An export cannot be changed: --write is for a memory.');
+  const { readExport } = await import('./read-export.ts');
+  const { maxFileBytes: maxBytes } = readSettings({});
+  const files = await report.during('reading the export', () =>
+    readExport(archive, { ...(identity !== undefined && { identity }), maxBytes, signal }),
+  );
+  return {
+    questions: exportQuestions(files, { name: basename(resolve(archive)), maxBytes }),
+    maxQuestionBytes: QUESTION_BYTES,
+    async [Symbol.asyncDispose]() {},
+  };
 }

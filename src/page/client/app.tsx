@@ -89,6 +89,8 @@ export function App() {
     },
     [beginClick],
   );
+  // An export has no store beside it: neither objects nor findings.
+  const isExport = facts?.isExport === true;
   const version = tree.files.get(selected)?.version;
   const isFile = version !== undefined;
   const filesBelow = useMemo(
@@ -96,14 +98,19 @@ export function App() {
     [isFile, tree.files, selected],
   );
   const gone = !isFile && tree.isLoaded && selected !== ROOT && filesBelow === 0;
-  useShortcuts({ setView, setPane, setHelping, setLook });
+  useShortcuts({
+    setView: (next) => setView(isExport ? 'memory' : next),
+    setPane: (next) => setPane(isExport && next === 'bucket' ? 'file' : next),
+    setHelping,
+    setLook,
+  });
 
   if (refusal?.code === LOCKED) return <Locked />;
   if (refusal !== undefined && (facts === undefined || refusal.code === GONE)) {
     return <Ended message={refusal.message} />;
   }
   return (
-    <div class="app" data-pane={pane} data-view={view}>
+    <div class="app" data-pane={pane} data-view={view} data-export={isExport}>
       <Header facts={facts} view={view} onView={setView} />
       <TreePane tree={tree} selected={selected} onOpen={open} onBegin={beginClick} onSpend={spend} />
       {view === 'health' ? (
@@ -130,20 +137,28 @@ export function App() {
             onSpend={spend}
             onPane={setPane}
           />
-          <BucketPane
-            path={selected}
-            file={tree.files.get(selected)}
-            files={tree.files}
-            foreign={tree.foreign}
-            keyPrefix={facts?.keyPrefix ?? ''}
-            isReady={tree.isLoaded}
-            onOpen={open}
-            onSpend={spend}
-            onPane={setPane}
-          />
+          {!isExport && (
+            <BucketPane
+              path={selected}
+              file={tree.files.get(selected)}
+              files={tree.files}
+              foreign={tree.foreign}
+              keyPrefix={facts?.keyPrefix ?? ''}
+              isReady={tree.isLoaded}
+              onOpen={open}
+              onSpend={spend}
+              onPane={setPane}
+            />
+          )}
         </main>
       )}
-      <Footer spent={spent} everyMs={tree.everyMs} paused={paused} onHelp={() => setHelping(true)} />
+      <Footer
+        facts={facts}
+        spent={spent}
+        everyMs={tree.everyMs}
+        paused={paused}
+        onHelp={() => setHelping(true)}
+      />
       {isHelping && <Shortcuts onClose={() => setHelping(false)} />}
     </div>
   );

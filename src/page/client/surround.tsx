@@ -22,7 +22,7 @@ export function Header({
         {badgeOf(facts)}
       </span>
       <nav class="views" aria-label="Views">
-        {(['memory', 'health'] as const).map((each) => (
+        {(facts?.isExport ? (['memory'] as const) : (['memory', 'health'] as const)).map((each) => (
           <button
             type="button"
             key={each}
@@ -50,11 +50,13 @@ function badgeTitle(facts: Facts | undefined): string {
 
 /** What the clicks cost. */
 export function Footer({
+  facts,
   spent,
   everyMs,
   paused,
   onHelp,
 }: {
+  readonly facts: Facts | undefined;
   readonly spent: Spent;
   readonly everyMs: number;
   /** Why the tree is not looked at; undefined while it is. */
@@ -65,7 +67,7 @@ export function Footer({
   return (
     <footer class="footer">
       <span class="live" role="status" data-on={everyMs > 0 && paused === undefined}>
-        {paused === undefined ? 'Live' : `Not live: ${paused}`}
+        {facts?.isExport ? 'Offline' : paused === undefined ? 'Live' : `Not live: ${paused}`}
       </span>
       <span class="cost">
         <b>Last click</b> {requestWords(last)}
