@@ -39,14 +39,11 @@ export interface ConversationLease {
   /** As stored, without its head. */
   readonly bytes: number;
   /**
-   * Stores the conversation with the turn in it, which began behind the messages `before` and ended with all of the
-   * answer's; gives the answer with those alone that it added. `taken_over`: the lease ran out, and another turn has the conversation;
+   * Stores the conversation with the turn in it, which began behind the first `from` of the answer's messages; gives the
+   * answer with those alone that it added. `taken_over`: the lease ran out, and another turn has the conversation;
    * `too_large`: it stays as it was. No signal ends it: what Claude has said is kept.
    */
-  keep(
-    before: readonly BetaMessageParam[],
-    answer: TurnAnswer,
-  ): Promise<TurnAnswer | 'taken_over' | 'too_large'>;
+  keep(from: number, answer: TurnAnswer): Promise<TurnAnswer | 'taken_over' | 'too_large'>;
   /** Leaves the conversation as it is to the next turn; with `heldMs`, to this one alone for so long. */
   release(request: RequestOptions & { readonly heldMs?: number }): Promise<void>;
 }
@@ -85,8 +82,8 @@ export function holdOn(given: Work, held: HeldHead): ConversationLease {
     lastTurn: conversation?.last.turn,
     digest: conversation?.last.answer.digest,
     bytes,
-    async keep(before, answer) {
-      const next = conversationBehind(before, { turn: hold.turn, answer });
+    async keep(from, answer) {
+      const next = conversationBehind(from, { turn: hold.turn, answer });
       const encoded = encodeConversation(next);
       if (encoded.length > MAX_CONVERSATION_BYTES) return 'too_large';
       const head = { version: stored.version + 1, turn: hold.turn };

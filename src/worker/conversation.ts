@@ -43,14 +43,14 @@ export function lastAnswer({ messages, last }: Conversation): TurnAnswer {
   return { ...last.answer, messages: messages.slice(last.from) };
 }
 
-/** The conversation behind a turn that ended so; the turn's answer has all messages. */
+/** The conversation behind a turn that ended so; the turn's answer has all messages, of which it added those from `own` on. */
 export function conversationBehind(
-  before: readonly BetaMessageParam[],
+  own: number,
   { turn, answer: { messages: all, ...answer } }: { readonly turn: string; readonly answer: TurnAnswer },
 ): Conversation {
   const messages = behindSummary(all);
   const begin = messages === all ? 0 : 1;
-  const from = Math.max(begin, before.length - (all.length - messages.length));
+  const from = Math.max(begin, own - (all.length - messages.length));
   return { messages, last: { turn, from, answer } };
 }
 

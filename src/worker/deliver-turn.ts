@@ -11,7 +11,7 @@ import {
   type TurnAnswer,
   tooLarge,
 } from './turn-answer.ts';
-import { findGround, refuseTooLarge, type TurnGround, traceName } from './turn-ground.ts';
+import { countBefore, findGround, refuseTooLarge, type TurnGround, traceName } from './turn-ground.ts';
 import type { TurnLease } from './turn-lease.ts';
 import { fingerprintOf } from './turn-message.ts';
 import { createTurnSteps } from './turn-steps.ts';
@@ -111,15 +111,16 @@ async function endTurn(
     answer,
   }: { readonly lease: TurnLease; readonly ground: TurnGround; readonly answer: TurnAnswer },
 ): Promise<Delivery> {
-  const { lease: conversation, before } = ground;
+  const { lease: conversation } = ground;
   if (conversation === undefined) return finishTurn(lease, answer);
-  const kept = answer.outcome === 'refused' ? 'refused' : await conversation.keep(before, answer);
+  const from = countBefore(ground, answer.messages);
+  const kept = answer.outcome === 'refused' ? 'refused' : await conversation.keep(from, answer);
   if (kept === 'taken_over') {
     await releaseTurn(request, { lease });
     return TAKEN_OVER;
   }
   if (typeof kept === 'object') return finishTurn(lease, kept);
-  const own = { ...answer, messages: answer.messages.slice(before.length) };
+  const own = { ...answer, messages: answer.messages.slice(from) };
   const ended = await finishTurn(lease, kept === 'refused' ? own : tooLarge(own, 'conversation_bytes'));
   await releaseConversation(request, conversation);
   return ended;

@@ -1,5 +1,10 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { type ConversationBasis, conversationDigest, onBasis } from '../agent/conversation-digest.ts';
+import {
+  type ConversationBasis,
+  conversationDigest,
+  onBasis,
+  withoutThoughts,
+} from '../agent/conversation-digest.ts';
 import { MemoryError } from '../errors.ts';
 import type { RequestOptions } from '../store/port.ts';
 import type { TurnTrace } from '../tree/history/turn-trace.ts';
@@ -49,6 +54,22 @@ export async function findGround(
   const stored = { messages: lease.messages, ...(lease.digest !== undefined && { digest: lease.digest }) };
   const before = withoutOtherThoughts(digest, stored);
   return { state: 'ours', ground: { lease, before, messages: [...before, ...messages], digest } };
+}
+
+/**
+ * How many of all messages of a turn stood there before it. Where Claude refused the thoughts in them, a message of thoughts
+ * alone has been left out.
+ */
+export function countBefore(
+  { before }: Pick<TurnGround, 'before'>,
+  all: readonly BetaMessageParam[],
+): number {
+  const at = before.findIndex(isThoughtAlone);
+  return at < 0 || isThoughtAlone(all[at]) ? before.length : withoutThoughts(before).length;
+}
+
+function isThoughtAlone(message: BetaMessageParam | undefined): boolean {
+  return message !== undefined && withoutThoughts([message]).length === 0;
 }
 
 /** What is written down of the turn itself beside what it did to files. */

@@ -5,7 +5,7 @@ import { parseTurnTrace, type TurnTrace } from '../tree/history/turn-trace.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 import { NO_TOUCHES } from '../tree/touches.ts';
 import { codeOf, type JsonLog } from './json-log.ts';
-import { type TurnGround, withoutOtherThoughts } from './turn-ground.ts';
+import { countBefore, type TurnGround, withoutOtherThoughts } from './turn-ground.ts';
 import type { TurnLease } from './turn-lease.ts';
 
 /** The steps of a turn within one delivery. Each is kept with the receipt, so that the next delivery goes on from it. */
@@ -74,11 +74,16 @@ interface SavedProgress extends TurnProgress {
 /** What the store holds of the conversation already is not saved again. */
 function encodeProgress(
   { touches = NO_TOUCHES, ...progress }: TurnProgress,
-  { ground: { lease, before }, name }: Pick<Parameters<typeof createTurnSteps>[0], 'ground' | 'name'>,
+  { ground, name }: Pick<Parameters<typeof createTurnSteps>[0], 'ground' | 'name'>,
 ): Uint8Array {
-  const messages = progress.messages.slice(before.length);
+  const messages = progress.messages.slice(countBefore(ground, progress.messages));
   const trace: TurnTrace = { ...name, ...touches };
-  return encodeFields({ ...progress, messages, trace, ...(lease && { version: lease.version }) });
+  return encodeFields({
+    ...progress,
+    messages,
+    trace,
+    ...(ground.lease && { version: ground.lease.version }),
+  });
 }
 
 /** Where another turn was stored since, the turn begins again, on what is there now; what it took is not forgotten. */

@@ -47,8 +47,8 @@ export interface ConversationSite extends AsyncDisposable {
   readonly asked: readonly (readonly SentMessage[])[];
   /** What Claude does from now on; at first it says which answer it is. */
   play(play: (scene: Scene) => Part | Fault | Promise<Part | Fault>): void;
-  /** Stores a conversation of one turn, in which Claude looked at so many images of 1 MB. */
-  begin(images: number): Promise<void>;
+  /** Stores a conversation of one turn, in which Claude looked at so many images of 1 MB, or with these messages. */
+  begin(messages: number | readonly BetaMessageParam[]): Promise<void>;
   /** What the store holds of the conversation; it is free. */
   conversation(): Promise<readonly unknown[]>;
   readonly lines: readonly string[];
@@ -83,9 +83,10 @@ export async function startConversations(kind: StoreKind = 'guarded'): Promise<C
     site,
     asked,
     lines,
-    async begin(images) {
+    async begin(given) {
       const lease = await hold(site, 'turn-1');
-      await lease.keep([], { ...ANSWER, messages: lookAtImages(images) });
+      const messages = typeof given === 'number' ? lookAtImages(given) : given;
+      await lease.keep(0, { ...ANSWER, messages });
     },
     async conversation() {
       const lease = await hold(site, 'look');

@@ -66,6 +66,37 @@ describe('a stored conversation', () => {
     expect(third.at(-1)?.content).toBe('prompt 2');
   });
 
+  it('has the whole turn behind messages that are left out because Claude refuses their thoughts', async () => {
+    await chat.begin([
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: 'of another' }] },
+      { role: 'user', content: 'two' },
+      { role: 'assistant', content: 'second' },
+    ]);
+    let isBusy = true;
+    chat.play(({ messages }) => {
+      if (messages.at(-1)?.content.every(({ type }) => type !== 'tool_result')) return { calls: [VIEW] };
+      if (isBusy) throw new ApiRefusal('Overloaded', { status: 529, type: 'overloaded_error' });
+      return { say: 'third' };
+    });
+    const turns = { turn: { whenPromptsChange: 'drop_thinking' as const } };
+    const third = turn(3, 'three');
+    expect(await (await chat.worker()).deliver(third, turns)).toMatchObject({ code: 'overloaded_error' });
+    isBusy = false;
+    const delivery = await (await chat.worker()).deliver(third, turns);
+    const own = [
+      { role: 'user', content: 'three' },
+      ...['assistant', 'user', 'assistant'].map((role) => ({ role })),
+    ];
+    expect(delivery).toMatchObject({ answer: { messages: own } });
+    expect(await chat.conversation()).toMatchObject([
+      { role: 'user', content: 'one' },
+      { role: 'user', content: 'two' },
+      { role: 'assistant', content: 'second' },
+      ...own,
+    ]);
+  });
+
   it('costs a GET, a HEAD and two PUTs a turn, besides the receipt and the answer', async () => {
     const worker = await chat.worker();
     await answered(worker, turn(1));
