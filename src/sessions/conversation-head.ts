@@ -50,13 +50,18 @@ export async function readHead(work: Work, id: string): Promise<StoredHead> {
   return { head: parseHead(record.content), etag: record.etag, ageMs: record.ageMs };
 }
 
-/** Replaces the head of that version, or creates it. */
+/** Replaces the head of that version, or creates it. What `check` throws before it is sent ends the write. */
 export async function writeHead(
   work: Work,
   id: string,
-  { head, base }: { readonly head: ConversationHead; readonly base: ETag | undefined },
+  write: {
+    readonly head: ConversationHead;
+    readonly base: ETag | undefined;
+    readonly check?: (() => void) | undefined;
+  },
 ): Promise<ConfirmedPut> {
-  return writeRecord(work, { cls: CLASS, id }, { content: encodeHead(head), base });
+  const { head, ...rest } = write;
+  return writeRecord(work, { cls: CLASS, id }, { content: encodeHead(head), ...rest });
 }
 
 export function encodeHead(head: ConversationHead): Uint8Array {

@@ -78,15 +78,23 @@ export function recallRecord(
 export async function writeRecord(
   work: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
-  write: { readonly content: Uint8Array; readonly base: ETag | undefined },
+  write: {
+    readonly content: Uint8Array;
+    readonly base: ETag | undefined;
+    /** Called before it is sent, and again after a process stood still: what it throws ends the write. */
+    readonly check?: (() => void) | undefined;
+  },
 ): Promise<ConfirmedPut> {
-  const { content, base } = write;
+  const { content, base, check } = write;
   const { layout, clock, random } = work.session;
   const { keyring } = work;
   const name = classLogicalName(cls, id);
   return confirmedPut(work, {
     key: classKey(layout, cls, id),
-    seal: () => seal({ keys: keyring.keys, name, content, mtime: clock(), random }),
+    seal() {
+      check?.();
+      return seal({ keys: keyring.keys, name, content, mtime: clock(), random });
+    },
     mode: base === undefined ? 'create' : { ifMatch: base },
   });
 }

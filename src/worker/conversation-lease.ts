@@ -13,6 +13,7 @@ import {
 } from '../sessions/conversation-head.ts';
 import { bodyId, CLASS } from '../sessions/conversation-id.ts';
 import type { ETag, RequestOptions } from '../store/port.ts';
+import { createAges, DAY_MS } from '../time.ts';
 import { deleteObjects } from '../tree/confirmed-put.ts';
 import { type StoredText, writeRecord } from '../tree/sealed-record.ts';
 import { uncancelled, type Work } from '../tree/session.ts';
@@ -69,6 +70,8 @@ interface HeldHead {
 }
 
 const BODY_ID_BYTES = 12;
+/** From before a body is written until the head that names it is sent, at most. */
+const NAMED_WITHIN_MS = DAY_MS / 2;
 /** What a hold adds to a head, at most. */
 const HOLD_BYTES = 1_024;
 
@@ -87,15 +90,16 @@ export function holdOn(given: Work, held: HeldHead): ConversationLease {
       const encoded = encodeConversation(next);
       if (encoded.length > MAX_CONVERSATION_BYTES) return 'too_large';
       const head = { version: stored.version + 1, turn: hold.turn };
+      const check = nameable(work);
       const { content, record: made } = await storeBody(work, { id: held.id, head, encoded });
-      const isOurs = await replaceOwn(work, held, { ...head, content });
+      const isOurs = await replaceOwn(work, held, { next: { ...head, content }, check });
       const idle = isOurs ? record : made;
       if (idle !== undefined) await removeBody(work, idle);
       return isOurs ? lastAnswer(next) : 'taken_over';
     },
     async release({ heldMs, signal }) {
       const next = heldMs === undefined ? stored : { ...stored, held: { ...hold, leaseMs: heldMs } };
-      await replaceOwn({ ...work, call: { signal } }, held, next);
+      await replaceOwn({ ...work, call: { signal } }, held, { next });
     },
   };
 }
@@ -115,10 +119,24 @@ async function storeBody(
   throw new MemoryError('unavailable', 'another record has the name of a new conversation');
 }
 
+/** Expiry deletes a body that no head has named for a day: behind a process that stood still none may name it any more. */
+function nameable({ session }: Work): () => void {
+  const bound = createAges(session).boundIn(NAMED_WITHIN_MS);
+  return () => {
+    if (bound.isPast()) {
+      throw new MemoryError('unavailable', 'The process stood still while it stored a conversation.');
+    }
+  };
+}
+
 /** False: the conversation is another worker's. */
-async function replaceOwn(work: Work, held: HeldHead, next: ConversationHead): Promise<boolean> {
+async function replaceOwn(
+  work: Work,
+  held: HeldHead,
+  { next, check }: { readonly next: ConversationHead; readonly check?: () => void },
+): Promise<boolean> {
   for (let look = 0; look < LOOKS; look++) {
-    const written = await writeHead(work, held.id, { head: next, base: held.etag });
+    const written = await writeHead(work, held.id, { head: next, base: held.etag, check });
     if ('etag' in written) return true;
     const { head, etag } = await readHead(work, held.id);
     // Ours still: a migration has re-bound it.

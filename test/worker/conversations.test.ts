@@ -105,6 +105,25 @@ describe('a stored conversation', () => {
     expect(countCalls(worker.client.calls)).toEqual({ get: 1, head: 1, put: 5 });
   });
 
+  it('is whole behind a process that stood still for a day between its body and its head', async () => {
+    await chat.begin(1);
+    const before = await chat.conversation();
+    const frozen = await chat.worker();
+    frozen.client.intercept(async (call, proceed) => {
+      const answer = await proceed();
+      const isBody = call.verb === 'put' && /\/conversations\/b/.test(call.key);
+      if (!isBody) return answer;
+      await chat.site.time.pause(25 * 3_600_000);
+      // As expiry does with a body that no head names.
+      await chat.site.base.delete([{ key: call.key }]);
+      return answer;
+    });
+    expect(await frozen.deliver(turn(2))).toMatchObject({ state: 'later', code: 'unavailable' });
+    expect(await chat.conversation()).toEqual(before);
+    await answered(await chat.worker(), turn(2));
+    expect(await chat.conversation()).toHaveLength(before.length + 2);
+  });
+
   it('is nothing that the store shows: no prompt, no answer, no name', async () => {
     await answered(await chat.worker(), turn(1, 'canary-prompt'));
     const keys = [...(await chat.stored('conversations')).keys()];
