@@ -29,6 +29,8 @@ type Delayed = Extract<Delivery, { readonly state: 'later' }>;
 
 /** Seconds that a message waits when it was received so often; the last one counts for all further. */
 const PAUSES = [5, 30, 120, 600] as const;
+/** The same of a turn that waits for another of its conversation: many of them do not all ask again at every turn's end. */
+const BLOCKED_PAUSES = [5, 10, 20, 30] as const;
 /** Pauses are shortened by up to this part of them, so that what failed together does not come back together. */
 const JITTER = 0.2;
 /** A turn that comes further, or waits for another, is sent to its queue again after so many attempts, so that they do not run out. */
@@ -111,13 +113,18 @@ async function secondsUntilRetry(
 
 function pauseOf(options: SqsHandlerOptions, record: SQSRecord, delivery: Delayed): number {
   const { afterSeconds, isExact, isBlocked } = delivery;
-  // In a FIFO queue it uses up attempts to wait, so its pauses grow.
-  const isKnown = isExact || (isBlocked && !isFifo(options.queueUrl));
-  return isKnown ? afterSeconds : Math.max(afterSeconds, backoff(options, record));
+  if (isExact) return afterSeconds;
+  // In a FIFO queue it uses up attempts to wait, so its pauses grow as those of a failure.
+  const pauses = isBlocked && !isFifo(options.queueUrl) ? BLOCKED_PAUSES : PAUSES;
+  return Math.max(afterSeconds, backoff(options, record, pauses));
 }
 
-function backoff({ random = Math.random }: SqsHandlerOptions, record: SQSRecord): number {
-  const seconds = PAUSES[Math.min(receivesOf(record), PAUSES.length) - 1] ?? PAUSES[0];
+function backoff(
+  { random = Math.random }: SqsHandlerOptions,
+  record: SQSRecord,
+  pauses: readonly number[] = PAUSES,
+): number {
+  const seconds = pauses[Math.min(receivesOf(record), pauses.length) - 1] ?? PAUSES[0];
   return seconds * (1 - JITTER * random());
 }
 

@@ -3,7 +3,7 @@ import type { SQSRecord } from 'aws-lambda';
 import { describe, expect, it, vi } from 'vitest';
 import { createJsonLog } from '../../src/worker/json-log.ts';
 import { createSqsHandler } from '../../src/worker/sqs-handler.ts';
-import type { Delivery } from '../../src/worker/turn-verdict.ts';
+import { CONVERSATION_BUSY, type Delivery } from '../../src/worker/turn-verdict.ts';
 
 const QUEUE = 'https://sqs.example/queue';
 const TIME = { getRemainingTimeInMillis: () => 60_000 };
@@ -119,6 +119,37 @@ describe('the SQS handler', () => {
     await handler({ Records: [record('a')] }, TIME);
     expect(visibility).toMatchObject([{ VisibilityTimeout: 42_300 }]);
   });
+
+  it.each([
+    [0, [5, 10, 20, 30, 30]],
+    [0.5, [5, 9, 18, 27, 27]],
+  ])(
+    'lets a turn wait longer for its conversation each time, half a minute at most (random %d)',
+    async (random, pauses) => {
+      const waited: unknown[] = [];
+      const send = async (command: unknown): Promise<void> => {
+        if (command instanceof ChangeMessageVisibilityCommand) waited.push(command.input.VisibilityTimeout);
+        if (command instanceof SendMessageCommand) waited.push(command.input.DelaySeconds);
+      };
+      const handler = createSqsHandler({
+        sqs: { send } as unknown as Pick<SQSClient, 'send'>,
+        queueUrl: QUEUE,
+        deliver: async () => CONVERSATION_BUSY,
+        log: createJsonLog({ write: () => {} }),
+        random: () => random,
+      });
+      for (let receives = 1; receives <= 5; receives++) {
+        const attributes = { ApproximateReceiveCount: String(receives) };
+        const { batchItemFailures } = await handler(
+          { Records: [{ ...record('a'), attributes } as SQSRecord] },
+          TIME,
+        );
+        // From then on it is a message of its own, with all its attempts before it.
+        expect(batchItemFailures).toHaveLength(receives < 5 ? 1 : 0);
+      }
+      expect(waited).toEqual(pauses);
+    },
+  );
 
   it.each([
     [899.2, 900],
