@@ -65,10 +65,13 @@ export type {
 } from './tree/history/entries.ts';
 export type {
   History,
+  RestoreAtOptions,
   RestoredVersion,
+  UndoOptions,
   VersionContent,
   VersionName,
 } from './tree/history/history.ts';
+export type { HistoryPlan, LeftFile, PlannedChange, PlanOutcome } from './tree/history/plan.ts';
 export type { Trace, TracedTurn, TracedVersion, TracedWrite } from './tree/history/trace.ts';
 export type { Untold } from './tree/history/untold.ts';
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';

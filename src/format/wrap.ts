@@ -50,6 +50,11 @@ export function nextBound(clock: number, replaced?: bigint): bigint {
   return next > MAX_BOUND ? MAX_BOUND : next;
 }
 
+/** When that was, in milliseconds since the epoch, by its writer's clock or by one that it followed. */
+export function millisecondsOf(bound: bigint): number {
+  return Number(bound >> LOGICAL_BITS);
+}
+
 const WRAP = domain('wrap');
 const LENGTH = KEY_BYTES;
 const MTIME = LENGTH + 8;

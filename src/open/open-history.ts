@@ -15,12 +15,14 @@ export function openHistory(
     readonly actor?: string | undefined;
     /** What the bucket keeps beside the current versions. */
     readonly versions?: ObjectVersions | undefined;
+    /** How long an expiry run keeps versions. */
+    readonly retentionDays?: number | undefined;
   },
 ): History {
-  const { context, tree, actor, versions } = tenant;
+  const { context, tree, actor, versions, retentionDays } = tenant;
   const call = callLazily(run, async () => {
     const { createHistory } = await import('../tree/history/history.ts');
-    return createHistory(context, tree, versions);
+    return createHistory(context, tree, { versions, retentionDays });
   });
   return Object.freeze<History>({
     list: (path, options) => call((history) => history.list(path, options), options),
@@ -28,6 +30,8 @@ export function openHistory(
     trace: (of, options) => call((history) => history.trace(of, options), options),
     restore: (version, options) =>
       call((history) => history.restore(version, { actor, ...options }), options),
+    restoreAt: (time, options) => call((history) => history.restoreAt(time, { actor, ...options }), options),
+    undo: (options) => call((history) => history.undo({ actor, ...options }), options),
     redact: (version, options) => call((history) => history.redact(version, { actor, ...options }), options),
   });
 }

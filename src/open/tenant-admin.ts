@@ -114,7 +114,10 @@ export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdm
       const { rewrapRoot } = await import('./admin-verbs.ts');
       return rewrapRoot({ editor, rootKeys }, request);
     },
-    history: openHistory((call) => call(), { context, tree, actor: settings.actor, versions }),
+    history: openHistory((call) => call(), {
+      ...{ context, tree, versions },
+      ...{ actor: settings.actor, retentionDays: settings.historyDays },
+    }),
     turnHistory: async (to, request) => {
       refuseWriting(context);
       if (to !== 'on' && to !== 'off') throw misconfigured('History is turned on or off.');

@@ -177,7 +177,8 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
         actor,
         order,
         createSessions: (run) => openSessions(context, run),
-        createHistory: (run) => openHistory(run, { context, tree, actor, versions: base.versions }),
+        createHistory: (run) =>
+          openHistory(run, { context, tree, actor, versions: base.versions, retentionDays: historyDays }),
         profile,
         onExists,
         maxFileBytes: settings.maxFileBytes,

@@ -1,5 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
 import type { Around } from '../doubles/intercepted-store.ts';
+import { amount } from './thorough.ts';
 
 /** Where a process dies: after so many requests, with the next one neither sent nor answered, or sent only. */
 export interface Death {
@@ -13,6 +14,12 @@ export function everyDeath(requests: number): readonly Death[] {
     { after, reaches: false },
     { after, reaches: true },
   ]).flat();
+}
+
+/** Those of them that the usual run tries, spread over all; every one with `TEST_THOROUGH=1`. */
+export function someDeaths(requests: number): readonly Death[] {
+  const step = amount({ usual: 5, thorough: 1 });
+  return everyDeath(requests).filter((_, index) => index % step === 0);
 }
 
 /** The requests of a process that dies there: none after that one gets through, and none gets an answer. */

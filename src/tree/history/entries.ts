@@ -1,5 +1,6 @@
 import type { Move } from './moves.ts';
-import type { Past, Version, VersionId } from './versions.ts';
+import { compareOrders, createOrder, movedOrder } from './order.ts';
+import type { Past, Version } from './versions.ts';
 
 /** What became of a version. `unrecorded`: it is not there any more, and the process that could tell why was cut off. */
 export type VersionEnd = 'current' | 'replaced' | 'renamed' | 'deleted' | 'unrecorded';
@@ -65,7 +66,7 @@ export function entriesOf(past: Past, actors: ReadonlyMap<string, string>): read
     order: movedOrder(past, move, order),
     entry: movedEntry(move, nameOf(move.by)),
   }));
-  return [...written, ...moved].sort((a, b) => compare(b.order, a.order)).map(({ entry }) => entry);
+  return [...written, ...moved].sort((a, b) => compareOrders(b.order, a.order)).map(({ entry }) => entry);
 }
 
 /** The actor's text, or what stands for it. */
@@ -88,44 +89,10 @@ function movedEntry(move: Move, writer: { readonly writer?: string }): MovedEntr
   return to === undefined ? { kind: 'deleted', ...entry } : { kind: 'renamed', ...entry, to };
 }
 
-export function endOf({ successors, moves }: Past, { id, text }: Version): VersionEnd {
+export function endOf({ successors, movesOf }: Past, { id, text }: Version): VersionEnd {
   if (text === 'current') return 'current';
   if (successors.has(id)) return 'replaced';
-  const left = moves.filter(({ version }) => version === id);
+  const left = movesOf.get(id) ?? [];
   if (left.some(({ to }) => to === undefined)) return 'deleted';
   return left.length > 0 ? 'renamed' : 'unrecorded';
-}
-
-/** A time, a step within it, and how many versions went before. */
-type Order = readonly [time: number, step: 0 | 1, depth: number];
-
-function compare(a: Order, b: Order): number {
-  return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
-}
-
-/** No version is older than the one that it replaced. */
-function createOrder({ versions }: Past): (version: Version) => Order {
-  const known = new Map<VersionId, Order>();
-  return (version) => {
-    const chain: Version[] = [];
-    const seen = new Set<VersionId>();
-    for (let at: Version | undefined = version; at !== undefined && !known.has(at.id); ) {
-      if (seen.has(at.id)) break;
-      seen.add(at.id);
-      chain.push(at);
-      at = at.previous === undefined ? undefined : versions.get(at.previous);
-    }
-    for (const each of chain.reverse()) {
-      const before = each.previous === undefined ? undefined : known.get(each.previous);
-      const [time, , depth] = before ?? [0, 0, 0];
-      known.set(each.id, [Math.max(time, each.mtime), 0, depth + 1]);
-    }
-    return known.get(version.id) ?? [version.mtime, 0, 0];
-  };
-}
-
-function movedOrder({ versions }: Past, { version, at }: Move, order: (version: Version) => Order): Order {
-  const moved = versions.get(version);
-  const [time, , depth] = moved === undefined ? [at, 0, 0] : order(moved);
-  return [Math.max(time, at), 1, depth];
 }

@@ -3,15 +3,21 @@ import { sameBytes, toBase64url } from '../../format/encoding.ts';
 import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
 import type { ObjectVersions } from '../../store/port.ts';
-import { readFile } from '../read-file.ts';
-import { type Call, openWork, refuseWriting, type Session, type Work } from '../session.ts';
+import { type Call, checkActor, openWork, refuseWriting, type Session, type Work } from '../session.ts';
 import type { Tree } from '../tree.ts';
+import { carryOut } from './carry-out.ts';
 import { entriesOf, type HistoryEntry, type Redaction } from './entries.ts';
 import { readKnown, versionsAt } from './known.ts';
-import { readActors, readHistoryRecord } from './read-records.ts';
+import { momentOf } from './moment.ts';
+import type { PlanOutcome } from './plan.ts';
+import { planRestoreAt } from './plan-restore-at.ts';
+import { planUndo, type Selection } from './plan-undo.ts';
+import { readActors } from './read-records.ts';
+import { contentOf } from './read-version.ts';
 import { redactVersion } from './redact.ts';
 import { type Trace, traceVersions } from './trace.ts';
-import { type Past, readPast, readWholePast, type Version } from './versions.ts';
+import { beginningOf, chosen, noVersion, severalBegin } from './version-name.ts';
+import { readPast, readWholePast } from './versions.ts';
 
 /** A version of a file, as `list` names it; of the version the first characters are enough where no other has them. */
 export interface VersionName {
@@ -56,6 +62,25 @@ export interface History {
    */
   restore(version: VersionName, options?: Call): Promise<RestoredVersion>;
   /**
+   * Makes the files what they were at a moment, by the clocks of their writers: what was written, renamed and deleted before
+   * it counts, and what carries the moment itself does not. All is done by new versions, on behalf of the actor who asks;
+   * nothing that is kept is lost. What another process changes meanwhile is judged again. A GET for each version that is kept
+   * and each file, and the requests of each change.
+   *
+   * @param time a `Date`, or ISO 8601 with Z or its distance from UTC.
+   * @throws MemoryError `invalid_command` for another time, or one in the future; `misconfigured` where the tenant keeps no
+   * history now; `version_conflict`.
+   */
+  restoreAt(time: Date | string, options?: RestoreAtOptions): Promise<PlanOutcome>;
+  /**
+   * Takes back what one actor did: the texts it wrote where nobody has written since, its renames where the file was neither
+   * renamed nor written by others since, its deletes where nothing lies at the path now. What others have built on is left,
+   * and named. A GET for each version that is kept and each file, and the requests of each change.
+   *
+   * @throws MemoryError as `restoreAt`.
+   */
+  undo(options: UndoOptions): Promise<PlanOutcome>;
+  /**
    * Takes the text of a version out for good: out of the history, and out of what a bucket with versioning keeps. Its path,
    * time, size and writer stay, with who took it out and when. What it does not reach is told in docs/history.md.
    *
@@ -73,14 +98,43 @@ export interface History {
   trace(of: { readonly path: string; readonly version?: string }, options?: Call): Promise<Trace>;
 }
 
+export interface RestoreAtOptions extends Call {
+  /** The file, or the directory with all below it, that is restored; default all. */
+  readonly below?: string;
+  /** Plans, and writes nothing. */
+  readonly dryRun?: boolean;
+  /** Restores what can be had, where some of it cannot; otherwise nothing is written then. */
+  readonly partial?: boolean;
+}
+
+export interface UndoOptions extends Call {
+  /** Whose deeds: the text of an actor, or what the log names it by where that is not known. */
+  readonly writer: string;
+  /** Takes back also what others have built on: the file is what it was before the first of those deeds. */
+  readonly force?: boolean;
+  /** Plans, and writes nothing. */
+  readonly dryRun?: boolean;
+}
+
 /** A version may be replaced between the look for it and the read of it: then it lies in a record. */
 const ROUNDS = 4;
 
-/**
- * @param tree what is restored is written by it.
- * @param versions what a bucket keeps beside the current objects.
- */
-export function createHistory(session: Session, tree: Tree, versions?: ObjectVersions): History {
+const DAY_MS = 86_400_000;
+
+/** What a history knows besides the files. */
+interface Surroundings {
+  /** What a bucket keeps beside the current objects. */
+  readonly versions?: ObjectVersions | undefined;
+  /** How long an expiry run keeps versions; undefined: nothing is known of such runs. */
+  readonly retentionDays?: number | undefined;
+}
+
+/** @param tree what is restored is written by it. */
+export function createHistory(
+  session: Session,
+  tree: Tree,
+  { versions, retentionDays }: Surroundings = {},
+): History {
   const read = async (name: VersionName, call: Call): Promise<VersionContent> => {
     const path = pathOf(name.path);
     const beginning = beginningOf(name.version);
@@ -122,6 +176,22 @@ export function createHistory(session: Session, tree: Tree, versions?: ObjectVer
       else await tree.replace(at, { content: bytes, version: current.etag }, options);
       return { path, version, restored: true };
     },
+    async restoreAt(time, { below = MEMORY_ROOT, dryRun = false, partial = false, ...call } = {}) {
+      const now = session.clock();
+      const moment = { time: momentOf(time, now), below: pathOf(below) };
+      const kept = retentionDays === undefined ? 0 : now - retentionDays * DAY_MS;
+      return carryOut(session, tree, {
+        ...{ call, dryRun, partial },
+        plan: (past) => planRestoreAt(past, { ...moment, keptSince: kept }),
+      });
+    },
+    async undo({ writer, force = false, dryRun = false, ...call }) {
+      checkActor(writer, 'writer');
+      return carryOut(session, tree, {
+        ...{ call, dryRun, partial: true },
+        plan: (past, work) => planUndo(past, byWriter(work, writer), { force }),
+      });
+    },
     async redact(name, options = {}) {
       refuseWriting(session);
       const path = pathOf(name.path);
@@ -134,42 +204,10 @@ export function createHistory(session: Session, tree: Tree, versions?: ObjectVer
   };
 }
 
-/** @throws MemoryError `not_found`; `invalid_command` where several begin so. */
-function chosen({ versions }: Past, beginning: string): Version {
-  const found = [...versions.values()].filter(({ id }) => id.startsWith(beginning));
-  const [only] = found;
-  if (only === undefined) throw noVersion();
-  if (found.length === 1) return only;
-  throw severalBegin(found.length);
-}
-
-/** Undefined: it is no longer where it was found. @throws MemoryError `not_found` where the text was taken out. */
-async function contentOf(work: Work, version: Version): Promise<Uint8Array | undefined> {
-  if (version.text === 'current') {
-    const file = await readFile(work, version.path);
-    return file !== undefined && toBase64url(file.contentId) === version.id ? file.content : undefined;
-  }
-  const record = version.record === undefined ? undefined : await readHistoryRecord(work, version.record);
-  if (record?.kind === 'replaced') return record.text;
-  if (record === undefined) return undefined;
-  throw new MemoryError('not_found', 'The text of that version was taken out of the history.', {
-    details: { reason: 'redacted' },
-  });
-}
-
-function severalBegin(count: number): MemoryError {
-  return refused(`${count} versions begin so: give more characters of the one that is meant.`);
-}
-
-function noVersion(): MemoryError {
-  return new MemoryError('not_found', 'The history of the file has no version of that name.');
-}
-
-const VERSION = /^[A-Za-z0-9_-]{4,22}$/;
-
-function beginningOf(version: unknown): string {
-  if (typeof version === 'string' && VERSION.test(version)) return version;
-  throw refused('The version must be 4 to 22 characters of the name of a version.');
+function byWriter({ keyring }: Work, writer: string): Selection {
+  const id = toBase64url(keyring.names.writerId(writer));
+  const isMeant = (by: string | undefined): boolean => by === id || by === writer;
+  return { wrote: (version) => isMeant(version.writer), moved: ({ by }) => isMeant(by) };
 }
 
 function pathOf(path: unknown): MemoryPath {

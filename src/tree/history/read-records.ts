@@ -23,8 +23,10 @@ export interface SavedVersion extends VersionFacts {
   /** Of its record. */
   readonly id: string;
   /** Stands for its text; undefined where that was taken out. */
-  /** Undefined: its text was taken out, by whom and when. */
   readonly textHash: string | undefined;
+  /** When it was saved, by the clock of the process that did; undefined where its text was taken out. */
+  readonly savedAt: number | undefined;
+  /** Undefined: its text was taken out, by whom and when. */
   readonly redacted: { readonly at: number; readonly by: Uint8Array } | undefined;
 }
 
@@ -69,8 +71,9 @@ function savedVersion(
   record: Extract<HistoryRecord, { kind: 'replaced' | 'redacted' }>,
 ): SavedVersion {
   const { version, kind, at, by } = record;
-  if (kind === 'redacted') return { ...version, id, textHash: undefined, redacted: { at, by } };
-  return { ...version, id, textHash: textHashOf(record.text), redacted: undefined };
+  if (kind === 'redacted')
+    return { ...version, id, textHash: undefined, savedAt: undefined, redacted: { at, by } };
+  return { ...version, id, textHash: textHashOf(record.text), savedAt: at, redacted: undefined };
 }
 
 const NO_KEY = new Uint8Array(ID_BYTES);

@@ -30,7 +30,7 @@ export function untoldOf(known: Known, starts: readonly VersionId[]): readonly U
     later.flatMap(({ writer }) => (writer === undefined ? [] : (actors.get(writer) ?? writer))),
   );
   const unnamed = later.filter(({ writer }) => writer === undefined).length;
-  const damaged = turns.damaged.length + past.damaged.length;
+  const damaged = turns.damaged.length + past.damaged.records.length + past.damaged.files.length;
   return [
     ...(start < kept ? [{ kind: 'expired' as const, before: new Date(kept) }] : []),
     ...(writers.size > 0 ? [{ kind: 'writers' as const, writers: [...writers] }] : []),

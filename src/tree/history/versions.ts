@@ -1,5 +1,7 @@
 import { hasCode } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
+import { equalBytes } from '../../format/sodium.ts';
+import { millisecondsOf, NO_ID } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { listDirectory } from '../list-directory.ts';
@@ -8,6 +10,7 @@ import type { Work } from '../session.ts';
 import { idOf, WHOLE_TREE } from './history-record.ts';
 import { type Move, movesOf, settledMoves } from './moves.ts';
 import { type ReadRecords, readRecords, textHashOf } from './read-records.ts';
+import { leaveSealedAgain } from './sealed-again.ts';
 
 /** A content id, in base64url: what names a version to a caller. */
 export type VersionId = string;
@@ -32,18 +35,26 @@ export interface Version {
   readonly redacted?: { readonly at: number; readonly by: string | undefined };
   /** Stands for its text; undefined where that was taken out. */
   readonly textHash: string | undefined;
+  /** By the clocks of those that saved it, the last of them: it was there then. Undefined: none tells. */
+  readonly savedAt: number | undefined;
+  /** Of one that is there: when a rename put it where it is, by the clock of that process; undefined where none did. */
+  readonly renamedAt: number | undefined;
 }
 
 /** What is known of the versions of some paths. */
 export interface Past {
   readonly versions: ReadonlyMap<VersionId, Version>;
   readonly moves: readonly Move[];
+  /** The moves of each version. */
+  readonly movesOf: ReadonlyMap<VersionId, readonly Move[]>;
   /** The version that replaced each. */
   readonly successors: ReadonlyMap<VersionId, Version>;
+  /** What lies at each path now. */
+  readonly files: ReadonlyMap<MemoryPath, VersionId>;
   /** Where each version lies or was saved: one that a rename was cut off with lies at two. */
   readonly places: ReadonlyMap<VersionId, ReadonlySet<MemoryPath>>;
-  /** Ids of records, and paths of files, that cannot be read. */
-  readonly damaged: readonly string[];
+  /** What cannot be read: ids of records, and paths of files. */
+  readonly damaged: { readonly records: readonly string[]; readonly files: readonly MemoryPath[] };
 }
 
 /** All that is kept of the tenant, and what its files are now: a GET for each record and each file. */
@@ -98,42 +109,24 @@ interface Collected {
   /** As they are written down. */
   readonly moves: Move[];
   readonly places: Map<VersionId, Set<MemoryPath>>;
-  readonly damaged: string[];
+  readonly files: Map<MemoryPath, VersionId>;
+  readonly damaged: { readonly records: string[]; readonly files: MemoryPath[] };
 }
 
 function collect(): Collected {
-  return { versions: new Map(), moves: [], places: new Map(), damaged: [] };
+  const damaged = { records: [], files: [] };
+  return { versions: new Map(), moves: [], places: new Map(), files: new Map(), damaged };
 }
 
-function pastOf({ versions, moves: told, places, damaged }: Collected): Past {
+function pastOf({ versions, moves: told, places, files, damaged }: Collected): Past {
   const successors = new Map<VersionId, Version>();
   for (const version of versions.values()) {
     if (version.previous !== undefined) successors.set(version.previous, version);
   }
   const moves = settledMoves(told, { versions, successors, places });
-  // A migration of keys may seal a version again after it was saved: the earlier one is no other version.
-  for (const version of versions.values()) {
-    if (version.text !== 'current' && !successors.has(version.id) && isSealedAgain(version, versions, moves))
-      versions.delete(version.id);
-  }
-  return { versions, moves, successors, places, damaged };
-}
-
-function isSealedAgain(
-  { id, path, mtime, textHash, previous, writer }: Version,
-  versions: ReadonlyMap<VersionId, Version>,
-  moves: readonly Move[],
-): boolean {
-  if (textHash === undefined || moves.some(({ version }) => version === id)) return false;
-  return [...versions.values()].some(
-    (other) =>
-      other.id !== id &&
-      other.path === path &&
-      other.mtime === mtime &&
-      other.textHash === textHash &&
-      other.previous === previous &&
-      other.writer === writer,
-  );
+  const movesOf = Map.groupBy(moves, ({ version }) => version);
+  leaveSealedAgain(versions, (id) => successors.has(id) || movesOf.has(id));
+  return { versions, moves, movesOf, successors, places, files, damaged };
 }
 
 async function addCurrent(work: Work, found: Collected, path: MemoryPath): Promise<void> {
@@ -141,35 +134,42 @@ async function addCurrent(work: Work, found: Collected, path: MemoryPath): Promi
   try {
     const file = await readFile(work, path);
     if (file === undefined) return;
-    const { contentId, mtime, bound, previous, writer, content } = file;
+    const { contentId, mtime, bound, previous, writer, content, origin } = file;
     const id = toBase64url(contentId);
     addPlace(found, id, path);
+    found.files.set(path, id);
     // At the path that is asked for, which comes first, rather than at another one.
     if (found.versions.get(id)?.text === 'current') return;
     found.versions.set(id, {
       ...{ id, path, mtime, bound, size: content.length, text: 'current', record: undefined },
       textHash: textHashOf(content),
+      savedAt: undefined,
+      renamedAt: equalBytes(origin, NO_ID) ? undefined : millisecondsOf(bound),
       previous: idOf(previous),
       writer: idOf(writer),
     });
   } catch (error) {
     if (!hasCode(error, 'integrity') && !hasCode(error, 'limit_exceeded')) throw error;
-    found.damaged.push(path);
+    found.damaged.files.push(path);
   }
 }
 
 function addRecords(found: Collected, { versions, events, damaged }: ReadRecords): void {
-  found.damaged.push(...damaged);
+  found.damaged.records.push(...damaged);
   for (const { contentId, previous, writer, redacted, id: record, ...facts } of versions) {
     const id = toBase64url(contentId);
     addPlace(found, id, facts.path);
     // One that was saved and not replaced, or at several paths, is one version. What is there now is nearest.
     // A text that was taken out stays out, whoever wrote the version down once more.
     const known = found.versions.get(id);
-    if (known !== undefined && (known.text !== 'kept' || redacted === undefined)) continue;
+    const savedAt = latest(facts.savedAt, known?.savedAt);
+    if (known !== undefined && (known.text !== 'kept' || redacted === undefined)) {
+      found.versions.set(id, { ...known, savedAt });
+      continue;
+    }
     const { path, mtime, bound, size, textHash } = facts;
     found.versions.set(id, {
-      ...{ id, path, mtime, bound, size, record, textHash },
+      ...{ id, path, mtime, bound, size, record, textHash, savedAt, renamedAt: undefined },
       text: redacted === undefined ? 'kept' : 'redacted',
       ...(redacted !== undefined && { redacted: { at: redacted.at, by: idOf(redacted.by) } }),
       previous: idOf(previous),
@@ -177,6 +177,10 @@ function addRecords(found: Collected, { versions, events, damaged }: ReadRecords
     });
   }
   for (const event of events) found.moves.push(...movesOf(event));
+}
+
+function latest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 }
 
 function addPlace({ places }: Collected, id: VersionId, path: MemoryPath): void {

@@ -6,30 +6,10 @@ import { createKeyringEditor } from '../../../src/keys/keyring-editor.ts';
 import type { HistoryEntry } from '../../../src/tree/history/entries.ts';
 import { createHistory, type History } from '../../../src/tree/history/history.ts';
 import { countCalls } from '../../doubles/intercepted-store.ts';
-import {
-  at,
-  bytes,
-  describeOnBothKinds,
-  TEST_ROOT_KEY,
-  type TestClient,
-  type TestSite,
-} from '../../support/test-tree.ts';
+import { historyOf, keepingClient } from '../../support/history-site.ts';
+import { at, bytes, describeOnBothKinds, TEST_ROOT_KEY, type TestClient } from '../../support/test-tree.ts';
 
 const PATH = '/memories/d/a';
-
-/** A process whose requests take time, so that no two things happen in one millisecond. */
-async function keeping(site: TestSite): Promise<TestClient> {
-  const client = await site.client({ keepsHistory: true });
-  client.intercept(async (_, proceed) => {
-    await site.time.pause(2);
-    return proceed();
-  });
-  return client;
-}
-
-function historyOf({ session, tree }: TestClient): History {
-  return createHistory(session, tree);
-}
 
 /** What a log says, in words: the newest first. */
 async function log(client: TestClient, path?: string): Promise<readonly string[]> {
@@ -56,7 +36,7 @@ async function cost(client: TestClient, call: () => Promise<unknown>): Promise<u
 describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
   it('has every version of a file that was edited, overwritten and replaced', async () => {
     const site = await newSite();
-    const [client, other] = [await keeping(site), await site.client()];
+    const [client, other] = [await keepingClient(site), await site.client()];
     await client.create(PATH, 'one');
     await client.append(PATH, ' two');
     await site.time.pause(61_000);
@@ -77,7 +57,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
 
   it('costs a PUT for what is replaced, and nothing for what is created or read', async () => {
     const site = await newSite();
-    const client = await keeping(site);
+    const client = await keepingClient(site);
     expect(await cost(client, () => client.create(PATH, 'one'))).toMatchObject({ put: 2 });
     expect(await cost(client, () => client.create('/memories/b', 'b'))).toMatchObject({ put: 1 });
     expect(await cost(client, () => client.append(PATH, ' two'))).toEqual({ put: 2 });
@@ -87,7 +67,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
 
   it('names the actors of versions', async () => {
     const site = await newSite();
-    const [client, other] = [await keeping(site), await site.client()];
+    const [client, other] = [await keepingClient(site), await site.client()];
     await client.tree.create(at(PATH), bytes('one'), { actor: 'ann' });
     await other.tree.overwrite(at(PATH), bytes('two'), { actor: 'turn 7' });
     await other.append(PATH, ' three');
@@ -102,7 +82,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
 
   it('puts edits of two actors into two versions, and those of one into one', async () => {
     const site = await newSite();
-    const client = await keeping(site);
+    const client = await keepingClient(site);
     await client.create(PATH, '');
     const append = (text: string, actor?: string): Promise<void> =>
       client.tree.edit(
@@ -128,7 +108,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
 
   it('follows a file that was renamed, from both of its names', async () => {
     const site = await newSite();
-    const client = await keeping(site);
+    const client = await keepingClient(site);
     await client.create(PATH, 'one');
     await client.append(PATH, ' two');
     await client.rename(PATH, '/memories/e/b');
@@ -148,7 +128,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
 
   it('follows the files of a directory that was renamed', async () => {
     const site = await newSite();
-    const client = await keeping(site);
+    const client = await keepingClient(site);
     for (const name of ['a', 'b', 'c/d']) await client.create(`/memories/d/${name}`, name);
     await client.append('/memories/d/c/d', '!');
     expect(await cost(client, () => client.rename('/memories/d', '/memories/e'))).toMatchObject({
@@ -164,7 +144,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
 
   it('keeps what was deleted, file by file and with its directory', async () => {
     const site = await newSite();
-    const [client, other] = [await keeping(site), await site.client()];
+    const [client, other] = [await keepingClient(site), await site.client()];
     for (const name of ['a', 'b', 'c']) await client.create(`/memories/d/${name}`, name);
     await other.remove('/memories/d/c');
     await other.remove('/memories/d');
@@ -207,7 +187,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
 
   it('restores a version of a file that is there, and of one that is gone', async () => {
     const site = await newSite();
-    const client = await keeping(site);
+    const client = await keepingClient(site);
     const history = historyOf(client);
     await client.create(PATH, 'one');
     await client.append(PATH, ' two');
@@ -229,7 +209,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
 
   it('has nothing of a path at which nothing was, and of a tenant without a keyring', async () => {
     const site = await newSite();
-    const client = await keeping(site);
+    const client = await keepingClient(site);
     expect(await historyOf(client).list()).toEqual([]);
     expect(await historyOf(client).list(PATH)).toEqual([]);
     await expect(historyOf(client).read({ path: PATH, version: 'abcd' })).rejects.toMatchObject({
@@ -244,7 +224,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
 
   it('keeps a version that is larger than the file limit, and one that is empty', async () => {
     const site = await newSite();
-    const client = await keeping(site);
+    const client = await keepingClient(site);
     await client.create(PATH, 'x'.repeat(200_000));
     const small = await site.client({ maxFileBytes: 10 });
     await small.tree.overwrite(at(PATH), bytes(''));
@@ -258,7 +238,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
 
   it('does not stand in the way of a file that is damaged', async () => {
     const site = await newSite();
-    const client = await keeping(site);
+    const client = await keepingClient(site);
     for (const path of [PATH, '/memories/d/b']) await client.create(path, 'one');
     const damage = async (): Promise<void> => {
       for await (const { objects } of site.base.list({ prefix: client.layout.data })) {

@@ -54,7 +54,7 @@ async function newPlace(kind: StoreKind = 'guarded'): Promise<Place> {
   });
   const { layout } = client;
   const search = () => whereTextIs(all(), { layout, rootKey: TEST_ROOT_KEY }, SECRET);
-  return { site, kept, client, history: createHistory(client.session, client.tree, versions), search };
+  return { site, kept, client, history: createHistory(client.session, client.tree, { versions }), search };
 }
 
 const overwrite = (client: TestClient, path: string, text: string) =>
@@ -185,7 +185,7 @@ describe('redact', () => {
       const dying = await place.site.client();
       await dying.text(PATH);
       dying.intercept(dieAt(death));
-      const history = createHistory(dying.session, dying.tree, place.kept.versions);
+      const history = createHistory(dying.session, dying.tree, { versions: place.kept.versions });
       await history.redact(version).catch(() => {});
       await place.history.redact(version);
       expect(await place.search(), JSON.stringify(death)).toEqual([]);
@@ -202,7 +202,7 @@ describe('redact', () => {
       ...kept.versions,
       remove: () => Promise.reject(new MemoryError('access_denied', 'no')),
     };
-    const refused = createHistory(client.session, client.tree, denied).redact(version);
+    const refused = createHistory(client.session, client.tree, { versions: denied }).redact(version);
     await expect(refused).rejects.toMatchObject({
       code: 'access_denied',
       message: expect.stringContaining('s3:DeleteObjectVersion'),
@@ -216,7 +216,7 @@ describe('redact', () => {
         throw new MemoryError('misconfigured', 'no such request');
       },
     };
-    const without = createHistory(client.session, client.tree, unknown);
+    const without = createHistory(client.session, client.tree, { versions: unknown });
     expect(await without.redact(version)).toMatchObject({ versionsRemoved: undefined });
     expect(await createHistory(client.session, client.tree).redact(version)).toMatchObject({
       versionsRemoved: undefined,

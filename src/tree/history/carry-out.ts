@@ -1,0 +1,64 @@
+import { MemoryError } from '../../errors.ts';
+import { type Call, openWork, refuseWriting, type Session, type Work } from '../session.ts';
+import type { Tree } from '../tree.ts';
+import { applyPlan } from './apply-plan.ts';
+import { byPath, type HistoryPlan, type PlannedChange, type PlanOutcome } from './plan.ts';
+import { contentOf } from './read-version.ts';
+import { type Past, readWholePast } from './versions.ts';
+
+/** What is asked of a plan. */
+export interface PlanRequest {
+  readonly call: Call;
+  readonly dryRun: boolean;
+  /** Whether what can be done is done where the plan leaves files. */
+  readonly partial: boolean;
+  plan(past: Past, work: Work): HistoryPlan;
+}
+
+/** Other processes may change files between the plan and the writes: then it is planned anew from what is there. */
+const ROUNDS = 8;
+
+/**
+ * Plans from all that is known of the tenant, and does it. What was killed or aborted in the middle is asked for again, and
+ * ends as if it had not been.
+ *
+ * @throws MemoryError `misconfigured` where the tenant keeps no history, so that what is replaced would be lost;
+ * `version_conflict` and the like where other processes changed the files again and again; what the tree throws.
+ */
+export async function carryOut(session: Session, tree: Tree, request: PlanRequest): Promise<PlanOutcome> {
+  const { call, dryRun, partial } = request;
+  const done: PlannedChange[] = [];
+  const answer = (changes: readonly PlannedChange[], rest: Omit<PlanOutcome, 'changes'>): PlanOutcome => ({
+    changes: [...changes].sort(byPath),
+    ...rest,
+  });
+  let conflict: unknown;
+  if (!dryRun) refuseWriting(session);
+  for (let round = 1; round <= ROUNDS; round++) {
+    const work = await openWork(session, call);
+    if (work === undefined) return answer([], { left: [], outcome: dryRun ? 'planned' : 'written' });
+    const past = await readWholePast(work);
+    const { changes, left } = request.plan(past, work);
+    if (dryRun) return answer(changes, { left, outcome: 'planned' });
+    if (left.length > 0 && !partial) return answer([...done, ...changes], { left, outcome: 'withheld' });
+    if (changes.length === 0) return answer(done, { left, outcome: 'written' });
+    refuseToLose(work);
+    const textOf = async (id: string): Promise<Uint8Array | undefined> => {
+      const version = past.versions.get(id);
+      return version && contentOf(work, version);
+    };
+    const applied = await applyPlan({ session, tree, call, textOf }, changes);
+    done.push(...applied.done);
+    conflict = applied.conflict;
+    if (conflict === undefined) return answer(done, { left, outcome: 'written' });
+  }
+  throw conflict;
+}
+
+function refuseToLose({ saver }: Work): void {
+  if (saver !== undefined) return;
+  throw new MemoryError(
+    'misconfigured',
+    'The tenant keeps no history now, so what is replaced would be lost: turn it on first.',
+  );
+}

@@ -1,0 +1,44 @@
+import { isWithin, type MemoryPath } from '../../language/path.ts';
+import { draftPlan, finishPlan, type HistoryPlan, haveSameText } from './plan.ts';
+import { treeAt } from './tree-at.ts';
+import type { Past } from './versions.ts';
+
+interface RestoredMoment {
+  readonly time: number;
+  readonly below: MemoryPath;
+  /** What was replaced before may have expired. */
+  readonly keptSince: number;
+}
+
+/**
+ * What makes the files at or below a path what they were at a moment. Of what cannot be had nothing is changed.
+ */
+export function planRestoreAt(past: Past, { time, below, keptSince }: RestoredMoment): HistoryPlan {
+  const draft = draftPlan();
+  const { writes, left } = draft;
+  const then = treeAt(past, time);
+  const isMeant = (path: MemoryPath): boolean => path === below || isWithin(path, below);
+  if (past.damaged.records.length > 0) left.set(below, { path: below, reason: 'damaged' });
+  if (time < keptSince) left.set(below, { path: below, reason: 'too_early' });
+  for (const path of past.damaged.files) if (isMeant(path)) left.set(path, { path, reason: 'damaged' });
+  for (const [path, { reason, version }] of then.doubts)
+    if (isMeant(path)) left.set(path, { path, reason, version });
+
+  for (const [path, version] of then.files) {
+    const now = past.files.get(path);
+    if (!isMeant(path) || left.has(path) || now === version.id) continue;
+    const current = now === undefined ? undefined : past.versions.get(now);
+    if (version.text === 'redacted') left.set(path, { path, reason: 'redacted', version: version.id });
+    else if (current === undefined) writes.set(path, { path, what: 'create', toVersion: version.id });
+    else if (!haveSameText(current, version))
+      writes.set(path, { path, what: 'replace', fromVersion: current.id, toVersion: version.id });
+  }
+  for (const [path, id] of past.files) {
+    if (!isMeant(path) || left.has(path) || then.files.has(path)) continue;
+    const isCopy = past.versions.get(id)?.path !== path;
+    // A rename that was cut off left it at two places: nothing tells at which it stays.
+    if (isCopy) left.set(path, { path, reason: 'unrecorded', version: id });
+    else writes.set(path, { path, what: 'delete', fromVersion: id });
+  }
+  return finishPlan(draft, past.files);
+}

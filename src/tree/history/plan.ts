@@ -1,0 +1,120 @@
+import { ancestorsOf, directoriesOf, type MemoryPath } from '../../language/path.ts';
+import type { Version, VersionId } from './versions.ts';
+
+/** What is done to the file at a path. Versions are named as in `list`. */
+export interface PlannedChange {
+  readonly path: string;
+  readonly what: 'create' | 'replace' | 'delete' | 'rename';
+  /** The version that the file has now; absent for `create`. */
+  readonly fromVersion?: string;
+  /** The version whose text is written; absent for `delete` and `rename`. */
+  readonly toVersion?: string;
+  /** Of a rename: the new path. */
+  readonly to?: string;
+}
+
+/** A file that is left as it is, though it was asked for. */
+export interface LeftFile {
+  readonly path: string;
+  /**
+   * `redacted`, `expired`: the text is not kept. `unrecorded`: nothing tells where the version lay then. `damaged`: it, or a
+   * record of the history, cannot be read. `too_early`: the time lies before all that is kept for certain. `built_on`: by
+   * others, as the versions `later`. `occupied`: another file or directory stands in the way.
+   */
+  readonly reason: 'redacted' | 'expired' | 'unrecorded' | 'damaged' | 'too_early' | 'built_on' | 'occupied';
+  /** The version that is meant, where one is known. */
+  readonly version?: string;
+  /** The newest first. */
+  readonly later?: readonly string[];
+}
+
+/** What would be done. Nothing of it depends on who asks. */
+export interface HistoryPlan {
+  readonly changes: readonly PlannedChange[];
+  readonly left: readonly LeftFile[];
+}
+
+/** The plan with what became of it. */
+export interface PlanOutcome extends HistoryPlan {
+  /** `withheld`: something cannot be had, and parts were not asked for. */
+  readonly outcome: 'planned' | 'written' | 'withheld';
+}
+
+/** Whether two versions have the same text; false where one was taken out. */
+export function haveSameText(a: Version, b: Version): boolean {
+  return a.id === b.id || (a.textHash !== undefined && a.textHash === b.textHash);
+}
+
+/** The plan while it is made, by paths; what is at a path is renamed before anything is written there. */
+export interface Draft {
+  readonly renames: Map<string, PlannedChange & { readonly to: string }>;
+  readonly writes: Map<string, PlannedChange>;
+  readonly left: Map<string, LeftFile>;
+}
+
+export function draftPlan(): Draft {
+  return { renames: new Map(), writes: new Map(), left: new Map() };
+}
+
+/** Leaves away what has no room where it would come to lie when all else is done. */
+export function finishPlan(draft: Draft, files: ReadonlyMap<MemoryPath, VersionId>): HistoryPlan {
+  while (leaveOccupied(draft, files));
+  const { renames, writes, left } = draft;
+  const changes = [...renames.values(), ...writes.values()];
+  return { changes: changes.sort(byPath), left: [...left.values()].sort(byPath) };
+}
+
+/** False: there was nothing to leave away. */
+function leaveOccupied({ renames, writes, left }: Draft, files: ReadonlyMap<MemoryPath, VersionId>): boolean {
+  const staying = new Set<string>(files.keys());
+  for (const { path, what } of writes.values()) if (what === 'delete') staying.delete(path);
+  for (const path of renames.keys()) staying.delete(path);
+  const directories = new Set<string>(directoriesOf([...staying] as MemoryPath[]));
+  const isOccupied = (path: string): boolean =>
+    staying.has(path) ||
+    directories.has(path) ||
+    ancestorsOf(path as MemoryPath).some((above) => staying.has(above));
+  const stuck = renameLayers([...renames.values()]).stuck;
+  let found = false;
+  const leave = (path: string, version: string | undefined): void => {
+    found = true;
+    left.set(path, { path, reason: 'occupied', ...(version !== undefined && { version }) });
+  };
+  for (const rename of renames.values()) {
+    const { path, to, fromVersion } = rename;
+    if (!isOccupied(to) && !stuck.includes(rename)) continue;
+    renames.delete(path);
+    leave(path, fromVersion);
+    const after = writes.get(to);
+    if (after === undefined || after.fromVersion !== fromVersion) continue;
+    writes.delete(to);
+    writes.set(path, { ...after, path });
+  }
+  for (const { path, what, toVersion } of writes.values()) {
+    if (what !== 'create' || !isOccupied(path)) continue;
+    writes.delete(path);
+    leave(path, toVersion);
+  }
+  return found;
+}
+
+/** Renames that can be done at once, one layer after the other: a file leaves a path before another one comes to it. */
+export function renameLayers<R extends { readonly path: string; readonly to?: string }>(
+  renames: readonly R[],
+): { readonly layers: readonly (readonly R[])[]; readonly stuck: readonly R[] } {
+  const layers: R[][] = [];
+  let waiting = renames;
+  while (waiting.length > 0) {
+    const sources = new Set(waiting.map(({ path }) => path));
+    const ready = waiting.filter(({ to }) => to !== undefined && !sources.has(to));
+    if (ready.length === 0) break;
+    layers.push(ready);
+    const done = new Set(ready);
+    waiting = waiting.filter((rename) => !done.has(rename));
+  }
+  return { layers, stuck: waiting };
+}
+
+export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  return a.path < b.path ? -1 : Number(a.path > b.path);
+}
