@@ -2,7 +2,7 @@ import type { RetryAdvice } from '../errors.ts';
 
 /** Why the API did not answer, and whether it may later. */
 interface ApiFailure {
-  /** The API's error type, such as `overloaded_error`, `billing_error` for every spend limit; without one `http_<status>`, `connection`, `reply_cut` or `unexpected`. */
+  /** The API's error type, such as `overloaded_error`, `billing_error` for every spend limit, `prompt_too_long` beyond the model's window; without one `http_<status>`, `connection`, `reply_cut` or `unexpected`. */
   readonly code: string;
   readonly status: number | undefined;
   readonly retry: RetryAdvice;
@@ -28,6 +28,7 @@ const PASSING_TYPES: ReadonlySet<unknown> = new Set([
   'timeout_error',
 ]);
 const THOUGHT_REFUSED = /Invalid `?(signature|data)`? in `?(redacted_)?thinking`? block/;
+const TOO_LONG = /\bprompt is too long\b|\bexceed context limit\b/;
 const LONGEST_PAUSE_MS = 2 ** 31 - 1;
 
 /**
@@ -49,7 +50,7 @@ function judge(error: unknown, now: number): Omit<ApiFailure, 'requestId'> {
   const retryAfterMs = readRetryAfter(headers, now);
   if (typeof status === 'number') {
     const told = typeof type === 'string' ? type : `http_${status}`;
-    const code = isSpendLimit(error) ? 'billing_error' : told;
+    const code = isSpendLimit(error) ? 'billing_error' : isTooLong(error) ? 'prompt_too_long' : told;
     return { code, status, retry: adviceOf(status, headers), retryAfterMs };
   }
   if (typeof type === 'string') {
@@ -69,6 +70,12 @@ function isSpendLimit(error: unknown): boolean {
   const { errorCode, message } = error as { readonly errorCode?: unknown; readonly message?: unknown };
   if (typeof errorCode === 'string') return errorCode.endsWith('spend_limit_reached');
   return typeof message === 'string' && /\bAPI usage limits\b|\bcredit balance is too low\b/.test(message);
+}
+
+/** The window of the model is told as a refused request, by the sentence alone. */
+function isTooLong(error: unknown): boolean {
+  const { status, message } = error as { readonly status?: unknown; readonly message?: unknown };
+  return status === 400 && typeof message === 'string' && TOO_LONG.test(message);
 }
 
 /** Whether the API refused thoughts in the conversation: something before them is not what they were signed over. */

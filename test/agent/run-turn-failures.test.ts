@@ -69,6 +69,15 @@ describe('runTurn, when the API does not answer,', () => {
   });
 
   it.each([
+    'prompt is too long: 208656 tokens > 200000 maximum',
+    'input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again',
+  ])('calls a conversation beyond the model’s window by its name: %s', async (message) => {
+    const type = 'invalid_request_error';
+    const { outcome } = await play([new ApiRefusal(message, { status: 400, type })]);
+    expect(outcome).toMatchObject({ outcome: 'failed', code: 'prompt_too_long', retry: 'never' });
+  });
+
+  it.each([
     ['enforced_spend_limit_reached', 'billing_error'],
     ['ramp_limit_exceeded', 'rate_limit_error'],
   ])('knows by its code %s that a limit is %s, and that it passes', async (error_code, code) => {

@@ -124,6 +124,22 @@ describe('a stored conversation', () => {
     expect(await chat.conversation()).toHaveLength(before.length + 2);
   });
 
+  it('stays as it was where it is too long for the model, and goes on with another one', async () => {
+    await answered(await chat.worker(), turn(1));
+    const before = await chat.conversation();
+    chat.play(({ model }) => {
+      if (model !== 'claude-haiku-4-5') return { say: 'second' };
+      const type = 'invalid_request_error';
+      throw new ApiRefusal('prompt is too long: 200001 tokens > 200000 maximum', { status: 400, type });
+    });
+    const worker = await chat.worker();
+    const small = { turn: { model: 'claude-haiku-4-5' } };
+    expect(await worker.deliver(turn(2), small)).toEqual({ state: 'failed', code: 'prompt_too_long' });
+    expect(chat.asked).toHaveLength(2);
+    expect(await chat.conversation()).toEqual(before);
+    await answered(worker, turn(3));
+  });
+
   it('is nothing that the store shows: no prompt, no answer, no name', async () => {
     await answered(await chat.worker(), turn(1, 'canary-prompt'));
     const keys = [...(await chat.stored('conversations')).keys()];
