@@ -176,7 +176,6 @@ async function editTogether(work: Work, path: MemoryPath, take: () => readonly W
   };
   try {
     await untilSettled(work, attempt);
-    room?.settle('not_written');
   } catch (error) {
     room?.settle(hasCode(error, 'outcome_unknown') ? 'unknown' : 'not_written');
     throw error;

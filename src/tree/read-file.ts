@@ -57,7 +57,6 @@ export function recallFile(work: Work, path: MemoryPath): FileVersion | undefine
     return { ...opened, etag: held.etag };
   } catch {
     // Its key was retired, so the object was written again: the store knows better.
-    work.session.cache.drop(key);
     return undefined;
   }
 }

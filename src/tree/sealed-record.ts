@@ -64,7 +64,6 @@ export function recallRecord(
     return open({ keys: keyring.keys, name: classLogicalName(cls, id), object: held.body }).content;
   } catch {
     // Its key was retired, so the object was written again: the store knows better.
-    session.cache.drop(key);
     return undefined;
   }
 }

@@ -82,6 +82,20 @@ it('makes another body for a create that was never sent', async () => {
   expect(sent).toEqual([bodies[1].bytes]);
 });
 
+it('returns the body that landed where an answer was lost, and the next one came too late to be sent again', async () => {
+  const bodies = [bounded(1), bounded(2)] as const;
+  const base = { body: Uint8Array.of(9), etag: BASE, size: 1, lastModified: 0, servedAt: 0 };
+  const { store, sent } = emptyStore(async () => {
+    if (sent.length > 1) return { etag: '"new"' as ETag };
+    bodies[0].pass();
+    throw noAnswer();
+  });
+  const write = { key: KEY, mode: { ifMatch: BASE }, body: bodies[0], renew: async () => bodies[1] };
+  const settled = await settlePut({ ...store, get: async () => base }, write);
+  expect(settled).toEqual({ etag: '"new"', body: bodies[1] });
+  expect(sent).toEqual([bodies[0].bytes, bodies[1].bytes]);
+});
+
 it('says that a write was never sent when each of eight bodies came too late', async () => {
   const { store, sent } = emptyStore(async () => ({ etag: BASE }));
   let made = 1;

@@ -115,6 +115,16 @@ describe('the look for clashes', () => {
     expect(paths.toSorted()).toEqual(['/memories/d/a/b', '/memories/d/new']);
   });
 
+  it('lists again where the younger file went after the listing', async () => {
+    const { client, work } = await start();
+    await put(work, '/memories/d/a');
+    await put(work, '/memories/d/a/b');
+    const { files: first } = await listDirectory(work, at('/memories/d'));
+    await client.remove('/memories/d/a/b');
+    const settled = await listSettled(work, at('/memories/d'), first);
+    expect(settled.map(({ path }) => path)).toEqual(['/memories/d/a']);
+  });
+
   it('ends with the caller, whether it asks or waits', async () => {
     const controller = new AbortController();
     const { signal } = controller;
