@@ -7,7 +7,7 @@ import { createTree } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
 import type { Around } from '../doubles/intercepted-store.ts';
 import { putRecord } from '../support/key-operator.ts';
-import { at, bytes, createSite, type TestSite } from '../support/test-tree.ts';
+import { at, bytes, createSite, type StoreKind, type TestSite } from '../support/test-tree.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -32,8 +32,8 @@ async function keysOf(site: TestSite, cls: string): Promise<readonly string[]> {
 }
 
 /** Two files that an earlier run has marked, and that may go now. */
-async function marked(): Promise<TestSite> {
-  const site = await createSite();
+async function marked(kind: StoreKind = 'guarded'): Promise<TestSite> {
+  const site = await createSite(kind);
   const client = await site.client();
   for (const path of ['/memories/a.md', '/memories/b.md']) await client.create(path, path);
   await site.time.pause(31 * DAY);
@@ -73,6 +73,15 @@ it.each([
 ] as const)('a run that stands still behind a %s for %s ms deletes %s files', async (verb, ms, deleted) => {
   const site = await marked();
   expect(await expire(site, {}, frozen(site, verb, ms))).toMatchObject({ deleted });
+});
+
+it('a run that stood still behind its look tells of all the files that it leaves, also where a delete takes a tombstone', async () => {
+  const site = await marked('unguarded');
+  const client = await site.client();
+  const { session } = await client.open();
+  client.intercept(frozen(site, 'head', 30_000));
+  expect(await expireTree(session, { afterDays: 30 })).toMatchObject({ deleted: 0 });
+  expect(client.logged.map(({ fields }) => fields)).toEqual([{ files: 2 }]);
 });
 
 it('a run that stands still says nothing of files where each was read meanwhile', async () => {

@@ -52,13 +52,16 @@ describeOnBothKinds('expiry of sessions', (newSite) => {
     expect((await sessions.list('p')).map(({ sessionId }) => sessionId)).toEqual(['new']);
   });
 
-  it('keeps all of one that was appended to, also by a subagent alone', async () => {
+  it.each([
+    ['itself alone', {}, 4],
+    ['a subagent alone', { subpath: 'sub' }, 3],
+  ])('keeps all of one that was appended to by %s', async (_, by, lines) => {
     const { site, sessions, expire } = await start();
     await site.time.pause(29 * DAY);
-    await sessions.append({ ...KEY, subpath: 'sub' }, [line('b')]);
+    await sessions.append({ ...KEY, ...by }, [line('d')]);
     await site.time.pause(2 * DAY);
     expect(await expire()).toMatchObject({ sessions: 0 });
-    expect(await sessions.load(KEY)).toHaveLength(3);
+    expect(await sessions.load(KEY)).toHaveLength(lines);
   });
 
   it('counts no migration as a use', async () => {

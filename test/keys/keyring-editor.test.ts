@@ -9,7 +9,7 @@ import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
 import type { RootKey } from '../../src/keys/root-key.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
-import type { ObjectStore } from '../../src/store/port.ts';
+import type { ObjectStore, StoredObject } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import {
   type Around,
@@ -62,6 +62,23 @@ async function stored(): Promise<{ readonly epoch: number; readonly versions: re
 }
 
 const allZero = (bytes: Uint8Array | undefined): boolean => bytes?.every((byte) => byte === 0) ?? false;
+
+describe('KeyringEditor.fetch', () => {
+  it('takes no keyring of its own into use where another was created first and is gone again', async () => {
+    const { body } = (await base.get(layout.keyring)) as StoredObject;
+    await base.delete([{ key: layout.keyring }]);
+    const subject = editor({
+      async around(call, proceed) {
+        if (call.verb !== 'put') return proceed();
+        await base.put(layout.keyring, body, { mode: 'create' });
+        const answer = await proceed();
+        await base.delete([{ key: layout.keyring }]);
+        return answer;
+      },
+    });
+    await expect(subject.fetch({ create: true })).rejects.toEqual(refusal('unavailable'));
+  });
+});
 
 describe('KeyringEditor.read', () => {
   it('finds the keyring with its root, its version and its age by the clock of the store', async () => {

@@ -138,6 +138,20 @@ describeOnBothKinds('a transcript', (newSite) => {
     expect(await sessions.load(elsewhere)).toHaveLength(3);
   });
 
+  it('is deleted from its last page on, so that a delete which is cut off leaves its beginning', async () => {
+    const site = await newSite();
+    const { client, sessions } = await startProcess(site);
+    for (const uuid of ['a', 'b', 'c']) await sessions.append(KEY, [line(uuid, { LONG: LONG + LONG })]);
+    const pages: string[] = [];
+    client.intercept((call, proceed) => {
+      if (call.verb === 'delete') pages.push(...call.targets.map(({ key }) => key));
+      return proceed();
+    });
+    await sessions.remove(KEY);
+    expect(pages).toHaveLength(3);
+    expect(pages).toEqual(pages.toSorted().toReversed());
+  });
+
   it('begins again after a delete, also for a process that knew what was there', async () => {
     const site = await newSite();
     const [first, second] = [await startProcess(site), await startProcess(site)];

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { fileKey } from '../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
-import { findClash, listSettled } from '../../src/tree/clashes.ts';
+import { findClash, listSettled, patiently } from '../../src/tree/clashes.ts';
 import { confirmedPut } from '../../src/tree/confirmed-put.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
 import { listDirectory } from '../../src/tree/list-directory.ts';
@@ -123,6 +123,31 @@ describe('the look for clashes', () => {
     await client.remove('/memories/d/a/b');
     const settled = await listSettled(work, at('/memories/d'), first);
     expect(settled.map(({ path }) => path)).toEqual(['/memories/d/a']);
+  });
+
+  it('waits for the younger of the files that clash, however old the other one is', async () => {
+    const { client, work } = await start();
+    await put(work, '/memories/d/a');
+    await work.session.pause(61_000);
+    await put(work, '/memories/d/a/b');
+    const { files: first } = await listDirectory(work, at('/memories/d'));
+    const settling = listSettled(work, at('/memories/d'), first);
+    await work.session.pause(150);
+    await client.remove('/memories/d/a/b');
+    expect((await settling).map(({ path }) => path)).toEqual(['/memories/d/a']);
+  });
+
+  it('is unavailable after ten seconds, and looks ever more rarely until then', async () => {
+    const { work } = await start();
+    const begun = work.session.clock();
+    const looks: number[] = [];
+    const waiting = patiently(work, async () => {
+      looks.push(work.session.clock() - begun);
+      return 'again' as const;
+    });
+    await expect(waiting).rejects.toMatchObject({ code: 'unavailable' });
+    expect(looks.slice(0, 6)).toEqual([0, 100, 300, 700, 1_500, 2_500]);
+    expect(looks.at(-1)).toBe(10_500);
   });
 
   it('ends with the caller, whether it asks or waits', async () => {

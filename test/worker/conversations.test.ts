@@ -209,6 +209,28 @@ describe('a stored conversation', () => {
     ).toEqual([...['prompt 1', 'prompt 3', 'prompt 2']]);
   });
 
+  it('goes to the next turn though the one before has renewed its own lease, and that one begins again at once', async () => {
+    await answered(await chat.worker(), turn(1));
+    const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    chat.play(async () => {
+      if (chat.asked.length === 2) {
+        await chat.site.time.pause(LEASE_MS - 1_000);
+        return { say: 'step', calls: [VIEW] };
+      }
+      asked.resolve();
+      await go.promise;
+      return { say: 'too late' };
+    });
+    const late = (await chat.worker()).deliver(turn(2));
+    await asked.promise;
+    await chat.site.time.pause(2_000);
+    chat.play(() => ({ say: `answer ${chat.asked.length}` }));
+    await answered(await chat.worker(), turn(3));
+    go.resolve();
+    expect(await late).toMatchObject({ state: 'later', code: 'taken_over' });
+    await answered(await chat.worker(), turn(2));
+  });
+
   it.each(['refused', 'failed'])('stays as it was behind a turn that is %s', async (how) => {
     await answered(await chat.worker(), turn(1));
     const [size] = [...(await chat.stored('conversations')).values()];

@@ -63,6 +63,22 @@ describeOnBothKinds('what is saved of a turn', (newSite) => {
     expect(ours(await third.claim('turn', LEASE)).progress).toEqual(bytes('small again'));
   });
 
+  it('is that of the owner, whatever a worker saves late that had the turn before', async () => {
+    const site = await newSite();
+    const [first, second, third] = [await worker(site), await worker(site), await worker(site)];
+    const late = ours(await first.claim('turn', LEASE));
+    await late.lease.save(LARGE);
+    await site.time.pause(LEASE.leaseMs + 1);
+    const next = ours(await second.claim('turn', LEASE));
+    const progress = new Uint8Array(LARGE).fill(120);
+    expect(await next.lease.save(progress)).toBe(true);
+    expect(await late.lease.save(LARGE)).toBe(false);
+    await next.lease.release();
+    const kept = ours(await third.claim('turn', LEASE)).progress;
+    // Not the bytes: a difference between two large ones takes minutes to print.
+    expect([kept?.length, kept?.[0]]).toEqual([progress.length, 120]);
+  });
+
   it('is not kept where it is larger than an answer may be, and the turn goes on', async () => {
     const site = await newSite();
     const first = await worker(site);

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MemoryError } from '../../../src/errors.ts';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { type ETag, isResentConflict, type ObjectStore } from '../../../src/store/port.ts';
 import { openS3ObjectStore, type S3StoreOptions } from '../../../src/store/s3/s3-store.ts';
@@ -119,6 +120,12 @@ describe('a conditional PUT', () => {
   it('met a conflict where each attempt before was refused', async () => {
     script = [refusal(429, 'TooManyRequests'), refusal(412, 'PreconditionFailed')];
     expect(await open().put(KEY, BODY, { mode: 'create' })).toEqual({ conflict: 'exists' });
+  });
+
+  it('met nothing where the version that it names is gone, and no bucket where it names none', async () => {
+    script = [refusal(404, 'NoSuchKey')];
+    expect(await open().put(KEY, BODY, { mode: { ifMatch: BASE } })).toEqual({ conflict: 'missing' });
+    await expect(open().put(KEY, BODY, { mode: 'create' })).rejects.toBeInstanceOf(MemoryError);
   });
 
   it('met a conflict by the status alone, where no code came with it', async () => {

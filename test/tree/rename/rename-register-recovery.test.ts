@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
+import { MEMORY_ROOT } from '../../../src/language/path.ts';
 import type { LogFields } from '../../../src/logger.ts';
+import type { ETag } from '../../../src/store/port.ts';
+import { listDirectory } from '../../../src/tree/list-directory.ts';
 import { LEASE_MS } from '../../../src/tree/rename/lease.ts';
 import {
   createRecovery,
@@ -8,6 +11,8 @@ import {
   type RenameRegister,
 } from '../../../src/tree/rename/rename-register.ts';
 import type { Work } from '../../../src/tree/session.ts';
+import { noAnswer } from '../../doubles/intercepted-store.ts';
+import { at, bytes, describeOnBothKinds, type TestClient } from '../../support/test-tree.ts';
 
 describe('the recovery of a session', () => {
   /** A register of which each look has its own end. */
@@ -134,5 +139,35 @@ describe('the recovery of a session', () => {
       expect(logged.at(-1)).toEqual({ code });
     }
     expect(looks).toHaveLength(2);
+  });
+});
+
+describeOnBothKinds('a process whose first command writes', (newSite) => {
+  const LATER = at('/memories/later');
+  it.each<readonly [string, (client: TestClient, version: ETag) => Promise<unknown>]>([
+    ['create', ({ tree }) => tree.create(at('/memories/new'), bytes('new'))],
+    ['overwrite', ({ tree }) => tree.overwrite(LATER, bytes('two'))],
+    ['replace', ({ tree }, version) => tree.replace(LATER, { content: bytes('two'), version })],
+    ['edit', (client) => client.append(LATER, ' two')],
+    ['remove', (client) => client.remove(LATER)],
+    ['rename', (client) => client.rename(LATER, '/memories/new')],
+  ])('finishes the rename that a process which is gone has begun: %s', async (_, command) => {
+    const site = await newSite();
+    const dying = await site.client();
+    await dying.create('/memories/from/a', 'a');
+    const version = await dying.tree.create(LATER, bytes('one'));
+    let isDead = false;
+    dying.intercept((call, proceed) => {
+      isDead ||= call.verb === 'delete';
+      return isDead ? Promise.reject(noAnswer()) : proceed();
+    });
+    await dying.rename('/memories/from', '/memories/to').catch(() => {});
+    await site.time.pause(LEASE_MS + 1_000);
+    const client = await site.client();
+    await command(client, version);
+    // By a look that finishes nothing.
+    const { files } = await listDirectory(await client.open(), MEMORY_ROOT);
+    const paths = files.map(({ path }) => path).filter((path) => path.includes('/a'));
+    expect(paths).toEqual(['/memories/to/a']);
   });
 });

@@ -45,6 +45,27 @@ describe('waiting for a turn at the register', () => {
     expect(ended - begun).toBeLessThanOrEqual(60_250);
   });
 
+  it.each([-86_400_000, 86_400_000])('waits for a minute where its clocks are %d ms apart', async (apart) => {
+    const { work } = await start();
+    const other = await occupy();
+    const begun = work.session.clock();
+    let ended = 0;
+    const monotonic = (): number => work.session.clock() + apart;
+    const waiting = createRenameRegister()
+      .begin(withSession(work, { monotonic }), MOVE)
+      .catch((error: unknown) => {
+        ended = work.session.clock();
+        return error;
+      });
+    for (let s = 0; s < 80 && ended === 0; s += 4) {
+      await work.session.pause(4_000);
+      await other.enter('copying');
+    }
+    expect(ended - begun).toBeGreaterThanOrEqual(60_000);
+    expect(ended - begun).toBeLessThanOrEqual(60_250);
+    expect(await waiting).toMatchObject({ code: 'unavailable' });
+  });
+
   it('takes over what runs out in that very minute', async () => {
     const { client, work } = await start();
     const other = await occupy();
