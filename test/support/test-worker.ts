@@ -128,10 +128,10 @@ export function wordsOf({ messages }: Scene): string {
   return texts.at(-1) ?? '';
 }
 
-/** The user's last words are JSON: the memory commands of each step. Claude carries them out, then says `done`. */
+/** The user's last words end in JSON: the memory commands of each step. Claude carries them out, then says `done`. */
 export function playSteps(scene: Scene): Part {
   const { messages } = scene;
-  const steps = JSON.parse(wordsOf(scene)) as readonly (readonly unknown[])[];
+  const steps = JSON.parse(wordsOf(scene).replace(/^[^[]*/, '')) as readonly (readonly unknown[])[];
   const isAnswer = ({ content }: Scene['messages'][number]): boolean =>
     content.some(({ type }) => type === 'tool_result');
   const asked = messages.findLastIndex(

@@ -4,8 +4,16 @@ import { openMemory } from '../../src/index.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openAnswers, type TurnAnswer } from '../../src/worker/turn-answer.ts';
+import { countCalls, interceptStore, type StoreCall } from '../doubles/intercepted-store.ts';
 import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
 import { type Play, playSteps, startTestWorker, type TestWorker } from '../support/test-worker.ts';
+
+/** As they were counted before a turn's reads and writes were noted. */
+const REQUESTS = {
+  alone: { put: 11, get: 2, list: 2 },
+  begun: { put: 11, get: 3 },
+  next: { put: 11, get: 3, head: 1 },
+};
 
 const A = '/memories/a.md';
 const B = '/memories/b.md';
@@ -17,8 +25,10 @@ describe('what is stored of the files that a turn touched', () => {
   let site: TestWorker;
   /** The request that Claude is too busy for. */
   let busyAt: number | undefined;
+  let calls: StoreCall[];
   const rootKey = randomBytes(32).toString('base64');
-  const memory = () => ({ store, rootKey, history: { days: 30 } });
+  let watched: ObjectStore;
+  const memory = () => ({ store: watched, rootKey, history: { days: 30 } });
   const turn = async (id: string, steps: readonly unknown[], more: object = {}): Promise<void> => {
     const prompt = JSON.stringify(steps);
     expect(await site.deliver([{ tenant: 'acme', turn: id, prompt, ...more }])).toEqual({
@@ -36,6 +46,11 @@ describe('what is stored of the files that a turn touched', () => {
 
   beforeEach(async () => {
     store = openSqliteObjectStore({ path: ':memory:' });
+    calls = [];
+    watched = interceptStore(store, (call, proceed) => {
+      calls.push(call);
+      return proceed();
+    });
     busyAt = undefined;
     const play: Play = (scene) => {
       if (site.scenes.length === busyAt)
@@ -112,5 +127,21 @@ describe('what is stored of the files that a turn touched', () => {
     const told = await site.worker.invoke(message, { getRemainingTimeInMillis: () => 60_000 });
     expect(told).toMatchObject({ outcome: 'answered', text: 'done' });
     expect(told).not.toHaveProperty('trace');
+  });
+
+  it('takes no request: a turn sends those that it sent when nothing was stored of it', async () => {
+    const count = async (call: () => Promise<void>): Promise<unknown> => {
+      calls.length = 0;
+      await call();
+      return countCalls(calls);
+    };
+    await turn('begin', [[create(A, 'one')]]);
+    const edit = { command: 'insert', path: A, insert_line: 1, insert_text: 'two' };
+    const steps = [[view(A)], [view(A)], [edit], [create(B, 'three')]];
+    expect(await count(() => turn('t1', steps))).toEqual(REQUESTS.alone);
+    expect(await count(() => turn('t2', steps.slice(0, 3), { conversation: 'chat' }))).toEqual(
+      REQUESTS.begun,
+    );
+    expect(await count(() => turn('t3', steps.slice(0, 3), { conversation: 'chat' }))).toEqual(REQUESTS.next);
   });
 });
