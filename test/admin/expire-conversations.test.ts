@@ -71,6 +71,15 @@ describeOnBothKinds('expiry of conversations', (newSite) => {
     expect(await stored(site)).toEqual(['b', 'h']);
   });
 
+  it('keeps one whose body a worker has just written, however old its head is', async () => {
+    const { site, work, expire } = await start();
+    await write(work, { name: 'old', part: 'A'.repeat(16) });
+    await site.time.pause(91 * DAY);
+    await write(work, { name: 'old', part: 'B'.repeat(16), isNamed: false });
+    expect(await expire()).toMatchObject({ records: 0 });
+    expect(await stored(site)).toEqual(['b', 'b', 'h']);
+  });
+
   it('deletes bodies that workers left which died, when no worker can be at work on them', async () => {
     const { site, work, expire } = await start();
     await write(work, { name: 'chat', part: 'C'.repeat(16), isNamed: false });

@@ -302,6 +302,55 @@ describeOnBothKinds('a quota', (site) => {
     expect(await one.paths()).toEqual(['/memories/b', '/memories/y']);
   });
 
+  it('counts again a minute after a listing began, however long that took', async () => {
+    const { client, time } = await site();
+    const one = await client({ limits: { files: 5 } });
+    await one.create('/memories/warm', 'x');
+    await time.pause(61_000);
+    one.intercept(async (call, proceed) => {
+      if (call.verb !== 'list') return proceed();
+      one.intercept((_, go) => go());
+      await time.pause(40_000);
+      return proceed();
+    });
+    await one.create('/memories/a', 'x');
+    await time.pause(21_000);
+    one.calls.length = 0;
+    await one.create('/memories/b', 'x');
+    expect(countCalls(one.calls)['list']).toBe(2);
+  });
+
+  it('renames nothing while it counts, also where a listing ends that was cancelled before', async () => {
+    const { client, time } = await site();
+    const one = await client({ limits: { files: 5 } });
+    await one.create('/memories/a', 'x');
+    await time.pause(61_000);
+    const held = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const reached = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    let lists = 0;
+    one.intercept(async (call, proceed) => {
+      const at = call.verb === 'list' ? lists++ : 2;
+      reached[at]?.resolve();
+      await held[at]?.promise;
+      return proceed();
+    });
+    const controller = new AbortController();
+    const cancelled = one.tree.create(at('b'), bytes(1), { signal: controller.signal });
+    await reached[0].promise;
+    controller.abort();
+    await expect(cancelled).rejects.toMatchObject({ code: 'aborted' });
+    const creating = one.create('/memories/c', 'x');
+    await reached[1].promise;
+    held[0].resolve();
+    await time.pause(1_000);
+    one.calls.length = 0;
+    const renaming = one.rename('/memories/a', '/memories/z');
+    await time.pause(1_000);
+    expect(one.calls.filter(({ verb }) => verb === 'put')).toEqual([]);
+    held[1].resolve();
+    await Promise.all([creating, renaming]);
+  });
+
   it('exceeds a limit by what other processes write within a minute, and not further', async () => {
     const { client, time } = await site();
     const processes = await Promise.all([1, 2, 3].map(() => client({ limits: { files: 6 } })));

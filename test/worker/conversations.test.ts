@@ -209,6 +209,16 @@ describe('a stored conversation', () => {
     ).toEqual([...['prompt 1', 'prompt 3', 'prompt 2']]);
   });
 
+  it('is not taken from the next turn by one that stood still, while that is at work', async () => {
+    await answered(await chat.worker(), turn(1));
+    const frozen = await atWork(turn(2));
+    await chat.site.time.pause(LEASE_MS + 1_000);
+    const next = await atWork(turn(3));
+    expect(await frozen.end()).toMatchObject({ state: 'later', code: 'taken_over' });
+    expect(await next.end()).toMatchObject({ state: 'answered' });
+    expect(JSON.stringify(await chat.conversation())).not.toContain('prompt 2');
+  });
+
   it('goes to the next turn though the one before has renewed its own lease, and that one begins again at once', async () => {
     await answered(await chat.worker(), turn(1));
     const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -58,6 +58,44 @@ describe('what is replaced or removed', () => {
     expect(putsOf(client, 'history')).toBe(2);
   });
 
+  it('is saved though it is larger than the limit of the process that deletes it', async () => {
+    const { site, client } = await start();
+    await (await site.client({ maxFileBytes: 2 })).remove(PATH);
+    const history = createHistory(client.session, client.tree);
+    const written = (await history.list(PATH)).find(({ kind }) => kind === 'written');
+    if (written === undefined) throw new Error('there is no version');
+    expect((await history.read(written)).text()).toBe('one');
+  });
+
+  it('is not what a restored version replaces where it was changed meanwhile', async () => {
+    const { site, client } = await start();
+    await client.append(PATH, ' two');
+    const history = createHistory(client.session, client.tree);
+    const oldest = (await history.list(PATH)).at(-1);
+    if (oldest === undefined) throw new Error('there is no version');
+    const other = await site.client();
+    client.intercept(async (call, proceed) => {
+      if (isPut(call, 'history')) {
+        client.intercept((_, go) => go());
+        await other.append(PATH, ' three');
+      }
+      return proceed();
+    });
+    await expect(history.restore(oldest)).rejects.toMatchObject({ code: 'version_conflict' });
+    expect(await client.text(PATH)).toBe('one two three');
+  });
+
+  it('is not saved for a replacement of a version that is not there any more', async () => {
+    const { site, client } = await start();
+    const version = (await client.tree.readVersion(at(PATH)))?.etag;
+    if (version === undefined) throw new Error('there is no file');
+    await client.append(PATH, ' two');
+    const other = await site.client();
+    const replacing = other.tree.replace(at(PATH), { content: bytes('three'), version });
+    await expect(replacing).rejects.toMatchObject({ code: 'version_conflict' });
+    expect(putsOf(other, 'history')).toBe(0);
+  });
+
   it('is noted as deleted where the delete of its directory stopped half-way', async () => {
     const { site, client } = await start();
     await client.create('/memories/d/b', 'two');

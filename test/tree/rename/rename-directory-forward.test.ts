@@ -213,6 +213,18 @@ describeOnBothKinds('a rename of a directory that only goes forward', (newSite) 
     await expect(client.rename(FROM, TO)).rejects.toMatchObject({ code: 'outcome_unknown', cause: DOWN });
   });
 
+  it('names the copies where the server lets neither them nor their sources go', async () => {
+    const { client, other } = await start();
+    client.intercept(async <T>(call: StoreCall, proceed: () => Promise<T>) =>
+      call.verb === 'delete' ? (call.targets.map(({ key }) => ({ key, error: DENIED })) as T) : proceed(),
+    );
+    await expect(client.rename(FROM, TO)).rejects.toMatchObject({
+      code: 'version_conflict',
+      details: { reason: 'left_behind', paths: below(TO) },
+    });
+    expect(await other.paths()).toEqual([...below(FROM), ...below(TO)]);
+  });
+
   it('is taken back past what is damaged at its target, and not past what could not be read', async () => {
     const { site, next, other } = await leave('aborting');
     const key = await keyAt(other, `${TO}/b`);
