@@ -1,11 +1,15 @@
+export type { CheckpointOptions, CheckpointReport } from './admin/accept-checkpoint.ts';
+export type { WrittenCheckpoint } from './admin/checkpoint.ts';
 export type { ExpiryOptions, ExpiryReport, TenantExpiry } from './admin/expire.ts';
 export type { KeyStatus, KeyVersion, KeyVersionUse } from './admin/key-status.ts';
 export type { MigrateOptions, MigrationProgress, MigrationReport } from './admin/migrate.ts';
+export type { CheckpointProof } from './admin/proof.ts';
 export type { RestoreReport, RestoreRequest } from './admin/restore.ts';
 export type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from './admin/rotate.ts';
 export type { ShredOptions, ShredProgress, ShredReport } from './admin/shred.ts';
 export type { TurnedHistory } from './admin/turn-history.ts';
 export type { Verification, VerifyOptions } from './admin/verify.ts';
+export type { SinceReport } from './admin/verify-since.ts';
 export {
   type ErrorDetails,
   MemoryError,
@@ -55,7 +59,14 @@ export type {
   ToolErrorClass,
 } from './tool/memory-tool.ts';
 export type { EventHandler, MemoryEvent } from './tool/watch.ts';
-export type { DuplicateFinding, DuplicateState, Finding, RenameFinding } from './tree/findings.ts';
+export type {
+  DuplicateFinding,
+  DuplicateState,
+  Finding,
+  RenameFinding,
+  SinceFinding,
+  SinceVersion,
+} from './tree/findings.ts';
 export type {
   HistoryEntry,
   MovedEntry,

@@ -62,7 +62,7 @@ export async function writeCheckpoint(
   { accepts, above = 0, isAccepted = () => false, ...call }: Call & Acceptance = {},
 ): Promise<WrittenCheckpoint> {
   let work = await opened(session, call);
-  const began = session.clock();
+  const began = Math.floor(session.clock());
   const [run, secret] = [toBase64url(session.random(ID_BYTES)), session.random(KEY_BYTES)];
   const newest = await newestNumber(work);
   const before = lookUp(work, newest);
@@ -103,7 +103,16 @@ export async function writeCheckpoint(
   }
   await flush();
   const head = {
-    ...{ files: tree.files(), tree: tree.tree(), began, ended: session.clock(), accepts, run, parts, secret },
+    ...{
+      files: tree.files(),
+      tree: tree.tree(),
+      began,
+      ended: Math.floor(session.clock()),
+      accepts,
+      run,
+      parts,
+      secret,
+    },
     ...{ epoch: work.keyring.epoch, keepsHistory: work.keyring.keepsHistory },
   };
   const { number, root } = await putHead(await opened(session, call), head, Math.max(newest, above));

@@ -59,40 +59,44 @@ export function createEvidence({ files, saved, leaves, entries }: Known): Eviden
   };
 }
 
-/** A migration that seals again keeps time, size, predecessor and writer, and the place. */
+/**
+ * A migration that seals again keeps time, size, predecessor and writer, and the place, which renames join to others: of a version
+ * that was sealed again twice the one between may be known by its rename alone.
+ */
 function joinSealedAgain(
   versions: readonly VersionFacts[],
   leaves: readonly Leave[],
 ): (id: string) => string {
-  const places = new Map<string, Set<MemoryPath>>();
-  const addPlace = (id: string, path: MemoryPath | undefined): void => {
-    const known = places.get(id) ?? new Set();
-    if (path !== undefined) places.set(id, known.add(path));
-  };
-  for (const { id, path } of versions) addPlace(id, path);
-  for (const { version, from, to } of leaves) for (const path of [from, to]) addPlace(version, path);
-  const first = new Map<string, string>();
-  const nameOf = (id: string): string => {
-    let name = id;
-    for (let next = first.get(name); next !== undefined; next = first.get(name)) name = next;
-    return name;
-  };
-  const alike = groupBy(
-    versions,
-    ({ mtime, size, previous, writer }) => `${mtime} ${size} ${previous} ${writer}`,
-  );
-  for (const group of alike.values()) {
-    const ids = [...new Set(group.map(({ id }) => id))];
-    const byPlace = new Map<MemoryPath, string>();
-    for (const id of ids) {
-      for (const path of places.get(id) ?? []) {
-        const other = nameOf(byPlace.get(path) ?? id);
-        byPlace.set(path, id);
-        if (other !== nameOf(id)) first.set(nameOf(id), other);
-      }
-    }
+  const [places, ids] = [createJoined<MemoryPath>(), createJoined<string>()];
+  for (const { from, to } of leaves) if (to !== undefined) places.join(from, to);
+  const alike = groupBy(versions, (version) => `${sealingOf(version)} ${places.nameOf(version.path)}`);
+  for (const [first, ...others] of alike.values()) {
+    for (const other of others) if (first !== undefined) ids.join(first.id, other.id);
   }
-  return nameOf;
+  return ids.nameOf;
+}
+
+/** What a migration keeps that seals a version again. */
+export function sealingOf({ mtime, size, previous, writer }: VersionFacts): string {
+  return `${mtime} ${size} ${previous} ${writer}`;
+}
+
+/** Names that stand for one another. */
+function createJoined<T>(): { join(left: T, right: T): void; readonly nameOf: (name: T) => T } {
+  const next = new Map<T, T>();
+  const nameOf = (name: T): T => {
+    let found = name;
+    for (let at = next.get(found); at !== undefined; at = next.get(found)) found = at;
+    if (found !== name) next.set(name, found);
+    return found;
+  };
+  return {
+    join(left, right) {
+      const [from, to] = [nameOf(right), nameOf(left)];
+      if (from !== to) next.set(from, to);
+    },
+    nameOf,
+  };
 }
 
 function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {

@@ -1,7 +1,7 @@
 import type { MemoryPath } from '../language/path.ts';
 import type { SinceFinding } from '../tree/findings.ts';
 import type { CheckpointEntry, CheckpointFacts, VersionFacts } from './checkpoint-record.ts';
-import { createEvidence, type Known } from './evidence.ts';
+import { createEvidence, type Known, sealingOf } from './evidence.ts';
 import {
   ancestry,
   both,
@@ -79,6 +79,9 @@ export function judgeSince({ held, entries, facts: { began }, kept }: Since): re
           ? { kind: 'since', state: 'cut', ...found, expected }
           : { kind: 'since', state: 'untold', why: untold, ...found, expected };
       }
+      // It was older than the checkpoint, and not there then: it was put back, and written after that.
+      const latest = Math.max(...evidence.versionsOf(at.previous).map(timeOf));
+      if (latest + CLOCK_SKEW_MS < began) return { ...foundAt(file), state: 'forked' };
       at = before;
     }
     // It came of nothing in the checkpoint, so it is newer.
@@ -129,7 +132,11 @@ export function judgeSince({ held, entries, facts: { began }, kept }: Since): re
     if (entry.note === 'young') return { ...told, state: 'untold', why: 'young' };
     if (untold !== undefined) return { ...told, state: 'untold', why: untold };
     // Saved by who was about to replace or delete it: the process may have been cut off behind its delete.
-    if (line.some((id) => evidence.isSaved(id))) return { ...told, state: 'untold', why: 'unrecorded' };
+    const isSealedAgain = held.files.some(
+      (file) => sealingOf(file) === sealingOf(entry) && !entriesOf.has(sameAs(file.id)),
+    );
+    if (isSealedAgain || line.some((id) => evidence.isSaved(id)))
+      return { ...told, state: 'untold', why: 'unrecorded' };
     return { ...told, state: 'dropped' };
   };
 

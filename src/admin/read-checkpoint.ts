@@ -12,7 +12,6 @@ import {
   decodeHead,
   headId,
   linesOf,
-  numberOfHead,
   partId,
   rootOf,
 } from './checkpoint-record.ts';
@@ -20,14 +19,22 @@ import {
 const HEAD_BYTES = 16_384;
 const PART_BYTES = 16_777_216;
 
-/** The largest number that a checkpoint of the tenant has; 0 without any. One LIST for each 1,000. */
-export async function newestNumber(work: Work): Promise<number> {
-  const prefix = `${work.session.layout.tenantPrefix}checkpoints/`;
-  let newest = 0;
-  for await (const { objects } of pagesBelow(work, { prefix: `${prefix}c` })) {
-    for (const { key } of objects) newest = Math.max(newest, numberOfHead(key.slice(prefix.length)) ?? 0);
+/** Of all heads (`c`) or acceptances (`a`) of the tenant, ascending. One LIST for each 1,000. */
+export async function listNumbers(work: Work, kind: 'a' | 'c'): Promise<readonly number[]> {
+  const prefix = `${work.session.layout.tenantPrefix}checkpoints/${kind}`;
+  const numbers: number[] = [];
+  for await (const { objects } of pagesBelow(work, { prefix })) {
+    for (const { key } of objects) {
+      const digits = key.slice(prefix.length);
+      if (/^\d{12}$/.test(digits)) numbers.push(Number(digits));
+    }
   }
-  return newest;
+  return numbers;
+}
+
+/** The largest number that a checkpoint of the tenant has; 0 without any. */
+export async function newestNumber(work: Work): Promise<number> {
+  return (await listNumbers(work, 'c')).at(-1) ?? 0;
 }
 
 /** One GET. Undefined: there is none. @throws MemoryError `integrity`, `unsupported_format`. */

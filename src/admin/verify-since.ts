@@ -21,7 +21,7 @@ import {
 import type { Leave } from './evidence.ts';
 import { type Held, judgeSince, type Kept } from './judge-since.ts';
 import { CLOCK_SKEW_MS } from './lineage.ts';
-import { type Checkpoint, type CheckpointFault, readCheckpoint } from './read-checkpoint.ts';
+import { type Checkpoint, type CheckpointFault, listNumbers, readCheckpoint } from './read-checkpoint.ts';
 
 export interface SinceOptions {
   /** The line of a checkpoint, as it was kept outside of the store. */
@@ -83,7 +83,7 @@ async function follow(
   const accepted: number[] = [];
   let [checkpoint, at] = [await readCheckpoint(work, line), line];
   for (;;) {
-    const number = await readAcceptance(work, at);
+    const number = await acceptedBy(work, at);
     if (number === undefined) break;
     const later = await readCheckpoint(work, { number });
     if (typeof later === 'string') break;
@@ -93,17 +93,30 @@ async function follow(
   return { checkpoint, number: at.number, accepted };
 }
 
-/** The number of the checkpoint that accepted what was found since a line, which is larger. */
-async function readAcceptance(work: Work, line: CheckpointLine): Promise<number | undefined> {
-  const id = acceptanceId(line.number);
-  const record = await readRecord(work, { cls: 'checkpoints', id, maxBytes: ACCEPTANCE_BYTES }).catch(
-    (error: unknown) => {
-      if (!hasCode(error, 'integrity')) throw error;
-    },
-  );
-  const { by, line: accepted } = (record && decodeFields(record.content)) ?? {};
-  const isLater = typeof by === 'number' && Number.isSafeInteger(by) && by > line.number;
-  return isLater && accepted === lineOf(line) ? by : undefined;
+/**
+ * The number of the last checkpoint that accepted what was found since this line, or since an earlier one: that was all that
+ * had happened since.
+ */
+async function acceptedBy(work: Work, line: CheckpointLine): Promise<number | undefined> {
+  const numbers: number[] = [];
+  for (const number of (await listNumbers(work, 'a')).filter((each) => each <= line.number)) {
+    const acceptance = await readAcceptance(work, number);
+    const isOther = number === line.number && acceptance?.line !== lineOf(line);
+    if (acceptance !== undefined && !isOther && acceptance.by > line.number) numbers.push(acceptance.by);
+  }
+  return numbers.length === 0 ? undefined : Math.max(...numbers);
+}
+
+async function readAcceptance(
+  work: Work,
+  number: number,
+): Promise<{ readonly by: number; readonly line: unknown } | undefined> {
+  const name = { cls: 'checkpoints', id: acceptanceId(number), maxBytes: ACCEPTANCE_BYTES } as const;
+  const record = await readRecord(work, name).catch((error: unknown) => {
+    if (!hasCode(error, 'integrity')) throw error;
+  });
+  const { by, line } = (record && decodeFields(record.content)) ?? {};
+  return typeof by === 'number' && Number.isSafeInteger(by) ? { by, line } : undefined;
 }
 
 function keptSince(

@@ -121,7 +121,10 @@ const MOST_ACTOR_BYTES = 4_096;
  *
  * @param read the ids of records that were read before, which are passed over; those that are read now are added.
  */
-export async function readActors(work: Work, read = new Set<string>()): Promise<ReadonlyMap<string, string>> {
+export async function readActors(
+  work: Work,
+  read: Set<string> = new Set(),
+): Promise<ReadonlyMap<string, string>> {
   const actors = new Map<string, string>();
   const readOne = async ({ id }: ListedId): Promise<void> => {
     const record = await readRecord(work, { cls: 'actors', id, maxBytes: MOST_ACTOR_BYTES });

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { ATTACKS, attack } from './attacks.ts';
+import { runHonestly } from './honest.ts';
+
+/** `npm run checkpoints` tries 10,000 and 100,000. */
+const ATTEMPTS = 2;
+const RUNS = 12;
+
+describe('an attacker who writes the bucket after a checkpoint', () => {
+  it.each(Object.keys(ATTACKS))('is named when he %s', { timeout: 60_000 }, async (name) => {
+    let done = 0;
+    for (let index = 0; done < ATTEMPTS; index++) {
+      const missed = await attack(`${name} ${index}`, name);
+      if (missed === 'none') continue;
+      done += 1;
+      expect(missed, `${name} ${index}`).toEqual([]);
+    }
+  });
+});
+
+describe('honest processes that crash, rename, migrate keys and restore', () => {
+  it('raise no alarm since any checkpoint', { timeout: 120_000 }, async () => {
+    let crashes = 0;
+    for (let index = 0; index < RUNS; index++) {
+      const run = await runHonestly(`ci ${index}`);
+      expect(run.alarms, `ci ${index}`).toEqual([]);
+      crashes += run.crashes;
+    }
+    expect(crashes).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util';
+import { ATTACKS, attack } from './attacks.ts';
+import { runHonestly } from './honest.ts';
+
+const USAGE = 'npm run checkpoints -- [--attacks N] [--runs N] [--seed WORD]';
+
+/** Attacks after a checkpoint, all of which must be named, and honest runs, none of which may raise an alarm. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      attacks: { type: 'string', default: '10000' },
+      runs: { type: 'string', default: '100000' },
+      seed: { type: 'string', default: 'checkpoints' },
+    },
+  });
+  const [attacks, runs] = [Number(values.attacks), Number(values.runs)];
+  if (!Number.isSafeInteger(attacks + runs)) throw new Error(`usage: ${USAGE}`);
+  const isWhole = (await attackAll(attacks, values.seed)) && (await runAll(runs, values.seed));
+  process.exitCode = isWhole ? 0 : 1;
+}
+
+async function attackAll(count: number, seed: string): Promise<boolean> {
+  const names = Object.keys(ATTACKS);
+  const tried = new Map(names.map((name) => [name, 0]));
+  let [done, missed] = [0, 0];
+  for (let index = 0; done < count; index++) {
+    const name = names[index % names.length] ?? '';
+    const at = `${seed} ${index}`;
+    const told = await attack(at, name).catch((error: unknown) => [String(error)]);
+    if (told === 'none') continue;
+    done += 1;
+    tried.set(name, (tried.get(name) ?? 0) + 1);
+    if (told.length > 0) {
+      missed += 1;
+      console.log(`seed "${at}": who ${name} is not named: ${told.join('; ')}`);
+    }
+    if (done % 1_000 === 0) console.log(`${done} attacks, ${missed} not named`);
+  }
+  for (const [name, times] of tried) console.log(`  ${times} times: ${name}`);
+  console.log(`${done} attacks, ${missed} not named`);
+  return missed === 0;
+}
+
+async function runAll(count: number, seed: string): Promise<boolean> {
+  let [alarms, untold, crashes, restored] = [0, 0, 0, 0];
+  for (let index = 0; index < count; index++) {
+    const run = await runHonestly(`${seed} ${index}`);
+    if (run.alarms.length > 0) console.log(`seed "${seed} ${index}": ${run.alarms.join('; ')}`);
+    alarms += run.alarms.length > 0 ? 1 : 0;
+    untold += run.untold > 0 ? 1 : 0;
+    crashes += run.crashes;
+    restored += run.restored ? 1 : 0;
+    const isLast = index + 1 === count;
+    if (isLast || (index + 1) % 1_000 === 0)
+      console.log(
+        `${index + 1} honest runs, ${alarms} with an alarm, ${untold} in which something cannot be told, ${crashes} crashes, ${restored} restores`,
+      );
+  }
+  return alarms === 0;
+}
+
+await main();

@@ -1,0 +1,117 @@
+import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
+import { verifyTree } from '../../src/admin/verify.ts';
+import { MemoryError } from '../../src/errors.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
+import type { Finding } from '../../src/tree/findings.ts';
+import { type Chance, createChance } from '../simulation/chance.ts';
+import { createOperator } from '../support/key-operator.ts';
+import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+/** Clocks of processes differ by up to so much from the store's. */
+const SKEW_MS = 5 * MINUTE;
+
+/** Objects by their keys. */
+export type Bucket = ReadonlyMap<ObjectKey, Uint8Array>;
+
+/** A tenant that keeps history, and what lies and lay in its bucket. */
+export interface World {
+  readonly site: TestSite;
+  readonly chance: Chance;
+  /** What ever lay under a key, the oldest first. */
+  readonly laid: ReadonlyMap<ObjectKey, readonly Uint8Array[]>;
+  /** One more process, with a clock of its own. */
+  process(): Promise<TestClient>;
+  bucket(): Promise<Bucket>;
+  put(key: ObjectKey, body: Uint8Array): Promise<void>;
+  drop(key: ObjectKey): Promise<void>;
+  /** Everything below the tenant's prefix and `part` is as it was then. */
+  putBack(then: Bucket, part: string): Promise<void>;
+  checkpoint(): Promise<string>;
+  /** What a process finds that has seen nothing. */
+  since(line: string): Promise<readonly Finding[]>;
+  /** Rotates the keys, and brings every object under the new one. */
+  migrate(reencrypt: boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function createWorld(seed: string, options: { readonly delayMs?: number } = {}): Promise<World> {
+  const chance = createChance(seed);
+  const site = await createSite(chance.pick(['guarded', 'unguarded']), chance.between(1, 2 ** 30));
+  const laid = new Map<ObjectKey, Uint8Array[]>();
+  const fresh = (skew = chance.between(-SKEW_MS, SKEW_MS)): Promise<TestClient> =>
+    site.client({
+      ...{ keepsHistory: true, ...options },
+      clock: () => site.time.clock() + skew,
+      async beneath(call, proceed) {
+        const answer = await proceed();
+        const isPut = call.verb === 'put' && !Object.hasOwn(Object(answer), 'conflict');
+        if (isPut) laid.set(call.key, [...(laid.get(call.key) ?? []), call.body]);
+        return answer;
+      },
+    });
+  const bucket = async (): Promise<Bucket> => {
+    const objects = new Map<ObjectKey, Uint8Array>();
+    for await (const page of site.base.list({ prefix: '' })) {
+      for (const { key } of page.objects) {
+        const found = await site.base.get(key);
+        if (typeof found === 'object') objects.set(key, found.body);
+      }
+    }
+    return objects;
+  };
+  const put = async (key: ObjectKey, body: Uint8Array): Promise<void> => {
+    await site.base.put(key, body, { mode: 'overwrite' });
+  };
+  const drop = async (key: ObjectKey): Promise<void> => {
+    await site.base.delete([{ key }]);
+  };
+  return {
+    ...{ site, chance, laid, bucket, put, drop },
+    process: () => fresh(),
+    async putBack(then, part) {
+      const now = await bucket();
+      for (const key of now.keys()) if (key.includes(part) && !then.has(key)) await drop(key);
+      for (const [key, body] of then) if (key.includes(part)) await put(key, body);
+    },
+    checkpoint: async () => (await writeCheckpoint((await fresh()).session)).line,
+    since: async (line) => (await verifyTree((await fresh()).session, { since: line })).findings,
+    async migrate(reencrypt) {
+      const operator = await createOperator(site, await fresh());
+      await site.time.pause(2 * MINUTE);
+      await operator.rotate();
+      await operator.migrate({ reencrypt });
+    },
+    async close() {
+      await site.base[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const NAMES = ['a', 'b', 'c', 'd/a', 'd/b', 'e/a'];
+const DIRECTORIES = ['d', 'e', 'f'];
+
+/** One command of a process, which may be refused. */
+export async function act({ tree, ...client }: TestClient, chance: Chance): Promise<void> {
+  const path = `/memories/${chance.pick(NAMES)}`;
+  const directory = `/memories/${chance.pick(DIRECTORIES)}`;
+  const text = `${chance.between(0, 2 ** 30)}`;
+  const kind = chance.fraction();
+  try {
+    if (kind < 0.3) await client.append(path, text);
+    else if (kind < 0.6) await tree.overwrite(at(path), bytes(text));
+    else if (kind < 0.7) await client.remove(path);
+    else if (kind < 0.73) await client.remove(directory);
+    else if (kind < 0.9) await client.rename(path, `/memories/${chance.pick([...NAMES, 'g', 'h'])}`);
+    else await client.rename(directory, `/memories/${chance.pick([...DIRECTORIES, 'i'])}`);
+  } catch (error) {
+    if (!(error instanceof MemoryError)) throw error;
+  }
+}
+
+/** The path that a finding names, or its kind. */
+export function placeOf(finding: Finding): string {
+  if ('path' in finding) return finding.path;
+  return 'name' in finding ? finding.name : finding.kind;
+}
