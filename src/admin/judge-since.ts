@@ -12,6 +12,7 @@ import {
   named,
   replacedBefore,
   timeOf,
+  wasThere,
 } from './lineage.ts';
 
 /** What a tenant holds now, and what its history says of how that came about. */
@@ -70,7 +71,12 @@ export function judgeSince({ held, entries, facts: { began }, kept }: Since): re
       const isAccepted = entriesOf.get(sameAs(at.previous))?.some(({ note }) => note === 'accepted') === true;
       const other = isAccepted ? undefined : forkOf(evidence, at);
       if (other !== undefined) return { kind: 'since', state: 'forked', ...both(file, other) };
-      if (entriesOf.has(sameAs(at.previous))) return undefined;
+      const replaced = entriesOf.get(sameAs(at.previous));
+      if (replaced !== undefined) {
+        const isThere =
+          untold !== undefined || wasThere(evidence, { next: at, replaced, since: began - CLOCK_SKEW_MS });
+        return isThere ? undefined : { ...foundAt(file), state: 'untold', why: 'twice' };
+      }
       const [before] = evidence.versionsOf(at.previous);
       if (before === undefined) {
         const found = { path: file.path, found: named(file) };

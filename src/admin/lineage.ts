@@ -100,3 +100,22 @@ function ancestorsOf(evidence: Evidence, version: VersionFacts): ReadonlySet<str
   }
   return found;
 }
+
+/** Whether what `next` replaced lay where `next` was written: since then, or in the checkpoint. */
+export function wasThere(
+  evidence: Evidence,
+  {
+    next,
+    replaced,
+    since,
+  }: { readonly next: VersionFacts; readonly replaced: readonly VersionFacts[]; readonly since: number },
+): boolean {
+  const places = new Set([
+    ...evidence.versionsOf(next.id).map(({ path }) => path),
+    ...evidence.leaves(next.id).map(({ from }) => from),
+  ]);
+  return (
+    replaced.some(({ path }) => places.has(path)) ||
+    evidence.leaves(next.previous).some(({ to, at }) => to !== undefined && places.has(to) && at >= since)
+  );
+}
