@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Choose } from './arguments.ts';
+import type { RestoreAtArguments, UndoArguments } from './verbs/take-back.ts';
 
 /** Adds the commands of docs/history.md. What they do is loaded when one of them runs. */
 export function addHistoryVerbs(program: Command, choose: Choose): void {
@@ -14,6 +15,25 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     .description('print one version of a file, as "log" names it')
     .action((path: string, version: string) =>
       choose(async (run) => (await verbs()).runShow({ path, version }, run)),
+    );
+  program
+    .command('restore-at <time>')
+    .description('make the files what they were at a moment: 2026-11-17T09:30:00Z, or with +01:00 for Z')
+    .option('--below <path>', 'that file alone, or what lies below that directory')
+    .option('--partial', 'restore what can be had, where some of it cannot')
+    .option('--dry-run', 'show the plan, and write nothing')
+    .option('--yes', 'do not ask')
+    .action((time: string, options: RestoreAtArguments) =>
+      choose(async (run) => (await takingBack()).runRestoreAt(time, options, run)),
+    );
+  program
+    .command('undo <writer>')
+    .description('take back what one actor did, as "log" names it, as far as nobody has built on it')
+    .option('--force', 'also what others have built on, and with it what they built')
+    .option('--dry-run', 'show the plan, and write nothing')
+    .option('--yes', 'do not ask')
+    .action((writer: string, options: UndoArguments) =>
+      choose(async (run) => (await takingBack()).runUndo(writer, options, run)),
     );
   program
     .command('redact <path> <version>')
@@ -46,3 +66,4 @@ export function addHistorySwitch(tenant: Command, choose: Choose): void {
 }
 
 const verbs = (): Promise<typeof import('./verbs/history.ts')> => import('./verbs/history.ts');
+const takingBack = (): Promise<typeof import('./verbs/take-back.ts')> => import('./verbs/take-back.ts');

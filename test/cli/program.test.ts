@@ -35,6 +35,7 @@ vi.mock('../../src/cli/verbs/operate.ts', noted);
 vi.mock('../../src/cli/verbs/restore.ts', noted);
 vi.mock('../../src/cli/verbs/tenants.ts', noted);
 vi.mock('../../src/cli/verbs/tool.ts', noted);
+vi.mock('../../src/cli/verbs/take-back.ts', noted);
 vi.mock('../../src/cli/verbs/trace.ts', noted);
 vi.mock('../../src/cli/verbs/verify.ts', noted);
 
@@ -122,6 +123,13 @@ describe('the command line', () => {
     ['log', ['runLog', undefined]],
     ['log /memories/a', ['runLog', '/memories/a']],
     ['show /memories/a v1', ['runShow', { path: '/memories/a', version: 'v1' }]],
+    ['restore-at 2026-11-17T09:30Z', ['runRestoreAt', '2026-11-17T09:30Z', {}]],
+    [
+      'restore-at 2026-11-17T09:30Z --below /memories/d --partial --dry-run --yes',
+      ['runRestoreAt', '2026-11-17T09:30Z', { below: '/memories/d', partial: true, dryRun: true, yes: true }],
+    ],
+    ['undo ann', ['runUndo', 'ann', {}]],
+    ['undo ann --force --dry-run --yes', ['runUndo', 'ann', { force: true, dryRun: true, yes: true }]],
     ['trace /memories/a', ['runTrace', { path: '/memories/a', version: undefined }]],
     ['trace /memories/a v1', ['runTrace', { path: '/memories/a', version: 'v1' }]],
     ['tenant history on', ['runTurnHistory', 'on']],

@@ -95,3 +95,40 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     expect(again.stdout).toMatch(/^ok {4}the text was out already; this store tells of no versions/);
   });
 });
+
+describe('sealed-memory restore-at and undo', { timeout: 120_000 }, () => {
+  const here = (...args: readonly string[]): Promise<CliRun> => run('--tenant', 'taken-back', ...args);
+  const text = async (path: string): Promise<string> => (await here('cat', path)).stdout;
+
+  it('show a plan, write it with --yes, and say what is left', async () => {
+    await here('put', PATH, '--text', 'one');
+    await here('tenant', 'history', 'on');
+    const then = new Date().toISOString();
+    const bad = { env: { ...env, SEALED_MEMORY_TENANT: 'taken-back', SEALED_MEMORY_ACTOR: 'bad' } };
+    await runCli(['put', PATH, '--text', 'poison'], bad);
+    await runCli(['put', '/memories/b.md', '--text', 'poison'], bad);
+
+    const plan = await here('restore-at', then);
+    expect(plan).toMatchObject({ code: 2 });
+    expect(plan.stdout).toMatch(
+      /^replace {2}\/memories\/a\.md {2}[\w-]{8} → [\w-]{8}\ndelete {3}\/memories\/b\.md/,
+    );
+    expect(plan.stderr).toContain('give --yes');
+    expect(linesOf(await here('restore-at', then, '--dry-run', '--json'))).toMatchObject([
+      { event: 'entry', what: 'replace', path: PATH },
+      { event: 'entry', what: 'delete', path: '/memories/b.md' },
+      { event: 'done', outcome: 'planned', changes: 2, left: 0 },
+    ]);
+    expect(await text(PATH)).toBe('poison');
+
+    const undone = await here('undo', 'bad', '--yes');
+    expect(undone).toMatchObject({ code: 0 });
+    expect(undone.stdout).toContain('ok    2 changes written');
+    expect(await text(PATH)).toBe('one');
+    expect(linesOf(await here('restore-at', then, '--yes', '--json')).at(-1)).toMatchObject({
+      outcome: 'written',
+      changes: 0,
+    });
+    expect((await here('restore-at', 'yesterday')).stderr).toContain('ISO 8601');
+  });
+});

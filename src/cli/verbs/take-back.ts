@@ -1,0 +1,140 @@
+import { MemoryError } from '../../errors.ts';
+import type { LeftFile, PlannedChange, PlanOutcome } from '../../tree/history/plan.ts';
+import type { Call } from '../../tree/session.ts';
+import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import { type AdminRun, readLine, runOnAdmin } from './operate.ts';
+import { counted, type Report } from './report.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Whether something is written, and whether it is asked for before. */
+interface Consent {
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export interface RestoreAtArguments extends Consent {
+  readonly below?: string;
+  readonly partial?: boolean;
+}
+
+export interface UndoArguments extends Consent {
+  readonly force?: boolean;
+}
+
+type Plan = (options: Call & { readonly dryRun: boolean }) => Promise<PlanOutcome>;
+
+/** Makes the files what they were at a moment. Resolves to 0 when nothing was left. */
+export function runRestoreAt(
+  time: string,
+  { below, partial = false, ...consent }: RestoreAtArguments,
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    (run) =>
+      carryOut(run, invocation, {
+        consent,
+        partial,
+        plan: (options) =>
+          run.admin.history.restoreAt(time, { ...options, partial, ...(below !== undefined && { below }) }),
+      }),
+    { invocation },
+  );
+}
+
+/** Takes back what one actor did. Resolves to 0 when nothing was left. */
+export function runUndo(
+  writer: string,
+  { force = false, ...consent }: UndoArguments,
+  invocation: Invocation,
+): Promise<number> {
+  return runOnAdmin(
+    (run) =>
+      carryOut(run, invocation, {
+        consent,
+        partial: true,
+        plan: (options) => run.admin.history.undo({ ...options, writer, force }),
+      }),
+    { invocation },
+  );
+}
+
+/** Shows the plan first, and writes when that was wanted, or is after the plan was seen. */
+async function carryOut(
+  { report, signal }: AdminRun,
+  { terminal }: Invocation,
+  { consent, partial, plan }: { readonly consent: Consent; readonly partial: boolean; readonly plan: Plan },
+): Promise<number> {
+  const planned = await report.during('reading the history', () => plan({ dryRun: true, signal }));
+  const isWithheld = planned.left.length > 0 && !partial;
+  const hasWork = planned.changes.length > 0 && !isWithheld && consent.dryRun !== true;
+  if (!hasWork || consent.yes !== true) await tell(planned, report, terminal);
+  if (!hasWork) {
+    const { changes, left } = planned;
+    const asked = isWithheld ? 'withheld' : 'written';
+    const outcome = consent.dryRun === true ? 'planned' : asked;
+    await report.done({ outcome, changes: changes.length, left: left.length }, [
+      summary({ ...planned, outcome }),
+    ]);
+    return isWithheld || left.length > 0 ? EXIT_FAILED : 0;
+  }
+  if (consent.yes !== true) await requireYes(terminal);
+  const written = await plan({
+    dryRun: false,
+    signal,
+    onProgress: ({ done, total }) => report.progress({ done, total }, { what: 'files', done, total }),
+  });
+  if (consent.yes === true || written.outcome === 'withheld') await tell(written, report, terminal);
+  const { outcome, changes, left } = written;
+  await report.done({ outcome, changes: changes.length, left: left.length }, [summary(written)]);
+  return left.length > 0 ? EXIT_FAILED : 0;
+}
+
+async function requireYes(terminal: Terminal): Promise<void> {
+  if (!terminal.isInteractive || !terminal.isForEyes) {
+    throw new MemoryError(
+      'misconfigured',
+      'this is the plan alone: give --yes to write it; nothing was changed',
+    );
+  }
+  await terminal.out('Type yes to go on: ');
+  if ((await readLine(terminal.stdin)) !== 'yes') {
+    throw new MemoryError('misconfigured', 'that is not yes; nothing was changed');
+  }
+}
+
+async function tell({ changes, left }: PlanOutcome, report: Report, terminal: Terminal): Promise<void> {
+  for (const change of changes) await report.entry({ ...change }, changeLine(change, terminal));
+  for (const file of left) await report.entry({ what: 'left', ...file }, leftLine(file, terminal));
+}
+
+const shown = (version: string): string => version.slice(0, 8);
+
+function changeLine({ what, path, to, fromVersion, toVersion }: PlannedChange, { style }: Terminal): string {
+  const versions = [fromVersion ?? 'nothing', toVersion ?? 'nothing'].map(shown).join(' → ');
+  const colour = what === 'delete' ? 'red' : what === 'create' ? 'green' : 'yellow';
+  return `${style(colour, what.padEnd(7))}  ${path}  ${to === undefined ? versions : `to ${to}`}`;
+}
+
+const REASONS: Readonly<Record<LeftFile['reason'], string>> = {
+  redacted: 'the text was taken out',
+  expired: 'the text is not kept any more',
+  unrecorded: 'nothing tells where the version was then',
+  damaged: 'it, or a record of the history, cannot be read',
+  too_early: 'the time is longer ago than versions are kept',
+  built_on: 'others have built on it',
+  occupied: 'another file or directory stands in the way',
+};
+
+function leftLine({ path, reason, version, later = [] }: LeftFile, { style }: Terminal): string {
+  const name = version === undefined ? '' : ` ${shown(version)}`;
+  const since = later.length === 0 ? '' : `: ${later.map(shown).join(' ')}`;
+  return `${style('dim', 'left   ')}  ${path}${name}  ${REASONS[reason]}${since}`;
+}
+
+function summary({ outcome, changes, left }: PlanOutcome): string {
+  const done = counted(changes.length, 'change');
+  const rest = left.length === 0 ? '' : `, ${counted(left.length, 'file')} left`;
+  if (outcome === 'written') return `ok    ${done} written${rest}`;
+  if (outcome === 'planned') return `plan  ${done}${rest}; nothing was written`;
+  return `FAIL  ${done} not written${rest}: --partial writes what can be had`;
+}
