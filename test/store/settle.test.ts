@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { ETag, ObjectStore, PutOptions, WriteResult } from '../../src/store/port.ts';
-import { isTooLate, lateness } from '../../src/store/port.ts';
+import { isTooLate, lateness, resentConflict } from '../../src/store/port.ts';
 import { type Body, settlePut } from '../../src/store/settle.ts';
 import { noAnswer } from '../doubles/intercepted-store.ts';
 
@@ -140,4 +140,18 @@ it.each([
   const told = { own: { etag: NEWER, body }, 'sent again': { ...sentAgain, body }, replaced: 'replaced' };
   expect(settled).toEqual(told[verdict as keyof typeof told]);
   expect(sent).toHaveLength(verdict === 'sent again' ? 2 : 1);
+});
+
+it.each([
+  ['met its condition after an attempt that the client had sent before', [resentConflict()]],
+  ['met a file after an answer that was lost', [noAnswer(), { conflict: 'exists' as const }]],
+])('does not create again what was seen to be gone: a create that %s', async (_, answers) => {
+  const { store, sent } = emptyStore(async () => {
+    const answer = answers[sent.length - 1] ?? { etag: BASE };
+    if (answer instanceof Error) throw answer;
+    return answer;
+  });
+  const write = { key: KEY, mode: 'create' as const, body: { bytes: OWN } };
+  await expect(settlePut(store, write)).rejects.toMatchObject({ code: 'outcome_unknown' });
+  expect(sent).toHaveLength(answers.length);
 });
