@@ -63,6 +63,7 @@ export type {
   DuplicateFinding,
   DuplicateState,
   Finding,
+  HistoryFinding,
   RenameFinding,
   SinceFinding,
   SinceVersion,

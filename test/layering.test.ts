@@ -147,6 +147,12 @@ const DOORS: readonly {
       /^tree\/(session|tree|policy|history\/(history|entries|plan|read-records|trace|turn-trace|untold|version-saver)|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
   },
   {
+    room: /^tree\/(?!rename\/)/,
+    files: /^tree\/history\/(history-record|read-records)\.ts$/,
+    // The operator's verbs judge the records themselves.
+    importers: /^admin\//,
+  },
+  {
     room: /^sessions\//,
     files: /^sessions\/(sessions|append-lines|session-key|conversation-head|conversation-id)\.ts$/,
   },

@@ -1,11 +1,20 @@
+import { MemoryError } from '../errors.ts';
+import { KEYS_PER_REQUEST, type ListedObject } from '../store/port.ts';
+import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
 import { listClass } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
 
+/** What tells a verification that a version which is not there has expired. */
+const NOTE = { cls: 'journal', id: 'history' } as const;
+const MAX_BYTES = 4_096;
+const ATTEMPTS = 5;
+
 /**
  * Deletes what was written into the history longer than `limitMs` ago, by the store's clock, and returns how many records;
- * of a dry run how many it would. What the files hold now is no part of it. One LIST for each 1,000 records.
+ * of a dry run how many it would. What the files hold now is no part of it. One LIST for each 1,000 records, and a GET and
+ * a PUT where some go: what is deleted is noted before, so that its absence is no finding.
  */
 export async function expireHistory(
   work: Work,
@@ -16,7 +25,53 @@ export async function expireHistory(
   const old = [...objects.values()].filter(
     (object) => servedAt - migrated.writtenVersion(object).lastModified > limitMs,
   );
-  if (dryRun) return old.length;
-  const left = await deleteListed(work, old);
-  return old.length - left.size;
+  if (dryRun || old.length === 0) return old.length;
+  await noteExpired(work, Math.floor(servedAt - limitMs));
+  return deleteAll(work, old);
+}
+
+async function deleteAll(work: Work, old: readonly ListedObject[]): Promise<number> {
+  let deleted = 0;
+  for (let start = 0; start < old.length; start += KEYS_PER_REQUEST) {
+    const some = old.slice(start, start + KEYS_PER_REQUEST);
+    const left = await deleteListed(work, some);
+    deleted += some.length - left.size;
+  }
+  return deleted;
+}
+
+/**
+ * Records of before then may have expired: milliseconds since the epoch, by the store's clock; 0 where none did. What cannot
+ * be read counts as none: an attacker who damages it makes versions missing, and hides nothing.
+ */
+export async function expiredBefore(work: Work): Promise<number> {
+  const note = await readNote(work).catch((error: unknown) => {
+    if (!(error instanceof MemoryError) || error.code !== 'integrity') throw error;
+  });
+  return note?.before ?? 0;
+}
+
+async function readNote(work: Work) {
+  const record = await readRecord(work, { ...NOTE, maxBytes: MAX_BYTES });
+  if (record === undefined) return undefined;
+  const before = decodeFields(record.content)?.['expiredBefore'];
+  if (typeof before !== 'number' || !Number.isSafeInteger(before)) {
+    throw new MemoryError(
+      'unsupported_format',
+      'the note of what expired of the history is of a later version',
+    );
+  }
+  return { before, etag: record.etag };
+}
+
+/** @throws MemoryError `unavailable` when other runs write it at every attempt. */
+async function noteExpired(work: Work, before: number): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const known = await readNote(work);
+    if (known !== undefined && known.before >= before) return;
+    const content = encodeFields({ expiredBefore: before });
+    const written = await writeRecord(work, NOTE, { content, base: known?.etag });
+    if ('etag' in written) return;
+  }
+  throw new MemoryError('unavailable', 'other runs note what expired of the history');
 }

@@ -14,7 +14,7 @@ import type { Progress, Session, Work } from '../tree/session.ts';
 import {
   createMigrationNotes,
   NO_NOTES,
-  saysThatFilesExpire,
+  saysThatObjectsExpire,
   type WrittenVersion,
 } from './migrated-versions.ts';
 import { type RenameWatch, watchRenames } from './rename-watch.ts';
@@ -58,7 +58,7 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   const { records, ...counted } = await listRecords(work);
   // Looks later than the listing: a rename that is under way is known by then if a copy of it was listed.
   const task = { ...request, renames: watchRenames({ includeExpiredLeases: request.reencrypt }) };
-  const notes = records.some(({ name }) => saysThatFilesExpire(name))
+  const notes = records.some(({ name }) => saysThatObjectsExpire(name))
     ? createMigrationNotes(work, new Set(records.map(({ object }) => object.etag)))
     : NO_NOTES;
   const [found, damaged, left] = [new Set<number>(), new Set<number>(), new Map<number, number>()];

@@ -2,6 +2,7 @@ import { hasCode, MemoryError } from '../errors.ts';
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import type { ETag, ObjectMeta } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
+import { isHistoryName } from '../tree/history/history-record.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import { uncancelled, type Work } from '../tree/session.ts';
 
@@ -46,9 +47,9 @@ export async function readMigratedVersions(work: Work): Promise<MigratedVersions
   return { writtenVersion: (object) => versions.get(object.etag) ?? object };
 }
 
-/** Whether an object of that name says that files or turns of the tenant expire. */
-export function saysThatFilesExpire(name: LogicalName): boolean {
-  return name === classLogicalName('journal', 'expiry');
+/** Whether an object of that name says that files or turns of the tenant expire, or is one of those that may. */
+export function saysThatObjectsExpire(name: LogicalName): boolean {
+  return name === classLogicalName('journal', 'expiry') || isHistoryName(name);
 }
 
 /** Notes of what one pass of a migration wrote again, so that expiry can tell that from the writers' own versions. */

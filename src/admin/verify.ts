@@ -18,6 +18,7 @@ import { type Call, openWork, type Session, type Work } from '../tree/session.ts
 import { parseLine } from './checkpoint-record.ts';
 import { type Place, settleDuplicates } from './duplicates.ts';
 import type { KeyVersionUse } from './key-status.ts';
+import { type SeenHistory, watchHistory } from './verify-history.ts';
 import { type SinceReport, verifySince } from './verify-since.ts';
 
 export interface VerifyOptions extends Call {
@@ -57,21 +58,25 @@ export async function verifyTree(
       number === 0 ? [] : [{ kind: 'checkpoint', state: 'missing', number }];
     return { files: 0, bytes: 0, findings, keyVersions: [] };
   }
-  const verification = await verifyWork(work, options);
+  const verification = await verifyWork(work, { ...options, historyDays });
   if (line === undefined) return verification;
   const { findings, ...since } = await verifySince(work, { line, historyDays });
   return { ...verification, findings: sortFindings([...verification.findings, ...findings]), since };
 }
 
-async function verifyWork(work: Work, { repair = false }: VerifyOptions): Promise<Verification> {
+async function verifyWork(work: Work, { repair = false, historyDays }: VerifyOptions): Promise<Verification> {
   const recovered = repair ? await recoverRename(work) : undefined;
-  const { files, bytes, findings, groups, keyVersions } = await readAll(work);
+  const { files, bytes, findings, groups, keyVersions, history } = await readAll(work);
   // Only now: a rename that began later has left no copies that are old enough to be taken for duplicates.
   const register = await lookAtRegister(work);
   const { own, others } = splitByOrigin(groups, register.entry);
   const renames = renameFindings(register, recovered, own.length);
   const duplicates = await settleDuplicates(work, { groups: others, isRenaming: isAlive(register), repair });
-  return { files, bytes, findings: sortFindings([...renames, ...duplicates, ...findings]), keyVersions };
+  const versions = await history.findings(work, { historyDays });
+  return {
+    ...{ files, bytes, keyVersions },
+    findings: sortFindings([...renames, ...duplicates, ...versions, ...findings]),
+  };
 }
 
 interface Register {
@@ -162,6 +167,7 @@ function splitByOrigin(
 interface Everything extends Verification {
   /** Places that hold one content between them, two or more each, the longest unchanged one first. */
   readonly groups: readonly (readonly Place[])[];
+  readonly history: SeenHistory;
 }
 
 /** Objects that vanish meanwhile are not counted. What is wrong with the register of renames is a finding of its own. */
@@ -171,11 +177,13 @@ async function readAll(work: Work): Promise<Everything> {
   const findings: Finding[] = [];
   const places = new Map<string, Place[]>();
   const counts = new Map([[active, 0]]);
+  const history = watchHistory();
   let [files, bytes] = [0, 0];
   await eachRecord(work, records, async (record) => {
     const inspection = await inspectRecord(work, record);
     if (inspection === undefined) return;
-    const finding = isRegister(record.name) ? undefined : findingOf(record, inspection);
+    const isJudgedLater = isRegister(record.name) || history.saw(record, inspection);
+    const finding = isJudgedLater ? undefined : findingOf(record, inspection);
     if (finding !== undefined) findings.push(finding);
     const keyVersion = 'keyVersion' in inspection ? inspection.keyVersion : undefined;
     if (keyVersion !== undefined) counts.set(keyVersion, (counts.get(keyVersion) ?? 0) + 1);
@@ -191,7 +199,7 @@ async function readAll(work: Work): Promise<Everything> {
     .map(([version, objects]) => ({ version, objects, active: version === active }))
     .sort((a, b) => a.version - b.version);
   return {
-    ...{ files, bytes, keyVersions },
+    ...{ files, bytes, keyVersions, history },
     findings: [...findings, ...findClashes(paths), ...countFindings(counted)],
     groups: [...places.values()].filter((group) => group.length > 1).map(oldestFirst),
   };

@@ -28,6 +28,11 @@ export interface KeyringSecret {
   readonly nameMode: NameMode;
   /** Whether the tenant keeps the versions of its files; for every writer the same. */
   readonly keepsHistory: boolean;
+  /**
+   * Where it keeps history: from when on every writer does, milliseconds since the epoch. Undefined where the keyring does
+   * not tell: it was turned on before keyrings did.
+   */
+  readonly keptSince?: number | undefined;
   /** 32 bytes, never rotated. */
   readonly nameKey: Uint8Array;
   /** 1–64, versions ascending; the last one is active, the others only open. */
@@ -62,8 +67,11 @@ const MAX_ROOT_ID = 512;
 const MAX_WRAPPED = 8_192;
 const ROOT_ID_CHARACTERS = /^[\x21-\x7e]+$/;
 
-/** The one flag that is defined. */
 const KEEPS_HISTORY = 0x01;
+/** Together with the flag before, never alone. */
+const TELLS_SINCE = 0x02;
+const FLAGS: readonly number[] = [0, KEEPS_HISTORY, KEEPS_HISTORY | TELLS_SINCE];
+const SINCE_BYTES = 8;
 const MAX_VERSION = 2 ** 32 - 1;
 const MODES: readonly NameMode[] = ['plain', 'encrypted'];
 const NAME_KEY = 4;
@@ -126,12 +134,15 @@ function isRootId(text: string): boolean {
 
 /** The caller wipes the result. */
 export function encodeKeyringSecret(secret: KeyringSecret): Uint8Array {
-  const { nameMode, keepsHistory, nameKey, tenantKeys } = secret;
+  const { nameMode, keepsHistory, keptSince, nameKey, tenantKeys } = secret;
+  const since = keepsHistory && keptSince !== undefined ? u64(keptSince) : new Uint8Array(0);
+  const flags = (keepsHistory ? KEEPS_HISTORY : 0) | (since.length > 0 ? TELLS_SINCE : 0);
   return concat(
-    Uint8Array.of(MODES.indexOf(nameMode), keepsHistory ? KEEPS_HISTORY : 0),
+    Uint8Array.of(MODES.indexOf(nameMode), flags),
     u16(tenantKeys.length),
     nameKey,
     ...tenantKeys.flatMap(({ version, created, secret }) => [u32(version), u64(created), secret]),
+    since,
   );
 }
 
@@ -140,10 +151,14 @@ export function decodeKeyringSecret(bytes: Uint8Array): KeyringSecret | undefine
   if (bytes.length < SMALLEST_SECRET_BYTES) return undefined;
   const nameMode = MODES[bytes[0] ?? MODES.length];
   const flags = bytes[1] ?? 0;
-  if (nameMode === undefined || (flags | KEEPS_HISTORY) !== KEEPS_HISTORY) return undefined;
-  if (bytes.length !== KEYS + readU16(bytes, 2) * ENTRY_BYTES) return undefined;
+  if (nameMode === undefined || !FLAGS.includes(flags)) return undefined;
+  const end = KEYS + readU16(bytes, 2) * ENTRY_BYTES;
+  const tellsSince = (flags & TELLS_SINCE) !== 0;
+  if (bytes.length !== end + (tellsSince ? SINCE_BYTES : 0)) return undefined;
+  const keptSince = tellsSince ? readU64(bytes, end, Number.MAX_SAFE_INTEGER) : undefined;
+  if (tellsSince && keptSince === undefined) return undefined;
   const tenantKeys: KeyringKey[] = [];
-  for (let offset = KEYS; offset < bytes.length; offset += ENTRY_BYTES) {
+  for (let offset = KEYS; offset < end; offset += ENTRY_BYTES) {
     const created = readU64(bytes, offset + 4, Number.MAX_SAFE_INTEGER);
     if (created === undefined) return undefined;
     const secret = copyOfKey(bytes, offset + 12, offset + ENTRY_BYTES);
@@ -151,7 +166,7 @@ export function decodeKeyringSecret(bytes: Uint8Array): KeyringSecret | undefine
   }
   if (!isValidKeyList(tenantKeys)) return undefined;
   const nameKey = copyOfKey(bytes, NAME_KEY, KEYS);
-  return { nameMode, keepsHistory: flags === KEEPS_HISTORY, nameKey, tenantKeys };
+  return { nameMode, keepsHistory: flags !== 0, keptSince, nameKey, tenantKeys };
 }
 
 /** Keeps `secret`, 32 bytes, as it is. */

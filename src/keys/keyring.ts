@@ -40,6 +40,7 @@ export function createKeyring({
     keyringId: random(ID_BYTES),
     nameMode,
     keepsHistory,
+    keptSince: keepsHistory ? Math.floor(created) : undefined,
     nameKey: random(KEY_BYTES),
     tenantKeys: [keyringKey(1, created, random(KEY_BYTES))],
   };
@@ -73,9 +74,18 @@ export function rewrapKeyring(keyring: Keyring): Keyring {
   return { ...keyring, epoch: keyring.epoch + 1 };
 }
 
-/** The keyring's next write, by which all writers of the tenant keep its history or cease to. */
-export function turnHistory(keyring: Keyring, to: 'on' | 'off'): Keyring {
-  return { ...rewrapKeyring(keyring), keepsHistory: to === 'on' };
+/** By then every writer has loaded a keyring that was written; clocks that differ as far as a store allows are in it. */
+const FOLLOWED_MS = 3_600_000;
+
+/**
+ * The keyring's next write, by which all writers of the tenant keep its history or cease to.
+ *
+ * @param clock milliseconds since the epoch.
+ */
+export function turnHistory(keyring: Keyring, to: 'on' | 'off', clock: () => number): Keyring {
+  const keepsHistory = to === 'on';
+  const keptSince = keepsHistory ? Math.floor(clock()) + FOLLOWED_MS : undefined;
+  return { ...rewrapKeyring(keyring), keepsHistory, keptSince };
 }
 
 /** Overwrites all that is secret in a keyring, besides the bytes that it shares with `kept`. */

@@ -16,6 +16,8 @@ export interface LoadedKeyring {
   readonly epoch: number;
   /** Whether what is replaced must be saved before. */
   readonly keepsHistory: boolean;
+  /** From when on every writer does so, milliseconds since the epoch; undefined where that is not known. */
+  readonly keptSince: number | undefined;
 }
 
 /** A loaded keyring and the two ways to end its use. */
@@ -42,7 +44,7 @@ interface ActivateOptions {
  */
 export function activate(keyring: Keyring, options: ActivateOptions): ActiveKeyring {
   const { tenant, predecessor, beforeSealing } = options;
-  const { nameKey, tenantKeys, keyringId, epoch, keepsHistory } = keyring;
+  const { nameKey, tenantKeys, keyringId, epoch, keepsHistory, keptSince } = keyring;
   const last = tenantKeys.at(-1);
   if (last === undefined) throw new MemoryError('integrity', 'The keyring holds no tenant key.');
   const names = takeNames(keyring, predecessor?.loaded.names);
@@ -69,7 +71,7 @@ export function activate(keyring: Keyring, options: ActivateOptions): ActiveKeyr
   };
   const wipeKeys = (): void => wipe(...tenantKeys.map(({ wrapKey }) => wrapKey));
   return {
-    loaded: { keys, names, epoch, keepsHistory },
+    loaded: { keys, names, epoch, keepsHistory, keptSince },
     yieldTo(later) {
       successor = later.loaded.keys;
       wipeKeys();

@@ -122,7 +122,7 @@ export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdm
       refuseWriting(context);
       if (to !== 'on' && to !== 'off') throw misconfigured('History is turned on or off.');
       const { turnTenantHistory } = await import('./admin-verbs.ts');
-      return turnTenantHistory(editor, to, request);
+      return turnTenantHistory({ editor, clock }, to, request);
     },
     shred: async (request) => {
       refuseWriting(context);

@@ -61,6 +61,26 @@ export interface SinceFinding {
   readonly why?: 'history_off' | 'not_kept' | 'unrecorded' | 'young' | 'clock' | 'twice';
 }
 
+/**
+ * `missing`: a version was replaced, and no record has it. `damaged`: what lies at a record's name is not what was sealed for
+ * it. `misplaced`: it is the record of another version, put there by somebody without keys. `unredacted`: the text of a
+ * version that was redacted lies in a record all the same; redacting it again takes it out.
+ */
+export interface HistoryFinding {
+  readonly kind: 'history';
+  readonly state: 'missing' | 'damaged' | 'misplaced' | 'unredacted';
+  /** Where the version lay, or the one that replaced it; undefined where no path is known of that name. */
+  readonly path?: MemoryPath;
+  /** The version that should be there; of one that nothing names the first 8 characters, as the record's name has them. */
+  readonly expected: string;
+  /** The version whose record lies there instead. */
+  readonly found?: string;
+  /** The version that replaced the missing one. */
+  readonly replacedBy?: string;
+  /** The record, where something lies there. */
+  readonly name?: LogicalName;
+}
+
 /** What is wrong with what a tenant has stored, whichever verb came upon it. */
 export type Finding =
   /** The object at the path is not what was sealed for it. */
@@ -93,6 +113,7 @@ export type Finding =
   | { readonly kind: 'keyring'; readonly expected: number; readonly found: number }
   | SinceFinding
   | DuplicateFinding
+  | HistoryFinding
   | RenameFinding;
 
 /** Whether something is still to be done about it, be it to look again. */
@@ -133,6 +154,8 @@ function orderOf(finding: Finding): string {
       return `0,${finding.kind}`;
     case 'duplicate':
       return `1,${finding.older}`;
+    case 'history':
+      return `2,${finding.kind},${finding.path ?? ''},${finding.expected}`;
     case 'foreign':
     case 'orphan':
       return `3,${finding.kind}`;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import {
   createMigrationNotes,
   readMigratedVersions,
-  saysThatFilesExpire,
+  saysThatObjectsExpire,
 } from '../../src/admin/migrated-versions.ts';
 import { classLogicalName } from '../../src/format/object-keys.ts';
 import type { ETag } from '../../src/store/port.ts';
@@ -206,7 +206,9 @@ describeOnBothKinds('the notes of a migration', (newSite) => {
   });
 
   it('are taken where the marks of expiry lie', () => {
-    expect(saysThatFilesExpire(classLogicalName('journal', 'expiry'))).toBe(true);
-    expect(saysThatFilesExpire(classLogicalName('journal', 'register'))).toBe(false);
+    expect(saysThatObjectsExpire(classLogicalName('journal', 'expiry'))).toBe(true);
+    const id = `${'a'.repeat(43)}_${'0'.repeat(11)}_${'b'.repeat(8)}`;
+    expect(saysThatObjectsExpire(classLogicalName('history', id))).toBe(true);
+    expect(saysThatObjectsExpire(classLogicalName('journal', 'register'))).toBe(false);
   });
 });

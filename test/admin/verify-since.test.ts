@@ -141,7 +141,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     await client.append('/memories/a', ' a4');
     expect(await since(line)).toEqual([]);
     await putBack(site, old, '/history/');
-    expect(await since(line)).toEqual(['cut a']);
+    expect(await since(line)).toEqual(['history', 'cut a']);
     await site.time.pause(40 * DAY);
     expect(await since(line, 30)).toEqual(['untold not_kept a']);
   });

@@ -55,7 +55,8 @@ function keyringOf(fields: KeyringFields): Keyring {
     epoch: fields.epoch,
     keyringId: input(fields.keyringId),
     nameMode: fields.mode === 0 ? 'plain' : 'encrypted',
-    keepsHistory: fields.flags === 1,
+    keepsHistory: [1, 3].includes(fields.flags),
+    keptSince: fields.flags === 3 ? Number(`0x${fields.extra}`) : undefined,
     nameKey: input(fields.NK),
     tenantKeys: tenantKeysOf(fields),
   };

@@ -35,7 +35,7 @@ def rebind(q):
 def write_store(q):
     files = {path: unpack(content) for path, content in q["files"].items()}
     mode = 0 if q["nameMode"] == "plain" else 1
-    return format1.write_store(files, unpack(q["root"]), q["tenant"], mode, q["created"], q["prefix"], q.get("flags", 0))
+    return format1.write_store(files, unpack(q["root"]), q["tenant"], mode, q["created"], q["prefix"], q.get("flags", 0), q.get("since"))
 
 ACTIONS = {
     "hash": lambda q: format1.H(q["length"], unpack(q["key"]), unpack(q["message"])),

@@ -218,18 +218,22 @@ describe.skipIf(missing !== undefined && !inCi)('both implementations', { timeou
     }
   });
 
-  it.each([false, true])('say the same of a tenant that keeps history: %s', async (keepsHistory) => {
-    const keyring = { ...createKeyring({ nameMode: 'plain', random, created: 1 }), keepsHistory };
+  it.each([
+    { flags: 0, keepsHistory: false },
+    { flags: 1, keepsHistory: true },
+    { flags: 3, keepsHistory: true, keptSince: 1_700_000_000_000 },
+  ])('say the same of a tenant that keeps history: $flags', async ({ flags, ...kept }) => {
+    const keyring = { ...createKeyring({ nameMode: 'plain', random, created: 1 }), ...kept };
     const bytes = await sealKeyring({ keyring, tenant: TENANT, rootKey: envRootKey(ROOT), random });
     const request = { action: 'openKeyring', keyring: b64(bytes), roots: [b64(ROOT)], tenant: TENANT };
-    expect(await ask(request)).toMatchObject({ flags: keepsHistory ? 1 : 0, epoch: 1 });
+    expect(await ask(request)).toMatchObject({ flags, epoch: 1 });
 
     const objects = await ask<Record<string, string>>({
       ...{ action: 'writeStore', root: b64(ROOT), tenant: TENANT, nameMode: 'plain', prefix: '' },
-      ...{ created: 1, files: {}, flags: keepsHistory ? 1 : 0 },
+      ...{ created: 1, files: {}, flags, since: kept.keptSince },
     });
     const theirs = fromB64(objects[`keyrings/${TENANT}`] ?? '');
     const opened = await openKeyring({ bytes: theirs, tenant: TENANT, rootKeys: [envRootKey(ROOT)] });
-    expect(opened.keepsHistory).toBe(keepsHistory);
+    expect(opened).toMatchObject(kept);
   });
 });

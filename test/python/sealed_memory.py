@@ -9,7 +9,7 @@ CHUNK, HEADER, ZEROS, SUFFIX = 65536, 220, bytes(16), ".sealed"
 OBJECT_START = bytes.fromhex("89534d310d0a1a0a01011000")
 KEYRING_MAGIC, TOMBSTONE_MAGIC = bytes.fromhex("89534d4b0d0a1a0a"), bytes.fromhex("89534d540d0a1a0a")
 CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "checkpoints", "conversations", "sessions")
-HISTORY = 1
+HISTORY, SINCE = 1, 2
 
 class Refused(Exception):
     """Carries the code of the refusal."""
@@ -70,6 +70,8 @@ def seal_keyring(ring, R, tenant):
     head = KEYRING_MAGIC + bytes([1, 1, 0, 0]) + u32(ring["epoch"]) + ring["id"] + lp(root_id(R)) + lp(wrapped)
     secret = bytes([ring["mode"], ring["flags"]]) + struct.pack(">H", len(ring["keys"])) + ring["NK"]
     secret += b"".join(u32(version) + u64(created) + TK for version, created, TK in ring["keys"])
+    if ring["flags"] & SINCE:
+        secret += u64(ring["since"])
     return head + inner + seal_box(KK, inner, D("keyring") + head + lp(tenant.encode()), secret)
 
 def take_lp(b, at, longest):
@@ -94,11 +96,15 @@ def open_keyring(b, roots, tenant):
     secret = open_box(KK, b[h:h + 24], D("keyring") + b[:h] + lp(tenant.encode()), b[h + 24:])
     demand(len(secret) >= 80)
     mode, flags, n = struct.unpack_from(">BBH", secret)
-    demand(mode <= 1 and flags & ~HISTORY == 0 and 1 <= n <= 64 and len(secret) == 36 + 44 * n)
+    demand(mode <= 1 and flags in (0, HISTORY, HISTORY | SINCE) and 1 <= n <= 64)
+    end = 36 + 44 * n
+    demand(len(secret) == end + (8 if flags & SINCE else 0))
+    since = struct.unpack_from(">Q", secret, end)[0] if flags & SINCE else None
+    demand(since is None or since < 2**53)
     keys = [struct.unpack_from(">IQ32s", secret, 36 + 44 * i) for i in range(n)]
     demand(all(later[0] > earlier[0] for earlier, later in zip([(0,)] + keys, keys)))
     demand(all(created < 2**53 for _, created, _ in keys) and len({key_id(TK) for _, _, TK in keys}) == n)
-    return {"epoch": epoch, "id": b[16:32], "mode": mode, "flags": flags, "NK": secret[4:36], "keys": keys}
+    return {"epoch": epoch, "id": b[16:32], "mode": mode, "flags": flags, "since": since, "NK": secret[4:36], "keys": keys}
 
 def read_in_turn(objects, roots, tenant, least=1):
     """What one process answers that meets these objects in the keyring's place, one after the other."""
@@ -292,9 +298,9 @@ def read_store(objects, R, tenant, prefix=""):
             (files if name.startswith("/memories/") else records)[name] = open_object(ring, tenant, name, b)
     return {"keyring": ring, "files": files, "records": records, "foreign": foreign}
 
-def write_store(files, R, tenant, mode, created, prefix="", flags=0):
+def write_store(files, R, tenant, mode, created, prefix="", flags=0, since=None):
     first = [(1, created, os.urandom(32))]
-    ring = {"epoch": 1, "id": os.urandom(16), "mode": mode, "flags": flags, "NK": os.urandom(32), "keys": first}
+    ring = {"epoch": 1, "id": os.urandom(16), "mode": mode, "flags": flags, "since": since, "NK": os.urandom(32), "keys": first}
     objects = {f"{top_of(prefix)}keyrings/{tenant}": seal_keyring(ring, R, tenant)}
     for path, content in files.items():
         objects[file_key(ring, tenant, path, prefix)] = seal(ring, tenant, path, content, created)

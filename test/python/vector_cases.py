@@ -186,9 +186,15 @@ REFUSED_KEYRINGS = [
     case("k72", "no root configured, 16,384 bytes", ("append-zeros", 16082), roots=[], expect="key_unavailable"),
     case("k73", "no root configured, root wrap of 8,193 bytes", roots=[], forge={"wrapped": "9*16386"}),
     case("k74", "no root configured, root wrap of 8,192 bytes", roots=[], forge={"wrapped": "9*16384"}, expect="key_unavailable"),
+    case("k75", "a time since when, without its flag", forge={"flags": 1, "extra": "0000018bcfe56800"}),
+    case("k76", "the flag of that time alone", forge={"flags": 2, "extra": "0000018bcfe56800"}),
+    case("k77", "a time of 2^53", forge={"flags": 3, "extra": "0020000000000000"}),
+    case("k78", "a byte behind that time", forge={"flags": 3, "extra": "0000018bcfe5680000"}),
 ]
 KEYRINGS = [{"id": "history-on", "epoch": 3, "flags": 1, "KK": "KK2", "rootNonce": "N66", "nonce": "N77",
-             "comment": "the tenant keeps history"}]
+             "comment": "the tenant keeps history"},
+            {"id": "history-since", "epoch": 3, "flags": 3, "extra": "0000018bcfe56800", "KK": "KK2", "rootNonce": "N66",
+             "nonce": "N77", "comment": "and tells since when: extra stands behind the last tenant key"}]
 FOREIGN = [("n33", "159 bytes of name", "x*159"), ("n34", "144 bytes of name", "x*144")]
 PATHS = [
     (1, "p/q", "acme", FILE), (1, "p/q", "globex", FILE), (0, "p/q", "acme", FILE),

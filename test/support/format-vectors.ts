@@ -59,6 +59,8 @@ export interface KeyringFields {
   readonly NK: string;
   readonly keys: readonly KeyEntry[];
   readonly count?: number;
+  /** Bytes behind the last tenant key. */
+  readonly extra?: string;
   readonly rootId?: string;
   readonly wrapped?: string;
 }
@@ -69,7 +71,6 @@ export interface KeyringForgery extends Partial<KeyringFields> {
   readonly wrappedKK?: string;
   readonly aadTenant?: string;
   readonly n?: number;
-  readonly extra?: string;
   readonly version?: string;
 }
 

@@ -73,9 +73,15 @@ async function run(asked: Asked): Promise<Answer> {
 
 const ACTIONS: Readonly<Record<string, (asked: Asked) => unknown>> = {
   async open_keyring(asked) {
-    const { epoch, keyringId, nameMode, keepsHistory, nameKey } = await keyringOf(asked);
+    const { epoch, keyringId, nameMode, keepsHistory, keptSince, nameKey } = await keyringOf(asked);
     const mode = nameMode === 'plain' ? 0 : 1;
-    return { epoch, keyringId: hex(keyringId), mode, flags: keepsHistory ? 1 : 0, nameKey: hex(nameKey) };
+    return {
+      epoch,
+      keyringId: hex(keyringId),
+      mode,
+      flags: (keepsHistory ? 1 : 0) | (keptSince === undefined ? 0 : 2),
+      nameKey: hex(nameKey),
+    };
   },
   open_object: openObject,
   is_tombstone: (asked) => isTombstone(bytes(asked, 'bytes')),

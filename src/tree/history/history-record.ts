@@ -1,4 +1,5 @@
 import { concat, fromBase64url, lengthPrefixed, readU32, toBase64url } from '../../format/encoding.ts';
+import type { LogicalName } from '../../format/object-keys.ts';
 import { ID_BYTES, MAX_BOUND, NO_ID } from '../../format/wrap.ts';
 import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import { encodeText } from '../../language/text.ts';
@@ -64,6 +65,13 @@ export function historyRecordId(
 ): string {
   const { path, bound, id } = record;
   return `${historyHash(work, path)}_${sortable(bound)}_${toBase64url(id).slice(0, ID_CHARACTERS)}`;
+}
+
+const NAME = /^\/history\/[\w-]{43}_[\w-]{11}_[\w-]{8}$/;
+
+/** Whether a record of the history can be called so. */
+export function isHistoryName(name: LogicalName): boolean {
+  return NAME.test(name);
 }
 
 const NO_ID_TEXT = toBase64url(NO_ID);

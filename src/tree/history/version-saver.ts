@@ -6,7 +6,7 @@ import { oncePerKey } from '../../time.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { headSized, sizedOf } from '../create-file.ts';
 import { reviewFile } from '../read-file.ts';
-import { encodeFields, writeRecord } from '../sealed-record.ts';
+import { encodeFields, readRecord, writeRecord } from '../sealed-record.ts';
 import {
   checkActor,
   type EndedFile,
@@ -16,7 +16,13 @@ import {
   type Work,
 } from '../session.ts';
 import { reviewSettled } from '../settled.ts';
-import { encodeHistoryRecord, type HistoryRecord, historyRecordId, WHOLE_TREE } from './history-record.ts';
+import {
+  decodeHistoryRecord,
+  encodeHistoryRecord,
+  type HistoryRecord,
+  historyRecordId,
+  WHOLE_TREE,
+} from './history-record.ts';
 
 /** Of one record that names files; further ones go into another. So it stays below what is read of a record. */
 const MOST_ENDED = 10_000;
@@ -38,11 +44,10 @@ export const VERSION_SAVER: HistorySaver = {
   async saveReplaced(work, path, version) {
     const { contentId, bound, content, mtime, previous, writer } = version;
     const facts = { path, contentId, mtime, bound, previous, writer, size: content.length };
-    await putOnce(work, {
-      cls: 'history',
-      id: historyRecordId(work, { path, bound, id: contentId }),
-      content: encodeHistoryRecord({ kind: 'replaced', ...noted(work), version: facts, text: content }),
-    });
+    const id = historyRecordId(work, { path, bound, id: contentId });
+    const record = encodeHistoryRecord({ kind: 'replaced', ...noted(work), version: facts, text: content });
+    const saved = await putOnce(work, { cls: 'history', id, content: record });
+    if (saved === 'exists') await renewOld(work, id, record);
   },
   async readToSave(work, path) {
     try {
@@ -154,6 +159,28 @@ async function putOnce(
     const written = await writeRecord(work, record, { content, base: undefined });
     return 'conflict' in written ? 'exists' : 'written';
   } catch (cause) {
+    if (!hasCode(cause, 'outcome_unknown')) throw cause;
+    throw new MemoryError('unavailable', 'The history of a file could not be written.', { cause });
+  }
+}
+
+/** A record of an attempt that came to nothing longer ago is written again; milliseconds by the server's clock. */
+const RENEWED_AFTER_MS = 3_600_000;
+
+/**
+ * An earlier attempt to replace the version has saved it, and came to nothing: its time in the history begins only now. What
+ * was redacted stays so. What cannot be opened is left to a verification.
+ */
+async function renewOld(work: Work, id: string, content: Uint8Array): Promise<void> {
+  const name = { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES } as const;
+  try {
+    const found = await readRecord(work, name);
+    if (found !== undefined && found.ageMs <= RENEWED_AFTER_MS) return;
+    if (found !== undefined && decodeHistoryRecord(found.content)?.kind !== 'replaced') return;
+    // Another process may have done the same.
+    await writeRecord(work, name, { content, base: found?.etag });
+  } catch (cause) {
+    if (hasCode(cause, 'integrity')) return;
     if (!hasCode(cause, 'outcome_unknown')) throw cause;
     throw new MemoryError('unavailable', 'The history of a file could not be written.', { cause });
   }

@@ -164,7 +164,8 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
     const turn = (to: 'on' | 'off') => {
       const { store, layout, clock, random } = client.session;
       const rootKeys = [envRootKey(TEST_ROOT_KEY)];
-      return turnTenantHistory(createKeyringEditor({ store, layout, rootKeys, clock, random }), to);
+      const editor = createKeyringEditor({ store, layout, rootKeys, clock, random });
+      return turnTenantHistory({ editor, clock }, to);
     };
     await client.create(PATH, 'a');
     await client.append(PATH, 'b');

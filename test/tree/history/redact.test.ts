@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { verifyTree } from '../../../src/admin/verify.ts';
 import { MemoryError } from '../../../src/errors.ts';
-import { classKey } from '../../../src/format/object-keys.ts';
+import { classKey, type ObjectKey } from '../../../src/format/object-keys.ts';
 import type { ObjectVersions } from '../../../src/store/port.ts';
 import type { WrittenEntry } from '../../../src/tree/history/entries.ts';
 import { createHistory, type History } from '../../../src/tree/history/history.ts';
@@ -263,6 +263,34 @@ describe('redact', () => {
     expect(written).toMatchObject({ text: 'redacted' });
     await expect(history.read(version)).rejects.toMatchObject({ details: { reason: 'redacted' } });
     expect(await history.redact(version)).toMatchObject({ records: 1 });
+  });
+
+  it('is not detected, as documented, when a record is put back as it was, until its key is retired', async () => {
+    const { site, client, history, search } = await newPlace();
+    await client.create(PATH, SECRET);
+    await overwrite(client, PATH, 'clean');
+    const version = await versionOf(history, PATH);
+    let key: ObjectKey | undefined;
+    for await (const { objects } of site.base.list({ prefix: 'tenants/acme/history/' }))
+      key ??= objects[0]?.key;
+    const kept = key && (await site.base.get(key));
+    if (typeof kept !== 'object') throw new Error('there is no record');
+    await history.redact(version);
+    await site.base.put(key as ObjectKey, kept.body, { mode: 'overwrite' });
+    const other = await site.client();
+    const elsewhere = createHistory(other.session, other.tree);
+    expect((await elsewhere.read(version)).text()).toBe(SECRET);
+    await elsewhere.redact(version);
+    expect((await verifyTree(other.session)).findings).toEqual([]);
+
+    const operator = await createOperator(site);
+    await operator.rotate();
+    await site.time.pause(1_200_000);
+    await operator.migrate({ reencrypt: true });
+    await site.base.put(key as ObjectKey, kept.body, { mode: 'overwrite' });
+    await expect(elsewhere.read(version)).rejects.toMatchObject({ name: 'MemoryError' });
+    expect((await verifyTree((await site.client()).session)).findings).not.toEqual([]);
+    expect(await search()).not.toEqual([]);
   });
 
   it('refuses where nothing may be written, and what there is no version of', async () => {
