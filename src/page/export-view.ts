@@ -51,6 +51,7 @@ export function exportQuestions(
       }));
       await send({
         whole: true,
+        isPartial: false,
         changed,
         removed: [],
         foreign,

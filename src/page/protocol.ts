@@ -46,9 +46,12 @@ export interface ListedFile {
   readonly key: string;
 }
 
-/** A line of `watch`: the whole tree first, then what changed. */
+/** A line of `watch`: the whole tree first, in several lines where it is large, then what changed. */
 export interface TreeChange extends Costed {
+  /** What was there before counts no more. */
   readonly whole: boolean;
+  /** More of the tree comes. */
+  readonly isPartial: boolean;
   readonly changed: readonly ListedFile[];
   readonly removed: readonly string[];
   /** Objects among the files that no writer of this tenant made. */

@@ -1,4 +1,5 @@
 import { MEMORY_ROOT } from '../language/path.ts';
+import { KEYS_PER_REQUEST } from '../store/port.ts';
 import { pause } from '../time.ts';
 import { countFor, createCounts } from '../tool/call-counts.ts';
 import { decodeEntry } from '../tree/list-directory.ts';
@@ -30,11 +31,20 @@ export async function watchTree(
   let before: Look | undefined;
   for (;;) {
     const counts = createCounts();
-    const now: Look = await countFor(counts, () => look(session, before, signal));
+    let sent = 0;
+    // Of the first look each page is shown as it comes.
+    const onPage = async ({ files, foreign }: Look): Promise<void> => {
+      const changed = [...files.values()].slice(sent);
+      const part = { whole: sent === 0, changed, removed: [], foreign, isPartial: true };
+      sent = files.size;
+      await send({ ...part, requests: {}, everyMs: 0 } satisfies TreeChange);
+    };
+    const options = { before, signal, ...(before === undefined && { onPage }) };
+    const now: Look = await countFor(counts, () => look(session, options));
     const { list = 0 } = counts.requests;
     const everyMs = PAUSE_MS * Math.max(1, Math.ceil(list / LISTS_PER_PAUSE));
-    const change: TreeChange = { ...differenceOf(before, now), requests: counts.requests, everyMs };
-    await send(change);
+    const difference = differenceOf(before, now, sent);
+    await send({ ...difference, isPartial: false, requests: counts.requests, everyMs } satisfies TreeChange);
     before = now;
     await pauseOr(nudge(), everyMs, signal);
   }
@@ -51,7 +61,19 @@ async function pauseOr(nudged: Promise<void>, ms: number, signal: AbortSignal): 
   }
 }
 
-async function look(session: Session, before: Look | undefined, signal: AbortSignal): Promise<Look> {
+async function look(
+  session: Session,
+  {
+    before,
+    signal,
+    onPage,
+  }: {
+    readonly before: Look | undefined;
+    readonly signal: AbortSignal;
+    /** Called with what was found so far, where there may be more. */
+    readonly onPage?: (found: Look) => Promise<void>;
+  },
+): Promise<Look> {
   const work = await openWork(session, { signal });
   const files = new Map<string, ListedFile>();
   let foreign = 0;
@@ -77,18 +99,21 @@ async function look(session: Session, before: Look | undefined, signal: AbortSig
         });
       }
     }
+    if (objects.length >= KEYS_PER_REQUEST) await onPage?.({ files, foreign });
   }
   return { files, foreign };
 }
 
+/** `sent`: so many files of a first look were sent already. */
 function differenceOf(
   before: Look | undefined,
   now: Look,
+  sent: number,
 ): Pick<TreeChange, 'whole' | 'changed' | 'removed' | 'foreign'> {
   const { foreign } = now;
   const all = [...now.files];
   if (before === undefined) {
-    return { whole: true, changed: all.map(([, file]) => file), removed: [], foreign };
+    return { whole: sent === 0, changed: all.slice(sent).map(([, file]) => file), removed: [], foreign };
   }
   const changed = all.filter(([key, file]) => before.files.get(key) !== file).map(([, file]) => file);
   const removed = [...before.files].filter(([key]) => !now.files.has(key)).map(([, { path }]) => path);

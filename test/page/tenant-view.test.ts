@@ -5,7 +5,7 @@ import { openTenant } from '../../src/open/open-memory.ts';
 import type { FileReading, ObjectReading, TreeChange } from '../../src/page/protocol.ts';
 import { openTenantView, type PageView } from '../../src/page/tenant-view.ts';
 import { openWork } from '../../src/tree/session.ts';
-import { type AgentSite, openAgent } from '../support/page-site.ts';
+import { type AgentSite, listedOnly, openAgent } from '../support/page-site.ts';
 
 const IMAGE = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
@@ -116,6 +116,26 @@ describe('what the page asks', () => {
       [false, [], ['/memories/goes.md'], { list: 1 }],
       [false, [['/memories/stays.md', 6]], [], { list: 1 }],
     ]);
+  });
+
+  it('sends a large tree page by page, each file once', async () => {
+    await using agent = await openAgent();
+    await listedOnly(agent, 2_500);
+    await using view = await openView(agent);
+    const { lines } = await ask(view, 'watch', {}, (line, end) => {
+      if (!(line as TreeChange).isPartial) end();
+    });
+    const changes = lines as readonly TreeChange[];
+    expect(
+      changes.map(({ whole, isPartial, changed, requests }) => [whole, isPartial, changed.length, requests]),
+    ).toEqual([
+      [true, true, 1_000, {}],
+      [false, true, 1_000, {}],
+      [false, false, 501, { list: 3 }],
+    ]);
+    expect(new Set(changes.flatMap(({ changed }) => changed.map(({ path }) => path))).size).toBe(2_501);
+    const sent = changes.reduce((sum, change) => sum + JSON.stringify(change).length, 0);
+    expect(sent / 2_501).toBeLessThan(300);
   });
 
   it('finds the lines that hold a text, in whatever case, and leaves no index', async () => {

@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bundlePage } from '../../infra/bundle-page.ts';
 import { findingLine } from '../../src/cli/verbs/finding-lines.ts';
-import { openMemory } from '../../src/open/open-memory.ts';
+import { fileKey } from '../../src/format/object-keys.ts';
+import { parseMemoryPath } from '../../src/language/path.ts';
+import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import { type Asset, readAssets } from '../../src/page/assets.ts';
 import type { Questions } from '../../src/page/questions.ts';
@@ -16,6 +18,7 @@ import { openTenantView } from '../../src/page/tenant-view.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
+import { openWork } from '../../src/tree/session.ts';
 
 /** The files of the page, as they are packed. */
 export async function builtPage(): Promise<ReadonlyMap<string, Asset>> {
@@ -46,6 +49,20 @@ export async function openAgent(more: MemoryOptions = {}): Promise<AgentSite> {
       await store[Symbol.asyncDispose]();
     },
   };
+}
+
+/** One file, and so many objects that a listing takes for files, in 50 directories; no one opens them. */
+export async function listedOnly({ options, store, memory }: AgentSite, count: number): Promise<void> {
+  await memory.files.write('/memories/first.md', 'x');
+  const { parts, close } = await openTenant(options);
+  const work = await openWork(parts.context, {});
+  if (work === undefined) throw new Error('there is no keyring');
+  for (let index = 0; index < count; index += 1) {
+    const path = parseMemoryPath(`/memories/d${index % 50}/f${index}.md`);
+    const key = fileKey(parts.context.layout, work.keyring.names, path);
+    await store.put(key, new Uint8Array(300), { mode: 'create' });
+  }
+  await close();
 }
 
 export interface ServedPage extends AsyncDisposable {

@@ -29,9 +29,10 @@ const NO_TREE: Tree = { files: new Map(), foreign: 0, everyMs: 0, changed: new S
 function withChange(tree: Tree, change: TreeChange): Tree {
   const files = applied(tree.files, change);
   if (tree.isLoaded && files === tree.files && change.foreign === tree.foreign) return tree;
-  const changed = change.whole ? [] : [...change.changed.map(({ path }) => path), ...change.removed];
+  const isFirst = change.whole || !tree.isLoaded;
+  const changed = isFirst ? [] : [...change.changed.map(({ path }) => path), ...change.removed];
   const { foreign, everyMs } = change;
-  return { files, foreign, everyMs, changed: new Set(changed), isLoaded: true };
+  return { files, foreign, everyMs, changed: new Set(changed), isLoaded: !change.isPartial };
 }
 
 export function App() {

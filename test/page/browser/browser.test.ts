@@ -3,11 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import { fileKey } from '../../../src/format/object-keys.ts';
-import { parseMemoryPath } from '../../../src/language/path.ts';
-import { openTenant } from '../../../src/open/open-memory.ts';
-import { openWork } from '../../../src/tree/session.ts';
-import type { AgentSite } from '../../support/page-site.ts';
+import { type AgentSite, listedOnly } from '../../support/page-site.ts';
 import { blocksOf, keepLook, shareOff } from './look.ts';
 import { bytes, content, describePage, find, PATIENT, row, toTree, violationsOf } from './stage.ts';
 
@@ -213,14 +209,34 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     expect(await row(page, 'acme.md').isVisible()).toBe(true);
   });
 
-  it('shows 10,000 files with a screenful of rows', async () => {
-    const { page } = await show(async (agent) => {
-      await agent.memory.files.write('/memories/first.md', 'x');
-      const paths = Array.from({ length: 9_999 }, (_, index) => `/memories/d${index % 50}/f${index}.md`);
-      await listedOnly(agent, paths);
-    });
+  it('shows 10,000 files with a screenful of rows, the first of them after one LIST', async () => {
+    const held = Promise.withResolvers<void>();
+    const { page } = await show(
+      async (agent) => {
+        await listedOnly(agent, 9_999);
+        const { list } = agent.store;
+        Object.assign(agent.store, {
+          async *list(options: Parameters<typeof list>[0]) {
+            for await (const found of list.call(agent.store, options)) {
+              yield found;
+              await held.promise;
+            }
+          },
+        });
+      },
+      { isAwaited: false },
+    );
+    await row(page, 'f').first().waitFor();
+    await row(page, 'memories').getByText('1,000', { exact: true }).waitFor();
+    held.resolve();
     await row(page, '10,000').waitFor();
+    await page.locator('.live[data-on="true"]').waitFor();
+    const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
+    expect(nodes).toBeLessThan(600);
     expect(await page.getByRole('treeitem').count()).toBeLessThan(120);
+    // The page, its script and style, its icon, the session, the facts, the tree and the directory.
+    const asked = await page.evaluate(() => performance.getEntriesByType('resource').length);
+    expect(asked).toBeLessThan(10);
     await toTree(page);
     await page.keyboard.press('End');
     await row(page, 'first.md').waitFor();
@@ -228,18 +244,6 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     await find(page, 'f4711');
     await expect.poll(() => page.getByRole('treeitem').count(), PATIENT).toBe(3);
   });
-
-  /** Objects that a listing takes for files; no one opens them. */
-  async function listedOnly({ options, store }: AgentSite, paths: readonly string[]): Promise<void> {
-    const { parts, close } = await openTenant(options);
-    const work = await openWork(parts.context, {});
-    if (work === undefined) throw new Error('there is no keyring');
-    for (const path of paths) {
-      const key = fileKey(parts.context.layout, work.keyring.names, parseMemoryPath(path));
-      await store.put(key, new Uint8Array(300), { mode: 'create' });
-    }
-    await close();
-  }
 
   const CANARIES: readonly (readonly [name: string, text: string])[] = [
     ['script.md', '<script>canary()</script>\n\n<img src=x onerror=canary()>\n\n<svg onload=canary()>'],

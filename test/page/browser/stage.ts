@@ -43,6 +43,8 @@ export interface Stage {
       readonly height?: number;
       readonly canWrite?: boolean;
       readonly memory?: MemoryOptions;
+      /** False: the page is given while it loads. */
+      readonly isAwaited?: boolean;
     },
   ): Promise<Shown>;
 }
@@ -107,7 +109,7 @@ export function describePage(name: string, tests: (stage: Stage) => void): void 
         }).observe({ type: 'layout-shift', buffered: true } as PerformanceObserverInit);
       });
       await page.goto(served.address);
-      await page.locator('.live[data-on="true"]').waitFor();
+      if (options.isAwaited !== false) await page.locator('.live[data-on="true"]').waitFor();
       return { agent, served, context, page, strays };
     };
 
