@@ -113,7 +113,14 @@ export function App() {
   return (
     <div class="app" data-pane={pane} data-view={view} data-export={isExport}>
       <Header facts={facts} view={view} onView={setView} />
-      <TreePane tree={tree} selected={selected} onOpen={open} onBegin={beginClick} onSpend={spend} />
+      <TreePane
+        hasWriters={!isExport}
+        tree={tree}
+        selected={selected}
+        onOpen={open}
+        onBegin={beginClick}
+        onSpend={spend}
+      />
       {view === 'health' ? (
         <Health files={tree.files.size} onBegin={beginClick} onSpend={spend} onOpen={open} />
       ) : (

@@ -1,20 +1,22 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Requests } from '../protocol.ts';
 import { SearchResults, useSearch } from './search.tsx';
+import { idOf, ROW_HEIGHT, Row } from './tree-row.tsx';
 import { type Files, filtered, grown, ROOT, rowsOf, type TreeRow } from './tree-rows.ts';
 import { useNow } from './use-now.ts';
+import { useWriters } from './use-writers.ts';
 import { VirtualList } from './virtual-list.tsx';
-import { ageWords, counted, sizeWords, timeWords, visible } from './words.ts';
-
-const ROW_HEIGHT = 30;
 
 export function TreePane({
+  hasWriters,
   tree,
   selected,
   onOpen,
   onBegin,
   onSpend,
 }: {
+  /** Files can tell who wrote them. */
+  readonly hasWriters: boolean;
   readonly tree: { readonly files: Files; readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
   readonly selected: string;
   readonly onOpen: (path: string, line?: number) => void;
@@ -22,6 +24,8 @@ export function TreePane({
   readonly onSpend: (requests: Requests) => void;
 }) {
   const [text, setText] = useState('');
+  const [isNaming, setNaming] = useState(false);
+  const writers = useWriters(isNaming, onSpend);
   const search = useSearch(onSpend);
   const files = useMemo(() => filtered(tree.files, text), [tree.files, text]);
   return (
@@ -60,9 +64,22 @@ export function TreePane({
         >
           Search texts
         </button>
+        {hasWriters && (
+          <button
+            type="button"
+            aria-pressed={isNaming}
+            title="Who wrote each file last: a GET for each that can be seen"
+            onClick={() => {
+              onBegin();
+              setNaming(!isNaming);
+            }}
+          >
+            Writers
+          </button>
+        )}
       </form>
       {search.state === undefined ? (
-        <Tree {...{ tree, files, selected, onOpen }} isFiltered={text !== ''} />
+        <Tree {...{ tree, files, selected, onOpen, writers }} isFiltered={text !== ''} />
       ) : (
         <SearchResults state={search.state} onOpen={onOpen} />
       )}
@@ -76,13 +93,20 @@ function Tree({
   selected,
   onOpen,
   isFiltered,
+  writers,
 }: {
   readonly tree: { readonly changed: ReadonlySet<string>; readonly isLoaded: boolean };
   readonly files: Files;
   readonly selected: string;
   readonly onOpen: (path: string) => void;
   readonly isFiltered: boolean;
+  readonly writers: ReturnType<typeof useWriters>;
 }) {
+  const { see, writerOf } = writers;
+  const onSeen = useCallback(
+    (seen: readonly TreeRow[]) => see(seen.flatMap(({ file }) => file ?? [])),
+    [see],
+  );
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState(ROOT);
   const place = useRef<HTMLDivElement>(null);
@@ -141,11 +165,12 @@ function Tree({
       aria-activedescendant={rows[at] && idOf(rows[at].path)}
       onKeyDown={press}
     >
-      <VirtualList place={place} rows={rows} height={ROW_HEIGHT}>
+      <VirtualList place={place} rows={rows} height={ROW_HEIGHT} onSeen={onSeen}>
         {(row, index) => (
           <Row
             key={row.path + (row.file ? '' : '/')}
             row={row}
+            writer={row.file && writerOf(row.file)}
             now={now}
             isActive={index === at}
             isSelected={row.path === selected}
@@ -174,61 +199,4 @@ function parentOf(rows: readonly TreeRow[], at: number): number {
     if ((rows[index]?.level ?? 0) < level) return index;
   }
   return at;
-}
-
-function idOf(path: string): string {
-  return `row-${encodeURIComponent(path)}`;
-}
-
-function Row({
-  row,
-  now,
-  isActive,
-  isSelected,
-  isChanged,
-  onOpen,
-  onToggle,
-}: {
-  readonly row: TreeRow;
-  readonly now: number;
-  readonly isActive: boolean;
-  readonly isSelected: boolean;
-  readonly isChanged: boolean;
-  readonly onOpen: () => void;
-  readonly onToggle: () => void;
-}) {
-  const { name, level, file, files, size, modified, isOpen, position, siblings, path } = row;
-  return (
-    <div
-      id={idOf(path)}
-      class="row"
-      role="treeitem"
-      aria-level={level}
-      aria-posinset={position}
-      aria-setsize={siblings}
-      aria-selected={isSelected}
-      aria-expanded={file ? undefined : isOpen}
-      data-active={isActive}
-      data-changed={isChanged}
-      style={{ '--level': level - 1, height: `${ROW_HEIGHT}px` }}
-      title={file ? `${counted(size, 'byte')}, written ${timeWords(modified)}` : counted(files, 'file')}
-      onClick={onOpen}
-    >
-      {file ? (
-        <span class="glyph leaf" />
-      ) : (
-        <span
-          class="glyph arrow"
-          data-open={isOpen}
-          onClick={(event) => {
-            event.stopPropagation();
-            onToggle();
-          }}
-        />
-      )}
-      <span class="name">{visible(name)}</span>
-      <span class="size">{file ? sizeWords(size) : files.toLocaleString('en')}</span>
-      <span class="age">{modified > 0 ? ageWords(modified, now) : ''}</span>
-    </div>
-  );
 }

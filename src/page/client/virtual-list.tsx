@@ -1,5 +1,5 @@
 import type { ComponentChildren, RefObject } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 
 /** Rows above and below what is seen. */
 const SPARE_ROWS = 12;
@@ -12,11 +12,14 @@ export function VirtualList<T>({
   place,
   rows,
   height,
+  onSeen,
   children,
 }: {
   readonly place: RefObject<HTMLElement | null>;
   readonly rows: readonly T[];
   readonly height: number;
+  /** Called with the rows that exist, whenever they are others. */
+  readonly onSeen?: (rows: readonly T[]) => void;
   readonly children: (row: T, index: number) => ComponentChildren;
 }) {
   const [seen, setSeen] = useState({ first: 0, last: 60 });
@@ -37,6 +40,7 @@ export function VirtualList<T>({
       resizes.disconnect();
     };
   }, [place, height, rows]);
+  useEffect(() => onSeen?.(rows.slice(seen.first, seen.last)), [onSeen, rows, seen]);
   const first = Math.min(seen.first, Math.max(0, rows.length - 1));
   return (
     <div class="virtual" style={{ height: `${rows.length * height}px` }} role="presentation">

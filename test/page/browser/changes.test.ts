@@ -168,9 +168,15 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     expect(await files.exists('/memories/other.md')).toBe(false);
   });
 
-  it('offers no change unless the page may write', async () => {
-    const { page } = await show(somePast, { memory: WITH_HISTORY });
+  it('offers no change unless the page may write, and tells in the tree who wrote what', async () => {
+    const { agent, page } = await show(somePast, { memory: WITH_HISTORY });
     await page.getByText('Read only', { exact: true }).waitFor();
+    await button(page, 'Writers').click();
+    const writers = () => page.locator('.row .writer').allTextContents();
+    await expect.poll(writers, PATIENT).toEqual(['an agent', 'turn 18']);
+    await agent.memory.files.write('/memories/customers/acme.md', '# Acme 2\n', { actor: 'turn 19' });
+    await expect.poll(writers, PATIENT).toEqual(['turn 19', 'turn 18']);
+    expect(await violationsOf(page)).toEqual([]);
     await row(page, 'plan.md').click();
     await content(page).getByText('a stranger').waitFor();
     await page.keyboard.press('v');
