@@ -116,6 +116,20 @@ export interface VersionReading extends Costed {
   readonly content: Content;
 }
 
+/** `plan`: what would become of the files, and `carryOut`: what became of them. */
+export interface PlanReading extends Costed {
+  readonly outcome: 'planned' | 'written' | 'withheld';
+  readonly changes: readonly {
+    readonly path: string;
+    readonly what: 'create' | 'replace' | 'delete' | 'rename';
+    readonly to?: string;
+  }[];
+  /** Files that stay as they are, though they were meant. */
+  readonly left: readonly { readonly path: string; readonly reason: string }[];
+  /** Names the plan: what is carried out is this one, or nothing. */
+  readonly digest: string;
+}
+
 /** `write`, `remove`, `rename` and `restore`: what was done. */
 export interface Changed extends Costed {
   readonly path: string;

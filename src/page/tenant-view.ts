@@ -13,11 +13,13 @@ import { wireTenant } from '../open/wire-tenant.ts';
 import { runCommand } from '../tool/commands.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { type Finding, isLeft } from '../tree/findings.ts';
+import { createHistory } from '../tree/history/history.ts';
 import { openWork, type Progress } from '../tree/session.ts';
 import { changeQuestions, PAGE_ACTOR } from './changes.ts';
 import { contentOf } from './content.ts';
 import { costed } from './costs.ts';
 import { pathIn, textIn } from './inputs.ts';
+import { carryOutQuestions, planQuestions } from './plans.ts';
 import type {
   DirectoryReading,
   Facts,
@@ -82,6 +84,7 @@ export async function openTenantView(
     isExport: false,
   };
   const names = createWriterNames(context);
+  const history = createHistory(context, tree);
   const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
 
   let writing: Promise<Memory> | undefined;
@@ -105,8 +108,12 @@ export async function openTenantView(
   };
 
   const questions: Questions = {
-    ...versionQuestions(context, { tree, names }),
-    ...(canWrite && changeQuestions(tree, { open: openOnce, onChanged: nudge })),
+    ...versionQuestions(history, { tree, names }),
+    ...planQuestions(history),
+    ...(canWrite && {
+      ...changeQuestions(tree, { open: openOnce, onChanged: nudge }),
+      ...carryOutQuestions({ open: openOnce, onChanged: nudge }),
+    }),
     facts: async () => facts,
     watch: (_, asking) => watchTree(context, asking, () => nudged.promise),
     file: costed<FileReading>(async (input, { signal }) => {

@@ -1,7 +1,7 @@
 import { hasCode } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { NO_ID } from '../format/wrap.ts';
-import { createHistory } from '../tree/history/history.ts';
+import type { History } from '../tree/history/history.ts';
 import { readActors } from '../tree/history/read-records.ts';
 import { openWork, type Session } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
@@ -41,10 +41,9 @@ export function createWriterNames(session: Session): WriterNames {
 
 /** What the page asks about versions and who wrote them. Nothing is written. */
 export function versionQuestions(
-  session: Session,
+  history: History,
   { tree, names }: { readonly tree: Tree; readonly names: WriterNames },
 ): Questions {
-  const history = createHistory(session, tree);
   return {
     versions: costed<VersionsReading>(async (input, { signal }) => {
       const path = pathIn(input);

@@ -5,6 +5,7 @@ import { BucketPane } from './bucket-pane.tsx';
 import { type Draft, type Drafts, useWarning, withDraft } from './drafts.ts';
 import { FilePane } from './file-pane.tsx';
 import { Health } from './health.tsx';
+import { HistoryView } from './history-view.tsx';
 import { Shortcuts } from './shortcuts.tsx';
 import { Footer, Header } from './surround.tsx';
 import { TreePane } from './tree-pane.tsx';
@@ -121,9 +122,18 @@ export function App() {
         onBegin={beginClick}
         onSpend={spend}
       />
-      {view === 'health' ? (
+      {view === 'history' && (
+        <HistoryView
+          canWrite={facts?.canWrite === true}
+          onBegin={beginClick}
+          onSpend={spend}
+          onOpen={(path) => open(path, undefined, 'versions')}
+        />
+      )}
+      {view === 'health' && (
         <Health files={tree.files.size} onBegin={beginClick} onSpend={spend} onOpen={open} />
-      ) : (
+      )}
+      {view === 'memory' && (
         <main class="panes" aria-label="The memory">
           <FilePane
             facts={facts}

@@ -8,6 +8,7 @@ const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['1 2 3', 'To the tree, the file, the bucket'],
   ['v', 'Versions of the file'],
   ['e', 'Edit the file, where the page may write'],
+  ['l', 'Log of all files; taking back'],
   ['h', 'Health: findings and keys'],
   ['Esc', 'Back'],
 ];

@@ -2,6 +2,9 @@ import type { Facts } from '../protocol.ts';
 import { requestWords } from './ask.ts';
 import type { Spent, View } from './view-state.ts';
 
+const VIEWS: readonly View[] = ['memory', 'history', 'health'];
+const NAMES: Readonly<Record<View, string>> = { memory: 'Memory', history: 'History', health: 'Health' };
+
 export function Header({
   facts,
   view,
@@ -22,14 +25,14 @@ export function Header({
         {badgeOf(facts)}
       </span>
       <nav class="views" aria-label="Views">
-        {(facts?.isExport ? (['memory'] as const) : (['memory', 'health'] as const)).map((each) => (
+        {(facts?.isExport ? VIEWS.slice(0, 1) : VIEWS).map((each) => (
           <button
             type="button"
             key={each}
             aria-current={view === each ? 'page' : undefined}
             onClick={() => onView(each)}
           >
-            {each === 'memory' ? 'Memory' : 'Health'}
+            {NAMES[each]}
           </button>
         ))}
       </nav>

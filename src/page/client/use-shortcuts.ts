@@ -35,6 +35,7 @@ export function useShortcuts(act: {
         latest.current.setLook('versions');
       },
       e: () => document.querySelector<HTMLElement>('[data-act="edit"]')?.click(),
+      l: () => latest.current.setView('history'),
       h: () => latest.current.setView('health'),
       '?': () => latest.current.setHelping(true),
       Escape: () => {

@@ -1,6 +1,6 @@
 import type { Requests } from '../protocol.ts';
 
-export type View = 'memory' | 'health';
+export type View = 'memory' | 'history' | 'health';
 /** On a narrow screen one of the three is seen. */
 export type Pane = 'tree' | 'file' | 'bucket';
 

@@ -79,6 +79,25 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     expect(await textOf(agent)).toContain('launch in June');
   });
 
+  it('shows what happened to all files, and takes back what one actor did after a preview', async () => {
+    const { agent, page, strays } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
+    await page.keyboard.press('l');
+    await expect.poll(() => page.locator('.log .version').count(), PATIENT).toBe(4);
+    await page.getByLabel('What one actor did').selectOption('turn 18');
+    await button(page, 'Preview undo').click();
+    await page.getByText('This would be done: 1 change').waitFor();
+    await page.getByRole('list', { name: 'Changes' }).getByText('/memories/plan.md').waitFor();
+    expect(await textOf(agent)).toContain('a stranger');
+    expect(await violationsOf(page)).toEqual([]);
+    await button(page, 'Take it back').click();
+    await page.getByText('Done: 1 change').waitFor();
+    expect(await textOf(agent)).toContain('launch in June');
+    await expect.poll(() => page.locator('.log .version').count(), PATIENT).toBe(5);
+    await page.locator('.log .version').getByText('page').click();
+    await page.locator('.comparison').waitFor();
+    expect(strays).toEqual([]);
+  });
+
   it('edits with the keyboard, and shows both texts where an agent was faster', async () => {
     const { agent, page, strays } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
     await row(page, 'plan.md').click();

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { MemoryError } from '../errors.ts';
+import type { Memory } from '../tool/memory-tool.ts';
+import type { History } from '../tree/history/history.ts';
+import { costed } from './costs.ts';
+import { textIn } from './inputs.ts';
+import type { PlanReading } from './protocol.ts';
+import type { Questions } from './questions.ts';
+
+type Input = Readonly<Record<string, unknown>>;
+type Outcome = Awaited<ReturnType<History['undo']>>;
+
+/** What would become of the files: `undo` names an actor, or `at` a moment. Nothing is written. */
+export function planQuestions(history: History): Questions {
+  return {
+    plan: costed<PlanReading>(async (input, { signal }) =>
+      read(await run(history, input, { signal, dryRun: true })),
+    ),
+  };
+}
+
+/** The same, carried out, where the plan is still the one with the digest that is given. */
+export function carryOutQuestions({
+  open,
+  onChanged,
+}: {
+  readonly open: () => Promise<Memory>;
+  readonly onChanged: () => void;
+}): Questions {
+  return {
+    carryOut: costed<PlanReading>(async (input, { signal }) => {
+      const { history } = await open();
+      const shown = textIn(input, 'digest');
+      if (read(await run(history, input, { signal, dryRun: true })).digest !== shown) {
+        throw new MemoryError('version_conflict', 'The plan is another one by now.', { retry: 'never' });
+      }
+      try {
+        return read(await run(history, input, { signal, dryRun: false }));
+      } finally {
+        onChanged();
+      }
+    }),
+  };
+}
+
+function run(
+  history: History,
+  input: Input,
+  options: { readonly signal: AbortSignal; readonly dryRun: boolean },
+): Promise<Outcome> {
+  return 'undo' in input
+    ? history.undo({ ...options, writer: textIn(input, 'undo') })
+    : history.restoreAt(textIn(input, 'at'), { ...options, partial: true });
+}
+
+function read(outcome: Outcome): Omit<PlanReading, 'requests'> {
+  const { changes, left } = outcome;
+  const digest = createHash('sha256')
+    .update(JSON.stringify([changes, left]))
+    .digest('base64url');
+  return { ...outcome, digest };
+}
