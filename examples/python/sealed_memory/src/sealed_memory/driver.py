@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import os
@@ -9,10 +10,14 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from .child import Answer, Child
 from .errors import DriverError, SealedMemoryError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 DEFAULT_COMMAND: tuple[str, ...] = ("npx", "--no-install", "sealed-memory")
 """How the driver is started unless said otherwise: the program of this folder's ``node_modules``, never one fetched."""
@@ -84,6 +89,24 @@ class Driver:
         if self._child is not None:
             self._child.abandon()
             self._child = None
+
+
+class AsyncOwner:
+    """What has a driver, on asyncio."""
+
+    _driver: Driver
+
+    async def close(self) -> None:
+        """Waits for the requests under way, and ends the driver."""
+        await asyncio.to_thread(self._driver.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
 
 
 def to_json(value: object, *, ascii_only: bool) -> str:

@@ -15,19 +15,10 @@ from anthropic.lib.tools import (
     BetaFunctionToolResultType,
     ToolError,
 )
-from anthropic.types.beta import (
-    BetaCacheControlEphemeralParam,
-    BetaMemoryTool20250818Command,
-    BetaMemoryTool20250818CreateCommand,
-    BetaMemoryTool20250818DeleteCommand,
-    BetaMemoryTool20250818InsertCommand,
-    BetaMemoryTool20250818RenameCommand,
-    BetaMemoryTool20250818StrReplaceCommand,
-    BetaMemoryTool20250818ViewCommand,
-)
+from anthropic.types.beta import BetaCacheControlEphemeralParam, BetaMemoryTool20250818Command
 
 from .child import Answer
-from .driver import DEFAULT_COMMAND, Driver, content_of
+from .driver import DEFAULT_COMMAND, AsyncOwner, Driver, content_of
 from .errors import SealedMemoryError
 
 if TYPE_CHECKING:
@@ -70,23 +61,7 @@ class SealedMemoryTool(BetaAbstractMemoryTool):
         """Carries out a command that was parsed already. Raises ``ToolError``."""
         return self.call(command.to_dict())
 
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> BetaFunctionToolResultType:
-        return self.execute(command)
-
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> BetaFunctionToolResultType:
-        return self.execute(command)
-
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> BetaFunctionToolResultType:
-        return self.execute(command)
-
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> BetaFunctionToolResultType:
-        return self.execute(command)
-
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> BetaFunctionToolResultType:
-        return self.execute(command)
-
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> BetaFunctionToolResultType:
-        return self.execute(command)
+    view = create = str_replace = insert = delete = rename = execute
 
     def close(self) -> None:
         """Waits for the commands under way, and ends the driver."""
@@ -101,7 +76,7 @@ class SealedMemoryTool(BetaAbstractMemoryTool):
         self.close()
 
 
-class SealedAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+class SealedAsyncMemoryTool(AsyncOwner, BetaAsyncAbstractMemoryTool):
     """The same for ``AsyncAnthropic``, on asyncio. A command whose call is cancelled may still take effect."""
 
     def __init__(
@@ -126,35 +101,7 @@ class SealedAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         """Carries out a command that was parsed already. Raises ``ToolError``."""
         return await self.call(command.to_dict())
 
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> BetaFunctionToolResultType:
-        return await self.execute(command)
-
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> BetaFunctionToolResultType:
-        return await self.execute(command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> BetaFunctionToolResultType:
-        return await self.execute(command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> BetaFunctionToolResultType:
-        return await self.execute(command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> BetaFunctionToolResultType:
-        return await self.execute(command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> BetaFunctionToolResultType:
-        return await self.execute(command)
-
-    async def close(self) -> None:
-        """Waits for the commands under way, and ends the driver."""
-        await asyncio.to_thread(self._driver.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
+    view = create = str_replace = insert = delete = rename = execute
 
 
 def _request_of(input: object) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from claude_agent_sdk import fold_session_summary
 from claude_agent_sdk.types import (
@@ -18,16 +17,13 @@ from claude_agent_sdk.types import (
     SessionSummaryEntry,
 )
 
-from .driver import DEFAULT_COMMAND, Driver, content_of, to_json
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from .driver import DEFAULT_COMMAND, AsyncOwner, Driver, content_of, to_json
 
 _VERB = ("exec", "--jsonl", "--sessions")
 _READ_AT_ONCE = 8
 
 
-class SealedSessionStore:
+class SealedSessionStore(AsyncOwner):
     """``ClaudeAgentOptions(session_store=SealedSessionStore())``, on asyncio.
 
     ``command`` is how the driver is started, with flags if any; ``env`` is added to the environment, ``cwd`` is the
@@ -76,18 +72,6 @@ class SealedSessionStore:
         """The subagents of a session that have a transcript, in no order."""
         subpaths: list[str] = await self._ask({"operation": "subpaths", "key": _key_of(key)})
         return subpaths
-
-    async def close(self) -> None:
-        """Waits for the calls under way, and ends the driver."""
-        await asyncio.to_thread(self._driver.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def _ask(self, request: Mapping[str, Any]) -> Any:
         return content_of(await asyncio.wrap_future(self._driver.submit(request)))
