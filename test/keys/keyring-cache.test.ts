@@ -84,6 +84,25 @@ function tapped(replaced: Partial<Pick<ObjectStore, 'get' | 'put' | 'list'>> = {
   return { store, requests };
 }
 
+/** The first answer to a GET is there, `seen`, and does not come before `answer` is called. */
+function tappedLate() {
+  const [seen, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isFirst = true;
+  const { store, requests } = tapped({
+    async get(key, options) {
+      const isLate = isFirst;
+      isFirst = false;
+      const found = await base.get(key, options);
+      if (isLate) {
+        seen.resolve();
+        await answer.promise;
+      }
+      return found;
+    },
+  });
+  return { store, requests, seen: seen.promise, answer: answer.resolve };
+}
+
 function countingRoot(): { readonly rootKey: RootKey; readonly calls: string[] } {
   const calls: string[] = [];
   const inner = root();
@@ -685,54 +704,32 @@ describe('KeyringCache.look', () => {
 
   it('reads after a read that was under way when it was asked, not with it', async () => {
     await write(vectorBytes('one'));
-    const [seen, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let reads = 0;
-    const { store } = tapped({
-      async get(key, options) {
-        const found = await base.get(key, options);
-        if (++reads === 1) {
-          seen.resolve();
-          await answer.promise;
-        }
-        return found;
-      },
-    });
+    const { store, requests, seen, answer } = tappedLate();
     const shared = keyrings({ store });
     const loading = shared.load();
-    await seen.promise;
+    await seen;
     await write(vectorBytes('two'));
     const looking = [shared.look(), shared.look()];
-    answer.resolve();
+    answer();
     expect((await loading)?.epoch).toBe(1);
     expect((await Promise.all(looking)).map((keyring) => keyring?.epoch)).toEqual([2, 2]);
-    expect(reads).toBe(2);
+    expect(requests).toEqual(['get', 'get']);
   });
 
   it('takes no answer for its own that a process which stood still waited for since long before', async () => {
     await write(vectorBytes('one'));
     const clocks = handClocks();
-    const [seen, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let reads = 0;
-    const { store } = tapped({
-      async get(key, options) {
-        const found = await base.get(key, options);
-        if (++reads === 1) {
-          seen.resolve();
-          await answer.promise;
-        }
-        return found;
-      },
-    });
+    const { store, requests, seen, answer } = tappedLate();
     const cached = keyrings({ store, ttlMs: 60_000, ...clocks });
     const early = cached.load();
-    await seen.promise;
+    await seen;
     await write(vectorBytes('two'));
     clocks.advance(60_001);
     const late = cached.load();
-    answer.resolve();
+    answer();
     expect((await early)?.epoch).toBe(1);
     expect((await late)?.epoch).toBe(2);
-    expect(reads).toBe(2);
+    expect(requests).toEqual(['get', 'get']);
   });
 
   it('keeps the cache when the store is unavailable for a moment', async () => {

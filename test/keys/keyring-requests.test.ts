@@ -220,8 +220,7 @@ describe('the time of a cached keyring', () => {
     expect(gets).toBe(2);
     pass(10_000);
     expect(loaded?.keys.active.version).toBe(1);
-    await settle();
-    expect(gets).toBe(3);
+    await expect.poll(() => gets).toBe(3);
     keyrings.close();
   });
 
@@ -235,8 +234,7 @@ describe('the time of a cached keyring', () => {
     expect(what()).toEqual(['get', 'unwrap']);
     pass(1);
     expect(loaded?.keys.active.version).toBe(1);
-    await settle();
-    expect(what()).toEqual(['get', 'unwrap', 'get', 'unwrap']);
+    await expect.poll(what).toEqual(['get', 'unwrap', 'get', 'unwrap']);
     keyrings.close();
   });
 });
@@ -258,13 +256,18 @@ describe('a failure', () => {
     await created();
     const answer = Promise.withResolvers<never>();
     let held = false;
-    const store = interceptStore(base, (_, proceed) => (held ? answer.promise : proceed()));
+    let asked = 0;
+    const store = interceptStore(base, (_, proceed) => {
+      if (!held) return proceed();
+      asked += 1;
+      return answer.promise;
+    });
     const keyrings = caching({ store });
     const loaded = await keyrings.load();
     held = true;
     const caller = new AbortController();
     const looking = keyrings.look({ signal: caller.signal });
-    await settle();
+    await expect.poll(() => asked).toBe(1);
     caller.abort();
     await expect(looking).rejects.toEqual(refusal('aborted'));
     held = false;
