@@ -1,7 +1,7 @@
 import type { Chance } from './chance.ts';
 import type { Fate } from './life.ts';
 import { CHORES } from './operator.ts';
-import { createProcess, type Process, type World } from './process.ts';
+import { createProcess, type Process, ttlOf, type World } from './process.ts';
 import type { Workload } from './workload.ts';
 
 const MOST_BOUNDARIES = 60;
@@ -9,6 +9,10 @@ const MOST_BOUNDARIES = 60;
 const VERIFIERS = 3;
 
 const OPERATORS = 2;
+/** How many versions are redacted at most, where any are. */
+const MOST_REDACTIONS = 8;
+/** How often an operator tries to turn history on, of a tenant that may not be there yet. */
+const MOST_TURNS = 20;
 
 /**
  * Starts several processes, each with some calls at once, which work through commands of the workload. Some of them
@@ -67,6 +71,32 @@ export function startFleet(
     }
   };
 
+  /** Processes learn of it within their time to live. */
+  const keep = async (process: Process, pauses: Chance): Promise<void> => {
+    for (let left = MOST_TURNS; left > 0; left--) {
+      await process.life.pause(pauses.fraction() ** 2 * 3_000);
+      if (!(await process.turnHistoryOn())) continue;
+      world.history.keptSince = scheduler.now() + ttlOf(world.keeping);
+      return;
+    }
+  };
+
+  /** While commands replace what they find. */
+  const redact = async (process: Process, pauses: Chance): Promise<void> => {
+    for (let left = MOST_REDACTIONS; left > 0; left--) {
+      await process.life.pause(pauses.fraction() ** 2 * pauses.pick([100, 2_000]));
+      await process.redact();
+    }
+  };
+
+  const own = chance.fork('redactor');
+  if (world.keeping !== 'never' && own.happens(0.3)) {
+    void redact(createProcess(world, { name: 'redactor', chance: own, fates: [] }), own.fork('pauses'));
+  }
+  if (world.keeping === 'turned on') {
+    const own = chance.fork('keeper');
+    void keep(createProcess(world, { name: 'keeper', chance: own, fates: [] }), own.fork('pauses'));
+  }
   for (let at = 1; workload.operated && at <= OPERATORS; at++) {
     const name = `op${at}`;
     const process = createProcess(world, { name, chance: chance.fork(name), fates: fatesOf(name) });

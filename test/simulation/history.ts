@@ -25,6 +25,17 @@ export type Result =
   | { readonly ok: true; readonly content: string }
   | { readonly ok: false; readonly code: string; readonly reason: string | undefined };
 
+/** What came to lie at a path, for every process to see. */
+export interface LandedVersion {
+  readonly path: string;
+  /** Undefined: the file is gone. */
+  readonly body: Uint8Array | undefined;
+  /** Undefined: an operator's. */
+  readonly operation: Operation | undefined;
+  /** It came later than is relied on: its key may have been retired, or it was there before. */
+  readonly stray: boolean;
+}
+
 export interface Landing {
   readonly at: number;
   readonly path: string;
@@ -35,6 +46,8 @@ export interface Operation {
   readonly id: number;
   readonly process: string;
   readonly command: Command;
+  /** On whose behalf. */
+  readonly actor: string | undefined;
   readonly start: number;
   /** Undefined, like `result`: the process was killed before it answered. */
   end: number | undefined;
@@ -84,7 +97,22 @@ export interface LateFile {
   readonly key: ObjectKey;
 }
 
+export interface LandedRecord {
+  readonly key: ObjectKey;
+  readonly body: Uint8Array;
+  /** It was put without a condition. */
+  readonly unconditional: boolean;
+}
+
 export interface History {
+  /** In the order in which it happened. */
+  readonly versions: LandedVersion[];
+  /** What commands that began since then replace or delete is kept; undefined while the tenant keeps nothing. */
+  keptSince: number | undefined;
+  /** Records of the history and of the register of renames, in the order in which they landed. */
+  readonly records: LandedRecord[];
+  /** Versions whose texts were to be taken out of what is kept, and whether that certainly happened. */
+  readonly redactions: Map<string, 'asked' | 'done'>;
   readonly lateFiles: LateFile[];
   readonly operations: Operation[];
   /** What migrations and repairs have written or removed in the tree. */
@@ -117,4 +145,20 @@ export function describeResult(result: Result | undefined): string {
   if (result === undefined) return 'no answer';
   if (result.ok) return result.content.startsWith('Here') ? 'ok' : `ok: ${result.content.split('\n')[0]}`;
   return result.reason === undefined ? result.code : `${result.code} (${result.reason})`;
+}
+
+/** What is known before anything has happened. */
+export function emptyHistory(): History {
+  return {
+    versions: [],
+    keptSince: undefined,
+    records: [],
+    redactions: new Map(),
+    operations: [],
+    byOperators: [],
+    strayCreates: [],
+    strayDeletes: [],
+    lateFiles: [],
+    alarms: [],
+  };
 }

@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
 import { WEATHERS } from './faults.ts';
+import { KEEPINGS } from './process.ts';
 import type { StoreClass } from './sim-store.ts';
-import { simulate } from './simulate.ts';
+import { drawKeeping, simulate } from './simulate.ts';
 import { THEMES } from './workload.ts';
 
 const USAGE =
-  'npm run simulate -- --seeds A..B [--store guarded|unguarded] [--theme NAME] [--weather NAME] [--trace]';
+  'npm run simulate -- --seeds A..B [--store guarded|unguarded] [--theme NAME] [--weather NAME] [--history never|always|turned on] [--trace]';
 
 /** Runs seeds one after the other and prints those that fail; `--trace` shows each of them request by request. */
 async function main(): Promise<void> {
@@ -15,6 +16,7 @@ async function main(): Promise<void> {
       store: { type: 'string' },
       theme: { type: 'string' },
       weather: { type: 'string' },
+      history: { type: 'string' },
       trace: { type: 'boolean', default: false },
     },
   });
@@ -27,6 +29,8 @@ async function main(): Promise<void> {
   }
   const themeName = THEMES.find(({ name }) => name === values.theme)?.name;
   if (values.theme !== undefined && themeName === undefined) throw new Error(`no such theme; ${USAGE}`);
+  const keeping = KEEPINGS.find((name) => name === values.history);
+  if (values.history !== undefined && keeping === undefined) throw new Error(`no such history; ${USAGE}`);
   const weatherName = WEATHERS.find((name) => name === values.weather);
   if (values.weather !== undefined && weatherName === undefined) throw new Error(`no such weather; ${USAGE}`);
   const begun = Date.now();
@@ -37,7 +41,10 @@ async function main(): Promise<void> {
   for (let seed = first; seed <= last; seed++) {
     for (const storeClass of classes as StoreClass[]) {
       run += 1;
-      const simulation = await simulate({ seed, storeClass, themeName, weatherName });
+      const simulation = await simulate({
+        ...{ seed, storeClass, themeName, weatherName },
+        keeping: keeping ?? drawKeeping(storeClass, seed),
+      });
       const { complaint, theme, weather } = simulation;
       if (simulation.history.alarms.length > 0) alarms += 1;
       if (values.trace) console.log(simulation.trace().join('\n'));
@@ -51,6 +58,7 @@ async function main(): Promise<void> {
       const where = [
         ...(themeName === undefined ? [] : [` --theme '${themeName}'`]),
         ...(weatherName === undefined ? [] : [` --weather ${weatherName}`]),
+        ...(keeping === undefined ? [] : [` --history '${keeping}'`]),
       ].join('');
       console.log(`  replay: npm run simulate -- --seeds ${seed} --store ${storeClass}${where} --trace`);
     }

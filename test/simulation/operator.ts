@@ -3,6 +3,7 @@ import { migrateObjects } from '../../src/admin/migrate.ts';
 import type { NewFolder } from '../../src/admin/new-folder.ts';
 import { type RestoreReport, restoreTree } from '../../src/admin/restore.ts';
 import { rotateKey } from '../../src/admin/rotate.ts';
+import { turnTenantHistory } from '../../src/admin/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
@@ -12,7 +13,7 @@ import type { Session } from '../../src/tree/session.ts';
 import type { StoreClass } from './sim-store.ts';
 import { LAYOUT, ROOT_KEY } from './tenant.ts';
 
-export type Chore = 'rotate' | 'migrate' | 'reencrypt' | 'repair' | 'bury' | 'expire' | 'restore';
+export type Chore = 'rotate' | 'migrate' | 'reencrypt' | 'repair' | 'bury' | 'expire' | 'restore' | 'history';
 
 export const CHORES: readonly Chore[] = [
   'rotate',
@@ -68,6 +69,8 @@ export function createOperator(parts: {
         return verifyTree(context, { repair: true });
       case 'expire':
         return expireTree(context, { afterDays: 1 });
+      case 'history':
+        return turnTenantHistory(editor, 'on');
       case 'restore':
         return restoreTree(context, { to: 'memory' }, async () => MEMORY_FOLDER).then(expectNoDamage);
       case 'bury':

@@ -11,7 +11,7 @@ import { createMemory } from '../../src/tool/memory-tool.ts';
 import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 // Loaded now: virtual time would pass while it is loaded by the first rename.
 import '../../src/tree/rename/rename-directory.ts';
-import type { Session } from '../../src/tree/session.ts';
+import type { HistorySaver, Session } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../../src/tree/version-history.ts';
@@ -45,8 +45,18 @@ export interface World {
   readonly trace: Trace;
   readonly history: History;
   readonly weather: () => Weather;
+  readonly keeping: Keeping;
   /** A deliberate bug; none unless a test is about whether it would be found. */
   readonly bug: Bug;
+}
+
+/** Whether the tenant keeps history: never, from its beginning, or from a moment on that processes learn of late. */
+export const KEEPINGS = ['never', 'always', 'turned on'] as const;
+export type Keeping = (typeof KEEPINGS)[number];
+
+/** How long a process may work with a keyring: where history is turned on, for less than its commands take. */
+export function ttlOf(keeping: Keeping): number {
+  return keeping === 'turned on' ? 2_000 : TTL_MS;
 }
 
 /** Stands between a process and its store, above and below what makes deletes guarded. */
@@ -55,6 +65,10 @@ export interface Bug {
   below?(store: ObjectStore, life: Life): ObjectStore;
   /** Judges what a process sees instead of the work's own history. */
   history?(): VersionHistory;
+  /** Stands before what saves versions. */
+  saver?(saver: HistorySaver, context: Session): HistorySaver;
+  /** On whose behalf a command is carried out while others of the process are under way. */
+  actor?(actor: string | undefined, open: ReadonlySet<Operation>): string | undefined;
 }
 
 /** One simulated process: a memory with caches of its own. */
@@ -64,6 +78,10 @@ export interface Process {
   run(command: Command): Promise<Result>;
   /** Looks through the whole tree, past the order of commands. What it finds is no part of the history. */
   verify(): Promise<void>;
+  /** Takes the text of some version that was replaced out of the history. */
+  redact(): Promise<void>;
+  /** Has the tenant keep its history, and answers whether it certainly does. */
+  turnHistoryOn(): Promise<boolean>;
   /** Does what an operator does beside all commands. What goes wrong with it is no part of the history. */
   operate(chore: Chore): Promise<void>;
   /** The keyring as the process has it in its cache, once a command has needed it. */
@@ -72,6 +90,10 @@ export interface Process {
 
 /** How far the clocks of processes are off at most, in milliseconds. */
 const MOST_SKEW_MS = 120_000;
+/** And where history is kept, whose order no clock may decide. */
+const FAR_SKEWS_MS = [0, 0, -30 * 86_400_000, 400 * 86_400_000] as const;
+
+const ACTORS = ['ann', 'bob'] as const;
 
 /** Room for what a process reads, for two files of it, and for none. */
 const CACHE_BYTES = [DEFAULT_CACHE_BYTES, DEFAULT_CACHE_BYTES, DEFAULT_CACHE_BYTES, 1_500, 0] as const;
@@ -95,7 +117,9 @@ export function createProcess(
     weather: world.weather,
   });
   const own = { random: (length: number): Uint8Array => chance.bytes(length), pause: life.pause };
-  const skew = chance.between(-MOST_SKEW_MS, MOST_SKEW_MS);
+  const far = world.keeping === 'never' ? 0 : chance.fork('clock').pick(FAR_SKEWS_MS);
+  const skew = chance.between(-MOST_SKEW_MS, MOST_SKEW_MS) + far;
+  const actors = chance.fork('actors');
   const clock = (): number => Math.floor(scheduler.now() + skew);
   const plain = createSimStore({ ...world, connection, chance: network });
   const beneath = bug.below?.(plain, life) ?? plain;
@@ -114,7 +138,8 @@ export function createProcess(
     layout: LAYOUT,
     rootKeys: [envRootKey(ROOT_KEY, { random: own.random })],
     nameMode: 'plain',
-    ttlMs: TTL_MS,
+    keepsHistory: world.keeping === 'always',
+    ttlMs: ttlOf(world.keeping),
     clock,
     monotonic: life.monotonic,
     random: own.random,
@@ -135,7 +160,7 @@ export function createProcess(
     maxFileBytes: 100_000,
     clock,
     logger: silentLogger,
-    loadSaver: async () => VERSION_SAVER,
+    loadSaver: async () => bug.saver?.(VERSION_SAVER, context) ?? VERSION_SAVER,
   };
   const tree = createTree(context);
   const operator = createOperator({
@@ -160,6 +185,29 @@ export function createProcess(
   return {
     life,
     keyring: () => keyrings.load(),
+    async redact() {
+      try {
+        const replaced = (await memory.history.list()).filter(
+          (entry) => entry.kind === 'written' && entry.end === 'replaced' && entry.text === 'kept',
+        );
+        const version = replaced[actors.between(0, replaced.length)];
+        if (version === undefined) return;
+        trace.note(name, `── redact ${version.path} ${version.version}`);
+        history.redactions.set(version.version, 'asked');
+        await memory.history.redact(version);
+        history.redactions.set(version.version, 'done');
+      } catch (error) {
+        if (!(error instanceof MemoryError)) throw error;
+      }
+    },
+    turnHistoryOn: () =>
+      operator('history').then(
+        () => true,
+        (error: unknown) => {
+          if (!(error instanceof MemoryError)) throw error;
+          return false;
+        },
+      ),
     async operate(chore) {
       trace.note(name, `── ${chore}`);
       await operator(chore).catch((error: unknown) => {
@@ -174,10 +222,12 @@ export function createProcess(
     },
     run(command) {
       const start = scheduler.now();
+      const actor = ACTORS[actors.between(0, ACTORS.length)];
       const operation: Operation = {
         id: history.operations.length + 1,
         process: name,
         command,
+        actor,
         start,
         end: undefined,
         result: undefined,
@@ -187,10 +237,11 @@ export function createProcess(
         landed: [],
       };
       history.operations.push(operation);
+      const asked = bug.actor === undefined ? actor : bug.actor(actor, open);
       open.add(operation);
       trace.note(`${name}#${operation.id}`, `── ${describeCommand(command)}`);
       return underWay.run(operation, async () => {
-        const answer = await memory.execute(command);
+        const answer = await memory.execute(command, { actor: asked });
         const result: Result = answer.isError
           ? { ok: false, code: answer.error.code, reason: text(answer.error.details['reason']) }
           : { ok: true, content: typeof answer.content === 'string' ? answer.content : '' };

@@ -4,7 +4,7 @@ import { loadSodium } from '../../src/format/sodium.ts';
 import type { StoredObject } from '../../src/store/port.ts';
 import { createChance } from './chance.ts';
 import { FAIR_WEATHER } from './faults.ts';
-import type { Command, History, Result } from './history.ts';
+import { type Command, emptyHistory, type Result } from './history.ts';
 import { createProcess, type Process, type World } from './process.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { createServer, type Server } from './server.ts';
@@ -43,14 +43,7 @@ async function attack(options: {
   if (theme === undefined) throw new Error('there is no such theme');
   const chance = createChance(`rollback/${storeClass}/${seed}`);
   const scheduler = createScheduler();
-  const history: History = {
-    operations: [],
-    byOperators: [],
-    strayCreates: [],
-    strayDeletes: [],
-    lateFiles: [],
-    alarms: [],
-  };
+  const history = emptyHistory();
   const server = createServer(scheduler.now);
   const world: World = {
     scheduler,
@@ -59,6 +52,7 @@ async function attack(options: {
     history,
     trace: createTrace(scheduler.now),
     weather: () => FAIR_WEATHER,
+    keeping: 'never',
     bug: {},
   };
   const start = (name: string): Process =>

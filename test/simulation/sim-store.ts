@@ -18,7 +18,7 @@ import {
 import type { Chance } from './chance.ts';
 import type { Connection, Execution } from './connection.ts';
 import { LATE_DELETE_MS, LATE_SEALED_MS } from './faults.ts';
-import type { History } from './history.ts';
+import type { History, LandedVersion } from './history.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { PutAnswer, Server } from './server.ts';
 import { LAYOUT, pathOf } from './tenant.ts';
@@ -60,7 +60,8 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
       execute(execution, done) {
         const written = server.put(key, body, mode);
         if ('etag' in written) {
-          landed(key, execution);
+          if (/\/(history|journal)\//.test(key))
+            history.records.push({ key, body, unconditional: mode === 'overwrite' });
           const version = `${key} ${written.etag}`;
           const again = versions.has(version);
           const isFile = body.length !== TOMBSTONE_BYTES;
@@ -69,6 +70,8 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
           }
           const isStray = isFile && (again || (execution.late && mode === 'create'));
           if (isStray) history.strayCreates.push({ at: scheduler.now(), key, body, again });
+          const stray = isStray || (isFile && execution.travelled > LATE_SEALED_MS);
+          landed(key, execution, { body: isFile ? body : undefined, stray });
           versions.add(version);
         }
         done(written);
@@ -105,8 +108,9 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
           const failure = server.remove(target);
           if (failure !== undefined) failures.push(failure);
           else if (size !== TOMBSTONE_BYTES) {
-            landed(target.key, execution);
-            if (target.ifMatch === undefined && execution.travelled > LATE_DELETE_MS) {
+            const stray = target.ifMatch === undefined && execution.travelled > LATE_DELETE_MS;
+            landed(target.key, execution, { body: undefined, stray });
+            if (stray) {
               history.strayDeletes.push({ at: scheduler.now(), key: target.key });
             }
           }
@@ -185,9 +189,14 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
   };
 
   /** A file was changed for every process to see. */
-  function landed(key: ObjectKey, { operation }: Execution): void {
+  function landed(
+    key: ObjectKey,
+    { operation }: Execution,
+    version: Pick<LandedVersion, 'body' | 'stray'>,
+  ): void {
     if (!key.startsWith(LAYOUT.data)) return;
     const landing = { at: scheduler.now(), path: pathOf(key) };
+    history.versions.push({ ...version, path: landing.path, operation });
     if (operation === undefined) history.byOperators.push(landing);
     else operation.landed.push(landing);
   }

@@ -1,6 +1,6 @@
 import { OFFSET } from '../../src/format/header.ts';
-import { open } from '../../src/format/object.ts';
-import { logicalName } from '../../src/format/object-keys.ts';
+import { type OpenedObject, open } from '../../src/format/object.ts';
+import { type LogicalName, logicalName } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import type { SealingKeys } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
@@ -10,10 +10,11 @@ import type { ETag, ObjectStore } from '../../src/store/port.ts';
 import { createChance } from './chance.ts';
 import { drawWeather, FAIR_WEATHER, LATEST_MS, type Weather } from './faults.ts';
 import { startFleet } from './fleet.ts';
-import type { History } from './history.ts';
+import { emptyHistory, type History } from './history.ts';
 import { type Complaint, judge, pathsOf } from './judge.ts';
+import { judgeKept, textIn } from './judge-kept.ts';
 import type { Fate } from './life.ts';
-import { type Bug, createProcess, type Process, type World } from './process.ts';
+import { type Bug, createProcess, type Keeping, type Process, type World } from './process.ts';
 import { createScheduler } from './scheduler.ts';
 import { createServer } from './server.ts';
 import type { StoreClass } from './sim-store.ts';
@@ -25,6 +26,8 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly storeClass: StoreClass;
   readonly bug?: Bug;
+  /** Whether history is kept; never unless given. */
+  readonly keeping?: Keeping | undefined;
   /** Any, as the seed has it, unless one is named. */
   readonly themeName?: Theme['name'] | undefined;
   /** The seed's own, unless one is named. */
@@ -51,22 +54,20 @@ const CALM_MS = LATEST_MS + 180_000;
  */
 export async function simulate(options: SimulationOptions): Promise<Simulation> {
   const { seed, storeClass, bug = {}, themeName, weatherName, fate } = options;
+  const { keeping = 'never' } = options;
   await loadSodium();
   const chance = createChance(`${storeClass}/${seed}`);
   const scheduler = createScheduler();
   const trace = createTrace(scheduler.now);
-  const history: History = {
-    operations: [],
-    byOperators: [],
-    strayCreates: [],
-    strayDeletes: [],
-    lateFiles: [],
-    alarms: [],
-  };
+  const history = emptyHistory();
   const drawn = drawWeather(chance, weatherName);
   let weather: Weather = FAIR_WEATHER;
   const server = createServer(scheduler.now);
-  const world: World = { scheduler, server, storeClass, trace, history, bug, weather: () => weather };
+  if (keeping === 'always') history.keptSince = scheduler.now();
+  const world: World = {
+    ...{ scheduler, server, storeClass, trace, history, keeping, bug },
+    weather: () => weather,
+  };
   const drawnTheme = chance.pick(THEMES);
   const theme = THEMES.find(({ name }) => name === themeName) ?? drawnTheme;
   const workload = createWorkload(theme, chance.fork('workload'));
@@ -105,20 +106,31 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   const keyring = await finish(auditor.keyring());
   // Those that were retired since, too: what they sealed may arrive late, and cannot be read.
   const everyKeyring = await finish(openAll(server.written(LAYOUT.keyring)));
-  const complaint = judge({
-    history,
-    server,
-    textOf(key, body) {
-      if (keyring === undefined) throw new Error('there is a file but no keyring');
-      const name = logicalName(parseMemoryPath(pathOf(key)));
-      for (const keys of [keyring.keys, ...everyKeyring]) {
-        if (keys.find(body.subarray(OFFSET.keyId, OFFSET.nonce)) === undefined) continue;
-        return new TextDecoder().decode(open({ keys, name, object: body }).content);
-      }
-      throw new Error('a file was sealed under a key that never was');
-    },
-  });
+  const openAs = (name: LogicalName, object: Uint8Array): OpenedObject => {
+    if (keyring === undefined) throw new Error('there is a file but no keyring');
+    for (const keys of [keyring.keys, ...everyKeyring]) {
+      if (keys.find(object.subarray(OFFSET.keyId, OFFSET.nonce)) === undefined) continue;
+      return open({ keys, name, object });
+    }
+    throw new Error('a file was sealed under a key that never was');
+  };
+  const openAt = (path: string, object: Uint8Array): OpenedObject =>
+    openAs(logicalName(parseMemoryPath(path)), object);
+  const complaint =
+    judge({ history, server, textOf: (key, body) => textIn(openAt(pathOf(key), body)) }) ??
+    (await judgeKept({ history, server, weather: drawn.name, openAt, openAs }));
   return { theme: theme.name, weather: drawn.name, complaint, history, trace: trace.lines };
+}
+
+/** Of its own stream, so that a seed has the same commands and the same weather either way. */
+export function drawKeeping(storeClass: StoreClass, seed: number): Keeping {
+  return createChance(`${storeClass}/${seed}/keeping`).pick([
+    'never',
+    'never',
+    'never',
+    'always',
+    'turned on',
+  ]);
 }
 
 /** The keys of every keyring that was ever written. */

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { amount } from '../support/thorough.ts';
+import type { StoreClass } from './sim-store.ts';
+import { simulate } from './simulate.ts';
+import { THEMES } from './workload.ts';
+
+const FILES = { storeClass: 'guarded', themeName: 'files', keeping: 'always' } as const;
+const CLASSES: readonly StoreClass[] = ['guarded', 'unguarded'];
+
+describe('many processes of a tenant that keeps history', () => {
+  for (const { name: themeName } of THEMES) {
+    const seeds = amount({ usual: 4, thorough: 16 });
+    it(`leave a log of what happened, and of nothing else: ${themeName}, ${seeds} seeds`, {
+      timeout: 120_000,
+    }, async () => {
+      for (let seed = 1; seed <= seeds; seed++) {
+        const keeping = seed % 4 === 0 ? 'turned on' : 'always';
+        for (const storeClass of CLASSES) {
+          const { complaint } = await simulate({ seed, storeClass, themeName, keeping });
+          expect(complaint, `seed ${seed}, ${storeClass}`).toBeUndefined();
+        }
+      }
+    });
+  }
+
+  it('replace, delete and rename what is kept, and redact some of it', async () => {
+    const met = new Set<string>();
+    for (let seed = 1; seed <= 20; seed++) {
+      const { history } = await simulate({ ...FILES, seed });
+      for (const state of history.redactions.values()) met.add(`redaction ${state}`);
+      for (const { command, result, actor } of history.operations) {
+        if (result?.ok) met.add(`${command.command} ${actor === undefined ? 'of none' : 'of an actor'}`);
+      }
+    }
+    for (const command of ['create', 'insert', 'delete', 'rename']) {
+      expect(met).toContain(`${command} of an actor`);
+      expect(met).toContain(`${command} of none`);
+    }
+    expect(met).toContain('redaction done');
+  });
+});

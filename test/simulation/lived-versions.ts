@@ -1,0 +1,167 @@
+import { toBase64url } from '../../src/format/encoding.ts';
+import type { OpenedObject } from '../../src/format/object.ts';
+import { equalBytes } from '../../src/format/sodium.ts';
+import { NO_ID } from '../../src/format/wrap.ts';
+import { isBelow } from './answer.ts';
+import type { History, LandedVersion, Operation } from './history.ts';
+
+/** A version that lay in the store at some moment. */
+interface LivedVersion {
+  readonly id: string;
+  readonly text: string;
+  readonly mtime: number;
+  readonly previous: string | undefined;
+  /** That wrote it first; undefined for an operator's. */
+  readonly operation: Operation | undefined;
+  /** It came too late for its key, or came back: a process may refuse it. */
+  unreadable: boolean;
+}
+
+/** What became of a version at a path. */
+export type Ending = {
+  readonly path: string;
+  readonly version: string;
+  readonly operation: Operation | undefined;
+} /** By an edit, whose version is `by`. */ & (
+  | { readonly kind: 'replaced'; readonly by: string; readonly to?: undefined }
+  /** By a command that deletes. */
+  | { readonly kind: 'deleted'; readonly to?: undefined }
+  /** By a rename, to another place if it names one; by what took it back; by an operator. */
+  | { readonly kind: 'carried'; readonly to: string | undefined }
+);
+
+/** All versions that ever lay in the store, and what became of them there. */
+export interface Lived {
+  readonly paths: readonly string[];
+  readonly versions: ReadonlyMap<string, LivedVersion>;
+  readonly endings: readonly Ending[];
+  /** What lies at each path now. */
+  readonly current: ReadonlyMap<string, string>;
+  /** How often a version left a path, by `keyOf`. */
+  readonly moves: ReadonlyMap<string, number>;
+  /** By `keyOf`: renames of a version to a place where it is, or another command ended it. */
+  readonly stayed: ReadonlySet<string>;
+  /** A version, and what migrations that sealed it again have made of it. */
+  sameAs(id: string): readonly LivedVersion[];
+  lives(id: string): boolean;
+  unreadableToken(token: string): boolean;
+}
+
+type Opener = (path: string, object: Uint8Array) => OpenedObject;
+
+/** Goes through all that landed, in its order. */
+export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
+  const versions = new Map<string, LivedVersion>();
+  const endings: Ending[] = [];
+  const current = new Map<string, string>();
+  const moves = new Map<string, number>();
+  const places = new Map<string, Set<string>>();
+  const roots = new Map<string, string>();
+  const rootOf = (id: string): string => {
+    const root = roots.get(id);
+    return root === undefined ? id : rootOf(root);
+  };
+  const count = (key: string): void => void moves.set(key, (moves.get(key) ?? 0) + 1);
+  const deleted: (readonly [path: string, version: string])[] = [];
+  const placesOf = (id: string): Set<string> => {
+    const known = places.get(rootOf(id)) ?? new Set();
+    places.set(rootOf(id), known);
+    return known;
+  };
+
+  for (const event of landed) {
+    const { path, operation } = event;
+    const held = current.get(path);
+    if (event.body === undefined) {
+      if (held === undefined) continue;
+      current.delete(path);
+      const elsewhere = [...placesOf(held)].filter((place) => place !== path);
+      for (const to of elsewhere) count(`renamed ${held} ${path} ${to}`);
+      const isDelete = isDeleteOf(operation, path);
+      if (isDelete) {
+        count(`deleted ${held} ${path} `);
+        deleted.push([path, held]);
+      }
+      const lies = elsewhere.filter((place) => {
+        const there = current.get(place);
+        return there !== undefined && rootOf(there) === rootOf(held);
+      });
+      const ended = { path, version: held, operation };
+      if (isDelete && lies.length === 0 && !event.stray) endings.push({ ...ended, kind: 'deleted' });
+      else endings.push({ ...ended, kind: 'carried', to: renamedTo(operation, path, lies) });
+      continue;
+    }
+    const version = livedVersion(event, openAt(path, event.body));
+    const known = versions.get(version.id) ?? version;
+    known.unreadable ||= event.stray;
+    versions.set(known.id, known);
+    current.set(path, known.id);
+    const before = held === undefined ? undefined : versions.get(held);
+    if (before !== undefined && before.id !== known.id) {
+      if (isSealedAgain(before, known)) {
+        const earlier = placesOf(before.id);
+        if (rootOf(known.id) !== rootOf(before.id)) roots.set(rootOf(known.id), rootOf(before.id));
+        for (const place of earlier) placesOf(known.id).add(place);
+      } else if (isEdit(operation)) {
+        endings.push({ kind: 'replaced', path, version: before.id, by: known.id, operation });
+      }
+    }
+    placesOf(known.id).add(path);
+  }
+
+  const stayed = new Set<string>();
+  const ends = [
+    ...endings.flatMap(({ kind, path, version }) => (kind === 'carried' ? [] : [[path, version] as const])),
+    ...deleted,
+    ...current,
+  ];
+  for (const [to, version] of ends) {
+    for (const from of placesOf(version)) stayed.add(`renamed ${version} ${from} ${to}`);
+  }
+
+  return {
+    paths: [...new Set(landed.map(({ path }) => path))].sort(),
+    ...{ versions, endings, current, moves, stayed },
+    sameAs: (id) => [...versions.values()].filter((version) => rootOf(version.id) === rootOf(id)),
+    lives: (id) => [...current.values()].some((there) => rootOf(there) === rootOf(id)),
+    unreadableToken: (token) =>
+      [...versions.values()].some(({ unreadable, text }) => unreadable && text.includes(token)),
+  };
+}
+
+function livedVersion({ operation, stray }: LandedVersion, opened: OpenedObject): LivedVersion {
+  const { contentId, previous, mtime, content } = opened;
+  return {
+    ...{ id: toBase64url(contentId), mtime, operation, unreadable: stray },
+    text: new TextDecoder().decode(content),
+    previous: equalBytes(previous, NO_ID) ? undefined : toBase64url(previous),
+  };
+}
+
+/** A migration of keys keeps all of a version but its content id. */
+function isSealedAgain(before: LivedVersion, after: LivedVersion): boolean {
+  return after.text === before.text && after.mtime === before.mtime && after.previous === before.previous;
+}
+
+function isEdit(operation: Operation | undefined): boolean {
+  const command = operation?.command.command;
+  return command === 'insert' || command === 'str_replace';
+}
+
+function isDeleteOf(operation: Operation | undefined, path: string): boolean {
+  const command = operation?.command;
+  return command?.command === 'delete' && (path === command.path || isBelow(path, command.path));
+}
+
+/** Where a rename that went well put what was at the path, if it lies there. */
+function renamedTo(
+  operation: Operation | undefined,
+  path: string,
+  lies: readonly string[],
+): string | undefined {
+  const command = operation?.command;
+  if (command?.command !== 'rename') return undefined;
+  if (path !== command.old_path && !isBelow(path, command.old_path)) return undefined;
+  const to = command.new_path + path.slice(command.old_path.length);
+  return lies.includes(to) ? to : undefined;
+}
