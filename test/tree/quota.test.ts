@@ -183,6 +183,30 @@ describeOnBothKinds('a quota', (site) => {
     await expect(one.create('/memories/c', 'x')).rejects.toMatchObject(refusedFor('files'));
   });
 
+  it('takes the room of an edit once, however often that is judged, and keeps that of one that may have landed', async () => {
+    const { client } = await site();
+    const [one, other] = [await client({ limits: { tenantBytes: 10 } }), await client()];
+    await one.create('/memories/a', 'xx');
+    const edit = (length: number) => () => ({ content: bytes(length), result: undefined });
+    one.intercept(async (call, proceed) => {
+      if (call.verb === 'put') {
+        one.intercept((_, go) => go());
+        await other.tree.overwrite(at('a'), bytes(2));
+      }
+      return proceed();
+    });
+    await one.tree.edit(at('a'), edit(4));
+    await one.create('/memories/b', 'x'.repeat(5));
+    let lost = false;
+    one.intercept((call, proceed) => {
+      lost ||= call.verb === 'put';
+      return lost ? loseAnswer(proceed) : proceed();
+    });
+    await expect(one.tree.edit(at('a'), edit(5))).rejects.toMatchObject({ code: 'outcome_unknown' });
+    one.intercept((_, proceed) => proceed());
+    await expect(one.create('/memories/c', 'x')).rejects.toMatchObject(refusedFor('tenant_bytes'));
+  });
+
   it('writes nothing where it cannot count', async () => {
     const { client } = await site();
     const plain = await client();
