@@ -31,6 +31,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   tokensPerDay: (text) => ({ tokensPerDay: count(text) }),
   expireAfterDays: (text) => ({ expireAfterDays: count(text) }),
   expireDryRun: (text) => ({ expireDryRun: flag(text) }),
+  checkpoints: (text) => ({ checkpoints: flag(text) }),
   alarmTopicArn: (text, scope) => ({
     alarmAction: new SnsAction(Topic.fromTopicArn(scope, 'AlarmTopic', text)),
   }),

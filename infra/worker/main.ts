@@ -65,11 +65,12 @@ function openWorker(): Worker {
 
 function openExpiry(): ScheduledExpiry | QueuedExpiry {
   if (expiry !== undefined) return expiry;
-  const { tenantRoleArn, expireDryRun, expiryQueueUrl: url } = readExpiryConfig(process.env);
+  const { tenantRoleArn, expireDryRun, checkpoints, expiryQueueUrl: url } = readExpiryConfig(process.env);
   const options = {
     memory: optionsFromEnvironment(),
     credentials: credentialsOf(tenantRoleArn),
     dryRun: expireDryRun,
+    checkpoints,
     log,
   };
   expiry =

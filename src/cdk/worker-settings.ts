@@ -11,6 +11,8 @@ export interface WorkerSettings {
   readonly expireAfterDays?: number;
   /** The expiry function only says which files it would delete; receipts and answers go all the same. */
   readonly expireDryRun: boolean;
+  /** The expiry function writes a checkpoint of each tenant, and its line into the log; absent: none. */
+  readonly checkpoints?: boolean;
   /** Of input and output together, for each tenant and day (UTC); its further turns wait until the next day. Absent: no bound. */
   readonly tokensPerDay?: number;
 }
@@ -72,6 +74,7 @@ export function expiryEnvironment(
     ...memoryEnvironment(settings, places),
     SEALED_MEMORY_WORKER_EXPIRE_DRY_RUN: settings.expireDryRun ? '1' : '0',
     SEALED_MEMORY_WORKER_EXPIRY_QUEUE_URL: places.expiryQueueUrl,
+    ...(settings.checkpoints === true && { SEALED_MEMORY_WORKER_CHECKPOINTS: '1' }),
   };
 }
 

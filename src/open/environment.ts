@@ -29,6 +29,8 @@ export interface WorkerConfig {
 export interface ExpiryConfig {
   readonly tenantRoleArn: string | undefined;
   readonly expireDryRun: boolean;
+  /** Each run writes a checkpoint of each tenant, and its line into the log. */
+  readonly checkpoints: boolean;
   /** Absent: one run goes from tenant to tenant. */
   readonly expiryQueueUrl: string | undefined;
 }
@@ -45,7 +47,7 @@ const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
 const WORKER_NAMES = [
   ...['TENANT_ROLE_ARN', 'QUEUE_URL', 'REPLY_QUEUE_URL', 'REPLY', 'MODEL', 'MAX_TOKENS', 'EFFORT'],
   ...['DEAD_LETTER_QUEUE_URL', 'API_KEY_SECRET_ARN', 'EXPIRE_DRY_RUN', 'EXPIRY_QUEUE_URL'],
-  'TOKENS_PER_DAY',
+  ...['TOKENS_PER_DAY', 'CHECKPOINTS'],
 ] as const;
 type WorkerName = (typeof WORKER_NAMES)[number];
 const MOST_TOKENS = 1_000_000;
@@ -153,6 +155,7 @@ export function readExpiryConfig(env: Environment): ExpiryConfig {
   return Object.freeze({
     tenantRoleArn: workerText(env, 'TENANT_ROLE_ARN'),
     expireDryRun: readFlag(env, `${WORKER_PREFIX}EXPIRE_DRY_RUN`) ?? false,
+    checkpoints: readFlag(env, `${WORKER_PREFIX}CHECKPOINTS`) ?? false,
     expiryQueueUrl: workerText(env, 'EXPIRY_QUEUE_URL'),
   });
 }

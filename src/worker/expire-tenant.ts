@@ -14,6 +14,8 @@ export interface ScheduledExpiryOptions {
   readonly credentials?: ((tenant: TenantId) => TenantCredentialProvider) | undefined;
   /** Of files and sessions it is only told which would go; receipts and answers go all the same. */
   readonly dryRun?: boolean | undefined;
+  /** Write a checkpoint of each tenant after that, and its line into the log, where who writes the store cannot write. */
+  readonly checkpoints?: boolean | undefined;
   readonly log: JsonLog;
 }
 
@@ -47,16 +49,20 @@ export async function expireTenant(
     readonly fields?: LogFields;
   },
 ): Promise<TenantExpiry | { readonly code: string }> {
-  const { pool, tenant, dryRun = false, log, fields = {} } = options;
+  const { pool, tenant, dryRun = false, checkpoints = false, log, fields = {} } = options;
   const signal = AbortSignal.timeout(options.remainingMs);
   try {
     const credentials = options.credentials?.(tenant);
     await credentials?.();
-    const { memory, expire } = await pool.open(tenant, { credentials });
+    const { memory, expire, checkpoint } = await pool.open(tenant, { credentials });
     try {
       const report = await expire({ dryRun: dryRun ? 'files' : false, signal });
       const { busy, ...counts } = report;
       log.info('expired files of a tenant', { tenant, busy, ...counts, ...fields });
+      if (checkpoints) {
+        const { line, files, unread } = await checkpoint({ signal });
+        log.info('checkpoint of a tenant', { tenant, line, files, unread: unread.length, ...fields });
+      }
       return report;
     } finally {
       await memory.close();

@@ -74,13 +74,12 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   },
 
   'drops a file': async (scene) => {
-    const { world, then, now, keyOf } = scene;
+    const { world, now, keyOf } = scene;
     const path = pickPath(scene, (each) => now.has(keyOf(each)));
     if (path === undefined) return undefined;
     await world.drop(keyOf(path));
-    // A version that was saved since may have been about to be deleted: that is told, and is no alarm.
-    const isUntouched = same(then.get(keyOf(path)), now.get(keyOf(path)));
-    return [{ place: path, states: isUntouched ? ['dropped'] : ['dropped', 'untold'] }];
+    // A version that was saved may have been about to be deleted: that is told, and is no alarm.
+    return [{ place: path, states: ['dropped', 'untold'] }];
   },
 
   'brings a deleted file back': async (scene) => {

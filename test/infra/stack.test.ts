@@ -156,6 +156,7 @@ describe('the functions', () => {
     });
     expect(readExpiryConfig(expiry)).toMatchObject({
       expireDryRun: true,
+      checkpoints: false,
       expiryQueueUrl: expect.stringMatching(/MemoryExpiryQueue/),
     });
     for (const env of [worker, expiry]) {

@@ -195,4 +195,23 @@ describe('the expiry function', () => {
     expect(logged()).toContainEqual(expect.objectContaining({ message: 'expiry ended', tenants: 1 }));
     expect(lines.join('\n')).not.toMatch(/canary|memories|\.md/);
   });
+
+  it('writes a checkpoint of each tenant into the log where that is asked for', async () => {
+    await fill('acme', 'zeta');
+    await expire();
+    expect(await keysBelow('tenants/acme/checkpoints/')).toBe(0);
+    lines = [];
+    await expire({ checkpoints: true });
+    const told = lines
+      .map((line) => JSON.parse(line))
+      .filter(({ message }) => message === 'checkpoint of a tenant');
+    expect(told.map(({ tenant }) => tenant).sort()).toEqual(['acme', 'zeta']);
+    for (const { line, files, unread, tenant } of told) {
+      expect(line).toMatch(/^1:[A-Za-z0-9_-]{43}$/);
+      expect([files, unread]).toEqual([2, 0]);
+      const { parts, close } = await openTenant({ store, rootKey, tenant });
+      expect((await parts.verify({ since: line })).findings).toEqual([]);
+      await close();
+    }
+  });
 });
