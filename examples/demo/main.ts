@@ -2,10 +2,11 @@ import type { Environment } from '../../src/open/environment.ts';
 import type { ScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
 import { checkMemory, checkStore, searchStrings } from './checks.ts';
 import { startDemoClaude } from './demo-claude.ts';
+import { HISTORY_STEPS, prepareHistory } from './history.ts';
 import { plant, showPage } from './page.ts';
 import { fail, quitQuietlyWithoutReader, runConversation } from './process.ts';
 import { block, type Line, rule } from './screen.ts';
-import { setUp } from './setup.ts';
+import { type Setup, setUp } from './setup.ts';
 import { openStoreView } from './store-view.ts';
 
 /**
@@ -14,6 +15,12 @@ import { openStoreView } from './store-view.ts';
  */
 async function demo(signal: AbortSignal): Promise<void> {
   const setup = setUp(process.env);
+  if (process.argv[2] === '--history') {
+    await prepareHistory(setup);
+    process.stdout.write(rule('A memory that was poisoned on Tuesday'));
+    process.stdout.write(`${exported(setup)}${HISTORY_STEPS}`);
+    return;
+  }
   await using view = await openStoreView(setup.env);
   if ((await view.objects()).length > 0) {
     throw new Error(
@@ -69,8 +76,11 @@ async function demo(signal: AbortSignal): Promise<void> {
     return;
   }
   process.stdout.write(rule('Your turn'));
-  const configured = setup.config === undefined ? '' : `export SEALED_MEMORY_CONFIG=${setup.config}\n`;
-  process.stdout.write(`${configured}${NEXT_STEPS}`);
+  process.stdout.write(`${exported(setup)}${NEXT_STEPS}`);
+}
+
+function exported({ config }: Setup): string {
+  return config === undefined ? '' : `export SEALED_MEMORY_CONFIG=${config}\n`;
 }
 
 /** Not wrapped: they are for copying. */

@@ -26,3 +26,17 @@ export function withSource(command: Command): Command {
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
+
+const TAKE_VERSIONS: ReadonlySet<string> = new Set(['show', 'redact', 'trace']);
+
+/** No cluster of short options is so long, and no long option has capitals. */
+const DASHED_VERSION = /^-(?!-)[\w-]{3,21}$|^--(?=[\w-]*[A-Z_])[\w-]{2,20}$/;
+
+/** The name of a version may begin with a dash, which makes it an option for the parser: it is put behind a `--`. */
+export function withVersionsLast(args: readonly string[]): readonly string[] {
+  const verb = args.findIndex((arg) => TAKE_VERSIONS.has(arg));
+  const at = args.findIndex((arg, index) => index > verb && DASHED_VERSION.test(arg));
+  const version = args[at];
+  if (verb < 0 || version === undefined || args.includes('--')) return args;
+  return [...args.slice(0, at), ...args.slice(at + 1), '--', version];
+}

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { type Choose, collect, parseCount, parsePort } from './arguments.ts';
+import { type Choose, collect, parseCount, parsePort, withVersionsLast } from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
 import { addHistoryVerbs } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
@@ -30,7 +30,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   // A reader that went away shows as the failure of a write; without a listener it would end the process with a trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
-    program.parse(args, { from: 'user' });
+    program.parse(withVersionsLast(args), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_MISUSED;
     throw error;
