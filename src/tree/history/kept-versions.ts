@@ -1,4 +1,5 @@
 import { hasCode, MemoryError } from '../../errors.ts';
+import { toBase64url } from '../../format/encoding.ts';
 import {
   classLogicalName,
   type LogicalName,
@@ -12,11 +13,12 @@ import type { KeptVersion, ObjectVersions } from '../../store/port.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { openStored } from '../read-file.ts';
 import type { Work } from '../session.ts';
-import { decodeHistoryRecord } from './history-record.ts';
+import { decodeHistoryRecord, type VersionFacts } from './history-record.ts';
 import { holdsRedacted, type Redacted } from './same-text.ts';
 
 /** What a record of the history says beside the text takes up to so many bytes. */
 const FACTS_BYTES = 65_536;
+const ID_CHARACTERS = 8;
 
 /**
  * Removes what a bucket keeps beside the current objects of the tenant and that holds a text which was redacted: records,
@@ -81,8 +83,14 @@ async function recordHoldsText(work: Work, look: Look, id: string): Promise<bool
   if (redacted.ids.has(id)) return true;
   if (!redacted.gone.some(({ size }) => isAbout(kept.size, size))) return false;
   const opened = await openKept(work, look, classLogicalName('history', id));
-  const record = opened === undefined ? undefined : decodeHistoryRecord(opened.content);
+  if (opened === undefined) return redacted.gone.some((version) => isIdOf(id, version));
+  const record = decodeHistoryRecord(opened.content);
   return record?.kind === 'replaced' && holdsRedacted(redacted, record.version, record.text);
+}
+
+/** The end of an id is the beginning of the version's own. */
+function isIdOf(id: string, { contentId }: VersionFacts): boolean {
+  return toBase64url(contentId).startsWith(id.slice(id.length - ID_CHARACTERS));
 }
 
 function isAbout(stored: number | undefined, size: number): boolean {

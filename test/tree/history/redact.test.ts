@@ -5,6 +5,7 @@ import { classKey, type ObjectKey } from '../../../src/format/object-keys.ts';
 import type { ObjectVersions } from '../../../src/store/port.ts';
 import type { WrittenEntry } from '../../../src/tree/history/entries.ts';
 import { createHistory, type History } from '../../../src/tree/history/history.ts';
+import { VERSION_SAVER } from '../../../src/tree/history/version-saver.ts';
 import { noAnswer } from '../../doubles/intercepted-store.ts';
 import { type VersionedStore, versionedStore } from '../../doubles/versioned-store.ts';
 import { createOperator } from '../../support/key-operator.ts';
@@ -291,6 +292,25 @@ describe('redact', () => {
     await expect(elsewhere.read(version)).rejects.toMatchObject({ name: 'MemoryError' });
     expect((await verifyTree((await site.client()).session)).findings).not.toEqual([]);
     expect(await search()).not.toEqual([]);
+  });
+
+  it('reaches a record that has expired and that no key opens any more', async () => {
+    const { site, client, history, search } = await newPlace();
+    await client.create(PATH, SECRET);
+    const saved = await client.tree.readVersion(at(PATH));
+    if (saved === undefined) throw new Error('there is no file');
+    await VERSION_SAVER.saveReplaced(await client.open(), at('/memories/z'), saved);
+    for await (const { objects } of site.base.list({ prefix: 'tenants/acme/history/' })) {
+      await site.base.delete(objects.map(({ key }) => ({ key })));
+    }
+    await overwrite(client, PATH, 'clean');
+    const operator = await createOperator(site);
+    await operator.rotate();
+    await site.time.pause(1_200_000);
+    await operator.migrate({ reencrypt: true });
+    expect((await search()).length).toBe(3);
+    await history.redact(await versionOf(history, PATH));
+    expect(await search()).toEqual([]);
   });
 
   it('refuses where nothing may be written, and what there is no version of', async () => {
