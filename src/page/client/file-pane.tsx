@@ -63,6 +63,9 @@ export function FilePane(props: FilePaneProps) {
             <bdi>{visible(path)}</bdi>
           </h2>
           {writer !== undefined && <span class="writer dim">by {visible(writer)}</span>}
+          {facts?.canWrite && isReady && !isGone && draft === undefined && (
+            <Acts {...props} content={content} />
+          )}
         </div>
         <div class="pane-tools">
           <div class="looks" role="group" aria-label="How it is shown">
@@ -77,9 +80,6 @@ export function FilePane(props: FilePaneProps) {
               </button>
             ))}
           </div>
-          {facts?.canWrite && isReady && !isGone && draft === undefined && (
-            <Acts {...props} content={content} />
-          )}
         </div>
       </div>
       <div class="scroll content" tabIndex={0} data-focus="file" role="region" aria-label="Content">

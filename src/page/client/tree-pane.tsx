@@ -62,7 +62,7 @@ export function TreePane({
           disabled={text === ''}
           title={`Reads every file: ${tree.files.size.toLocaleString('en')} GET`}
         >
-          Search texts
+          Search
         </button>
         {hasWriters && (
           <button

@@ -172,6 +172,10 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     await page.keyboard.press('Enter');
     await content(page).getByText('new').waitFor();
     expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
+    const edgeOf = async (selector: string) =>
+      (await page.locator(selector).last().boundingBox()) ?? { x: 0, width: 0 };
+    const [last, pane] = [await edgeOf('.file-acts > .act'), await edgeOf('.file-pane')];
+    expect(last.x + last.width).toBeLessThan(pane.x + pane.width);
     await toFiles();
     await row(page, 'other.md').click();
     await button(page, 'Delete').click();
