@@ -42,7 +42,7 @@ export interface TenantAdmin extends AsyncDisposable {
   readonly history: History;
   /**
    * Has all writers of the tenant keep its history, or cease to. Each follows within the time to live of its keyring, 15
-   * minutes at most; what was kept stays until it expires.
+   * minutes at most; what was kept stays until it expires. A tenant to which nothing was written yet gets its keyring by it.
    */
   turnHistory(to: 'on' | 'off', options?: RequestOptions): Promise<TurnedHistory>;
   /** Destroys the tenant's keys for good, and with them all that is sealed under them. */
@@ -121,6 +121,8 @@ export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdm
     turnHistory: async (to, request) => {
       refuseWriting(context);
       if (to !== 'on' && to !== 'off') throw misconfigured('History is turned on or off.');
+      // A tenant to which nothing was written yet begins with it.
+      if (to === 'on') await keyrings.load({ create: true, signal: request?.signal });
       const { turnTenantHistory } = await import('./admin-verbs.ts');
       return turnTenantHistory({ editor, clock }, to, request);
     },

@@ -122,9 +122,17 @@ describe('a tenant without history', () => {
     expect(await keys('history/')).toHaveLength(1);
   });
 
-  it('cannot be turned on where it was never written to, and where it may only be read', async () => {
-    await using admin = await openAdmin(options());
-    await expect(admin.turnHistory('on')).rejects.toMatchObject({ code: 'key_unavailable' });
+  it('is turned on before anything is written, and the first version that is replaced is kept', async () => {
+    const { history: _, ...without } = options();
+    await using admin = await openAdmin(without);
+    await expect(admin.turnHistory('off')).rejects.toMatchObject({ code: 'key_unavailable' });
+    expect(await admin.turnHistory('on')).toEqual({ history: 'on', changed: true, epoch: 2 });
+    await using memory = await openMemory(without);
+    for (const text of ['one', 'two']) await memory.files.write(PATH, text);
+    expect(await memory.history.list(PATH)).toHaveLength(2);
+  });
+
+  it('cannot be turned on where it may only be read', async () => {
     await using reader = await openAdmin(options({ readOnly: true }));
     await expect(reader.turnHistory('on')).rejects.toMatchObject({ code: 'read_only' });
   });

@@ -68,7 +68,11 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     expect(nothing).toMatchObject({ code: 0 });
     expect(nothing.stdout).toContain('tenant history on');
     expect(await run('tenant', 'history')).toMatchObject({ code: 2 });
-    expect(await run('--tenant', 'other', 'tenant', 'history', 'on')).toMatchObject({ code: 1 });
+    expect(await run('--tenant', 'other', 'tenant', 'history', 'off')).toMatchObject({ code: 1 });
+    expect(await run('--tenant', 'other', 'tenant', 'history', 'on')).toMatchObject({ code: 0 });
+    await run('--tenant', 'other', 'put', PATH, '--text', 'one');
+    await run('--tenant', 'other', 'put', PATH, '--text', 'two');
+    expect(linesOf(await run('--tenant', 'other', 'log', '--json'))).toHaveLength(3);
   });
 
   it('take the text of a version out for good', async () => {
