@@ -75,7 +75,8 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
 
   'drops a file': async (scene) => {
     const { world, now, keyOf } = scene;
-    const path = pickPath(scene, (each) => now.has(keyOf(each)));
+    // Another file there, newer than the checkpoint, is not known to it.
+    const path = pickPath(scene, (each) => same(scene.then.get(keyOf(each)), now.get(keyOf(each))));
     if (path === undefined) return undefined;
     await world.drop(keyOf(path));
     // A version that was saved may have been about to be deleted: that is told, and is no alarm.
@@ -126,7 +127,8 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
 
   'deletes what the history has of a delete': async (scene) => {
     const { world, client, now, keyOf } = scene;
-    const path = pickPath(scene, (each) => now.has(keyOf(each)));
+    // Another file there, newer than the checkpoint, is not known to it.
+    const path = pickPath(scene, (each) => same(scene.then.get(keyOf(each)), now.get(keyOf(each))));
     if (path === undefined) return undefined;
     await client.remove(path);
     for (const key of (await world.bucket()).keys())
