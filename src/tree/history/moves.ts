@@ -44,31 +44,45 @@ interface Known {
 export function settledMoves(told: readonly Move[], known: Known): readonly Move[] {
   const once = new Map(told.toReversed().map((move) => [nameOf(move), move]));
   const moves = told.filter((move) => once.get(nameOf(move)) === move);
-  return moves.filter((move) => !move.planned || hasHappened(move, moves, known));
+  const byCommon = {
+    byVersion: Map.groupBy(moves, ({ version }) => version),
+    byPlaces: Map.groupBy(moves, placesOf),
+  };
+  return moves.filter((move) => !move.planned || hasHappened(move, byCommon, known));
 }
 
-function nameOf({ event, version, from, to }: Move): string {
-  return JSON.stringify([event, version, from, to]);
+function nameOf(move: Move): string {
+  return `${move.version} ${placesOf(move)}`;
 }
 
-function hasHappened(move: Move, moves: readonly Move[], known: Known): boolean {
+/** The same for all that one rename did between two paths. */
+function placesOf({ event, from, to }: Move): string {
+  return JSON.stringify([event, from, to]);
+}
+
+/** The moves that are told of, by what they have in common. */
+interface Told {
+  readonly byVersion: ReadonlyMap<string, readonly Move[]>;
+  readonly byPlaces: ReadonlyMap<string, readonly Move[]>;
+}
+
+function hasHappened(move: Move, { byVersion, byPlaces }: Told, known: Known): boolean {
   const { version, event, from, to } = move;
   const { versions, successors, places } = known;
   const wasAt = (id: string, path: MemoryPath): boolean =>
-    places.get(id)?.has(path) === true || moves.some((move) => move.version === id && move.from === path);
+    places.get(id)?.has(path) === true || byVersion.get(id)?.some((move) => move.from === path) === true;
   if (to !== undefined && wasAt(version, to)) return true;
   const current = versions.get(version);
   if (current?.text === 'current' && current.path === from) return false;
   const isElsewhere = (other: Move): boolean =>
-    other.version === version &&
     other.from === from &&
     other.event !== event &&
     (!other.planned || (other.to !== undefined && wasAt(version, other.to)));
-  if (moves.some(isElsewhere)) return false;
+  if (byVersion.get(version)?.some(isElsewhere) === true) return false;
   const successor = successors.get(version);
   if (successor !== undefined && wasAt(successor.id, from)) return false;
   if (versions.has(version)) return true;
   // A migration of keys has sealed it again before it was deleted: what it made of it was renamed.
-  const again = moves.filter((other) => other.event === event && other.from === from && other.to === to);
+  const again = byPlaces.get(placesOf(move)) ?? [];
   return again.every((other) => !versions.has(other.version) && other.at <= move.at);
 }
