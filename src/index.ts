@@ -89,4 +89,4 @@ export type { Untold } from './tree/history/untold.ts';
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';
 export type { Call, Progress } from './tree/session.ts';
-export type { Touch } from './tree/touches.ts';
+export type { Touch, Touches } from './tree/touches.ts';

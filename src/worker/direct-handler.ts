@@ -21,8 +21,8 @@ export class TurnNotAnswered extends Error {
 /** An answer as the message asks for it, or as HTTP. */
 export type DirectAnswer = ToldAnswer | TurnText | LambdaFunctionURLResult;
 
-/** The paths of files are the operator's. */
-type ToldAnswer = Omit<TurnAnswer, 'trace'>;
+/** What a caller that waits is told: the paths that the turn touched are the operator's. */
+export type ToldAnswer = Omit<TurnAnswer, 'trace'>;
 
 /**
  * For callers that wait for the answer: a function URL, which must be guarded by IAM because it takes the tenant from
