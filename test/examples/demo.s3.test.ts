@@ -21,7 +21,7 @@ describeOnS3('npm run demo', ['minio'], (server) => {
     expect(code).toBe(0);
 
     const objects = await readBucket(bucket);
-    expect(objects.filter(({ key }) => /^some\/prefix\/tenants\/demo-\w+\/data\//.test(key))).toHaveLength(3);
+    expect(objects.filter(({ key }) => /^some\/prefix\/tenants\/demo-\w+\/data\//.test(key))).toHaveLength(4);
     for (const { key, body } of objects) {
       for (const word of SECRET_WORDS) {
         expect(key).not.toContain(word);

@@ -257,6 +257,7 @@ describe.skipIf(missing !== undefined && !inCi)(
         id: b64(keyring.keyringId),
         mode: 1,
         flags: 0,
+        since: null,
         NK: b64(keyring.nameKey),
         keys: keyring.tenantKeys.map(({ version, created, secret }) => [version, created, b64(secret)]),
       });
