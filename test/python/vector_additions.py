@@ -4,6 +4,7 @@ from sealed_memory import D, H, b64u, kdf, u32
 from vector_cases import BOUND, FILE, RENAME, keyring_fields, object_fields
 from vector_entries import bounds, listings, readings, root_ids
 from vector_forge import NAMES, NK, expand, old_added, payload_of, secret_of
+from vector_history import actor_records, history_records
 
 CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "checkpoints", "conversations", "sessions")
 LONG_ID = "Aa0_-" * 12 + "zzzz"
@@ -60,7 +61,9 @@ ADDED_ABOUT = (
     "are entries of a listing under the prefix p/q of the tenant acme, with the logical name of what is a file or a record, damaged "
     "or not. bounds tell the bound of a version made at that clock, in ms, above the greatest bound replaced, where there is one. An "
     "ARN in rootIds.refuse expects misconfigured. readings are keyrings that one process reads one after the other, and its answers, "
-    "where the operator configured a least epoch or not; tombstone is the shred marker.")
+    "where the operator configured a least epoch or not; tombstone is the shred marker. historyRecords and actorRecords are "
+    "contents of records: in record and id what a reader finds in them, with ids of 16 bytes and the text in hex; what is refused is "
+    "for a reader no such record.")
 
 def segments_of(segments): return [expand(s) for s in segments]
 
@@ -110,4 +113,6 @@ def make_added():
         "bounds": bounds(),
         "rootIds": root_ids(),
         "readings": readings(),
+        "historyRecords": history_records(),
+        "actorRecords": actor_records(),
     }

@@ -1,5 +1,6 @@
 """Opens all vectors and refuses those that must be refused, with the reader of sealed_memory.py."""
 import sealed_memory as f1
+from history_records import history_id, read_actor, read_history
 from vector_additions import segments_of
 from vector_cases import FILE, REBINDS, bytes_of, forge_of, keyring_fields, keyring_ids, object_fields, xor
 from vector_forge import NAMES, NK, change, content_of, digest, expand, expected, described_path, old_added, value
@@ -100,3 +101,13 @@ def verify(v, added):
         must(f1.decode_file(NAMES[c["mode"]], c["text"]) is None, c)
     for text in added["plainForeign"]:
         must(f1.decode_file(NAMES[0], text) is None, repr(text))
+    for c in added["historyRecords"]["accept"]:
+        r = read_history(bytes.fromhex(c["content"]))
+        must(r == c["record"], c["what"])
+        must("id" not in c or history_id(NK, r["path"], r["bound"], bytes.fromhex(r["contentId"])) == c["id"], c["what"])
+    for c in added["historyRecords"]["refuse"]:
+        must(read_history(bytes.fromhex(c["content"])) is None, c)
+    for c in added["actorRecords"]["accept"]:
+        must(read_actor(bytes.fromhex(c["content"])) == c["actor"], c)
+    for b in added["actorRecords"]["refuse"]:
+        must(read_actor(bytes.fromhex(b)) is None, b)

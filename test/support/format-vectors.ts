@@ -229,6 +229,23 @@ export interface AddedVectors {
     readonly keyrings: readonly string[];
     readonly answers: readonly string[];
   }[];
+  readonly historyRecords: {
+    readonly accept: readonly HistoryVector[];
+    readonly refuse: readonly Pick<HistoryVector, 'what' | 'content'>[];
+  };
+  readonly actorRecords: {
+    readonly accept: readonly { readonly actor: string; readonly content: string }[];
+    readonly refuse: readonly string[];
+  };
+}
+
+interface HistoryVector {
+  readonly what: string;
+  readonly content: string;
+  /** With ids of 16 bytes and the text in hex. */
+  readonly record: Readonly<Record<string, unknown>>;
+  /** Of the record of a version. */
+  readonly id?: string;
 }
 
 export const format1: FormatVectors = read('format-1.json');
