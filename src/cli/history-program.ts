@@ -27,12 +27,13 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
       choose(async (run) => (await takingBack()).runRestoreAt(time, options, run)),
     );
   program
-    .command('undo <writer>')
+    .command('undo [writer]')
     .description('take back what one actor did, as "log" names it, as far as nobody has built on it')
+    .option('--turn <id>', 'what that turn of a worker did, instead of a writer')
     .option('--force', 'also what others have built on, and with it what they built')
     .option('--dry-run', 'show the plan, and write nothing')
     .option('--yes', 'do not ask')
-    .action((writer: string, options: UndoArguments) =>
+    .action((writer: string | undefined, options: UndoArguments) =>
       choose(async (run) => (await takingBack()).runUndo(writer, options, run)),
     );
   program

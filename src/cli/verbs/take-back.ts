@@ -1,5 +1,6 @@
 import { MemoryError } from '../../errors.ts';
 import type { LeftFile, PlannedChange, PlanOutcome } from '../../tree/history/plan.ts';
+import { turnActor } from '../../tree/history/turn-trace.ts';
 import type { Call } from '../../tree/session.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { type AdminRun, readLine, runOnAdmin } from './operate.ts';
@@ -18,6 +19,7 @@ export interface RestoreAtArguments extends Consent {
 }
 
 export interface UndoArguments extends Consent {
+  readonly turn?: string;
   readonly force?: boolean;
 }
 
@@ -41,12 +43,13 @@ export function runRestoreAt(
   );
 }
 
-/** Takes back what one actor did. Resolves to 0 when nothing was left. */
-export function runUndo(
-  writer: string,
-  { force = false, ...consent }: UndoArguments,
+/** Takes back what one actor did, or one turn of a worker. Resolves to 0 when nothing was left. */
+export async function runUndo(
+  actor: string | undefined,
+  { turn, force = false, ...consent }: UndoArguments,
   invocation: Invocation,
 ): Promise<number> {
+  const writer = writerOf(actor, turn);
   return runOnAdmin(
     (run) =>
       carryOut(run, invocation, {
@@ -56,6 +59,12 @@ export function runUndo(
       }),
     { invocation },
   );
+}
+
+function writerOf(actor: string | undefined, turn: string | undefined): string {
+  if (actor !== undefined && turn === undefined) return actor;
+  if (actor === undefined && turn !== undefined) return turnActor(turn);
+  throw new MemoryError('misconfigured', 'give either a writer, as "log" names it, or --turn and its id');
 }
 
 /** Shows the plan first, and writes when that was wanted, or is after the plan was seen. */

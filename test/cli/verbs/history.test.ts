@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { turnActor } from '../../../src/tree/history/turn-trace.ts';
 import { CLI_MEMORY_ENV, type CliRun, runCli } from '../../support/cli.ts';
 
 const PATH = '/memories/a.md';
@@ -134,5 +135,31 @@ describe('sealed-memory restore-at and undo', { timeout: 120_000 }, () => {
       changes: 0,
     });
     expect((await here('restore-at', 'yesterday')).stderr).toContain('ISO 8601');
+  });
+
+  it.each([
+    ['short', 't-1'],
+    ['long', 'x'.repeat(300)],
+  ])('take back a turn by its id alone: a %s one', async (_, turn) => {
+    const path = `/memories/turns-${turn.length}.md`;
+    await here('tenant', 'history', 'on');
+    for (const id of [turn, `${turn}0`]) {
+      const worker = {
+        env: { ...env, SEALED_MEMORY_TENANT: 'taken-back', SEALED_MEMORY_ACTOR: turnActor(id) },
+      };
+      await runCli(['put', id === turn ? path : `${path}.other`, '--text', 'poison'], worker);
+    }
+    const undone = await here('undo', '--turn', turn, '--yes');
+    expect(undone.stdout).toContain('ok    1 change written');
+    expect(await here('cat', path)).toMatchObject({ code: 1 });
+    expect(await text(`${path}.other`)).toBe('poison');
+  });
+
+  it('refuse an undo of both a writer and a turn, or of neither', async () => {
+    for (const whose of [['bad', '--turn', 't-1'], []]) {
+      const refused = await here('undo', ...whose, '--yes');
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain('either a writer');
+    }
   });
 });
