@@ -38,6 +38,9 @@ async function openGolden({ objects, tenant, rootKey }: GoldenStore) {
   return { keyring, keys, names: createNames({ mode: keyring.nameMode, nameKey: keyring.nameKey }) };
 }
 
+/** The class of records that came to the format when the stores were kept already. */
+const ADDED_LATER = 'checkpoints';
+
 describe('the golden sets', () => {
   it.each(Object.entries(FROZEN))('hold %s as it was written', (name, digest) => {
     const bytes = readFileSync(new URL(`../vectors/${name}`, import.meta.url));
@@ -57,7 +60,7 @@ describe('the golden sets', () => {
           expect(all.some((file) => !/^0+$/.test(file[field]))).toBe(true);
         }
         const classes = new Set(Object.keys(records).map((name) => name.split('/')[1]));
-        expect(classes).toEqual(new Set(OBJECT_CLASSES));
+        expect(classes).toEqual(new Set(OBJECT_CLASSES.filter((cls) => cls !== ADDED_LATER)));
         expect(all.some(({ size }) => size === 0)).toBe(true);
       }
     }
