@@ -117,7 +117,8 @@ export async function listIds(work: Work, cls: ObjectClass, beginning: string): 
 const MOST_ACTOR_BYTES = 4_096;
 
 /**
- * The actors by what stands for them in a wrap, base64url. A LIST for each 1,000 and a GET for each.
+ * The actors by what stands for them in a wrap, base64url, without those whose records are not what was sealed: `verify`
+ * names them. A LIST for each 1,000 and a GET for each.
  *
  * @param read the ids of records that were read before, which are passed over; those that are read now are added.
  */
@@ -127,7 +128,12 @@ export async function readActors(
 ): Promise<ReadonlyMap<string, string>> {
   const actors = new Map<string, string>();
   const readOne = async ({ id }: ListedId): Promise<void> => {
-    const record = await readRecord(work, { cls: 'actors', id, maxBytes: MOST_ACTOR_BYTES });
+    const record = await readRecord(work, { cls: 'actors', id, maxBytes: MOST_ACTOR_BYTES }).catch(
+      (error: unknown) => {
+        if (!hasCode(error, 'integrity')) throw error;
+        return undefined;
+      },
+    );
     const actor = record && decodeFields(record.content)?.['actor'];
     if (typeof actor === 'string') actors.set(toBase64url(work.keyring.names.writerId(actor)), actor);
     read.add(id);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { turnTenantHistory } from '../../../src/admin/turn-history.ts';
 import { MemoryError } from '../../../src/errors.ts';
+import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../../src/keys/keyring-editor.ts';
 import type { HistoryEntry } from '../../../src/tree/history/entries.ts';
@@ -78,6 +79,24 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
       `replaced ${PATH} "two" by turn 7`,
       `replaced ${PATH} "one" by ann`,
     ]);
+  });
+
+  it('names an actor by what stands for it where its record is that of another one', async () => {
+    const site = await newSite();
+    const [client, other] = [await keepingClient(site), await site.client()];
+    await client.tree.create(at(PATH), bytes('one'), { actor: 'ann' });
+    await other.tree.overwrite(at(PATH), bytes('two'), { actor: 'bob' });
+    const prefix = `${client.layout.tenantPrefix}actors/`;
+    const keys: ObjectKey[] = [];
+    for await (const { objects } of site.base.list({ prefix })) keys.push(...objects.map(({ key }) => key));
+    const [first, second] = keys;
+    const record = first && (await site.base.get(first));
+    if (record === undefined || record === 'not_modified' || second === undefined) throw new Error('no two');
+    await site.base.put(second, record.body, { mode: 'overwrite' });
+    const writers = (await historyOf(client).list(PATH)).map(({ writer }) => writer);
+    expect(writers).toHaveLength(2);
+    expect(writers.filter((writer) => writer === 'ann' || writer === 'bob')).toHaveLength(1);
+    expect(writers.filter((writer) => /^[A-Za-z0-9_-]{22}$/.test(writer ?? ''))).toHaveLength(1);
   });
 
   it('puts edits of two actors into two versions, and those of one into one', async () => {
