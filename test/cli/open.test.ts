@@ -1,6 +1,14 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -31,17 +39,17 @@ describe('sealed-memory open', { timeout: SLOW }, () => {
     rmSync(folder, { recursive: true });
   }, SLOW);
 
-  function start(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  function start(args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd = folder) {
     const child = spawn(process.execPath, [join(folder, 'cli/main.cjs'), ...args], {
-      cwd: folder,
+      cwd,
       env: { ...PROGRAM_ENV, HOME: folder, ...env },
     });
     children.add(child);
     return child;
   }
 
-  async function open(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    const child = start(['--json', 'open', ...args], env);
+  async function open(args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd = folder) {
+    const child = start(['--json', 'open', ...args], env, cwd);
     const errors = child.stderr.setEncoding('utf8').toArray();
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
     const { address } = JSON.parse(line) as { readonly address: string };
@@ -108,6 +116,22 @@ describe('sealed-memory open', { timeout: SLOW }, () => {
     );
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^sealed-memory: key_unavailable: [^\n]+\n$/);
+  });
+
+  it('shows an export, without a store and a root key', async () => {
+    expect(await outputOf(start(['put', '/memories/kept.md', '--text', 'kept']))).toMatchObject({ code: 0 });
+    const alone = join(folder, 'alone');
+    mkdirSync(alone);
+    expect(await outputOf(start(['export', join(alone, 'notes')]))).toMatchObject({ code: 0 });
+    const { child, address, origin } = await open(['--no-browser', 'notes'], { HOME: alone }, alone);
+    const headers = { origin, cookie: await signIn({ address, origin }), 'content-type': 'application/json' };
+    const body = JSON.stringify({ path: '/memories/kept.md' });
+    const file = await askRaw(`${origin}/api/file`, { method: 'POST', headers, body });
+    expect(JSON.stringify(linesIn(file))).toContain('kept');
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    const { code, stderr } = await outputOf(start(['open', '--no-browser', 'gone'], { HOME: alone }, alone));
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^sealed-memory: [^\n]*gone[^\n]*\n$/)]);
   });
 
   it('is a page of 250 KB', () => {

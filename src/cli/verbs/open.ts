@@ -1,6 +1,5 @@
 import { basename, resolve } from 'node:path';
 import { misconfigured } from '../../errors.ts';
-import { readSettings } from '../../open/settings.ts';
 import { readAssets } from '../../page/assets.ts';
 import { exportQuestions } from '../../page/export-view.ts';
 import { servePage } from '../../page/serve-page.ts';
@@ -8,7 +7,7 @@ import { openTenantView, type PageView, QUESTION_BYTES } from '../../page/tenant
 import { browserFor } from './browser.ts';
 import { findingLine } from './finding-lines.ts';
 import type { Invocation } from './invocation.ts';
-import { readMemoryOptions } from './settings.ts';
+import { readFileLimit, readMemoryOptions } from './settings.ts';
 
 export interface OpenArguments {
   readonly port?: number;
@@ -72,11 +71,12 @@ function openMemoryView(
 async function openExportView(
   archive: string,
   { write, identity }: OpenArguments,
-  { report, signal }: Invocation,
+  invocation: Invocation,
 ): Promise<PageView> {
   if (write) throw misconfigured('An export cannot be changed: --write is for a memory.');
   const { readExport } = await import('./read-export.ts');
-  const { maxFileBytes: maxBytes } = readSettings({});
+  const { report, signal } = invocation;
+  const maxBytes = readFileLimit(invocation);
   const files = await report.during('reading the export', () =>
     readExport(archive, { ...(identity !== undefined && { identity }), maxBytes, signal }),
   );

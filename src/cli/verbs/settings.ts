@@ -15,6 +15,7 @@ import {
   VARIABLES,
 } from '../../open/environment.ts';
 import { adviceFor } from '../../open/known-names.ts';
+import { DEFAULT_FILE_BYTES } from '../../open/option-table.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import type { Flags, Invocation } from './invocation.ts';
@@ -28,6 +29,7 @@ const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
 const EVENTS_FILE = 'SEALED_MEMORY_EVENTS_FILE';
 const STORE = 'SEALED_MEMORY_STORE';
 const TENANT = 'SEALED_MEMORY_TENANT';
+const FILE_LIMIT = 'SEALED_MEMORY_MAX_FILE_BYTES';
 const MAX_CONFIG_LENGTH = 65_536;
 
 /** What surrounds the program. */
@@ -74,6 +76,12 @@ export function readMemoryOptions(invocation: Invocation): MemoryOptions {
   return options;
 }
 
+/** The most bytes of one file, for a verb that needs no store. @throws MemoryError `misconfigured`. */
+export function readFileLimit({ flags }: Pick<Invocation, 'flags'>): number {
+  const { [FILE_LIMIT]: most } = readEnvironment(flags);
+  return optionsFromEnvironment({ [FILE_LIMIT]: most }).limits?.fileBytes ?? DEFAULT_FILE_BYTES;
+}
+
 /** The settings of all sources as one environment. */
 export function readEnvironment(flags: Flags, around: Surroundings = surroundings()): Environment {
   const dotEnv = readDotEnv(around.cwd);
@@ -99,7 +107,7 @@ function flagsAsEnvironment(flags: Flags): Environment {
     SEALED_MEMORY_MOUNTS: flags.mount?.join(','),
     SEALED_MEMORY_READ_ONLY: flags.readOnly === true ? '1' : undefined,
     SEALED_MEMORY_POLICY: flags.policy,
-    SEALED_MEMORY_MAX_FILE_BYTES: flags.maxFileBytes,
+    [FILE_LIMIT]: flags.maxFileBytes,
     SEALED_MEMORY_MAX_FILES: flags.maxFiles,
     SEALED_MEMORY_MAX_TENANT_BYTES: flags.maxTenantBytes,
     [EVENTS_FILE]: flags.events,
