@@ -53,6 +53,7 @@ export function FilePane(props: FilePaneProps) {
   const looks = draft === undefined && (isFile || isGone) ? looksOf(path, content, facts) : [];
   const look = chosen !== undefined && looks.includes(chosen) ? chosen : looks[0];
   const failure = file.failure ?? directory.failure;
+  const nameAt = path.lastIndexOf('/') + 1;
   const writer = isFile ? file.value?.writer : undefined;
   return (
     <section class="pane file-pane" aria-label="What the model reads">
@@ -60,7 +61,8 @@ export function FilePane(props: FilePaneProps) {
       <div class="pane-head">
         <div class="pane-title">
           <h2 title={visible(path)}>
-            <bdi>{visible(path)}</bdi>
+            <bdi class="above">{visible(path.slice(0, nameAt))}</bdi>
+            <bdi>{visible(path.slice(nameAt))}</bdi>
           </h2>
           {writer !== undefined && <span class="writer dim">by {visible(writer)}</span>}
           {facts?.canWrite && isReady && !isGone && draft === undefined && (

@@ -108,9 +108,12 @@ function Comparison({
             ))}
           </select>
         </label>
+        {canWrite && shown.end === 'current' && before !== undefined && (
+          <span class="dim">To take it back, choose an earlier one.</span>
+        )}
         {isRestorable && (
           <button type="button" class="primary" onClick={() => setAsked(true)}>
-            Take it back …
+            Restore this version …
           </button>
         )}
       </div>
@@ -158,7 +161,7 @@ function TakeBack({
   };
   const isReady = after.text !== undefined && (base === undefined || before.text !== undefined);
   return (
-    <Dialog title="Take this version back?" act="Restore" onAct={restore} onClose={onClose}>
+    <Dialog title="Restore this version?" act="Restore" onAct={restore} onClose={onClose}>
       <p>
         Written {timeWords(shown.time)}
         {shown.writer === undefined ? '' : ` by ${visible(shown.writer)}`}, {counted(shown.size ?? 0, 'byte')}

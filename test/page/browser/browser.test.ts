@@ -201,6 +201,7 @@ describePage('the page in Chromium', ({ browser, stack, show }) => {
     await content(page).getByRole('heading', { name: 'Acme Bakery' }).waitFor();
     expect(await row(page, 'acme.md').isVisible()).toBe(false);
     expect(await overflows()).toBe(false);
+    expect((await page.locator('.file-pane').boundingBox())?.height).toBeGreaterThan(600);
     await page.locator('.file-pane').getByRole('button', { name: 'What the bucket holds' }).click();
     await bytes(page).getByText('89 53 4d 31').waitFor();
     expect(await content(page).isVisible()).toBe(false);

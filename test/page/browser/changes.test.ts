@@ -43,7 +43,7 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     await expect
       .poll(() => changes(page).locator('.changed').allTextContents(), PATIENT)
       .toEqual(['May', 'June']);
-    await button(page, 'Take it back …').click();
+    await button(page, 'Restore this version …').click();
     await dialog(page).getByRole('region', { name: 'What would change' }).getByText('a stranger').waitFor();
     expect(await violationsOf(page)).toEqual([]);
     expect(await textOf(agent)).toContain('a stranger');
@@ -61,7 +61,7 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     await row(page, 'plan.md').click();
     await page.keyboard.press('v');
     await versionRows(page).nth(1).click();
-    await button(page, 'Take it back …').click();
+    await button(page, 'Restore this version …').click();
     await dialog(page).getByText('a stranger').waitFor();
     await agent.memory.files.write(PLAN, 'an agent was here\n');
     await button(page, 'Restore').click();
@@ -72,7 +72,7 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     await row(page, 'plan.md').waitFor({ state: 'detached' });
     await page.locator('.version .end').getByText('deleted').first().waitFor();
     await versionRows(page).getByText('turn 17').click();
-    await button(page, 'Take it back …').click();
+    await button(page, 'Restore this version …').click();
     await dialog(page).getByText('The file is created again.').waitFor();
     await button(page, 'Restore').click();
     await row(page, 'plan.md').waitFor();
@@ -205,7 +205,7 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     await page.keyboard.press('v');
     await versionRows(page).nth(1).click();
     await changes(page).locator('ins').first().waitFor();
-    for (const name of ['Edit', 'Rename', 'Delete', 'New file', 'Take it back …']) {
+    for (const name of ['Edit', 'Rename', 'Delete', 'New file', 'Restore this version …']) {
       expect([name, await button(page, name).count()]).toEqual([name, 0]);
     }
     const status = await page.evaluate(async () => {
@@ -236,7 +236,7 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     await page.keyboard.press('v');
     await changes(page).locator('ins').getByText('onload').waitFor();
     await versionRows(page).nth(1).click();
-    await button(page, 'Take it back …').click();
+    await button(page, 'Restore this version …').click();
     await dialog(page).locator('ins').getByText('canary').waitFor();
     await button(page, 'Cancel').click();
     await button(page, 'Delete').click();
