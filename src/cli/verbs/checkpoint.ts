@@ -7,6 +7,7 @@ import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { timeOf } from './list.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
+import { acceptedLine } from './since-lines.ts';
 
 export interface CheckpointArguments {
   /** The line of an earlier checkpoint. */
@@ -31,7 +32,7 @@ export function runCheckpoint(
       const onProgress = ({ done }: { readonly done: number }): void =>
         report.progress({ done }, { line: counted(done, 'file') });
       const written = await admin.checkpoint({ accept, signal, onProgress });
-      for (const finding of written.accepted ?? []) terminal.note(`accepted: ${findingLine(finding)}`);
+      for (const finding of written.accepted ?? []) terminal.note(acceptedLine(findingLine(finding)));
       for (const path of written.unread)
         terminal.complain(`${path} cannot be opened and is not in it: run verify`);
       await report.done({ ...written }, [written.line]);

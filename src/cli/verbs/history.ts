@@ -21,14 +21,16 @@ export function runLog(path: string | undefined, invocation: Invocation): Promis
         const time = entry.time.toISOString();
         await report.entry({ ...entry, time }, logLine(entry, invocation.terminal));
       }
-      await report.done(
-        { entries: entries.length },
-        entries.length === 0 ? ['Nothing is known of any version: "tenant history on" keeps them.'] : [],
-      );
+      await report.done({ entries: entries.length }, entries.length === 0 ? [nothingKnown(path)] : []);
       return 0;
     },
     { invocation },
   );
+}
+
+function nothingKnown(path: string | undefined): string {
+  const where = path === undefined ? 'no file was ever there' : `no file was ever at ${path}`;
+  return `Nothing is known: ${where}, or the tenant keeps no history. "tenant history on" keeps it from then on.`;
 }
 
 /** When, which version, what it came to, where, and on whose behalf. */

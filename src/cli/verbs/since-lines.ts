@@ -7,6 +7,11 @@ const SHOWN_CHARACTERS = 8;
 const LOGICAL_BITS = 16n;
 const ACCEPT = 'if it was on purpose, "checkpoint --accept" says so';
 
+/** A finding that is accepted now, without the advice that its line ends with. */
+export function acceptedLine(line: string): string {
+  return `accepted: ${line.replace(/^FAIL +/, '').replace(`; ${ACCEPT}`, '')}`;
+}
+
 /** What was compared with, once nothing or something was found. */
 export function sinceLine({
   number,
@@ -23,7 +28,7 @@ export function checkpointLine({ state, number }: Extract<Finding, { kind: 'chec
   const checkpoint = `checkpoint ${number}`;
   switch (state) {
     case 'missing':
-      return `FAIL  ${checkpoint} is not in the store — it expired, it was deleted, or the whole store was put back to before it; ${ACCEPT}`;
+      return `FAIL  ${checkpoint} is not in the store — it expired, it was deleted, or the whole store was put back to before it — bring it back from the bucket's versions or a backup; ${ACCEPT}`;
     case 'other':
       return `FAIL  ${checkpoint} in the store is another one than that of this line — the store was put back to before it, or the line is another tenant's`;
     case 'damaged':
@@ -32,7 +37,7 @@ export function checkpointLine({ state, number }: Extract<Finding, { kind: 'chec
 }
 
 export function keyringLine({ expected, found }: Extract<Finding, { kind: 'keyring' }>): string {
-  return `FAIL  the keyring has epoch ${found} and had ${expected} when the checkpoint was written — an older one was put back; ${ACCEPT}`;
+  return `FAIL  the keyring has epoch ${found} and had ${expected} when the checkpoint was written — an older one was put back — put the newer one back from the bucket's versions or a backup; ${ACCEPT}`;
 }
 
 /** One line that names the versions that must be there and that are. */

@@ -36,6 +36,7 @@ export function runRestoreAt(
       carryOut(run, invocation, {
         consent,
         partial,
+        idle: 'ok    nothing to do: the files are as they were then',
         plan: (options) =>
           run.admin.history.restoreAt(time, { ...options, partial, ...(below !== undefined && { below }) }),
       }),
@@ -55,6 +56,7 @@ export async function runUndo(
       carryOut(run, invocation, {
         consent,
         partial: true,
+        idle: 'ok    nothing to take back: it was taken back before, or "log" names no such writer',
         plan: (options) => run.admin.history.undo({ ...options, writer, force }),
       }),
     { invocation },
@@ -71,7 +73,18 @@ function writerOf(actor: string | undefined, turn: string | undefined): string {
 async function carryOut(
   { report, signal }: AdminRun,
   { terminal }: Invocation,
-  { consent, partial, plan }: { readonly consent: Consent; readonly partial: boolean; readonly plan: Plan },
+  {
+    consent,
+    partial,
+    idle,
+    plan,
+  }: {
+    readonly consent: Consent;
+    readonly partial: boolean;
+    /** What is said where there is nothing to do. */
+    readonly idle: string;
+    readonly plan: Plan;
+  },
 ): Promise<number> {
   const planned = await report.during('reading the history', () => plan({ dryRun: true, signal }));
   const isWithheld = planned.left.length > 0 && !partial;
@@ -82,7 +95,7 @@ async function carryOut(
     const asked = isWithheld ? 'withheld' : 'written';
     const outcome = consent.dryRun === true ? 'planned' : asked;
     await report.done({ outcome, changes: changes.length, left: left.length }, [
-      summary({ ...planned, outcome }),
+      changes.length + left.length === 0 ? idle : summary({ ...planned, outcome }),
     ]);
     return isWithheld || left.length > 0 ? EXIT_FAILED : 0;
   }
