@@ -40,9 +40,9 @@ export interface Evidence {
 export function createEvidence({ files, saved, leaves, entries }: Known): Evidence {
   const versions = [...files, ...saved, ...entries];
   const sameAs = joinSealedAgain(versions, leaves);
-  const byId = groupBy(versions, ({ id }) => sameAs(id));
-  const byPrevious = groupBy(versions, ({ previous }) => sameAs(previous));
-  const leavesById = groupBy(leaves, ({ version }) => sameAs(version));
+  const byId = Map.groupBy(versions, ({ id }) => sameAs(id));
+  const byPrevious = Map.groupBy(versions, ({ previous }) => sameAs(previous));
+  const leavesById = Map.groupBy(leaves, ({ version }) => sameAs(version));
   const savedIds = new Set(saved.map(({ id }) => sameAs(id)));
   const successors = (id: string): readonly VersionFacts[] => byPrevious.get(sameAs(id)) ?? [];
   return {
@@ -69,7 +69,7 @@ function joinSealedAgain(
 ): (id: string) => string {
   const [places, ids] = [createJoined<MemoryPath>(), createJoined<string>()];
   for (const { from, to } of leaves) if (to !== undefined) places.join(from, to);
-  const alike = groupBy(versions, (version) => `${sealingOf(version)} ${places.nameOf(version.path)}`);
+  const alike = Map.groupBy(versions, (version) => `${sealingOf(version)} ${places.nameOf(version.path)}`);
   for (const [first, ...others] of alike.values()) {
     for (const other of others) if (first !== undefined) ids.join(first.id, other.id);
   }
@@ -97,15 +97,4 @@ function createJoined<T>(): { join(left: T, right: T): void; readonly nameOf: (n
     },
     nameOf,
   };
-}
-
-function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

@@ -2,7 +2,7 @@ import { hasCode } from '../errors.ts';
 import type { Work } from '../tree/session.ts';
 import { numberOfHead, partsOf } from './checkpoint-record.ts';
 import { deleteListed } from './delete-listed.ts';
-import { listClass } from './expiry-records.ts';
+import { listClass, writtenLongAgo } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
 import { readHead } from './read-checkpoint.ts';
 
@@ -17,14 +17,13 @@ export async function expireCheckpoints(
 ): Promise<number> {
   const { migrated, limitMs, dryRun } = options;
   const { objects, servedAt } = await listClass(work, 'checkpoints');
-  const isOld = [...objects].filter(
-    ([, object]) => servedAt - migrated.writtenVersion(object).lastModified > limitMs,
-  );
-  if (isOld.length === 0) return 0;
+  const isOld = writtenLongAgo(migrated, { now: servedAt, limitMs });
+  const late = [...objects].filter(([, object]) => isOld(object));
+  if (late.length === 0) return 0;
   const newest = Math.max(0, ...[...objects.keys()].map((id) => numberOfHead(id) ?? 0));
   const kept = newest === 0 ? undefined : await runOf(work, newest);
   if (kept === 'unread') return 0;
-  const old = isOld
+  const old = late
     .filter(([id]) => numberOfHead(id) !== newest && (kept === undefined || !id.startsWith(partsOf(kept))))
     .map(([, object]) => object);
   if (dryRun) return old.length;

@@ -1,9 +1,8 @@
 import { MemoryError } from '../errors.ts';
-import { KEYS_PER_REQUEST, type ListedObject } from '../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
-import { listClass } from './expiry-records.ts';
+import { listClass, writtenLongAgo } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
 
 /** What tells a verification that a version which is not there has expired. */
@@ -22,22 +21,10 @@ export async function expireHistory(
 ): Promise<number> {
   const { migrated, limitMs, dryRun } = options;
   const { objects, servedAt } = await listClass(work, 'history');
-  const old = [...objects.values()].filter(
-    (object) => servedAt - migrated.writtenVersion(object).lastModified > limitMs,
-  );
+  const old = [...objects.values()].filter(writtenLongAgo(migrated, { now: servedAt, limitMs }));
   if (dryRun || old.length === 0) return old.length;
   await noteExpired(work, Math.floor(servedAt - limitMs));
-  return deleteAll(work, old);
-}
-
-async function deleteAll(work: Work, old: readonly ListedObject[]): Promise<number> {
-  let deleted = 0;
-  for (let start = 0; start < old.length; start += KEYS_PER_REQUEST) {
-    const some = old.slice(start, start + KEYS_PER_REQUEST);
-    const left = await deleteListed(work, some);
-    deleted += some.length - left.size;
-  }
-  return deleted;
+  return old.length - (await deleteListed(work, old)).size;
 }
 
 /**

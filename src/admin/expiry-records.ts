@@ -68,10 +68,9 @@ export function outdatedAccess(
 export function outdatedTurns(
   { receipts, answers, now }: ReadsAndTurns,
   afterDays: number,
-  { writtenVersion }: MigratedVersions,
+  migrated: MigratedVersions,
 ): { readonly receipts: readonly ListedObject[]; readonly answers: readonly ListedObject[] } {
-  const isOld = (object: ListedObject): boolean =>
-    now - writtenVersion(object).lastModified > afterDays * DAY_MS;
+  const isOld = writtenLongAgo(migrated, { now, limitMs: afterDays * DAY_MS });
   const oldAnswers = [...answers].filter(([id, answer]) => {
     const receipt = receipts.get(id);
     return isOld(answer) && (receipt === undefined || isOld(receipt));
@@ -80,6 +79,14 @@ export function outdatedTurns(
     receipts: [...receipts.values()].filter(isOld),
     answers: oldAnswers.map(([, answer]) => answer),
   };
+}
+
+/** Whether an object was written longer ago than the limit, by the server's clock; a migration of keys writes none anew. */
+export function writtenLongAgo(
+  { writtenVersion }: MigratedVersions,
+  { now, limitMs }: { readonly now: number; readonly limitMs: number },
+): (object: ListedObject) => boolean {
+  return (object) => now - writtenVersion(object).lastModified > limitMs;
 }
 
 /** Every object of a class by its id. One LIST for each 1,000. */

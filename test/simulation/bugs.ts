@@ -15,7 +15,7 @@ export interface SeededBug extends Bug {
   readonly themeName: Theme['name'];
 }
 
-const BOTH: readonly StoreClass[] = ['guarded', 'unguarded'];
+export const BOTH: readonly StoreClass[] = ['guarded', 'unguarded'];
 const REGISTER = `${LAYOUT.tenantPrefix}journal/register`;
 
 /** Mistakes that the protocols are there to avoid: each of them has to be found. */

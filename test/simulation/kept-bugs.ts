@@ -4,11 +4,9 @@ import { parseMemoryPath } from '../../src/language/path.ts';
 import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 import { openWork, type Session } from '../../src/tree/session.ts';
 import { isBelow } from './answer.ts';
-import type { SeededBug } from './bugs.ts';
+import { BOTH, type SeededBug } from './bugs.ts';
 import { type Operation, underWay } from './history.ts';
 import { LAYOUT, pathOf } from './tenant.ts';
-
-const BOTH = ['guarded', 'unguarded'] as const;
 
 /** Mistakes that history is kept from: each of them has to be found. */
 export const KEPT_BUGS: Readonly<Record<string, () => SeededBug>> = {

@@ -3,6 +3,7 @@ import { sameBytes, toBase64url } from '../../format/encoding.ts';
 import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
 import type { ObjectVersions } from '../../store/port.ts';
+import { DAY_MS } from '../../time.ts';
 import { type Call, checkActor, openWork, refuseWriting, type Session, type Work } from '../session.ts';
 import type { Tree } from '../tree.ts';
 import { carryOut } from './carry-out.ts';
@@ -118,8 +119,6 @@ export interface UndoOptions extends Call {
 
 /** A version may be replaced between the look for it and the read of it: then it lies in a record. */
 const ROUNDS = 4;
-
-const DAY_MS = 86_400_000;
 
 /** What a history knows besides the files. */
 interface Surroundings {

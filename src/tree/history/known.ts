@@ -1,4 +1,5 @@
 import { toBase64url } from '../../format/encoding.ts';
+import { DAY_MS } from '../../time.ts';
 import type { Work } from '../session.ts';
 import { readActors } from './read-records.ts';
 import { readTurnRuns, type TurnRuns } from './read-runs.ts';
@@ -16,7 +17,7 @@ export interface Known {
 }
 
 /** Turns that ended are kept for 15 days at least (docs/worker.md, "Expiry"). */
-const TURNS_KEPT_MS = 15 * 86_400_000;
+const TURNS_KEPT_MS = 15 * DAY_MS;
 
 /** The cost of `readWholePast`, `readTurnRuns` and `readActors`. */
 export async function readKnown(work: Work): Promise<Known> {
