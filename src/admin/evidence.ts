@@ -13,14 +13,26 @@ export interface Leave {
   readonly isOfDirectory: boolean;
 }
 
+/** A version whose text may be at hand. */
+export interface ReadVersion extends VersionFacts {
+  /** Undefined: the text was taken out. */
+  readonly textHash: string | undefined;
+}
+
 /** All that is known of the versions of a tenant's files. */
 export interface Known {
-  readonly files: readonly VersionFacts[];
+  readonly files: readonly ReadVersion[];
   /** Versions that the history saved. */
-  readonly saved: readonly VersionFacts[];
+  readonly saved: readonly ReadVersion[];
   readonly leaves: readonly Leave[];
   /** Versions that the checkpoint names. */
   readonly entries: readonly VersionFacts[];
+  /** What is earlier had been done when the checkpoint began; milliseconds since the epoch. */
+  readonly before: number;
+  /** Ids of those of them that all were current at one moment. */
+  readonly atOnce: ReadonlySet<string>;
+  /** Ids of versions that had been deleted by then. */
+  readonly ended: ReadonlySet<string>;
 }
 
 /** What became of versions, as far as sealed records tell it: no bucket writer can make one. */
@@ -29,6 +41,7 @@ export interface Evidence {
   sameAs(id: string): string;
   /** Wherever it lay. */
   versionsOf(id: string): readonly VersionFacts[];
+  /** By a process that was about to replace or delete it where it may have been since. */
   isSaved(id: string): boolean;
   /** Versions that name it as the one that they replaced. */
   successors(id: string): readonly VersionFacts[];
@@ -37,13 +50,21 @@ export interface Evidence {
   descendants(id: string): ReadonlySet<string>;
 }
 
-export function createEvidence({ files, saved, leaves, entries }: Known): Evidence {
+export function createEvidence(known: Known): Evidence {
+  const { files, saved, leaves, entries, before } = known;
   const versions = [...files, ...saved, ...entries];
-  const sameAs = joinSealedAgain(versions, leaves);
+  const sameAs = joinSealedAgain(versions, known);
   const byId = Map.groupBy(versions, ({ id }) => sameAs(id));
   const byPrevious = Map.groupBy(versions, ({ previous }) => sameAs(previous));
   const leavesById = Map.groupBy(leaves, ({ version }) => sameAs(version));
-  const savedIds = new Set(saved.map(({ id }) => sameAs(id)));
+  const lay = new Set(entries.map(({ id, path }) => `${sameAs(id)} ${path}`));
+  const renamed = leaves.filter(({ isOfDirectory, at }) => !isOfDirectory || at < before);
+  const left = new Set(renamed.map(({ version, from }) => `${sameAs(version)} ${from}`));
+  // Another process may have saved it, and then found that it had been renamed.
+  const savedThere = saved.map(({ id, path }) => [sameAs(id), `${sameAs(id)} ${path}`] as const);
+  const savedIds = new Set(
+    savedThere.filter(([, place]) => lay.has(place) || !left.has(place)).map(([id]) => id),
+  );
   const successors = (id: string): readonly VersionFacts[] => byPrevious.get(sameAs(id)) ?? [];
   return {
     sameAs,
@@ -60,20 +81,44 @@ export function createEvidence({ files, saved, leaves, entries }: Known): Eviden
 }
 
 /**
- * A migration that seals again keeps time, size, predecessor and writer, and the place, which renames join to others: of a version
- * that was sealed again twice the one between may be known by its rename alone.
+ * A migration that seals again keeps time, size, text, predecessor and writer, and the place, which renames join to others: of a
+ * version that was sealed again twice the one between may be known by its rename alone. Two new files may have all of these in
+ * common but the text; where one of the texts is gone, they are two if the checkpoint tells them apart.
  */
-function joinSealedAgain(
-  versions: readonly VersionFacts[],
-  leaves: readonly Leave[],
-): (id: string) => string {
+function joinSealedAgain(versions: readonly VersionFacts[], known: Known): (id: string) => string {
+  const { files, saved, leaves } = known;
   const [places, ids] = [createJoined<MemoryPath>(), createJoined<string>()];
   for (const { from, to } of leaves) if (to !== undefined) places.join(from, to);
+  const textOf = new Map<string, string>();
+  for (const { id, textHash } of [...files, ...saved]) if (textHash !== undefined) textOf.set(id, textHash);
   const alike = Map.groupBy(versions, (version) => `${sealingOf(version)} ${places.nameOf(version.path)}`);
-  for (const [first, ...others] of alike.values()) {
-    for (const other of others) if (first !== undefined) ids.join(first.id, other.id);
+  for (const group of alike.values()) {
+    const kinds = Map.groupBy(group, ({ id }) => textOf.get(id));
+    const sorts = [...kinds].flatMap(([text, same]) => (text === undefined ? [] : [[...same]]));
+    for (const version of kinds.get(undefined) ?? []) {
+      const fit = sorts.filter((sort) => mayBeOf(sort, version, known));
+      const own = fit.find((sort) => sort.some(({ path }) => path === version.path)) ?? fit[0];
+      if (own === undefined) sorts.push([version]);
+      else own.push(version);
+    }
+    for (const [first, ...others] of sorts) {
+      for (const other of others) if (first !== undefined) ids.join(first.id, other.id);
+    }
   }
   return ids.nameOf;
+}
+
+/** Whether a version whose text is gone may be the one that `sort` has: unless one of both had ended, or both were current. */
+function mayBeOf(
+  sort: readonly VersionFacts[],
+  { id, path }: VersionFacts,
+  { atOnce, ended }: Known,
+): boolean {
+  const isApart = (other: VersionFacts): boolean =>
+    other.id !== id && (atOnce.has(other.id) || ended.has(other.id));
+  if (!atOnce.has(id) || !sort.some(isApart)) return true;
+  // A rename that was cut off leaves two of one version, and each is sealed again where it lies.
+  return sort.some((other) => !isApart(other) && other.path === path);
 }
 
 /** What a migration keeps that seals a version again. */

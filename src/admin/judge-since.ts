@@ -16,7 +16,7 @@ import {
 } from './lineage.ts';
 
 /** What a tenant holds now, and what its history says of how that came about. */
-export interface Held extends Omit<Known, 'entries'> {
+export interface Held extends Omit<Known, 'entries' | 'before' | 'atOnce' | 'ended'> {
   /** Paths of files that cannot be opened: a finding of their own. */
   readonly damaged: ReadonlySet<MemoryPath>;
 }
@@ -36,7 +36,15 @@ interface Since {
  * Nothing of a file is taken for wrong that an honest process, cut off at any moment, may have left.
  */
 export function judgeSince({ held, entries, facts: { began }, kept }: Since): readonly SinceFinding[] {
-  const evidence = createEvidence({ ...held, entries });
+  // What is newer may be one that was sealed again and renamed while the checkpoint was taken.
+  const before = began - CLOCK_SKEW_MS;
+  const old = entries.filter((entry) => timeOf(entry) < before);
+  const gone = held.leaves.filter(({ to, at }) => to === undefined && at < before);
+  const evidence = createEvidence({
+    ...{ ...held, entries, before },
+    atOnce: new Set(old.map(({ id }) => id)),
+    ended: new Set(gone.map(({ version }) => version)),
+  });
   const { sameAs } = evidence;
   const files = new Map(held.files.map((file) => [file.path, file]));
   const entryAt = new Map(entries.map((entry) => [entry.path, entry]));

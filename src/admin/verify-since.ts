@@ -4,7 +4,7 @@ import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import { DAY_MS } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import type { Finding, SinceFinding } from '../tree/findings.ts';
-import { readRecords } from '../tree/history/read-records.ts';
+import { readRecords, textHashOf } from '../tree/history/read-records.ts';
 import { listDirectory } from '../tree/list-directory.ts';
 import { readFile } from '../tree/read-file.ts';
 import { decodeFields, readRecord } from '../tree/sealed-record.ts';
@@ -18,7 +18,7 @@ import {
   rootOf,
   type VersionFacts,
 } from './checkpoint-record.ts';
-import type { Leave } from './evidence.ts';
+import type { Leave, ReadVersion } from './evidence.ts';
 import { type Held, judgeSince, type Kept } from './judge-since.ts';
 import { CLOCK_SKEW_MS } from './lineage.ts';
 import { type Checkpoint, type CheckpointFault, listNumbers, readCheckpoint } from './read-checkpoint.ts';
@@ -131,13 +131,15 @@ function keptSince(
 
 /** The files first, so that what replaces one meanwhile is found in the history. */
 async function readHeld(work: Work): Promise<Held> {
-  const files: VersionFacts[] = [];
+  const files: ReadVersion[] = [];
   const damaged = new Set<MemoryPath>();
   const listed = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
   const readOne = async ({ path }: { readonly path: MemoryPath }): Promise<void> => {
     try {
       const file = await readFile(work, path);
-      if (file !== undefined) files.push({ ...factsOf({ ...file, path }), size: file.content.length });
+      if (file === undefined) return;
+      const { content } = file;
+      files.push({ ...factsOf({ ...file, path }), size: content.length, textHash: textHashOf(content) });
     } catch (error) {
       const isRefused = hasCode(error, 'integrity') || hasCode(error, 'limit_exceeded');
       if (!isRefused && !hasReason(error, 'unknown_key')) throw error;
@@ -153,7 +155,10 @@ async function readHeld(work: Work): Promise<Held> {
       isOfDirectory: event.kind === 'moved' && event.from !== from,
     })),
   );
-  const saved = versions.map((version) => ({ ...factsOf(version), size: version.size }));
+  const saved = versions.map((version) => ({
+    ...{ ...factsOf(version), size: version.size },
+    textHash: version.textHash,
+  }));
   return { files, saved, leaves, damaged };
 }
 

@@ -18,6 +18,20 @@ describe('an attacker who writes the bucket after a checkpoint', () => {
   });
 });
 
+/** What each once hid. Two new files of one millisecond and size were taken for one version: that hid all but the first. */
+const FROZEN = [
+  // A process had saved it where it lay before, and then found that it had been renamed.
+  ['final 518', 'drops a file'],
+  ['final 1355', 'puts all files and their history back, and leaves the checkpoint'],
+  ['final 1921', 'rolls a file back, and has it written'],
+] as const;
+
+describe('an attack that once was not named', () => {
+  it.each(FROZEN)('is named: %s, who %s', async (seed, name) => {
+    expect(await attack(seed, name)).toEqual([]);
+  });
+});
+
 describe('honest processes that crash, rename, migrate keys and restore', () => {
   it('raise no alarm since any checkpoint', { timeout: 120_000 }, async () => {
     let crashes = 0;
