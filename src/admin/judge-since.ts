@@ -8,6 +8,7 @@ import {
   CLOCK_SKEW_MS,
   forkOf,
   leftBefore,
+  mayBeMissed,
   NO_VERSION,
   named,
   replacedBefore,
@@ -27,7 +28,7 @@ export type Kept = 'kept' | 'history_off' | 'not_kept';
 interface Since {
   readonly held: Held;
   readonly entries: readonly CheckpointEntry[];
-  readonly facts: Pick<CheckpointFacts, 'began'>;
+  readonly facts: Pick<CheckpointFacts, 'began' | 'ended'>;
   readonly kept: Kept;
 }
 
@@ -35,7 +36,8 @@ interface Since {
  * Holds what a tenant has now to a checkpoint: each file is the same version or came of it, or the history says how it ended.
  * Nothing of a file is taken for wrong that an honest process, cut off at any moment, may have left.
  */
-export function judgeSince({ held, entries, facts: { began }, kept }: Since): readonly SinceFinding[] {
+export function judgeSince({ held, entries, facts, kept }: Since): readonly SinceFinding[] {
+  const { began } = facts;
   // What is newer may be one that was sealed again and renamed while the checkpoint was taken.
   const before = began - CLOCK_SKEW_MS;
   const old = entries.filter((entry) => timeOf(entry) < before);
@@ -72,9 +74,11 @@ export function judgeSince({ held, entries, facts: { began }, kept }: Since): re
   /** Where the chain of a file leads, from version to replaced version. */
   const judgeChain = (file: VersionFacts): SinceFinding | undefined => {
     const seen = new Set<string>();
+    let wasMissed = false;
     for (let at = file; !seen.has(sameAs(at.id)); ) {
       if (entriesOf.has(sameAs(at.id))) return undefined;
       seen.add(sameAs(at.id));
+      wasMissed ||= mayBeMissed(evidence, { version: at, ...facts });
       if (at.previous === NO_VERSION) break;
       const isAccepted = entriesOf.get(sameAs(at.previous))?.some(({ note }) => note === 'accepted') === true;
       const other = isAccepted ? undefined : forkOf(evidence, at);
@@ -95,7 +99,7 @@ export function judgeSince({ held, entries, facts: { began }, kept }: Since): re
       }
       // It was older than the checkpoint, and not there then: it was put back, and written after that.
       const latest = Math.max(...evidence.versionsOf(at.previous).map(timeOf));
-      if (latest + CLOCK_SKEW_MS < began) return { ...foundAt(file), state: 'forked' };
+      if (!wasMissed && latest + CLOCK_SKEW_MS < began) return { ...foundAt(file), state: 'forked' };
       at = before;
     }
     // It came of nothing in the checkpoint, so it is newer.

@@ -67,6 +67,19 @@ export function leftBefore(evidence: Evidence, { file, after }: Looked): SinceFi
     : { ...told, state: 'brought_back' };
 }
 
+/** Whether the version may have been renamed past a checkpoint while that was taken. */
+export function mayBeMissed(
+  evidence: Evidence,
+  {
+    version: { id },
+    began,
+    ended,
+  }: { readonly version: VersionFacts; readonly began: number; readonly ended: number },
+): boolean {
+  const times = [...evidence.versionsOf(id).map(timeOf), ...evidence.leaves(id).map(({ at }) => at)];
+  return times.some((time) => time + CLOCK_SKEW_MS >= began && time <= ended + CLOCK_SKEW_MS);
+}
+
 /** Another version than `next` replaced the same one, at the same path. */
 export function forkOf(evidence: Evidence, next: VersionFacts): VersionFacts | undefined {
   const { sameAs } = evidence;

@@ -56,7 +56,7 @@ export async function verifySince(work: Work, { line, historyDays }: SinceOption
   const entries = leaves.map(({ entry }) => entry);
   const kept = head === undefined ? 'not_kept' : keptSince(work, head, historyDays);
   const judge = async (): Promise<readonly SinceFinding[]> =>
-    judgeSince({ held: await readHeld(work), entries, facts: { began: head?.began ?? 0 }, kept });
+    judgeSince({ held: await readHeld(work), entries, facts: head ?? { began: 0, ended: 0 }, kept });
   const first = await judge();
   const second = new Set(first.length === 0 ? [] : (await judge()).map(nameOf));
   const findings: Finding[] = first.filter((finding) => second.has(nameOf(finding)));
