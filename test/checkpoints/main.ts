@@ -2,7 +2,13 @@ import { parseArgs } from 'node:util';
 import { ATTACKS, attack } from './attacks.ts';
 import { runHonestly } from './honest.ts';
 
-const USAGE = 'npm run checkpoints -- [--attacks N] [--runs N] [--seed WORD]';
+const USAGE = `npm run checkpoints -- [--attacks N] [--runs N] [--seed WORD]
+
+  --attacks N   Attacks after a checkpoint, each of which must be named; 10000.
+  --runs N      Runs of honest processes, none of which may raise an alarm; 100000.
+  --seed WORD   What both are drawn from; another word draws others. Several words can run side by side.
+  --help        Prints this.
+`;
 
 /** Attacks after a checkpoint, all of which must be named, and honest runs, none of which may raise an alarm. */
 async function main(): Promise<void> {
@@ -11,10 +17,15 @@ async function main(): Promise<void> {
       attacks: { type: 'string', default: '10000' },
       runs: { type: 'string', default: '100000' },
       seed: { type: 'string', default: 'checkpoints' },
+      help: { type: 'boolean', default: false },
     },
   });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    return;
+  }
   const [attacks, runs] = [Number(values.attacks), Number(values.runs)];
-  if (!Number.isSafeInteger(attacks + runs)) throw new Error(`usage: ${USAGE}`);
+  if (!Number.isSafeInteger(attacks + runs)) throw new Error(USAGE);
   const isWhole = (await attackAll(attacks, values.seed)) && (await runAll(runs, values.seed));
   process.exitCode = isWhole ? 0 : 1;
 }
