@@ -76,7 +76,6 @@ export async function replaceVersion(
   { content, version }: { readonly content: Uint8Array; readonly version: ETag },
 ): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
-  await untilSettledAs(work, path, version);
   const write = async (current?: SizedVersion): Promise<ETag> => {
     const replaced = await saved(work, path, current);
     const seal = (): Uint8Array => sealFor(work, path, content, replaced);
@@ -85,7 +84,10 @@ export async function replaceVersion(
     keepWritten(work, path, outcome);
     return outcome.etag;
   };
-  if (work.session.quota === undefined && work.saver === undefined) return write();
+  if (work.session.quota === undefined && work.saver === undefined) {
+    await untilSettledAs(work, path, version);
+    return write();
+  }
   // What is replaced; a request where it was neither read nor written here.
   const held = sizedOf(recallSettled(work, path));
   const current = held?.etag === version ? held : await look(work, path);

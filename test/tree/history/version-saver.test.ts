@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { createHistory } from '../../../src/tree/history/history.ts';
-import { noAnswer, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { readRecords } from '../../../src/tree/history/read-records.ts';
+import { VERSION_SAVER } from '../../../src/tree/history/version-saver.ts';
+import type { Work } from '../../../src/tree/session.ts';
+import { countCalls, noAnswer, type StoreCall } from '../../doubles/intercepted-store.ts';
+import { keepingClient } from '../../support/history-site.ts';
 import { at, bytes, createSite, type TestClient, type TestSite } from '../../support/test-tree.ts';
 
 const PATH = '/memories/d/a';
@@ -96,6 +100,19 @@ describe('what is replaced or removed', () => {
     expect(putsOf(other, 'history')).toBe(0);
   });
 
+  it('is read once for a replacement by a process that does not hold it', async () => {
+    const { site } = await start();
+    const other = await site.client();
+    await other.open();
+    const version = (await site.client().then(({ tree }) => tree.readVersion(at(PATH))))?.etag;
+    if (version === undefined) throw new Error('there is no file');
+    await other.paths('/memories/none');
+    other.calls.length = 0;
+    await other.tree.replace(at(PATH), { content: bytes('two'), version });
+    // A file that young may be taken back, so a LIST and a HEAD of the directory make sure.
+    expect(countCalls(other.calls)).toEqual({ get: 1, list: 1, head: 1, put: 2 });
+  });
+
   it('is noted as deleted where the delete of its directory stopped half-way', async () => {
     const { site, client } = await start();
     await client.create('/memories/d/b', 'two');
@@ -141,6 +158,31 @@ it('a renamed file is noted as the version that was renamed, not as one before i
   const moved = entries.filter(({ kind }) => kind === 'renamed');
   expect(current?.path).toBe('/memories/e');
   expect(moved.map(({ version }) => version)).toEqual([current?.version]);
+});
+
+describe('what becomes of 10,001 files', () => {
+  const files = Array.from({ length: 10_001 }, (_, n) => {
+    const id = new Uint8Array(16);
+    new DataView(id.buffer).setUint32(0, n + 1);
+    return [at(`/memories/from/${n}`), id] as const;
+  });
+  const moved = { from: at('/memories/from'), to: at('/memories/to'), id: new Uint8Array(16).fill(1) };
+
+  it.each<readonly [string, (work: Work) => Promise<void>]>([
+    ['renamed', (work) => VERSION_SAVER.saveMoves(work, moved, files)],
+    ['deleted', (work) => VERSION_SAVER.noteDeleted(work, moved.from, files)],
+  ])('takes two records where they are %s, and each is told of once', async (kind, note) => {
+    const client = await keepingClient(await createSite());
+    await client.create(PATH, 'one');
+    await note(await client.open());
+    expect(putsOf(client, 'history')).toBe(2);
+    const { events } = await readRecords(await client.open());
+    const told = events.flatMap(({ files }) => files);
+    expect(told.map(([path]) => path).sort()).toEqual(files.map(([path]) => path).sort());
+    expect(new Set(events.map((event) => event.kind))).toEqual(
+      new Set([kind === 'renamed' ? 'moved' : 'deleted']),
+    );
+  });
 });
 
 describe('an actor', () => {
