@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 
 /** A lease of the register is renewed once in so much time. */
-const RENEWAL_MS = 3_000;
+export const RENEWAL_MS = 3_000;
 
 /** Requests by the port's verbs, whatever they are called below. */
 export interface Bill {
@@ -11,6 +11,8 @@ export interface Bill {
   readonly put?: number;
   readonly list?: number;
   readonly delete?: number;
+  /** Listings of the versions that a bucket keeps. */
+  readonly versions?: number;
 }
 
 /** A memory whose requests are counted. */

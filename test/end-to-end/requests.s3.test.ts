@@ -1,22 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { checkConditions } from '../../src/store/conditions.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
-import { type Bill, describeRequestBill } from '../contracts/request-bill.ts';
+import { describeRequestBill } from '../contracts/request-bill.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
-
-const VERBS: Readonly<Record<string, keyof Bill>> = {
-  GetObject: 'get',
-  HeadObject: 'head',
-  PutObject: 'put',
-  ListObjectsV2: 'list',
-  DeleteObject: 'delete',
-  DeleteObjects: 'delete',
-};
+import { countOperations } from '../support/count-operations.ts';
 
 describeOnS3('requests', ['minio'], (server) => {
   let bucket: TestBucket;
@@ -38,24 +30,12 @@ describeOnS3('requests', ['minio'], (server) => {
       probes: true,
       many: 60,
       async open() {
-        let operations: string[] = [];
-        const plain = openS3ObjectStore({
-          ...bucket.storeOptions,
-          onRequest: ({ operation }) => operations.push(operation),
-        });
+        const { onRequest, bill } = countOperations();
+        const plain = openS3ObjectStore({ ...bucket.storeOptions, onRequest });
         stores.push(plain);
         return {
           memory: await openMemory({ store: guardDeletes(checkConditions(plain, probe)), tenant, rootKey }),
-          bill() {
-            const bill: Partial<Record<keyof Bill, number>> = {};
-            for (const operation of operations) {
-              const verb = VERBS[operation];
-              if (verb === undefined) expect.unreachable(`an unexpected request: ${operation}`);
-              bill[verb] = (bill[verb] ?? 0) + 1;
-            }
-            operations = [];
-            return bill;
-          },
+          bill,
         };
       },
     };
