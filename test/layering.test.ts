@@ -144,11 +144,11 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|policy|history\/(history|entries|plan|read-records|trace|turn-trace|untold|version-saver)|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
+      /^tree\/(session|tree|policy|history\/(actors|history|entries|plan|read-records|trace|turn-trace|untold|version-saver)|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
   },
   {
     room: /^tree\/(?!rename\/)/,
-    files: /^tree\/history\/(history-record|read-records)\.ts$/,
+    files: /^tree\/history\/(history-record|read-records|versions)\.ts$/,
     // The operator's verbs judge the records themselves.
     importers: /^admin\//,
   },

@@ -4,6 +4,7 @@ import { DAY_MS } from '../time.ts';
 import { readRegister } from '../tree/rename/register.ts';
 import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
+import { expireActors } from './expire-actors.ts';
 import { expireCheckpoints } from './expire-checkpoints.ts';
 import { expireConversations } from './expire-conversations.ts';
 import { expireFiles } from './expire-files.ts';
@@ -22,7 +23,7 @@ import { readMigratedVersions } from './migrated-versions.ts';
 export interface ExpiryOptions extends Call {
   /** Files that no process read or wrote, and sessions that none appended to, for so many days go; 1–3,650. Absent: none goes. */
   readonly afterDays?: number | undefined;
-  /** Versions of files in the history, and what became of them, go after so many days; 1–3,650. Absent: none goes. */
+  /** Versions of files in the history, what became of them and who did it go after so many days; 1–3,650. Absent: none goes. */
   readonly historyDays?: number | undefined;
   /** Receipts and answers go after so many days, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
   readonly recordDays?: number | undefined;
@@ -46,7 +47,7 @@ export interface ExpiryReport {
   readonly records: number;
   /** Sessions that this run deleted, with their subagents; of a dry run: would delete. */
   readonly sessions: number;
-  /** Records of the history that this run deleted; of a dry run: would delete. Only where `historyDays` is given. */
+  /** Records of the history and of actors that this run deleted; of a dry run: would delete. Only where `historyDays` is given. */
   readonly history?: number;
   /** A directory was being renamed, so no file was looked at. */
   readonly busy: boolean;
@@ -110,8 +111,10 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
   });
   const report = { ...files, records: deleted + conversations + checkpoints, sessions, busy };
   if (historyDays === undefined) return report;
-  const history = await expireHistory(work, { migrated, limitMs: historyDays * DAY_MS, dryRun });
-  return { ...report, history };
+  const ofHistory = { migrated, limitMs: historyDays * DAY_MS, dryRun };
+  const history = await expireHistory(work, ofHistory);
+  // Behind it, so that what has expired names no actor.
+  return { ...report, history: history + (busy ? 0 : await expireActors(work, ofHistory)) };
 }
 
 /** Where no file is marked, the marks, empty, tell migrations that turns do. */

@@ -1,7 +1,7 @@
 import { toBase64url } from '../../format/encoding.ts';
 import { DAY_MS } from '../../time.ts';
 import type { Work } from '../session.ts';
-import { readActors } from './read-records.ts';
+import { readActors } from './actors.ts';
 import { readTurnRuns, type TurnRuns } from './read-runs.ts';
 import { type Past, readWholePast, type VersionId } from './versions.ts';
 

@@ -8,7 +8,7 @@ import type { MemoryPath } from '../../language/path.ts';
 import type { ListedObject } from '../../store/port.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { pagesBelow } from '../list-objects.ts';
-import { decodeFields, readRecord } from '../sealed-record.ts';
+import { readRecord } from '../sealed-record.ts';
 import type { Work } from '../session.ts';
 import {
   decodeHistoryRecord,
@@ -96,7 +96,7 @@ export function unknownRecord(): MemoryError {
   return new MemoryError('unsupported_format', 'A record of the history is of a later version.');
 }
 
-interface ListedId {
+export interface ListedId {
   readonly id: string;
   readonly object: ListedObject;
 }
@@ -112,34 +112,4 @@ export async function listIds(work: Work, cls: ObjectClass, beginning: string): 
     }
   }
   return ids;
-}
-
-const MOST_ACTOR_BYTES = 4_096;
-
-/**
- * The actors by what stands for them in a wrap, base64url, without those whose records are not what was sealed: `verify`
- * names them. A LIST for each 1,000 and a GET for each.
- *
- * @param read the ids of records that were read before, which are passed over; those that are read now are added.
- */
-export async function readActors(
-  work: Work,
-  read: Set<string> = new Set(),
-): Promise<ReadonlyMap<string, string>> {
-  const actors = new Map<string, string>();
-  const readOne = async ({ id }: ListedId): Promise<void> => {
-    const record = await readRecord(work, { cls: 'actors', id, maxBytes: MOST_ACTOR_BYTES }).catch(
-      (error: unknown) => {
-        if (!hasCode(error, 'integrity')) throw error;
-        return undefined;
-      },
-    );
-    const actor = record && decodeFields(record.content)?.['actor'];
-    if (typeof actor === 'string') actors.set(toBase64url(work.keyring.names.writerId(actor)), actor);
-    read.add(id);
-  };
-  const listed = await listIds(work, 'actors', '');
-  const waiting = listed.filter(({ id }) => !read.has(id));
-  await eachConcurrently(work.session, waiting, readOne, () => MOST_ACTOR_BYTES);
-  return actors;
 }

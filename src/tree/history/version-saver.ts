@@ -2,20 +2,13 @@ import { hasCode, MemoryError } from '../../errors.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { ID_BYTES, NO_ID, nextBound } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
-import { oncePerKey } from '../../time.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { headSized, sizedOf } from '../create-file.ts';
 import { reviewFile } from '../read-file.ts';
-import { encodeFields, readRecord, writeRecord } from '../sealed-record.ts';
-import {
-  checkActor,
-  type EndedFile,
-  type HistorySaver,
-  type Session,
-  uncancelled,
-  type Work,
-} from '../session.ts';
+import { readRecord } from '../sealed-record.ts';
+import { type EndedFile, type HistorySaver, uncancelled, type Work } from '../session.ts';
 import { reviewSettled } from '../settled.ts';
+import { nameActor } from './actors.ts';
 import {
   decodeHistoryRecord,
   encodeHistoryRecord,
@@ -23,31 +16,22 @@ import {
   historyRecordId,
   WHOLE_TREE,
 } from './history-record.ts';
+import { writeKept } from './write-kept.ts';
 
 /** Of one record that names files; further ones go into another. So it stays below what is read of a record. */
 const MOST_ENDED = 10_000;
 
-/** The actors that this process has named in the store, by what lives as long as a session does. */
-const named = new WeakMap<Session['keyrings'], Map<string, Promise<void>>>();
-/** Beyond them an actor is merely named again. */
-const MOST_NAMED = 10_000;
-
 /** Loaded by the first work on a tenant that keeps history. */
 export const VERSION_SAVER: HistorySaver = {
   writerOf,
-  async nameActor(work) {
-    const { actor } = work.call;
-    if (actor === undefined) return;
-    checkActor(actor, 'actor');
-    await oncePerKey(namedBy(work), actor, () => putActor(work, actor));
-  },
+  nameActor,
   async saveReplaced(work, path, version) {
     const { contentId, bound, content, mtime, previous, writer } = version;
     const facts = { path, contentId, mtime, bound, previous, writer, size: content.length };
     const id = historyRecordId(work, { path, bound, id: contentId });
     const record = encodeHistoryRecord({ kind: 'replaced', ...noted(work), version: facts, text: content });
-    const saved = await putOnce(work, { cls: 'history', id, content: record });
-    if (saved === 'exists') await renewOld(work, id, record);
+    const saved = await writeKept(work, { cls: 'history', id, content: record });
+    if (saved === 'conflict') await renewOld(work, id, record);
   },
   async readToSave(work, path) {
     try {
@@ -96,20 +80,6 @@ function writerOf({ call: { actor }, keyring }: Work): Uint8Array | undefined {
   return actor === undefined ? undefined : keyring.names.writerId(actor);
 }
 
-function namedBy({ session: { keyrings } }: Work): Map<string, Promise<void>> {
-  const known = named.get(keyrings);
-  if (known !== undefined && known.size < MOST_NAMED) return known;
-  const fresh = new Map<string, Promise<void>>();
-  named.set(keyrings, fresh);
-  return fresh;
-}
-
-/** Several commands may wait for it: none of them cancels it for the others. */
-async function putActor(work: Work, actor: string): Promise<void> {
-  const id = work.keyring.names.keyedHash('actors', actor);
-  await putOnce(uncancelled(work), { cls: 'actors', id, content: encodeFields({ actor }) });
-}
-
 async function noteEnds(
   work: Work,
   files: readonly EndedFile[],
@@ -140,28 +110,13 @@ async function putRecord(work: Work, { path, id, record }: NewRecord): Promise<v
   for (let bound = nextBound(clock()); ; bound = nextBound(clock(), bound)) {
     const put = { cls: 'history', id: historyRecordId(work, { ...name, bound }), content } as const;
     // What is there is another one of the same rename, by a clock that showed the same.
-    if ((await putOnce(work, put)) === 'written') return;
+    if ((await writeKept(work, put)) === 'written') return;
   }
 }
 
 /** When something is written down, and on whose behalf. */
 export function noted(work: Work): { readonly at: number; readonly by: Uint8Array } {
   return { at: Math.floor(work.session.clock()), by: writerOf(work) ?? NO_ID };
-}
-
-/** Creates a record unless it is there. What it is for has not begun, so nothing about that is unknown. */
-async function putOnce(
-  work: Work,
-  record: { readonly cls: 'history' | 'actors'; readonly id: string; readonly content: Uint8Array },
-): Promise<'written' | 'exists'> {
-  const { content } = record;
-  try {
-    const written = await writeRecord(work, record, { content, base: undefined });
-    return 'conflict' in written ? 'exists' : 'written';
-  } catch (cause) {
-    if (!hasCode(cause, 'outcome_unknown')) throw cause;
-    throw new MemoryError('unavailable', 'The history of a file could not be written.', { cause });
-  }
 }
 
 /** A record of an attempt that came to nothing longer ago is written again; milliseconds by the server's clock. */
@@ -178,11 +133,9 @@ async function renewOld(work: Work, id: string, content: Uint8Array): Promise<vo
     if (found !== undefined && found.ageMs <= RENEWED_AFTER_MS) return;
     if (found !== undefined && decodeHistoryRecord(found.content)?.kind !== 'replaced') return;
     // Another process may have done the same.
-    await writeRecord(work, name, { content, base: found?.etag });
-  } catch (cause) {
-    if (hasCode(cause, 'integrity')) return;
-    if (!hasCode(cause, 'outcome_unknown')) throw cause;
-    throw new MemoryError('unavailable', 'The history of a file could not be written.', { cause });
+    await writeKept(work, { cls: 'history', id, content }, found?.etag);
+  } catch (error) {
+    if (!hasCode(error, 'integrity')) throw error;
   }
 }
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createNames, type Names } from '../../../src/format/names.ts';
 import { loadSodium } from '../../../src/format/sodium.ts';
+import { readActors } from '../../../src/tree/history/actors.ts';
 import {
   decodeHistoryRecord,
   encodeHistoryRecord,
@@ -8,7 +9,6 @@ import {
   historyRecordId,
   type VersionFacts,
 } from '../../../src/tree/history/history-record.ts';
-import { readActors } from '../../../src/tree/history/read-records.ts';
 import { writeRecord } from '../../../src/tree/sealed-record.ts';
 import type { EndedFile } from '../../../src/tree/session.ts';
 import { added, fromHex, input, toHex } from '../../support/format-vectors.ts';

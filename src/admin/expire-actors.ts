@@ -1,0 +1,90 @@
+import { hasCode } from '../errors.ts';
+import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
+import type { ListedObject } from '../store/port.ts';
+import { DAY_MS } from '../time.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
+import { ACTOR_IN_USE_MS, type ActorRecord, readActor, renewActor } from '../tree/history/actors.ts';
+import { idOf, WHOLE_TREE } from '../tree/history/history-record.ts';
+import { readWholePast } from '../tree/history/versions.ts';
+import { listDirectory } from '../tree/list-directory.ts';
+import { readFile } from '../tree/read-file.ts';
+import type { Work } from '../tree/session.ts';
+import { deleteListed } from './delete-listed.ts';
+import { listClass, writtenLongAgo } from './expiry-records.ts';
+import type { MigratedVersions } from './migrated-versions.ts';
+
+/** What is looked for so dearly is looked for once in so long. */
+const BETWEEN_LOOKS_MS = 30 * DAY_MS;
+
+/**
+ * Deletes who the actors were that no file and nothing in the history names any more, and returns how many; of a dry run how
+ * many it would. What is younger than `limitMs`, or may be relied on by a process, stays. One LIST for each 1,000 actors; once in
+ * 30 days at most, where some are that old, a GET for each of those, for each record of the history and for each file,
+ * and a PUT for each that is old and still named: so it is young again.
+ */
+export async function expireActors(
+  work: Work,
+  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
+): Promise<number> {
+  const { migrated, limitMs, dryRun } = options;
+  const { objects, servedAt: now } = await listClass(work, 'actors');
+  const isOld = writtenLongAgo(migrated, { now, limitMs });
+  // As it lies there: who names an actor looks at that, and takes what a migration wrote for new.
+  const old = [...objects].filter(
+    ([, object]) => isOld(object) && now - object.lastModified > ACTOR_IN_USE_MS,
+  );
+  const isDue = writtenLongAgo(migrated, { now, limitMs: limitMs + BETWEEN_LOOKS_MS });
+  const known = old.some(([, object]) => isDue(object)) ? await readKnown(work, old) : [];
+  // One that cannot be opened is for `verify` to name, and no reason to look.
+  if (!known.some(({ object }) => isDue(object))) return 0;
+  const named = await readNamed(work);
+  const unnamed = known.filter(({ record }) => !named.has(record.writer));
+  if (dryRun) return unnamed.length;
+  const left = await deleteListed(
+    work,
+    unnamed.map(({ object }) => object),
+  );
+  await eachConcurrently(work.session, known, async ({ record }) => {
+    if (named.has(record.writer)) await renewActor(work, record);
+  });
+  return unnamed.length - left.size;
+}
+
+interface KnownActor {
+  readonly object: ListedObject;
+  readonly record: ActorRecord;
+}
+
+/** Those that can be read, and are what was listed. */
+async function readKnown(
+  work: Work,
+  listed: readonly (readonly [id: string, ListedObject])[],
+): Promise<readonly KnownActor[]> {
+  const known: KnownActor[] = [];
+  await eachConcurrently(work.session, listed, async ([id, object]) => {
+    const record = await readActor(work, id).catch((error: unknown) => {
+      if (!hasCode(error, 'integrity')) throw error;
+    });
+    if (record?.etag === object.etag) known.push({ object, record });
+  });
+  return known;
+}
+
+/** What stands for the actors that the files and the history name, base64url. */
+async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string>> {
+  const work = { ...rest, session: { ...session, maxFileBytes: MAX_CONTENT_BYTES } };
+  const { versions, moves, files } = await readWholePast(work);
+  const named = new Set<string | undefined>(moves.map(({ by }) => by));
+  for (const { writer, redacted } of versions.values()) named.add(writer).add(redacted?.by);
+  // A file that was renamed meanwhile may have been at neither place when that was listed.
+  const { files: listed } = await listDirectory(work, WHOLE_TREE);
+  const late = listed.filter(({ path }) => !files.has(path));
+  const readLate = async ({ path }: (typeof late)[number]): Promise<void> => {
+    const file = await readFile(work, path).catch((error: unknown) => {
+      if (!hasCode(error, 'integrity')) throw error;
+    });
+    if (file !== undefined) named.add(idOf(file.writer));
+  };
+  await eachConcurrently(work.session, late, readLate, ({ size }) => size);
+  return new Set([...named].filter((writer) => writer !== undefined));
+}
