@@ -27,16 +27,22 @@ export function collect(value: string, before: readonly string[] = []): readonly
   return [...before, value];
 }
 
-const TAKE_VERSIONS: ReadonlySet<string> = new Set(['show', 'redact', 'trace']);
+const TAKE_VERSIONS: ReadonlySet<string> = new Set(['diff', 'redact', 'restore', 'show', 'trace']);
 
 /** No cluster of short options is so long, and no long option has capitals. */
 const DASHED_VERSION = /^-(?!-)[\w-]{3,21}$|^--(?=[\w-]*[A-Z_])[\w-]{2,20}$/;
 
-/** The name of a version may begin with a dash, which makes it an option for the parser: it is put behind a `--`. */
-export function withVersionsLast(args: readonly string[]): readonly string[] {
+/** What no argument of a process can hold. */
+const MARK = '\0';
+
+/** The name of a version may begin with a dash, which makes it an option for the parser: it gets a mark before it. */
+export function withVersionsMarked(args: readonly string[]): readonly string[] {
   const verb = args.findIndex((arg) => TAKE_VERSIONS.has(arg));
-  const at = args.findIndex((arg, index) => index > verb && DASHED_VERSION.test(arg));
-  const version = args[at];
-  if (verb < 0 || version === undefined || args.includes('--')) return args;
-  return [...args.slice(0, at), ...args.slice(at + 1), '--', version];
+  if (verb < 0 || args.includes('--')) return args;
+  return args.map((arg, index) => (index > verb && DASHED_VERSION.test(arg) ? `${MARK}${arg}` : arg));
+}
+
+/** The name of a version as it was typed. */
+export function parseVersion(text: string): string {
+  return text.startsWith(MARK) ? text.slice(MARK.length) : text;
 }

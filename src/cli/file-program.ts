@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Choose, collect, withSource } from './arguments.ts';
+import { type Choose, collect, parseVersion, withSource } from './arguments.ts';
 import type { ExportArguments } from './verbs/export.ts';
 import type { CatArguments, GrepArguments, LineRange, PutArguments } from './verbs/files.ts';
 import type { ImportArguments } from './verbs/import.ts';
@@ -78,10 +78,18 @@ function addReadingAndWriting(program: Command, choose: Choose): void {
     .description('open a file in $EDITOR, and write it back unless another writer changed it')
     .action((path: string) => choose(async (run) => (await import('./verbs/edit.ts')).runEdit(path, run)));
   program
-    .command('diff <left> <right>')
-    .description('show how two files differ; a path outside of /memories is a file of yours')
-    .action((left: string, right: string) =>
-      choose(async (run) => (await import('./verbs/diff.ts')).runDiff({ left, right }, run)),
+    .command('diff')
+    .usage('[options] <left> <right> | <path> <version> [version]')
+    .argument('<left>', 'a path; one outside of /memories is a file of yours')
+    .argument(
+      '<right>',
+      'a path, or a version of the file at the first one; a file of yours whose name could be a version is ./NAME',
+      parseVersion,
+    )
+    .argument('[version]', 'a second version; without it, what the file holds now', parseVersion)
+    .description('show how two files differ, or two versions of a file as "log" names them')
+    .action((left: string, right: string, version?: string) =>
+      choose(async (run) => (await import('./verbs/diff.ts')).runDiff({ left, right, version }, run)),
     );
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Choose } from './arguments.ts';
+import { type Choose, parseVersion } from './arguments.ts';
 import type { RestoreAtArguments, UndoArguments } from './verbs/take-back.ts';
 
 /** Adds the commands of docs/history.md. What they do is loaded when one of them runs. */
@@ -11,7 +11,8 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     )
     .action((path?: string) => choose(async (run) => (await verbs()).runLog(path, run)));
   program
-    .command('show <path> <version>')
+    .command('show <path>')
+    .argument('<version>', '', parseVersion)
     .description('print one version of a file, as "log" names it')
     .action((path: string, version: string) =>
       choose(async (run) => (await verbs()).runShow({ path, version }, run)),
@@ -37,7 +38,8 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
       choose(async (run) => (await takingBack()).runUndo(writer, options, run)),
     );
   program
-    .command('redact <path> <version>')
+    .command('redact <path>')
+    .argument('<version>', '', parseVersion)
     .description(
       'take the text of one version out of the history for good, and out of the versions a bucket keeps',
     )
@@ -46,7 +48,8 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
       choose(async (run) => (await import('./verbs/redact.ts')).runRedact({ path, version, yes }, run)),
     );
   program
-    .command('trace <path> [version]')
+    .command('trace <path>')
+    .argument('[version]', '', parseVersion)
     .description('show which turns read a version, or any of that path, and what came of it')
     .action((path: string, version?: string) =>
       choose(async (run) => (await import('./verbs/trace.ts')).runTrace({ path, version }, run)),

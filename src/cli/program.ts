@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { type Choose, collect, parseCount, parsePort, withVersionsLast } from './arguments.ts';
+import { type Choose, collect, parseCount, parsePort, withVersionsMarked } from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
 import { addHistoryVerbs } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
@@ -30,7 +30,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   // A reader that went away shows as the failure of a write; without a listener it would end the process with a trace.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
-    program.parse(withVersionsLast(args), { from: 'user' });
+    program.parse(withVersionsMarked(args), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_MISUSED;
     throw error;
@@ -58,10 +58,13 @@ function oneLine(error: string): string {
     .replaceAll('\n', ' ');
 }
 
-/** A command in the list of all: as it says itself where its arguments are not what they are called. */
+/** Their arguments are not what they are called. */
+const OWN_USAGE: ReadonlySet<string> = new Set(['diff', 'export']);
+
+/** A command in the list of all: as it says itself where it does. */
 function subcommandTerm(this: Help, command: Command): string {
-  return command.name() === 'export'
-    ? `export ${command.usage()}`
+  return OWN_USAGE.has(command.name())
+    ? `${command.name()} ${command.usage()}`
     : Help.prototype.subcommandTerm.call(this, command);
 }
 

@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { withVersionsMarked } from '../../src/cli/arguments.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import type { Action, Invocation } from '../../src/cli/verbs/invocation.ts';
 
@@ -50,7 +51,7 @@ async function chosen(line: string): Promise<readonly unknown[] | string> {
   const silent = { writeErr: () => {}, writeOut: () => {} };
   for (const command of withAllBelow(program)) command.configureOutput(silent).exitOverride();
   try {
-    program.parse(line.split(' '), { from: 'user' });
+    program.parse(withVersionsMarked(line.split(' ')), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.message;
     throw error;
@@ -100,6 +101,8 @@ describe('the command line', () => {
     ['get /memories/a out -f', ['runGet', '/memories/a', { to: 'out', force: true }]],
     ['edit /memories/a', ['runEdit', '/memories/a']],
     ['diff /memories/a b', ['runDiff', { left: '/memories/a', right: 'b' }]],
+    ['diff /memories/a v1 v2', ['runDiff', { left: '/memories/a', right: 'v1', version: 'v2' }]],
+    ['diff /memories/a -v_1 -v_2', ['runDiff', { left: '/memories/a', right: '-v_1', version: '-v_2' }]],
     ['cp /memories/a /memories/b', ['runCp', { from: '/memories/a', to: '/memories/b' }, {}]],
     ['cp -r -f a b', ['runCp', { from: 'a', to: 'b' }, { recursive: true, force: true }]],
     ['mv /memories/a /memories/b', ['runMv', { from: '/memories/a', to: '/memories/b' }]],
@@ -122,6 +125,7 @@ describe('the command line', () => {
     ['verify --proof p.json --since 1:x', ['runVerify', { proof: 'p.json', since: '1:x' }]],
     ['log', ['runLog', undefined]],
     ['log /memories/a', ['runLog', '/memories/a']],
+    ['show /memories/a -v_1', ['runShow', { path: '/memories/a', version: '-v_1' }]],
     ['show /memories/a v1', ['runShow', { path: '/memories/a', version: 'v1' }]],
     ['restore-at 2026-11-17T09:30Z', ['runRestoreAt', '2026-11-17T09:30Z', {}]],
     [

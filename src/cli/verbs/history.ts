@@ -6,10 +6,9 @@ import type { Invocation } from './invocation.ts';
 import { timeOf } from './list.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
+import { shortVersion } from './short-version.ts';
 import type { Terminal } from './terminal.ts';
 
-/** So many characters tell versions apart; any command takes them. */
-const SHOWN_CHARACTERS = 8;
 const LONGEST_KIND = 'unrecorded'.length;
 
 /** What happened to a file, or to all files, the newest first. */
@@ -37,7 +36,7 @@ function nothingKnown(path: string | undefined): string {
 function logLine(entry: HistoryEntry, { style }: Terminal): string {
   const { kind, path, time, version, writer } = entry;
   const by = writer === undefined ? '' : `  by ${writer}`;
-  const shown = style('yellow', version.slice(0, SHOWN_CHARACTERS));
+  const shown = style('yellow', shortVersion(version));
   const what = (word: string): string => `${timeOf(time)}  ${shown}  ${word.padEnd(LONGEST_KIND)}  ${path}`;
   if (entry.kind === 'written') {
     const size = entry.text === 'redacted' ? 'redacted' : counted(entry.size, 'byte');

@@ -4,6 +4,7 @@ import { failureSentence } from '../../language/sentences.ts';
 import { openMemory } from '../../open/open-memory.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import type { FileEntry, FileStat, Files } from '../../tool/files.ts';
+import type { History } from '../../tree/history/history.ts';
 import type { Invocation } from './invocation.ts';
 import { readMemoryOptions } from './settings.ts';
 import type { ToolInput } from './tool.ts';
@@ -11,6 +12,8 @@ import type { ToolInput } from './tool.ts';
 /** What a verb on files works with. */
 export interface FileRun {
   readonly files: Files;
+  /** Of the memory's own tenant. */
+  readonly history: History;
   readonly options: MemoryOptions;
   readonly invocation: Invocation;
 }
@@ -24,7 +27,7 @@ export async function runOnFiles(
   const options = readMemoryOptions(invocation);
   await using memory = await invocation.report.during('opening the memory', () => openMemory(options));
   try {
-    return await verb({ files: memory.files, options, invocation });
+    return await verb({ files: memory.files, history: memory.history, options, invocation });
   } catch (error) {
     if (interrupted !== undefined && invocation.signal.aborted) {
       invocation.terminal.complain(`interrupted: ${interrupted}`);

@@ -5,6 +5,7 @@ import type { Call } from '../../tree/session.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { type AdminRun, readLine, runOnAdmin } from './operate.ts';
 import { counted, type Report } from './report.ts';
+import { shortVersion } from './short-version.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Whether something is written, and whether it is asked for before. */
@@ -129,10 +130,8 @@ async function tell({ changes, left }: PlanOutcome, report: Report, terminal: Te
   for (const file of left) await report.entry({ what: 'left', ...file }, leftLine(file, terminal));
 }
 
-const shown = (version: string): string => version.slice(0, 8);
-
 function changeLine({ what, path, to, fromVersion, toVersion }: PlannedChange, { style }: Terminal): string {
-  const versions = [fromVersion ?? 'nothing', toVersion ?? 'nothing'].map(shown).join(' → ');
+  const versions = [fromVersion ?? 'nothing', toVersion ?? 'nothing'].map(shortVersion).join(' → ');
   const colour = what === 'delete' ? 'red' : what === 'create' ? 'green' : 'yellow';
   return `${style(colour, what.padEnd(7))}  ${path}  ${to === undefined ? versions : `to ${to}`}`;
 }
@@ -148,8 +147,8 @@ const REASONS: Readonly<Record<LeftFile['reason'], string>> = {
 };
 
 function leftLine({ path, reason, version, later = [] }: LeftFile, { style }: Terminal): string {
-  const name = version === undefined ? '' : ` ${shown(version)}`;
-  const since = later.length === 0 ? '' : `: ${later.map(shown).join(' ')}`;
+  const name = version === undefined ? '' : ` ${shortVersion(version)}`;
+  const since = later.length === 0 ? '' : `: ${later.map(shortVersion).join(' ')}`;
   return `${style('dim', 'left   ')}  ${path}${name}  ${REASONS[reason]}${since}`;
 }
 

@@ -5,10 +5,8 @@ import type { Invocation } from './invocation.ts';
 import { timeOf } from './list.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
+import { shortVersion } from './short-version.ts';
 import type { Terminal } from './terminal.ts';
-
-/** So many characters tell versions apart; any command takes them. */
-const SHOWN_CHARACTERS = 8;
 
 /** Which turns read a version, or any that was at the path, what they wrote then, who read that, and so on. */
 export function runTrace(
@@ -32,7 +30,7 @@ export function runTrace(
 function pictureOf(trace: Trace, { style }: Terminal): readonly string[] {
   const drawn = new Set<string>();
   const nameOf = ({ path, version }: TracedVersion): string =>
-    `${path}  ${style('yellow', version.slice(0, SHOWN_CHARACTERS))}`;
+    `${path}  ${style('yellow', shortVersion(version))}`;
   const readersOf = ({ version }: TracedVersion): readonly Branch[] =>
     trace.turns
       .filter(({ read }) => read.some((each) => each.version === version))

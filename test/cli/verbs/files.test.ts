@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runDiff } from '../../../src/cli/verbs/diff.ts';
 import { runCat, runCp, runGet, runGrep, runMv, runPut, runRm } from '../../../src/cli/verbs/files.ts';
+import { runLog, runTurnHistory } from '../../../src/cli/verbs/history.ts';
 import type { Action } from '../../../src/cli/verbs/invocation.ts';
 import { runDu, runLs, runStat, runTree } from '../../../src/cli/verbs/list.ts';
 import { runTenants } from '../../../src/cli/verbs/tenants.ts';
@@ -221,5 +222,50 @@ describe('the verbs that read and write', () => {
     expect(await diff('/memories/a.md', '/memories/a.md')).toMatchObject({ code: 0, text: '' });
     await expect(diff('/memories/a.md', join(folder, 'none'))).rejects.toThrow('cannot be read (ENOENT)');
     expect(existsSync(mine)).toBe(true);
+  });
+
+  describe('diff of versions', () => {
+    const diff = (right: string, version?: string, json = false) =>
+      said((run) => runDiff({ left: '/memories/a.md', right, version }, run), { json });
+    let versions: readonly string[];
+    beforeEach(async () => {
+      await said((run) => runTurnHistory('on', run));
+      await put({ '/memories/a.md': 'one\n2\n' });
+      await put({ '/memories/a.md': 'one\n2\n3\n' });
+      const { text } = await said((run) => runLog('/memories/a.md', run), { json: true });
+      versions = events(text).flatMap((event) => (event as { version?: string }).version ?? []);
+    });
+
+    it('compares two of them, or one with what the file holds now', async () => {
+      const [now = '', second = '', first = ''] = versions;
+      const [secondShort, firstShort] = [second.slice(0, 8), first.slice(0, 8)];
+      const heads = (from: string, to: string) => `--- /memories/a.md${from}\n+++ /memories/a.md${to}\n`;
+      expect(await diff(firstShort, secondShort)).toMatchObject({
+        code: 1,
+        text: `${heads(`\t${firstShort}`, `\t${secondShort}`)}@@ -1,2 +1,2 @@\n one\n-two\n+2\n`,
+      });
+      expect(await diff(secondShort)).toMatchObject({
+        code: 1,
+        text: `${heads(`\t${secondShort}`, '')}@@ -1,2 +1,3 @@\n one\n 2\n+3\n`,
+      });
+      expect(await diff(now)).toMatchObject({ code: 0, text: '' });
+      const { text } = await diff(second, first, true);
+      expect(events(text)).toEqual([
+        {
+          ...{ event: 'done', fromVersion: second, toVersion: first, differ: true },
+          patch: expect.stringContaining('-2\n+two\n'),
+        },
+      ]);
+    });
+
+    it('says how a file of the user is named that could be a version', async () => {
+      await expect(diff('Makefile')).rejects.toThrow(
+        'The history of /memories/a.md has no version Makefile; a file of yours of that name is written ./Makefile.',
+      );
+      await expect(diff('./Makefile')).rejects.toThrow('cannot be read (ENOENT)');
+      await expect(
+        said((run) => runDiff({ left: 'notes', right: 'abcd', version: 'efgh' }, run)),
+      ).rejects.toMatchObject({ code: 'misconfigured' });
+    });
   });
 });
