@@ -93,7 +93,9 @@ async function removeFiles(
   /** Files that a request without an answer may have deleted already, or may still. */
   const uncertain = new Set<string>();
   for (let round = 0; remaining.length > 0; round++) {
-    const saved = await work.saver?.saveListed(work, remaining);
+    const saved = await work.saver?.saveListed(work, remaining).catch((error: unknown) => {
+      throw round === 0 ? error : notTakenBack(error);
+    });
     const failures = await deleteVersions(work, remaining);
     const failed = new Set<string>(failures.map(({ key }) => key));
     const deleted = remaining.filter(({ key }) => !failed.has(key));

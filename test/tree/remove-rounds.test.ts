@@ -131,6 +131,24 @@ describeOnBothKinds('deleting a directory that others work in', (newSite) => {
     });
   });
 
+  it('does not know the outcome when it cannot save what is left', async () => {
+    const client = await (await newSite()).client({ keepsHistory: true });
+    await client.create(`${DIRECTORY}/a`, 'a');
+    let isSent = false;
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'put' && call.key.includes('/history/') && isSent)
+        throw new MemoryError('unavailable', 'down');
+      if (call.verb !== 'delete' || isSent) return proceed();
+      // It may arrive any time from now on.
+      isSent = true;
+      throw noAnswer();
+    });
+    await expect(remove(client)).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      cause: { code: 'unavailable' },
+    });
+  });
+
   it('lists again behind a rename that it had to finish', async () => {
     const { site, client, other } = await start();
     await other.create('/memories/kept', '');
