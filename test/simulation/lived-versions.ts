@@ -39,7 +39,7 @@ export interface Lived {
   readonly current: ReadonlyMap<string, string>;
   /** How often a version left a path, by `keyOf`. */
   readonly moves: ReadonlyMap<string, number>;
-  /** By `keyOf`: renames of a version to a place where it is, or another command ended it. */
+  /** By `keyOf`: renames of a version to a place where it is, or another command ended it or renamed it from. */
   readonly stayed: ReadonlySet<string>;
   /** A version, and what migrations that sealed it again have made of it. */
   sameAs(id: string): readonly LivedVersion[];
@@ -63,6 +63,8 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
   };
   const count = (key: string): void => void moves.set(key, (moves.get(key) ?? 0) + 1);
   const deleted: (readonly [path: string, version: string])[] = [];
+  /** By roots: a delete that left a copy of a rename under way, which goes with it. */
+  const copyLeft = new Map<string, Ending>();
   const placesOf = (id: string): Set<string> => {
     const known = places.get(rootOf(id)) ?? new Set();
     places.set(rootOf(id), known);
@@ -87,8 +89,12 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
         return there !== undefined && rootOf(there) === rootOf(held);
       });
       const ended = { path, version: held, operation };
-      if (isDelete && lies.length === 0 && !event.stray) endings.push({ ...ended, kind: 'deleted' });
+      const earlier = copyLeft.get(rootOf(held));
+      if (isDelete && lies.length === 0 && !event.stray)
+        endings.push(earlier ?? { ...ended, kind: 'deleted' });
       else endings.push({ ...ended, kind: 'carried', to: renamedTo(operation, path, lies) });
+      if (isDelete && lies.length > 0 && earlier === undefined)
+        copyLeft.set(rootOf(held), { ...ended, kind: 'deleted' });
       continue;
     }
     const version = livedVersion(event, openAt(path, event.body));
@@ -111,18 +117,23 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
 
   const stayed = new Set<string>();
   const ends = [
-    ...endings.flatMap(({ kind, path, version }) => (kind === 'carried' ? [] : [[path, version] as const])),
+    ...endings.flatMap(({ kind, path, version, to }) =>
+      kind === 'carried' && to === undefined ? [] : [[path, version] as const],
+    ),
     ...deleted,
     ...current,
   ];
+  const sameAs = (id: string): readonly LivedVersion[] =>
+    [...versions.values()].filter((version) => rootOf(version.id) === rootOf(id));
   for (const [to, version] of ends) {
-    for (const from of placesOf(version)) stayed.add(`renamed ${version} ${from} ${to}`);
+    for (const from of placesOf(version)) {
+      for (const { id } of sameAs(version)) stayed.add(`renamed ${id} ${from} ${to}`);
+    }
   }
 
   return {
     paths: [...new Set(landed.map(({ path }) => path))].sort(),
-    ...{ versions, endings, current, moves, stayed },
-    sameAs: (id) => [...versions.values()].filter((version) => rootOf(version.id) === rootOf(id)),
+    ...{ versions, endings, current, moves, stayed, sameAs },
     lives: (id) => [...current.values()].some((there) => rootOf(there) === rootOf(id)),
     unreadableToken: (token) =>
       [...versions.values()].some(({ unreadable, text }) => unreadable && text.includes(token)),
