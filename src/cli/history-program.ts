@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Choose, parseVersion } from './arguments.ts';
+import type { Consent } from './verbs/consent.ts';
 import type { RestoreAtArguments, UndoArguments } from './verbs/take-back.ts';
 
 /** Adds the commands of docs/history.md. What they do is loaded when one of them runs. */
@@ -53,6 +54,53 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     .description('show which turns read a version, or any of that path, and what came of it')
     .action((path: string, version?: string) =>
       choose(async (run) => (await import('./verbs/trace.ts')).runTrace({ path, version }, run)),
+    );
+}
+
+interface RestoreArguments extends Consent {
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** Adds `restore`: of one version of a file, or of a backup. */
+export function addRestore(program: Command, choose: Choose): void {
+  program
+    .command('restore')
+    .usage('[options] <path> <version> | --from <source> --to <folder>')
+    .argument('[path]', 'the file that gets the text of one of its versions again')
+    .argument('[version]', 'the version, as "log" names it', parseVersion)
+    .description(
+      'give a file the text of one of its versions again; or write every file of a backup, opened and checked, into a new folder',
+    )
+    .option('--from <source>', 'the backup: a folder of raw objects, s3://bucket/prefix or sqlite:PATH')
+    .option('--to <folder>', 'the folder to make; nothing but the whole of it ever lies there')
+    .option('--dry-run', 'of a version: show how the texts differ, and write nothing')
+    .option('--yes', 'of a version: do not ask')
+    .action(
+      (
+        path: string | undefined,
+        version: string | undefined,
+        options: RestoreArguments,
+        command: Command,
+      ) => {
+        const { from, to, ...consent } = options;
+        const isOfBackup = from !== undefined || to !== undefined;
+        if (isOfBackup && (path !== undefined || Object.keys(consent).length > 0)) {
+          command.error('error: --from and --to stand alone: they are of a backup, not of a version', {
+            code: 'commander.conflictingOption',
+          });
+        }
+        if (from !== undefined && to !== undefined) {
+          choose(async (run) => (await import('./verbs/restore.ts')).runRestore({ from, to }, run));
+        } else if (path !== undefined && version !== undefined) {
+          const asked = { path, version, ...consent };
+          choose(async (run) => (await import('./verbs/restore-version.ts')).runRestoreVersion(asked, run));
+        } else {
+          command.error('error: give a path and a version, or --from and --to', {
+            code: 'commander.missingArgument',
+          });
+        }
+      },
     );
 }
 

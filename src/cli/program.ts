@@ -2,7 +2,7 @@ import { Command, CommanderError, Help } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { type Choose, collect, parseCount, parsePort, withVersionsMarked } from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
-import { addHistoryVerbs } from './history-program.ts';
+import { addHistoryVerbs, addRestore } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
 import { addToolVerbs } from './tool-program.ts';
 import type { CheckpointArguments } from './verbs/checkpoint.ts';
@@ -59,7 +59,7 @@ function oneLine(error: string): string {
 }
 
 /** Their arguments are not what they are called. */
-const OWN_USAGE: ReadonlySet<string> = new Set(['diff', 'export']);
+const OWN_USAGE: ReadonlySet<string> = new Set(['diff', 'export', 'restore']);
 
 /** A command in the list of all: as it says itself where it does. */
 function subcommandTerm(this: Help, command: Command): string {
@@ -144,14 +144,7 @@ export function createProgram(choose: Choose): Command {
     .action((options: CheckpointArguments) =>
       choose(async (run) => (await import('./verbs/checkpoint.ts')).runCheckpoint(options, run)),
     );
-  program
-    .command('restore')
-    .description('write every file of a backup, opened and checked, into a new folder')
-    .requiredOption('--from <source>', 'a folder of raw objects, s3://bucket/prefix or sqlite:PATH')
-    .requiredOption('--to <folder>', 'the folder to make; nothing but the whole of it ever lies there')
-    .action((options: { readonly from: string; readonly to: string }) =>
-      choose(async (run) => (await import('./verbs/restore.ts')).runRestore(options, run)),
-    );
+  addRestore(program, choose);
   program
     .command('expire')
     .description('delete files that were not read or written for long, and old receipts and answers')

@@ -34,6 +34,7 @@ vi.mock('../../src/cli/verbs/mcp.ts', noted);
 vi.mock('../../src/cli/verbs/open.ts', noted);
 vi.mock('../../src/cli/verbs/operate.ts', noted);
 vi.mock('../../src/cli/verbs/restore.ts', noted);
+vi.mock('../../src/cli/verbs/restore-version.ts', noted);
 vi.mock('../../src/cli/verbs/tenants.ts', noted);
 vi.mock('../../src/cli/verbs/tool.ts', noted);
 vi.mock('../../src/cli/verbs/take-back.ts', noted);
@@ -142,6 +143,11 @@ describe('the command line', () => {
     ['verify', ['runVerify', {}]],
     ['verify --repair', ['runVerify', { repair: true }]],
     ['restore --from a --to b', ['runRestore', { from: 'a', to: 'b' }]],
+    ['restore /memories/a v1', ['runRestoreVersion', { path: '/memories/a', version: 'v1' }]],
+    [
+      'restore /memories/a -v_1 --dry-run --yes',
+      ['runRestoreVersion', { path: '/memories/a', version: '-v_1', dryRun: true, yes: true }],
+    ],
     ['expire', ['runExpire', {}]],
     ['expire --dry-run --after 30', ['runExpire', { dryRun: true, after: 30 }]],
     ['keys status', ['runStatus']],
@@ -199,8 +205,13 @@ describe('the command line', () => {
     ['cat --lines 10-20 a', 'Give a line'],
     ['cat --lines 12345678901 a', 'Give a line'],
     ['put a --text x --file y', 'cannot be used with'],
-    ['restore --from a', 'required option'],
-    ['restore --to a', 'required option'],
+    ['restore', 'give a path and a version, or --from and --to'],
+    ['restore --from a', 'give a path and a version, or --from and --to'],
+    ['restore --to a', 'give a path and a version, or --from and --to'],
+    ['restore /memories/a', 'give a path and a version, or --from and --to'],
+    ['restore /memories/a v1 --to b', 'stand alone'],
+    ['restore /memories/a --from a --to b', 'stand alone'],
+    ['restore --from a --to b --yes', 'stand alone'],
     ['expire --after x', 'Give a whole number'],
     ['expire --after -1', 'Give a whole number'],
     ['keys migrate --ttl 12345678901', 'Give a whole number'],

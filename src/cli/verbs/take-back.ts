@@ -2,17 +2,12 @@ import { MemoryError } from '../../errors.ts';
 import type { LeftFile, PlannedChange, PlanOutcome } from '../../tree/history/plan.ts';
 import { turnActor } from '../../tree/history/turn-trace.ts';
 import type { Call } from '../../tree/session.ts';
+import { type Consent, requireYes } from './consent.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
-import { type AdminRun, readLine, runOnAdmin } from './operate.ts';
+import { type AdminRun, runOnAdmin } from './operate.ts';
 import { counted, type Report } from './report.ts';
 import { shortVersion } from './short-version.ts';
 import type { Terminal } from './terminal.ts';
-
-/** Whether something is written, and whether it is asked for before. */
-interface Consent {
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-}
 
 export interface RestoreAtArguments extends Consent {
   readonly below?: string;
@@ -110,19 +105,6 @@ async function carryOut(
   const { outcome, changes, left } = written;
   await report.done({ outcome, changes: changes.length, left: left.length }, [summary(written)]);
   return left.length > 0 ? EXIT_FAILED : 0;
-}
-
-async function requireYes(terminal: Terminal): Promise<void> {
-  if (!terminal.isInteractive || !terminal.isForEyes) {
-    throw new MemoryError(
-      'misconfigured',
-      'this is the plan alone: give --yes to write it; nothing was changed',
-    );
-  }
-  await terminal.out('Type yes to go on: ');
-  if ((await readLine(terminal.stdin)) !== 'yes') {
-    throw new MemoryError('misconfigured', 'that is not yes; nothing was changed');
-  }
 }
 
 async function tell({ changes, left }: PlanOutcome, report: Report, terminal: Terminal): Promise<void> {

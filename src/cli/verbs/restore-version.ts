@@ -1,0 +1,61 @@
+import { hasCode, MemoryError } from '../../errors.ts';
+import { sameBytes } from '../../format/encoding.ts';
+import { type Consent, requireYes } from './consent.ts';
+import type { Invocation } from './invocation.ts';
+import { runOnFiles } from './memory.ts';
+import { changeLines, changePatch } from './patch.ts';
+import { shortVersion } from './short-version.ts';
+
+export interface RestoreVersionArguments extends Consent {
+  readonly path: string;
+  readonly version: string;
+}
+
+/**
+ * Gives a file the text of one of its versions, as a new version; a file that is gone is created again. Shows how the texts
+ * differ before, and replaces nothing that it has not shown.
+ */
+export function runRestoreVersion(
+  { path, version, dryRun = false, yes = false }: RestoreVersionArguments,
+  invocation: Invocation,
+): Promise<number> {
+  const { terminal, report, signal } = invocation;
+  return runOnFiles(async ({ files, history }) => {
+    const then = await report.during('reading the history', () =>
+      history.read({ path, version }, { signal }),
+    );
+    const now = await files.read(path, { signal });
+    const named = { path, version: then.version };
+    if (now !== undefined && sameBytes(now.bytes, then.bytes)) {
+      const outcome = dryRun ? 'planned' : 'written';
+      await report.done({ outcome, ...named, changes: 0 }, [
+        'ok    nothing to do: that is the text of the file already',
+      ]);
+      return 0;
+    }
+    const what = now === undefined ? 'create' : 'replace';
+    if (!yes || dryRun) {
+      const patch = changePatch(now && { path, bytes: now.bytes }, { ...named, bytes: then.bytes });
+      const line = `${terminal.style(now ? 'yellow' : 'green', what)}  ${path}  ${shortVersion(then.version)}`;
+      const lines = [line, ...changeLines(patch, terminal)];
+      await report.entry({ what, path, toVersion: then.version, patch }, lines.join('\n'));
+    }
+    if (dryRun) {
+      await report.done({ outcome: 'planned', ...named, changes: 1 }, [
+        'plan  1 change; nothing was written',
+      ]);
+      return 0;
+    }
+    if (!yes) await requireYes(terminal);
+    const mode = now === undefined ? 'create' : { ifUnchanged: now.version };
+    await files.write(path, then.bytes, { mode, signal }).catch((error: unknown) => {
+      if (!hasCode(error, 'version_conflict', 'already_exists')) throw error;
+      const why = `${path} was changed meanwhile; nothing was written.`;
+      throw new MemoryError(error.code, why, { retry: 'never', cause: error });
+    });
+    await report.done({ outcome: 'written', ...named, changes: 1 }, [
+      `ok    ${path} has the text of version ${shortVersion(then.version)} again`,
+    ]);
+    return 0;
+  }, invocation);
+}
