@@ -1,15 +1,10 @@
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
 import { afterAll } from 'vitest';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openBaseStore } from '../../src/open/store.ts';
-import { describeSealedStore, type RawStore, type SealedSite } from '../contracts/sealed-store.ts';
+import { describeSealedStore, type SealedSite } from '../contracts/sealed-store.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
+import { rawBucket } from '../support/raw-stores.ts';
 
 describeOnS3('a bucket', ['minio'], (server) => {
   const buckets: TestBucket[] = [];
@@ -25,7 +20,7 @@ describeOnS3('a bucket', ['minio'], (server) => {
     const location = { kind: 's3', bucket: bucket.bucket, prefix: '' } as const;
     // One pool of connections serves all memories of the suite; everything above it is new for each.
     const base = await openBaseStore({ store: location, s3, credentials });
-    const raw = rawStore(bucket);
+    const raw = rawBucket(bucket);
     return {
       raw,
       open: (tenant, rootKey) =>
@@ -45,22 +40,3 @@ describeOnS3('a bucket', ['minio'], (server) => {
 
   describeSealedStore('a bucket, seen by a plain S3 client,', { start, step: 13 });
 });
-
-function rawStore({ bucket, client }: TestBucket): RawStore {
-  return {
-    async keys() {
-      const { Contents: objects = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
-      return objects.map(({ Key = '' }) => Key);
-    },
-    async read(key) {
-      const { Body: body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-      return (await body?.transformToByteArray()) ?? new Uint8Array();
-    },
-    async write(key, bytes) {
-      await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes }));
-    },
-    async remove(key) {
-      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
-    },
-  };
-}
