@@ -19,19 +19,22 @@ export interface ReadVersion extends VersionFacts {
   readonly textHash: string | undefined;
 }
 
+/** A version as the history saved it: where it lay then, and as it was bound there. */
+export interface SavedVersion extends ReadVersion {
+  /** By the clock of the process that did; milliseconds since the epoch. Undefined: the text was taken out. */
+  readonly savedAt: number | undefined;
+}
+
 /** All that is known of the versions of a tenant's files. */
 export interface Known {
   readonly files: readonly ReadVersion[];
-  /** Versions that the history saved. */
-  readonly saved: readonly ReadVersion[];
+  readonly saved: readonly SavedVersion[];
   readonly leaves: readonly Leave[];
   /** Versions that the checkpoint names. */
   readonly entries: readonly VersionFacts[];
-  /** What is earlier had been done when the checkpoint began; milliseconds since the epoch. */
-  readonly before: number;
   /** Ids of those of them that all were current at one moment. */
   readonly atOnce: ReadonlySet<string>;
-  /** Ids of versions that had been deleted by then. */
+  /** Ids of versions that had been replaced or deleted by then. */
   readonly ended: ReadonlySet<string>;
 }
 
@@ -41,8 +44,8 @@ export interface Evidence {
   sameAs(id: string): string;
   /** Wherever it lay. */
   versionsOf(id: string): readonly VersionFacts[];
-  /** By a process that was about to replace or delete it where it may have been since. */
-  isSaved(id: string): boolean;
+  /** By processes that were about to replace or delete it. */
+  saved(id: string): readonly SavedVersion[];
   /** Versions that name it as the one that they replaced. */
   successors(id: string): readonly VersionFacts[];
   leaves(id: string): readonly Leave[];
@@ -51,25 +54,18 @@ export interface Evidence {
 }
 
 export function createEvidence(known: Known): Evidence {
-  const { files, saved, leaves, entries, before } = known;
+  const { files, saved, leaves, entries } = known;
   const versions = [...files, ...saved, ...entries];
   const sameAs = joinSealedAgain(versions, known);
   const byId = Map.groupBy(versions, ({ id }) => sameAs(id));
   const byPrevious = Map.groupBy(versions, ({ previous }) => sameAs(previous));
   const leavesById = Map.groupBy(leaves, ({ version }) => sameAs(version));
-  const lay = new Set(entries.map(({ id, path }) => `${sameAs(id)} ${path}`));
-  const renamed = leaves.filter(({ isOfDirectory, at }) => !isOfDirectory || at < before);
-  const left = new Set(renamed.map(({ version, from }) => `${sameAs(version)} ${from}`));
-  // Another process may have saved it, and then found that it had been renamed.
-  const savedThere = saved.map(({ id, path }) => [sameAs(id), `${sameAs(id)} ${path}`] as const);
-  const savedIds = new Set(
-    savedThere.filter(([, place]) => lay.has(place) || !left.has(place)).map(([id]) => id),
-  );
+  const savedById = Map.groupBy(saved, ({ id }) => sameAs(id));
   const successors = (id: string): readonly VersionFacts[] => byPrevious.get(sameAs(id)) ?? [];
   return {
     sameAs,
     versionsOf: (id) => byId.get(sameAs(id)) ?? [],
-    isSaved: (id) => savedIds.has(sameAs(id)),
+    saved: (id) => savedById.get(sameAs(id)) ?? [],
     successors,
     leaves: (id) => leavesById.get(sameAs(id)) ?? [],
     descendants(id) {

@@ -9,15 +9,17 @@ import {
   forkOf,
   leftBefore,
   mayBeMissed,
+  mayHaveEnded,
   NO_VERSION,
   named,
   replacedBefore,
   timeOf,
+  wasPutBack,
   wasThere,
 } from './lineage.ts';
 
 /** What a tenant holds now, and what its history says of how that came about. */
-export interface Held extends Omit<Known, 'entries' | 'before' | 'atOnce' | 'ended'> {
+export interface Held extends Omit<Known, 'entries' | 'atOnce' | 'ended'> {
   /** Paths of files that cannot be opened: a finding of their own. */
   readonly damaged: ReadonlySet<MemoryPath>;
 }
@@ -41,11 +43,12 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
   // What is newer may be one that was sealed again and renamed while the checkpoint was taken.
   const before = began - CLOCK_SKEW_MS;
   const old = entries.filter((entry) => timeOf(entry) < before);
-  const gone = held.leaves.filter(({ to, at }) => to === undefined && at < before);
+  const deleted = held.leaves.filter(({ to, at }) => to === undefined && at < before);
+  const later = [...entries, ...held.files, ...held.saved].filter(({ mtime }) => mtime < before);
   const evidence = createEvidence({
-    ...{ ...held, entries, before },
+    ...{ ...held, entries },
     atOnce: new Set(old.map(({ id }) => id)),
-    ended: new Set(gone.map(({ version }) => version)),
+    ended: new Set([...deleted.map(({ version }) => version), ...later.map(({ previous }) => previous)]),
   });
   const { sameAs } = evidence;
   const files = new Map(held.files.map((file) => [file.path, file]));
@@ -87,7 +90,10 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
       if (replaced !== undefined) {
         const isThere =
           untold !== undefined || wasThere(evidence, { next: at, replaced, since: began - CLOCK_SKEW_MS });
-        return isThere ? undefined : { ...foundAt(file), state: 'untold', why: 'twice' };
+        if (isThere) return undefined;
+        return !wasMissed && wasPutBack(evidence, { next: at, began })
+          ? { ...foundAt(file), state: 'forked' }
+          : { ...foundAt(file), state: 'untold', why: 'twice' };
       }
       const [before] = evidence.versionsOf(at.previous);
       if (before === undefined) {
@@ -149,11 +155,13 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
     } as const;
     if (entry.note === 'young') return { ...told, state: 'untold', why: 'young' };
     if (untold !== undefined) return { ...told, state: 'untold', why: untold };
-    // Saved by who was about to replace or delete it: the process may have been cut off behind its delete.
+    // By a migration, and renamed by a process that was cut off.
     const isSealedAgain = held.files.some(
-      (file) => sealingOf(file) === sealingOf(entry) && !entriesOf.has(sameAs(file.id)),
+      (file) =>
+        sealingOf(file) === sealingOf(entry) && file.bound > entry.bound && !entriesOf.has(sameAs(file.id)),
     );
-    if (isSealedAgain || line.some((id) => evidence.isSaved(id)))
+    const there = entriesOf.get(sameAs(entry.id)) ?? [];
+    if (isSealedAgain || line.some((id) => mayHaveEnded(evidence, { id, there, began })))
       return { ...told, state: 'untold', why: 'unrecorded' };
     return { ...told, state: 'dropped' };
   };

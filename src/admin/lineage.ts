@@ -1,5 +1,7 @@
 import { toBase64url } from '../format/encoding.ts';
 import { NO_ID } from '../format/wrap.ts';
+import type { MemoryPath } from '../language/path.ts';
+import { DAY_MS } from '../time.ts';
 import type { SinceFinding, SinceVersion } from '../tree/findings.ts';
 import type { VersionFacts } from './checkpoint-record.ts';
 import type { Evidence, Leave } from './evidence.ts';
@@ -123,12 +125,54 @@ export function wasThere(
     since,
   }: { readonly next: VersionFacts; readonly replaced: readonly VersionFacts[]; readonly since: number },
 ): boolean {
-  const places = new Set([
-    ...evidence.versionsOf(next.id).map(({ path }) => path),
-    ...evidence.leaves(next.id).map(({ from }) => from),
-  ]);
+  const places = placesOf(evidence, next);
   return (
     replaced.some(({ path }) => places.has(path)) ||
     evidence.leaves(next.previous).some(({ to, at }) => to !== undefined && places.has(to) && at >= since)
   );
+}
+
+/**
+ * Whether what `next` replaced had come to where `next` was written before the checkpoint, and only then: a rename that was
+ * cut off since would have bound it there since, and who replaced it saved it as it was bound.
+ */
+export function wasPutBack(
+  evidence: Evidence,
+  { next, began }: { readonly next: VersionFacts; readonly began: number },
+): boolean {
+  const places = placesOf(evidence, next);
+  const there = evidence.versionsOf(next.previous).filter(({ path }) => places.has(path));
+  return there.length > 0 && there.every((version) => timeOf(version) + CLOCK_SKEW_MS < began);
+}
+
+function placesOf(evidence: Evidence, { id }: VersionFacts): ReadonlySet<MemoryPath> {
+  return new Set([
+    ...evidence.versionsOf(id).map(({ path }) => path),
+    ...evidence.leaves(id).map(({ from }) => from),
+  ]);
+}
+
+/** A process that saved a version replaces or deletes it within this time, or saves it again. */
+const STOOD_STILL_MS = DAY_MS;
+
+/**
+ * Whether a process may have deleted the version since the checkpoint, and been cut off before it wrote that down: it saved
+ * it before, as it was bound where it lay.
+ */
+export function mayHaveEnded(
+  evidence: Evidence,
+  {
+    id,
+    there,
+    began,
+  }: { readonly id: string; readonly there: readonly VersionFacts[]; readonly began: number },
+): boolean {
+  const first = there.filter((entry) => evidence.sameAs(entry.id) === evidence.sameAs(id));
+  return evidence.saved(id).some((version) => {
+    const { bound, savedAt } = version;
+    // It has been renamed or migrated since it was saved: that delete found another object, and came to nothing.
+    if (first.length > 0 && first.every((entry) => bound < entry.bound)) return false;
+    const isOld = savedAt !== undefined && savedAt + STOOD_STILL_MS + CLOCK_SKEW_MS < began;
+    return !isOld;
+  });
 }

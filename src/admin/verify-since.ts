@@ -157,7 +157,7 @@ async function readHeld(work: Work): Promise<Held> {
   );
   const saved = versions.map((version) => ({
     ...{ ...factsOf(version), size: version.size },
-    textHash: version.textHash,
+    ...{ textHash: version.textHash, savedAt: version.savedAt },
   }));
   return { files, saved, leaves, damaged };
 }

@@ -69,8 +69,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     if (same(idOf(await scene.world.bucket()), idOf(scene.then))) return undefined;
     await scene.world.site.time.pause(MINUTE);
     await (await scene.world.process()).append(place.place, 'x').catch(() => undefined);
-    // What it replaced may lie elsewhere by now, and a rename that was cut off leaves the same.
-    return expected?.map(({ place, states }) => ({ place, states: [...states, 'untold'] }));
+    return expected;
   },
 
   'drops a file': async (scene) => {
@@ -132,7 +131,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     await client.remove(path);
     for (const key of (await world.bucket()).keys())
       if (key.includes('/history/') && !now.has(key)) await world.drop(key);
-    return [{ place: path, states: ['dropped', 'untold'] }];
+    return [{ place: path, states: ['dropped'] }];
   },
 
   'puts an older manifest in the place of a newer one': async ({ world, line }) => {
@@ -171,7 +170,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     const wasRenamed = (path: string): boolean => !before.has(keyOf(path));
     return changed.map((place) => ({
       place,
-      states: wasRenamed(place) ? [...ALARMS, 'untold'] : [...ALARMS, 'unknown_key', 'damaged'],
+      states: wasRenamed(place) ? ALARMS : [...ALARMS, 'unknown_key', 'damaged'],
     }));
   },
 };

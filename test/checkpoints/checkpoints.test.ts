@@ -24,6 +24,12 @@ const FROZEN = [
   ['final 518', 'drops a file'],
   ['final 1355', 'puts all files and their history back, and leaves the checkpoint'],
   ['final 1921', 'rolls a file back, and has it written'],
+  // The text of one of two was gone, and the other had been replaced before the checkpoint.
+  ['first 2023', 'deletes what the history has of a delete'],
+  // What was written had replaced a version that lay elsewhere at the checkpoint, which a rename that was cut off leaves too.
+  ['strict 12', 'rolls a file back, and has it written'],
+  // It was gone, and another one of the same millisecond and size was there: it was no migration that had sealed it again.
+  ['strict 21', 'puts all files and their history back, and leaves the checkpoint'],
 ] as const;
 
 describe('an attack that once was not named', () => {

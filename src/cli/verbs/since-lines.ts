@@ -51,7 +51,7 @@ export function sinceFindingLine({ state, path, expected, found, why }: SinceFin
     case 'brought_back':
       return `FAIL  ${path} was brought back: it holds ${is}, which had been deleted or renamed, or was not there — delete it; ${ACCEPT}`;
     case 'forked':
-      return `FAIL  ${path} was rolled back and then written: it holds ${is}, which does not come of ${must} — restore what is missing from the history or a backup; ${ACCEPT}`;
+      return `FAIL  ${path} was rolled back and then written: it holds ${is}, which does not come of ${expected === undefined ? 'a version that lay there' : must} — restore what is missing from the history or a backup; ${ACCEPT}`;
     case 'cut':
       return `FAIL  ${path} holds ${is}, which came of ${must}, and that is not in the history: its record was deleted — restore the record from a backup; ${ACCEPT}`;
     case 'untold':

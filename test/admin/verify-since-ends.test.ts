@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest';
+import type { StoreCall } from '../doubles/intercepted-store.ts';
+import { describeOnBothKinds, type TestSite } from '../support/test-tree.ts';
+import { createCheckedTenant, DAY } from './checked-tenant.ts';
+
+describeOnBothKinds('what verify tells of the end of a file since a checkpoint', (newSite) => {
+  const start = async () => createCheckedTenant(await newSite(), 'on');
+
+  /** A process of its own saves the version for a delete, and is cut off before or behind that. */
+  async function dieAtDelete(site: TestSite, path: string, isSent: boolean): Promise<void> {
+    const client = await site.client();
+    const died = Promise.withResolvers<void>();
+    client.intercept(async <T>(call: StoreCall, proceed: () => Promise<T>): Promise<T> => {
+      if (call.verb !== 'delete') return proceed();
+      if (isSent) await proceed();
+      died.resolve();
+      return new Promise<T>(() => {});
+    });
+    void client.remove(path);
+    await died.promise;
+  }
+
+  it('cannot tell a drop from a delete whose process was cut off behind it: a delete saves the version first', async () => {
+    for (const isSent of [true, false]) {
+      const { site, later, checkpoint, since, drop } = await start();
+      const line = await checkpoint();
+      await later();
+      await dieAtDelete(site, '/memories/b', isSent);
+      expect(await since(line)).toEqual(isSent ? ['untold unrecorded b'] : []);
+      // To who looks later it is the same store.
+      if (!isSent) await drop('/memories/b');
+      expect(await since(line)).toEqual(['untold unrecorded b']);
+    }
+  });
+
+  it('names a drop of what was saved for a delete that can have come to nothing only', async () => {
+    const { site, client, later, checkpoint, since, drop } = await start();
+    await dieAtDelete(site, '/memories/a', false);
+    await dieAtDelete(site, '/memories/b', false);
+    // Where it lies now no process has saved it.
+    await client.rename('/memories/b', '/memories/c');
+    await later();
+    const line = await checkpoint();
+    await drop('/memories/c');
+    expect(await since(line)).toEqual(['dropped c']);
+    await drop('/memories/a');
+    expect((await since(line)).toSorted()).toEqual(['dropped c', 'untold unrecorded a']);
+  });
+
+  it('names a drop of what was saved for a delete days before the checkpoint', async () => {
+    const { site, checkpoint, since, drop } = await start();
+    await dieAtDelete(site, '/memories/b', false);
+    await site.time.pause(2 * DAY);
+    const line = await checkpoint();
+    await drop('/memories/b');
+    expect(await since(line)).toEqual(['dropped b']);
+  });
+
+  it('names a file that was put where it lay before, and written, while it lies elsewhere', async () => {
+    const { site, client, later, checkpoint, since, bucket, putBack, nameOf } = await start();
+    const old = await bucket();
+    await client.rename('/memories/b', '/memories/c');
+    await later();
+    const line = await checkpoint();
+    await later();
+    await putBack(old, await nameOf('/memories/b'));
+    await (await site.client()).append('/memories/b', ' b1');
+    expect(await since(line)).toEqual(['forked b']);
+  });
+});
