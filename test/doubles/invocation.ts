@@ -24,6 +24,7 @@ export function invocationOf({
     progressStream: undefined,
     isInteractive: isForEyes,
     isForEyes,
+    columns: 80,
   };
   const report = createReport(terminal, { json: flags.json === true });
   const { signal } = new AbortController();

@@ -4,23 +4,27 @@ import type { HistoryEntry } from '../../tree/history/entries.ts';
 import { textFor } from './files.ts';
 import type { Invocation } from './invocation.ts';
 import { timeOf } from './list.ts';
+import { logPicture } from './log-picture.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
 import { shortVersion } from './short-version.ts';
-import type { Terminal } from './terminal.ts';
+import { onOneLine, type Terminal } from './terminal.ts';
 
 const LONGEST_KIND = 'unrecorded'.length;
 
-/** What happened to a file, or to all files, the newest first. */
+/** What happened to a file, or to all files, the newest first; of a file on a screen a picture. */
 export function runLog(path: string | undefined, invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {
       const entries = await report.during('reading the history', () => admin.history.list(path, { signal }));
-      for (const entry of entries) {
+      const { terminal, flags } = invocation;
+      const isDrawn = path !== undefined && terminal.isForEyes && flags.json !== true;
+      for (const entry of isDrawn ? [] : entries) {
         const time = entry.time.toISOString();
-        await report.entry({ ...entry, time }, logLine(entry, invocation.terminal));
+        await report.entry({ ...entry, time }, logLine(entry, terminal));
       }
-      await report.done({ entries: entries.length }, entries.length === 0 ? [nothingKnown(path)] : []);
+      const picture = isDrawn ? logPicture(entries, terminal) : [];
+      await report.done({ entries: entries.length }, entries.length === 0 ? [nothingKnown(path)] : picture);
       return 0;
     },
     { invocation },
@@ -35,7 +39,7 @@ function nothingKnown(path: string | undefined): string {
 /** When, which version, what it came to, where, and on whose behalf. */
 function logLine(entry: HistoryEntry, { style }: Terminal): string {
   const { kind, path, time, version, writer } = entry;
-  const by = writer === undefined ? '' : `  by ${writer}`;
+  const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
   const shown = style('yellow', shortVersion(version));
   const what = (word: string): string => `${timeOf(time)}  ${shown}  ${word.padEnd(LONGEST_KIND)}  ${path}`;
   if (entry.kind === 'written') {

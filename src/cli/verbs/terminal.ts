@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 
-type Style = 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'dim' | 'bold';
+export type Style = 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'dim' | 'bold';
 
 /** The process's streams as the verbs see them. */
 export interface Terminal {
@@ -20,6 +20,8 @@ export interface Terminal {
   readonly isInteractive: boolean;
   /** Standard output is a person's screen. */
   readonly isForEyes: boolean;
+  /** Characters that a line of the screen has room for. */
+  readonly columns: number;
 }
 
 export function processTerminal({ quiet = false }: { readonly quiet?: boolean | undefined }): Terminal {
@@ -40,6 +42,8 @@ export function processTerminal({ quiet = false }: { readonly quiet?: boolean | 
     progressStream: stderr.isTTY === true && !quiet ? stderr : undefined,
     isInteractive: stdin.isTTY === true,
     isForEyes: stdout.isTTY === true,
+    // A terminal that does not know its width says 0.
+    columns: stdout.columns || 80,
   };
 }
 
@@ -53,4 +57,9 @@ export function withoutControls(text: string): string {
     .split(COLOUR)
     .map((part) => (COLOUR.test(part) ? part : part.replace(/[^\P{Cc}\t\n]/gu, '\uFFFD')))
     .join('');
+}
+
+/** A text that others chose, such as an actor's, within a line: it begins no line of its own and turns none around. */
+export function onOneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '\uFFFD');
 }

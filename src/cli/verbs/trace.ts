@@ -6,7 +6,7 @@ import { timeOf } from './list.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
 import { shortVersion } from './short-version.ts';
-import type { Terminal } from './terminal.ts';
+import { onOneLine, type Terminal } from './terminal.ts';
 
 /** Which turns read a version, or any that was at the path, what they wrote then, who read that, and so on. */
 export function runTrace(
@@ -37,7 +37,7 @@ function pictureOf(trace: Trace, { style }: Terminal): readonly string[] {
       .map((turn) => turnBranch(turn, 'read it'));
   const turnBranch = (turn: TracedTurn, how: string): Branch => {
     const state = turn.state === 'unfinished' ? ', and has not ended' : '';
-    const line = `${style('bold', `turn ${turn.turn}`)}  ${timeOf(turn.time)}  ${how}${state}`;
+    const line = `${style('bold', `turn ${onOneLine(turn.turn)}`)}  ${timeOf(turn.time)}  ${how}${state}`;
     if (drawn.has(turn.turn)) return { line: `${line}, as above`, below: [] };
     drawn.add(turn.turn);
     const followers = trace.turns.filter(({ follows, read }) => follows === turn.turn && read.length === 0);
@@ -57,7 +57,7 @@ function pictureOf(trace: Trace, { style }: Terminal): readonly string[] {
   return trace.versions.flatMap((version) => {
     const { time, writer } = version;
     const when = time === undefined ? '' : `  ${timeOf(time)}`;
-    const by = writer === undefined ? '' : `  by ${writer}`;
+    const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
     const line = `${nameOf(version)}${when}${endOf(version)}${by}`;
     return [line, ...linesBelow({ line, below: readersOf(version) })];
   });
@@ -82,11 +82,11 @@ function sentenceOf(untold: Untold): string {
     case 'expired':
       return `what turns read that ended before ${timeOf(untold.before)}, which may have expired`;
     case 'writers':
-      return `what these read, who wrote since: ${untold.writers.join(', ')}`;
+      return `what these read, who wrote since: ${untold.writers.map(onOneLine).join(', ')}`;
     case 'unnamed':
       return `what was read by those who wrote ${counted(untold.versions, 'version')} since, and named no actor`;
     case 'unlisted':
-      return `what else turn ${untold.turn} touched: ${counted(untold.count, 'file')}`;
+      return `what else turn ${onOneLine(untold.turn)} touched: ${counted(untold.count, 'file')}`;
     case 'untraced':
       return `what ${counted(untold.count, 'turn')} did that ended with an earlier version of the worker`;
     case 'damaged':

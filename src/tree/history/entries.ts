@@ -1,6 +1,7 @@
 import type { Move } from './moves.ts';
 import { compareOrders, createOrder, movedOrder } from './order.ts';
-import type { Past, Version } from './versions.ts';
+import { earlierWithSameText } from './same-text-as.ts';
+import type { Past, Version, VersionId } from './versions.ts';
 
 /** What became of a version. `unrecorded`: it is not there any more, and the process that could tell why was cut off. */
 export type VersionEnd = 'current' | 'replaced' | 'renamed' | 'deleted' | 'unrecorded';
@@ -20,6 +21,8 @@ export interface WrittenEntry {
   readonly size: number;
   /** The version that it replaced; absent for a new file. */
   readonly previous?: string;
+  /** The newest of the earlier versions of the file that had the same text, as after a restore; absent where none is known. */
+  readonly sameTextAs?: string;
   /** Whether the text can be read: `redacted` was taken out. */
   readonly text: 'kept' | 'redacted';
   /** When it was taken out, by the clock of the process that did it, and on whose behalf. */
@@ -58,9 +61,10 @@ export type HistoryEntry = WrittenEntry | MovedEntry;
 export function entriesOf(past: Past, actors: ReadonlyMap<string, string>): readonly HistoryEntry[] {
   const order = createOrder(past);
   const nameOf: NameOf = (writer) => (writer === undefined ? {} : { writer: actors.get(writer) ?? writer });
+  const sameText = earlierWithSameText(past);
   const written = [...past.versions.values()].map((version) => ({
     order: order(version),
-    entry: writtenEntry(past, version, nameOf),
+    entry: writtenEntry(past, version, { nameOf, sameTextAs: sameText.get(version.id) }),
   }));
   const moved = past.moves.map((move) => ({
     order: movedOrder(past, move, order),
@@ -72,11 +76,16 @@ export function entriesOf(past: Past, actors: ReadonlyMap<string, string>): read
 /** The actor's text, or what stands for it. */
 type NameOf = (writer: string | undefined) => { readonly writer?: string };
 
-function writtenEntry(past: Past, version: Version, nameOf: NameOf): WrittenEntry {
+function writtenEntry(
+  past: Past,
+  version: Version,
+  { nameOf, sameTextAs }: { readonly nameOf: NameOf; readonly sameTextAs: VersionId | undefined },
+): WrittenEntry {
   const { id, path, mtime, size, previous, text, redacted } = version;
   return {
     ...{ kind: 'written', path, version: id, time: new Date(mtime), ...nameOf(version.writer), size },
     ...(previous !== undefined && { previous }),
+    ...(sameTextAs !== undefined && { sameTextAs }),
     text: text === 'redacted' ? text : 'kept',
     ...(redacted && { redacted: { time: new Date(redacted.at), ...nameOf(redacted.by) } }),
     end: endOf(past, version),

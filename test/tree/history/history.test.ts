@@ -227,6 +227,28 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
     ]);
   });
 
+  it('names the newest earlier version of the file with the same text, and none of another file', async () => {
+    const client = await keepingClient(await newSite());
+    const history = historyOf(client);
+    await client.create(PATH, 'one');
+    for (const text of ['two', 'one', 'two', 'one', 'three']) {
+      await client.tree.overwrite(at(PATH), bytes(text));
+    }
+    await client.create('/memories/other.md', 'one');
+    const same = async (path: string): Promise<readonly number[]> => {
+      const listed = (await history.list()).flatMap((entry) => (entry.kind === 'written' ? [entry] : []));
+      const versions = listed.filter((entry) => entry.path === path).reverse();
+      return versions.map(({ sameTextAs }) => versions.findIndex(({ version }) => version === sameTextAs));
+    };
+    expect(await same(PATH)).toEqual([-1, -1, 0, 1, 2, -1]);
+    expect(await same('/memories/other.md')).toEqual([-1]);
+    const oldest = (await history.list(PATH)).at(-1);
+    if (oldest === undefined) throw new Error('there is no version');
+    await client.remove('/memories/other.md');
+    await history.redact(oldest);
+    expect(await same(PATH)).toEqual([-1, -1, -1, 1, -1, -1]);
+  });
+
   it('has nothing of a path at which nothing was, and of a tenant without a keyring', async () => {
     const site = await newSite();
     const client = await keepingClient(site);
