@@ -82,16 +82,26 @@ async function lookAgain(work: Work, place: Place): Promise<DatedMeta | undefine
 /**
  * Removes exactly the versions that were seen at the older places, and answers which are gone. Before that the newest
  * one is written again with the same content and a mark of its own: so it is certain to be there, and a renamer that was
- * merely frozen, and finds its source gone when it thaws, cannot take back what it no longer knows.
+ * merely frozen, and finds its source gone when it thaws, cannot take back what it no longer knows. Where history is kept
+ * the file is written down as renamed to the place that stays.
  */
 async function removeOlder(work: Work, newest: Place, older: readonly Place[]): Promise<readonly Place[]> {
   try {
-    if (!(await writeAgain(work, newest))) return [];
+    const kept = await writeAgain(work, newest);
+    if (kept === undefined) return [];
     const failures = await deleteObjects(
       work,
       older.map(({ key, etag }) => ({ key, ifMatch: etag })),
       { signal: work.call.signal },
     );
+    // Where another process has removed it that one says how.
+    const removed = older.filter(({ key }) => !failures.some((failure) => failure.key === key));
+    for (const { path } of removed) {
+      await work.saver?.noteMoved(work, { from: path, to: newest.path, id: kept.origin }, [
+        path,
+        kept.contentId,
+      ]);
+    }
     const stays = failures.filter((failure) => !('conflict' in failure) || failure.conflict === 'changed');
     return older.filter((place) => !stays.some(({ key }) => key === place.key));
   } catch (error) {
@@ -100,12 +110,16 @@ async function removeOlder(work: Work, newest: Place, older: readonly Place[]): 
   }
 }
 
-/** False: the version that was seen is not there any more. */
-async function writeAgain(work: Work, { path, key, etag }: Place): Promise<boolean> {
+/** Undefined: the version that was seen is not there any more. */
+async function writeAgain(
+  work: Work,
+  { path, key, etag }: Place,
+): Promise<{ readonly contentId: Uint8Array; readonly origin: Uint8Array } | undefined> {
   const version = await readFile(work, path);
-  if (version === undefined) return false;
+  if (version === undefined) return undefined;
   const name = logicalName(path);
   const origin = work.session.random(ID_BYTES);
   const seal = (): Uint8Array => bindVersion(work, version, { from: name, to: name, origin });
-  return 'etag' in (await confirmedPut(work, { key, seal, mode: { ifMatch: etag } }));
+  const written = await confirmedPut(work, { key, seal, mode: { ifMatch: etag } });
+  return 'etag' in written ? { contentId: version.contentId, origin } : undefined;
 }

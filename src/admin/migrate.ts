@@ -3,7 +3,7 @@ import { LONGEST_TTL_MS, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
 import type { Finding } from '../tree/findings.ts';
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
-import type { Progress, Session, Work } from '../tree/session.ts';
+import { beginWork, type Progress, type Session, type Work } from '../tree/session.ts';
 import type { KeyVersionUse } from './key-status.ts';
 import { type MigrationPass, migrateOnce, type SettledVersions } from './migrate-pass.ts';
 import { judgeOldKeys, type KeyringFacts, readKeyringFacts, retireKeys } from './retire-keys.ts';
@@ -135,7 +135,7 @@ function createPasses(context: Session, options: MigrateOptions): OnePass {
   let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
   return async ({ epoch, active }, number) => {
     const keyring = await catchUp(context, epoch, options);
-    if (reencrypt) await finishRename({ session: context, keyring, call: { signal } });
+    if (reencrypt) await finishRename(await beginWork(context, keyring, { signal }));
     if (known?.active !== active) known = { active, settled: new Map() };
     const { settled } = known;
     const report = ({ done, total }: { readonly done: number; readonly total: number }): void =>

@@ -92,17 +92,18 @@ export interface Work {
 /** Loads the keyring for a command; undefined for a tenant that has none. */
 export async function openWork(session: Session, call: Call): Promise<Work | undefined> {
   const keyring = await session.keyrings.load({ signal: call.signal });
-  return keyring && begin(session, keyring, call);
+  return keyring && beginWork(session, keyring, call);
 }
 
 /** Loads the keyring for a command that writes, and creates it for a tenant that has none. */
 export async function openToWrite(session: Session, call: Call): Promise<Work> {
   const keyring = await session.keyrings.load({ create: true, signal: call.signal });
   if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
-  return begin(session, keyring, call);
+  return beginWork(session, keyring, call);
 }
 
-async function begin(
+/** A command with a keyring that was loaded for it before. */
+export async function beginWork(
   session: Session,
   keyring: LoadedKeyring,
   { signal, onProgress, actor, onTouch }: Call,
@@ -181,6 +182,9 @@ interface NamedRename {
   readonly id: Uint8Array;
 }
 
+/** One that another process may finish: `by` stands for the actor on whose behalf it began; undefined without one. */
+type LeasedRename = NamedRename & { readonly by?: Uint8Array | undefined };
+
 /**
  * What every writer of a tenant that keeps history calls (docs/protocols.md, "History"): a version is saved before the
  * request that replaces or deletes it, and its end is written down. All throw what the store and the keyring fail with.
@@ -217,5 +221,5 @@ export interface HistorySaver {
    * Writes down where the files of a directory go, before the first of them is deleted at its old place: the rename only
    * goes forward from there, so a crash leaves no file that is gone and named nowhere. A takeover writes it again.
    */
-  saveMoves(work: Work, rename: NamedRename, files: readonly EndedFile[]): Promise<void>;
+  saveMoves(work: Work, rename: LeasedRename, files: readonly EndedFile[]): Promise<void>;
 }

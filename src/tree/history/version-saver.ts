@@ -67,10 +67,10 @@ export const VERSION_SAVER: HistorySaver = {
       record: { kind: 'moved', ...noted(work), from, to, files },
     }));
   },
-  async saveMoves(work, { from, to, id }, files) {
+  async saveMoves(work, { from, to, id, by = NO_ID }, files) {
     for (let start = 0; start < files.length; start += MOST_ENDED) {
       const some = files.slice(start, start + MOST_ENDED);
-      const record = { kind: 'moved', ...noted(work), from, to, files: some } as const;
+      const record = { kind: 'moved', at: noted(work).at, by, from, to, files: some } as const;
       await putRecord(work, { path: WHOLE_TREE, id, record });
     }
   },

@@ -15,6 +15,8 @@ export type RenamePhase = 'copying' | 'moving' | 'aborting';
 export interface DirectoryRename extends Rename {
   /** 16 bytes; the origin of every copy the rename makes. */
   readonly id: Uint8Array;
+  /** Where history is kept: what stands for the actor on whose behalf it began, whoever finishes it; 16 bytes. */
+  readonly by?: Uint8Array | undefined;
 }
 
 /** The rename that is under way in a tenant's tree, and the process that carries it out. */
@@ -62,20 +64,27 @@ export async function writeRegister(
 }
 
 function encodeEntry(entry: RenameEntry | undefined): Uint8Array {
-  return encodeFields(entry === undefined ? { phase: 'idle' } : { ...entry, id: toBase64url(entry.id) });
+  if (entry === undefined) return encodeFields({ phase: 'idle' });
+  const { id, by, ...rest } = entry;
+  return encodeFields({ ...rest, id: toBase64url(id), ...(by && { by: toBase64url(by) }) });
 }
 
 /** What authenticated bytes say that this version of the library does not know was written by a later one. */
 function parseEntry(content: Uint8Array): RenameEntry | undefined {
   const fields = decodeFields(content);
   if (fields?.['phase'] === 'idle' && Object.keys(fields).length === 1) return undefined;
-  const { phase, id, from, to, owner } = fields ?? {};
+  const { phase, id, by, from, to, owner } = fields ?? {};
   const isKnown = phase === 'copying' || phase === 'moving' || phase === 'aborting';
   if (!isKnown || typeof from !== 'string' || typeof to !== 'string' || typeof owner !== 'string')
     throw unknown();
-  const idBytes = typeof id === 'string' ? fromBase64url(id) : undefined;
-  if (idBytes?.length !== ID_BYTES) throw unknown();
-  return { phase, id: idBytes, from: parsePath(from), to: parsePath(to), owner };
+  const paths = { from: parsePath(from), to: parsePath(to) };
+  return { phase, id: parseId(id), ...paths, owner, ...(by !== undefined && { by: parseId(by) }) };
+}
+
+function parseId(text: unknown): Uint8Array {
+  const bytes = typeof text === 'string' ? fromBase64url(text) : undefined;
+  if (bytes?.length !== ID_BYTES) throw unknown();
+  return bytes;
 }
 
 function parsePath(text: string): MemoryPath {

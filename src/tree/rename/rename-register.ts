@@ -65,7 +65,7 @@ export function createRenameRegister(): RenameRegister {
     async begin(work, paths) {
       for (let state = known ?? (await look(work)); ; state = await look(work)) {
         const { etag } = await lookUntilIdle(work, state);
-        const rename = { ...paths, id: work.session.random(ID_BYTES) };
+        const rename = { ...paths, id: work.session.random(ID_BYTES), by: work.saver?.writerOf(work) };
         const lease = await takeLease(work, { rename, phase: 'copying', base: etag });
         if (lease !== 'overtaken') return remembering(lease);
       }
@@ -114,8 +114,8 @@ async function takeOver(work: Work, { entry, etag, ageMs }: RegisterState): Prom
   return true;
 }
 
-function renameOf({ id, from, to }: RenameEntry): RenameLease['rename'] {
-  return { id, from, to };
+function renameOf({ id, by, from, to }: RenameEntry): RenameLease['rename'] {
+  return { id, by, from, to };
 }
 
 /**

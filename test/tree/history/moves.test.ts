@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { createHistory } from '../../../src/tree/history/history.ts';
 import type { StoreCall } from '../../doubles/intercepted-store.ts';
-import { describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 
 const [FROM, TO] = ['/memories/d', '/memories/e'];
 const NAMES = ['a', 'b', 'c'];
@@ -60,6 +60,30 @@ describeOnBothKinds('the history of a directory that is renamed', (newSite) => {
     await site.time.pause(61_000);
     expect(await first.paths(TO)).toHaveLength(NAMES.length);
     expect([...(await told(first))].sort()).toEqual(ALL);
+  });
+
+  it('says on whose behalf it began, though another actor finished it', async () => {
+    const site = await newSite();
+    const [first, renamer] = await start(site);
+    // It dies before it writes anything down about the rename.
+    renamer.intercept(async (call, proceed) => {
+      if (isRecordPut(call)) throw new MemoryError('aborted', 'the process is dead');
+      return proceed();
+    });
+    const rename = { from: at(FROM), to: at(TO) };
+    await expect(renamer.tree.rename(rename, { actor: 'ann' })).rejects.toThrow();
+    await first.create('/memories/g/a', 'of another directory');
+    await site.time.pause(61_000);
+    await first.tree.rename({ from: at('/memories/g'), to: at('/memories/h') }, { actor: 'bob' });
+    const history = createHistory(first.session, first.tree);
+    const renames = (await history.list()).filter(({ kind }) => kind === 'renamed');
+    expect(renames.map(({ path, writer }) => `${path} by ${writer}`).sort()).toEqual([
+      ...NAMES.map((name) => `${FROM}/${name} by ann`),
+      '/memories/g/a by bob',
+    ]);
+    // So what bob did is taken back without what ann did.
+    await history.undo({ writer: 'bob', actor: 'cyd' });
+    expect(await first.paths()).toEqual([...NAMES.map((name) => `${TO}/${name}`), '/memories/g/a']);
   });
 
   it('does not say it of a version that another process replaced first', async () => {

@@ -44,7 +44,10 @@ describeOnBothKinds('the register of renames', (newSite) => {
     const etag = etagOf(await writeRegister(work, ENTRY, undefined));
     await work.session.pause(1_500);
     expect(await readRegister(work)).toEqual({ entry: ENTRY, etag, ageMs: 1_500 });
-    const idle = etagOf(await writeRegister(work, undefined, etag));
+    const kept = { ...ENTRY, by: new Uint8Array(16).fill(5) };
+    const next = etagOf(await writeRegister(work, kept, etag));
+    expect(await readRegister(work)).toMatchObject({ entry: kept, etag: next });
+    const idle = etagOf(await writeRegister(work, undefined, next));
     expect(await readRegister(work)).toMatchObject({ entry: undefined, etag: idle });
   });
 
@@ -81,6 +84,8 @@ describeOnBothKinds('the register of renames', (newSite) => {
       '{"phase":"deleting"}',
       JSON.stringify({ ...entry, id: 'AwMD' }),
       JSON.stringify({ ...entry, id: 7 }),
+      JSON.stringify({ ...entry, by: 'AwMD' }),
+      JSON.stringify({ ...entry, by: null }),
       JSON.stringify({ ...entry, from: 7 }),
       JSON.stringify({ ...entry, owner: undefined }),
     ]) {
