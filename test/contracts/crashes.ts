@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
@@ -33,10 +33,10 @@ const MOVED: Tree = { ...BESIDE, ...filesIn(TO) };
 const RENAME = { command: 'rename', old_path: FROM, new_path: TO };
 const DELETE = { command: 'delete', path: FROM };
 /** The lease, and a second for each of the two times that S3 tells in whole seconds. */
-const LEASE_OVER_MS = 12_000;
+export const LEASE_OVER_MS = 12_000;
 const SLOW = 240_000;
 /** Processes that start at once, of all suites of a file. */
-const limit = pLimit(4);
+export const limit: LimitFunction = pLimit(4);
 
 /**
  * What becomes of a directory whose rename or delete is cut off, by death or by a long sleep: at every request, or at

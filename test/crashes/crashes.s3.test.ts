@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { describeCrashes } from '../contracts/crashes.ts';
+import { type CrashSite, describeCrashes } from '../contracts/crashes.ts';
+import { describeHistoryCrashes } from '../contracts/history-crashes.ts';
 import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
 import { THOROUGH } from '../support/thorough.ts';
 
 // Side by side, because most of the time they wait for leases to run out.
 describe.concurrent('directories in a bucket', () => {
-  describeOnS3('kept', ['minio', 'versitygw'], (server) => {
+  describeOnS3('kept', ['minio', 'versitygw'], (server, name) => {
     const rootKey = randomBytes(32).toString('base64');
     let bucket: TestBucket;
     beforeAll(async () => {
@@ -14,9 +15,9 @@ describe.concurrent('directories in a bucket', () => {
     });
     afterAll(() => bucket?.remove());
 
-    describeCrashes('one bucket', {
+    const sites = {
       everyRequest: THOROUGH,
-      newSite: (tenant) => {
+      newSite: (tenant: string): CrashSite => {
         const { endpoint, region, forcePathStyle, credentials } = bucket.storeOptions;
         const store = `s3://${bucket.bucket}/crashes`;
         return {
@@ -29,6 +30,10 @@ describe.concurrent('directories in a bucket', () => {
           },
         };
       },
-    });
+    };
+    describeCrashes('one bucket', sites);
+    // Its protocols are those of any unguarded server: on one of them.
+    const everyRequest = process.env['HISTORY_KILLS'] === 'all';
+    if (name === 'minio') describeHistoryCrashes('one bucket', { ...sites, everyRequest });
   });
 });

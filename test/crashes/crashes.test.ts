@@ -2,16 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
-import { describeCrashes } from '../contracts/crashes.ts';
+import { afterAll, describe } from 'vitest';
+import { type CrashSite, describeCrashes } from '../contracts/crashes.ts';
+import { describeHistoryCrashes } from '../contracts/history-crashes.ts';
+import { THOROUGH } from '../support/thorough.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-crashes-'));
 const rootKey = randomBytes(32).toString('base64');
 afterAll(() => rmSync(directory, { recursive: true }));
 
-describeCrashes('SQLite', {
+const sites = {
   everyRequest: true,
-  newSite: (tenant) => {
+  newSite: (tenant: string): CrashSite => {
     const store = `sqlite:${join(directory, `${tenant}.db`)}`;
     return {
       options: { store, tenant, rootKey },
@@ -22,4 +24,10 @@ describeCrashes('SQLite', {
       },
     };
   },
+};
+
+// Side by side, because most of the time they wait for leases to run out.
+describe.concurrent('directories, and what history keeps of them,', () => {
+  describeCrashes('SQLite', sites);
+  describeHistoryCrashes('SQLite', { ...sites, everyRequest: THOROUGH });
 });
