@@ -70,6 +70,7 @@ export type {
 } from './tree/findings.ts';
 export type {
   HistoryEntry,
+  HistoryListOptions,
   MovedEntry,
   Redaction,
   VersionEnd,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { type Choose, parseVersion } from './arguments.ts';
+import { type Choose, parseCount, parseVersion } from './arguments.ts';
 import type { Consent } from './verbs/consent.ts';
+import type { LogArguments } from './verbs/history.ts';
 import type { RestoreAtArguments, UndoArguments } from './verbs/take-back.ts';
 
 /** Adds the commands of docs/history.md. What they do is loaded when one of them runs. */
@@ -10,7 +11,10 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     .description(
       'show what happened to a file, or to all files, where the tenant keeps history; the newest first',
     )
-    .action((path?: string) => choose(async (run) => (await verbs()).runLog(path, run)));
+    .option('--limit <count>', 'so many entries, the newest', parseCount)
+    .action((path: string | undefined, options: LogArguments) =>
+      choose(async (run) => (await verbs()).runLog(path, options, run)),
+    );
   program
     .command('show <path>')
     .argument('<version>', '', parseVersion)

@@ -1,6 +1,8 @@
+import { misconfigured } from '../../errors.ts';
 import { toBase64 } from '../../format/encoding.ts';
 import { decodeText } from '../../language/text.ts';
 import type { HistoryEntry } from '../../tree/history/entries.ts';
+import type { Progress } from '../../tree/session.ts';
 import { textFor } from './files.ts';
 import type { Invocation } from './invocation.ts';
 import { timeOf } from './list.ts';
@@ -12,19 +14,39 @@ import { onOneLine, type Terminal } from './terminal.ts';
 
 const LONGEST_KIND = 'unrecorded'.length;
 
+export interface LogArguments {
+  /** So many entries, the newest. */
+  readonly limit?: number;
+}
+
 /** What happened to a file, or to all files, the newest first; of a file on a screen a picture. */
-export function runLog(path: string | undefined, invocation: Invocation): Promise<number> {
+export function runLog(
+  path: string | undefined,
+  { limit }: LogArguments,
+  invocation: Invocation,
+): Promise<number> {
+  const { terminal, flags } = invocation;
   return runOnAdmin(
     async ({ admin, report, signal }) => {
-      const entries = await report.during('reading the history', () => admin.history.list(path, { signal }));
-      const { terminal, flags } = invocation;
+      if (limit === 0) throw misconfigured('--limit must be at least 1.');
+      const onProgress = (progress: Progress): void =>
+        report.progress({ ...progress }, { what: 'versions and files', ...progress });
+      const found = await report.during('reading the history', () =>
+        admin.history.list(path, { signal, onProgress, ...(limit !== undefined && { limit: limit + 1 }) }),
+      );
+      const entries = found.slice(0, limit);
       const isDrawn = path !== undefined && terminal.isForEyes && flags.json !== true;
       for (const entry of isDrawn ? [] : entries) {
         const time = entry.time.toISOString();
         await report.entry({ ...entry, time }, logLine(entry, terminal));
       }
+      const hasMore = found.length > entries.length;
       const picture = isDrawn ? logPicture(entries, terminal) : [];
-      await report.done({ entries: entries.length }, entries.length === 0 ? [nothingKnown(path)] : picture);
+      await report.done(
+        { entries: entries.length, ...(hasMore && { more: true }) },
+        entries.length === 0 ? [nothingKnown(path)] : picture,
+      );
+      if (hasMore && flags.json !== true) terminal.note('there is more that is older');
       return 0;
     },
     { invocation },

@@ -1,3 +1,4 @@
+import type { Call } from '../session.ts';
 import type { Move } from './moves.ts';
 import { compareOrders, createOrder, movedOrder } from './order.ts';
 import { earlierWithSameText } from './same-text-as.ts';
@@ -56,6 +57,14 @@ export interface Redaction {
 }
 
 export type HistoryEntry = WrittenEntry | MovedEntry;
+
+/** A part of a list. What is read for it is the same as for the whole, for the order of versions is told by all of them. */
+export interface HistoryListOptions extends Call {
+  /** At most so many entries; default all. */
+  readonly limit?: number;
+  /** The last entry of the page before this one; default: from the newest on. */
+  readonly before?: HistoryEntry;
+}
 
 /** What happened, the newest first; of one file in the order of its versions, whatever clocks say. */
 export function entriesOf(past: Past, actors: ReadonlyMap<string, string>): readonly HistoryEntry[] {

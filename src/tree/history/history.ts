@@ -8,7 +8,8 @@ import { type Call, checkActor, openWork, refuseWriting, type Session, type Work
 import type { Tree } from '../tree.ts';
 import { readActors } from './actors.ts';
 import { carryOut } from './carry-out.ts';
-import { entriesOf, type HistoryEntry, type Redaction } from './entries.ts';
+import { entriesOf, type HistoryEntry, type HistoryListOptions, type Redaction } from './entries.ts';
+import { entryPage } from './entry-page.ts';
 import { readKnown, versionsAt } from './known.ts';
 import { momentOf } from './moment.ts';
 import type { PlanOutcome } from './plan.ts';
@@ -46,9 +47,11 @@ export interface History {
   /**
    * What happened to a file, or to all of them, the newest first. The file's own path is enough: what it was under other
    * paths, before and after a rename, is in it. Nothing for a path at which nothing ever was. A GET for each version; for
-   * all files another for each of them.
+   * all files another for each of them; `onProgress` counts those. By pages with `limit` and `before`.
+   *
+   * @throws MemoryError `misconfigured` for a limit that is no whole number from 1 on; `not_found` where `before` has expired.
    */
-  list(path?: string, options?: Call): Promise<readonly HistoryEntry[]>;
+  list(path?: string, options?: HistoryListOptions): Promise<readonly HistoryEntry[]>;
   /**
    * The text of one version, of the one that the file has now as well.
    *
@@ -149,9 +152,10 @@ export function createHistory(
     async list(path, options = {}) {
       const at = path === undefined ? MEMORY_ROOT : pathOf(path);
       const work = await openWork(session, options);
-      if (work === undefined) return [];
-      const past = at === MEMORY_ROOT ? await readWholePast(work) : await readPast(work, at);
-      return entriesOf(past, await readActors(work));
+      if (work === undefined) return entryPage([], options);
+      const { onProgress } = options;
+      const past = at === MEMORY_ROOT ? await readWholePast(work, onProgress) : await readPast(work, at);
+      return entryPage(entriesOf(past, await readActors(work)), options);
     },
     read: async (version, options = {}) => read(version, options),
     async trace({ path: given, version }, options = {}) {

@@ -9,7 +9,7 @@ import type { ListedObject } from '../../store/port.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { pagesBelow } from '../list-objects.ts';
 import { readRecord } from '../sealed-record.ts';
-import type { Work } from '../session.ts';
+import type { Call, Work } from '../session.ts';
 import {
   decodeHistoryRecord,
   eventOf,
@@ -49,11 +49,16 @@ export interface ReadRecords {
  *
  * @throws MemoryError `unsupported_format`; what the store throws.
  */
-export async function readRecords(work: Work, path?: MemoryPath): Promise<ReadRecords> {
+export async function readRecords(
+  work: Work,
+  path?: MemoryPath,
+  onProgress?: Call['onProgress'],
+): Promise<ReadRecords> {
   const versions: SavedVersion[] = [];
   const events: FileEvent[] = [];
   const damaged: string[] = [];
   const listed = await listIds(work, 'history', path === undefined ? '' : `${historyHash(work, path)}_`);
+  let done = 0;
   const readOne = async ({ id }: ListedId): Promise<void> => {
     const record = await readHistoryRecord(work, id).catch((error: unknown) => {
       if (!hasCode(error, 'integrity')) throw error;
@@ -61,6 +66,7 @@ export async function readRecords(work: Work, path?: MemoryPath): Promise<ReadRe
     });
     if (record?.kind === 'deleted' || record?.kind === 'moved') events.push({ ...record, id: eventOf(id) });
     else if (record?.kind !== undefined) versions.push(savedVersion(id, record));
+    onProgress?.({ done: ++done, total: listed.length });
   };
   await eachConcurrently(work.session, listed, readOne, ({ object }) => object.size);
   return { versions, events, damaged };

@@ -6,7 +6,7 @@ import type { MemoryPath } from '../../language/path.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { listDirectory } from '../list-directory.ts';
 import { readFile } from '../read-file.ts';
-import type { Work } from '../session.ts';
+import type { Call, Progress, Work } from '../session.ts';
 import { idOf, WHOLE_TREE } from './history-record.ts';
 import { type Move, movesOf, settledMoves } from './moves.ts';
 import { type ReadRecords, readRecords, textHashOf } from './read-records.ts';
@@ -57,13 +57,23 @@ export interface Past {
   readonly damaged: { readonly records: readonly string[]; readonly files: readonly MemoryPath[] };
 }
 
-/** All that is kept of the tenant, and what its files are now: a GET for each record and each file. */
-export async function readWholePast(work: Work): Promise<Past> {
+/**
+ * All that is kept of the tenant, and what its files are now: a GET for each record and each file.
+ *
+ * @param onProgress told how many of those were read, and of how many that are known by then: the files, then the records.
+ */
+export async function readWholePast(work: Work, onProgress?: Call['onProgress']): Promise<Past> {
   const found = collect();
   const { files } = await listDirectory(work, WHOLE_TREE);
-  const readOne = ({ path }: { readonly path: MemoryPath }): Promise<void> => addCurrent(work, found, path);
+  let done = 0;
+  const readOne = async ({ path }: { readonly path: MemoryPath }): Promise<void> => {
+    await addCurrent(work, found, path);
+    onProgress?.({ done: ++done, total: files.length });
+  };
   await eachConcurrently(work.session, files, readOne, ({ size }) => size);
-  addRecords(found, await readRecords(work));
+  const onRecord = (records: Progress): void =>
+    onProgress?.({ done: done + records.done, total: done + records.total });
+  addRecords(found, await readRecords(work, undefined, onRecord));
   return pastOf(found);
 }
 

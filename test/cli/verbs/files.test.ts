@@ -232,7 +232,7 @@ describe('the verbs that read and write', () => {
       await said((run) => runTurnHistory('on', run));
       await put({ '/memories/a.md': 'one\n2\n' });
       await put({ '/memories/a.md': 'one\n2\n3\n' });
-      const { text } = await said((run) => runLog('/memories/a.md', run), { json: true });
+      const { text } = await said((run) => runLog('/memories/a.md', {}, run), { json: true });
       versions = events(text).flatMap((event) => (event as { version?: string }).version ?? []);
     });
 

@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { turnActor } from '../../../src/tree/history/turn-trace.ts';
-import { CLI_MEMORY_ENV, type CliRun, runCli } from '../../support/cli.ts';
+import { CLI_MEMORY_ENV, type CliRun, runCli, startCli } from '../../support/cli.ts';
 
 const PATH = '/memories/a.md';
 
@@ -57,6 +59,27 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     expect(linesOf(await run('show', PATH, version, '--json'))).toEqual([
       { event: 'done', path: PATH, version, text: 'zero' },
     ]);
+  });
+
+  it('show the newest alone with --limit, and end quietly where the reader goes away', async () => {
+    const path = '/memories/limited.md';
+    await run('tenant', 'history', 'on');
+    for (const text of ['one', 'two', 'three']) await run('put', path, '--text', text);
+    const all = linesOf(await run('log', path, '--json'));
+    expect(linesOf(await run('log', path, '--limit', '2', '--json'))).toEqual([
+      ...all.slice(0, 2),
+      { event: 'done', entries: 2, more: true },
+    ]);
+    const shown = await run('log', path, '--limit', '2');
+    expect(shown.stdout.trim().split('\n')).toHaveLength(2);
+    expect(shown.stderr).toContain('there is more that is older');
+    expect(await run('log', path, '--limit', '3')).toMatchObject({ code: 0, stderr: '' });
+    expect(await run('log', path, '--limit', '0')).toMatchObject({ code: 2, stdout: '' });
+
+    const child = startCli(['log', path], { env });
+    child.stdout.destroy();
+    const [stderr, [code]] = await Promise.all([textOf(child.stderr), once(child, 'close')]);
+    expect([stderr, code]).toEqual(['', 1]);
   });
 
   it('say why there is nothing to show', async () => {

@@ -6,6 +6,7 @@ import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { createKeyringEditor } from '../../../src/keys/keyring-editor.ts';
 import type { HistoryEntry } from '../../../src/tree/history/entries.ts';
 import { createHistory, type History } from '../../../src/tree/history/history.ts';
+import type { Progress } from '../../../src/tree/session.ts';
 import { countCalls } from '../../doubles/intercepted-store.ts';
 import { historyOf, keepingClient } from '../../support/history-site.ts';
 import { at, bytes, describeOnBothKinds, TEST_ROOT_KEY, type TestClient } from '../../support/test-tree.ts';
@@ -247,6 +248,46 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
     await client.remove('/memories/other.md');
     await history.redact(oldest);
     expect(await same(PATH)).toEqual([-1, -1, -1, 1, -1, -1]);
+  });
+
+  it('is listed by pages, also where entries share a time', async () => {
+    const client = await keepingClient(await newSite());
+    const history = historyOf(client);
+    await client.create(PATH, 'one');
+    await client.append(PATH, ' two');
+    await client.rename(PATH, '/memories/b');
+    await client.remove('/memories/b');
+    for (const path of [undefined, PATH]) {
+      const all = await history.list(path);
+      for (const limit of [1, 2, 3, 4, 5]) {
+        const pages: HistoryEntry[] = [];
+        for (let page = await history.list(path, { limit }); page.length > 0; ) {
+          expect(page.length).toBeLessThanOrEqual(limit);
+          pages.push(...page);
+          const before = page.at(-1);
+          page = before === undefined ? [] : await history.list(path, { limit, before });
+        }
+        expect(pages).toEqual(all);
+      }
+    }
+    const [first] = await history.list(PATH);
+    if (first === undefined) throw new Error('there is no entry');
+    const gone = { ...first, version: 'a'.repeat(22) };
+    await expect(history.list(PATH, { before: gone })).rejects.toMatchObject({ code: 'not_found' });
+    for (const limit of [0, -1, 1.5, Number.NaN]) {
+      await expect(history.list(PATH, { limit })).rejects.toMatchObject({ code: 'misconfigured' });
+    }
+  });
+
+  it('tells how much of all that is kept it has read', async () => {
+    const client = await keepingClient(await newSite());
+    await client.create(PATH, 'one');
+    await client.append(PATH, ' two');
+    await client.create('/memories/b', 'b');
+    const told: Progress[] = [];
+    await historyOf(client).list(undefined, { onProgress: (progress) => told.push(progress) });
+    expect(told.map(({ done }) => done)).toEqual([1, 2, 3]);
+    expect(told.at(-1)).toEqual({ done: 3, total: 3 });
   });
 
   it('has nothing of a path at which nothing was, and of a tenant without a keyring', async () => {
