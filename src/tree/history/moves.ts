@@ -80,9 +80,16 @@ function hasHappened(move: Move, { byVersion, byPlaces }: Told, known: Known): b
     (!other.planned || (other.to !== undefined && wasAt(version, other.to)));
   if (byVersion.get(version)?.some(isElsewhere) === true) return false;
   const successor = successors.get(version);
-  if (successor !== undefined && wasAt(successor.id, from)) return false;
+  // It was replaced where it was saved: before it went.
+  const stayed = successor !== undefined && (wasAt(successor.id, from) || places.get(version)?.has(from));
+  if (stayed === true) return false;
   if (versions.has(version)) return true;
-  // A migration of keys has sealed it again before it was deleted: what it made of it was renamed.
-  const again = byPlaces.get(placesOf(move)) ?? [];
-  return again.every((other) => !versions.has(other.version) && other.at <= move.at);
+  // A migration of keys has sealed it again since: what it made of it was renamed. Of several versions that the rename has
+  // met there it is the last one; those that it met before, and that are known, stayed or ended otherwise.
+  const others = (byPlaces.get(placesOf(move)) ?? []).filter((other) => other !== move);
+  return others.every((other) =>
+    versions.has(other.version)
+      ? other.at < move.at && !hasHappened(other, { byVersion, byPlaces }, known)
+      : other.at <= move.at,
+  );
 }

@@ -1,6 +1,5 @@
-/** What tells a version apart. */
+/** What tells a version apart, but for the places where it lies or was saved. */
 interface Sealed {
-  readonly path: string;
   readonly mtime: number;
   /** Undefined: the text was taken out. */
   readonly textHash: string | undefined;
@@ -9,26 +8,30 @@ interface Sealed {
   readonly text: string;
 }
 
+interface Told {
+  readonly places: ReadonlyMap<string, ReadonlySet<string>>;
+  hasEnd(id: string): boolean;
+}
+
 /**
- * Leaves away versions that are the same as another one: a migration of keys may seal a version again after it was saved,
- * and the earlier one is no other version. What has an end of its own stays.
+ * Leaves away versions that are the same as another one at the same place: a migration of keys may seal a version again after
+ * it was saved, and the earlier one is no other version. What has an end of its own stays.
  */
-export function leaveSealedAgain(versions: Map<string, Sealed>, hasEnd: (id: string) => boolean): void {
-  const alike = new Map<string, number>();
-  for (const version of versions.values()) {
-    const likeness = likenessOf(version);
-    alike.set(likeness, (alike.get(likeness) ?? 0) + 1);
-  }
-  for (const [id, version] of versions) {
-    if (version.text === 'current' || version.textHash === undefined || hasEnd(id)) continue;
-    const likeness = likenessOf(version);
-    const count = alike.get(likeness) ?? 0;
-    if (count < 2) continue;
-    versions.delete(id);
-    alike.set(likeness, count - 1);
+export function leaveSealedAgain(versions: Map<string, Sealed>, { places, hasEnd }: Told): void {
+  const alike = Map.groupBy(versions.keys(), (id) => likenessOf(versions.get(id)));
+  for (const ids of alike.values()) {
+    for (const id of ids) {
+      const version = versions.get(id);
+      if (version === undefined || version.text === 'current') continue;
+      if (version.textHash === undefined || hasEnd(id)) continue;
+      const own = [...(places.get(id) ?? [])];
+      const isAgain = (other: string): boolean =>
+        other !== id && versions.has(other) && own.some((place) => places.get(other)?.has(place));
+      if (ids.some(isAgain)) versions.delete(id);
+    }
   }
 }
 
-function likenessOf({ path, mtime, textHash, previous, writer }: Sealed): string {
-  return JSON.stringify([path, mtime, textHash, previous, writer]);
+function likenessOf(version: Sealed | undefined): string {
+  return JSON.stringify([version?.mtime, version?.textHash, version?.previous, version?.writer]);
 }

@@ -135,7 +135,7 @@ function pastOf({ versions, moves: told, places, files, damaged }: Collected): P
   }
   const moves = settledMoves(told, { versions, successors, places });
   const movesOf = Map.groupBy(moves, ({ version }) => version);
-  leaveSealedAgain(versions, (id) => successors.has(id) || movesOf.has(id));
+  leaveSealedAgain(versions, { places, hasEnd: (id) => successors.has(id) || movesOf.has(id) });
   return { versions, moves, movesOf, successors, places, files, damaged };
 }
 
