@@ -8,6 +8,7 @@ import { NO_ID } from '../../src/format/wrap.ts';
 import type { HistoryFinding } from '../../src/tree/findings.ts';
 import { createHistory } from '../../src/tree/history/history.ts';
 import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
+import { sayProved } from '../history-proof/say-proved.ts';
 import { createChance } from '../simulation/chance.ts';
 import { createOperator, editorOf } from '../support/key-operator.ts';
 import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
@@ -337,12 +338,14 @@ describe('a bucket writer in the middle of a chain', { timeout: 36_000_000 }, ()
       }
       await site.base[Symbol.asyncDispose]();
     }
+    sayProved(`${ATTEMPTS} attempts were named`);
   });
 });
 
 describe('honest runs', { timeout: 36_000_000 }, () => {
   it('raise no alarm, with deaths, races, renames, migrations and expiry', async () => {
     for (let run = 0; run < RUNS; run++) await honestRun(run);
+    sayProved(`${RUNS} honest runs raised no alarm`);
   });
 });
 

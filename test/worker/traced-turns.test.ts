@@ -10,6 +10,7 @@ import { listIds, readHistoryRecord } from '../../src/tree/history/read-records.
 import { readFile } from '../../src/tree/read-file.ts';
 import { openWork } from '../../src/tree/session.ts';
 import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
+import { sayProved } from '../history-proof/say-proved.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import { type Play, playSteps, startTestWorker, wordsOf } from '../support/test-worker.ts';
 
@@ -18,6 +19,7 @@ const IS_FULL = process.env['TEST_TRACED_TURNS'] === 'full';
 const TENANTS = IS_FULL ? 20 : 4;
 const TURNS_OF_EACH = IS_FULL ? 50 : 20;
 const SEEDS = IS_FULL ? 3 : 1;
+const FIRST_SEED = (Number(process.env['HISTORY_SEED'] ?? 1) - 1) * SEEDS + 1;
 const MOST_DELIVERIES = 10;
 
 const TOKEN = /poison-[\w-]+/g;
@@ -97,8 +99,10 @@ async function textsOf(options: MemoryOptions): Promise<ReadonlyMap<string, stri
   }
 }
 
+let traced = 0;
+
 describe('traces of seeded turns of many tenants', { timeout: 600_000 }, () => {
-  it.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
+  it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
     'find every turn that read what was planted, all that came of it, and nothing else: seed %i',
     async (seed) => {
       const chance = createChance(`${seed}`);
@@ -185,6 +189,8 @@ describe('traces of seeded turns of many tenants', { timeout: 600_000 }, () => {
       // Of what is not there nothing would be missed.
       expect(planted.length).toBeGreaterThan(0);
       expect(found).toBeGreaterThan(5 * TENANTS);
+      traced += answered;
+      sayProved(`${traced} turns were traced`);
     },
   );
 });
