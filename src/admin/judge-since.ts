@@ -2,6 +2,7 @@ import type { MemoryPath } from '../language/path.ts';
 import type { SinceFinding } from '../tree/findings.ts';
 import type { CheckpointEntry, CheckpointFacts, VersionFacts } from './checkpoint-record.ts';
 import { createEvidence, type Known, sealingOf } from './evidence.ts';
+import type { KeptFrom } from './kept-from.ts';
 import {
   ancestry,
   both,
@@ -24,14 +25,11 @@ export interface Held extends Omit<Known, 'entries' | 'atOnce' | 'ended'> {
   readonly damaged: ReadonlySet<MemoryPath>;
 }
 
-/** Whether all that happened since the checkpoint must be in the history; otherwise why not. */
-export type Kept = 'kept' | 'history_off' | 'not_kept';
-
 interface Since {
   readonly held: Held;
   readonly entries: readonly CheckpointEntry[];
   readonly facts: Pick<CheckpointFacts, 'began' | 'ended'>;
-  readonly kept: Kept;
+  readonly kept: KeptFrom;
 }
 
 /**
@@ -64,7 +62,8 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
     byVersion.set(id, [...(byVersion.get(id) ?? []), file]);
   }
   const isSame = (left: VersionFacts, right: VersionFacts): boolean => sameAs(left.id) === sameAs(right.id);
-  const untold = kept === 'kept' ? undefined : kept;
+  /** Why not all that happened since the checkpoint must be in the history. */
+  const untold = began < kept.from ? kept.otherwise : undefined;
 
   /** What the history says of the file at its path. Of what was accepted only what it says of later times counts. */
   const judgePlace = (file: VersionFacts): SinceFinding | undefined => {
@@ -99,9 +98,9 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
       if (before === undefined) {
         const found = { path: file.path, found: named(file) };
         const expected = { version: at.previous };
-        return untold === undefined
-          ? { kind: 'since', state: 'cut', ...found, expected }
-          : { kind: 'since', state: 'untold', why: untold, ...found, expected };
+        return at.mtime < kept.from
+          ? { kind: 'since', state: 'untold', why: kept.otherwise, ...found, expected }
+          : { kind: 'since', state: 'cut', ...found, expected };
       }
       // It was older than the checkpoint, and not there then: it was put back, and written after that.
       const latest = Math.max(...evidence.versionsOf(at.previous).map(timeOf));

@@ -2,7 +2,6 @@ import { toBase64url } from '../format/encoding.ts';
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import { NO_ID } from '../format/wrap.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
-import { DAY_MS } from '../time.ts';
 import type { HistoryFinding } from '../tree/findings.ts';
 import { decodeHistoryRecord, isHistoryName } from '../tree/history/history-record.ts';
 import { listIds } from '../tree/history/read-records.ts';
@@ -10,7 +9,7 @@ import { type Inspection, inspectRecord, type ListedRecord } from '../tree/scan.
 import type { Work } from '../tree/session.ts';
 import { identityOf, type VersionIdentity } from '../tree/version-history.ts';
 import { nameDamaged, type SeenRecord, type SeenVersion } from './damaged-records.ts';
-import { expiredBefore } from './expire-history.ts';
+import { readKeptFrom } from './kept-from.ts';
 
 interface Retention {
   readonly historyDays: number | undefined;
@@ -100,7 +99,7 @@ async function findMissing(
   seen: Pick<SeenHistory, 'saw' | 'versions'> &
     Retention & { readonly records: ReadonlyMap<LogicalName, SeenRecord> },
 ): Promise<readonly HistoryFinding[]> {
-  const { versions, records, saw, historyDays = Number.POSITIVE_INFINITY } = seen;
+  const { versions, records, saw, historyDays } = seen;
   const orphaned = [...versions.values()].filter(
     ({ previous }) => previous !== undefined && !versions.has(previous),
   );
@@ -113,20 +112,12 @@ async function findMissing(
     const inspection = await inspectRecord(work, record);
     if (inspection?.state === 'whole') saw(record, inspection);
   }
-  const since = await keptSince(work);
-  const expired = Math.max(await expiredBefore(work), work.session.clock() - historyDays * DAY_MS);
-  // A process may have stood still between the save of a version and its replacement.
-  const kept = since === undefined ? undefined : Math.max(since, expired + DAY_MS);
+  const { from } = await readKeptFrom(work, historyDays);
   return orphaned.flatMap(({ id, path, previous, mtime }) =>
-    previous === undefined || versions.has(previous) || kept === undefined || mtime < kept
+    previous === undefined || versions.has(previous) || mtime < from
       ? []
       : [{ kind: 'history', state: 'missing', path, expected: previous, replacedBy: id }],
   );
-}
-
-/** As the keyring says now: history may have been turned off and on meanwhile. */
-async function keptSince({ session, call: { signal } }: Work): Promise<number | undefined> {
-  return (await session.keyrings.look({ signal }))?.keptSince;
 }
 
 function unredacted(records: ReadonlyMap<LogicalName, SeenRecord>): readonly HistoryFinding[] {

@@ -1,7 +1,6 @@
 import { hasCode, hasReason } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
-import { DAY_MS } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import type { Finding, SinceFinding } from '../tree/findings.ts';
 import { readRecords, textHashOf } from '../tree/history/read-records.ts';
@@ -19,8 +18,8 @@ import {
   type VersionFacts,
 } from './checkpoint-record.ts';
 import type { Leave, ReadVersion } from './evidence.ts';
-import { type Held, judgeSince, type Kept } from './judge-since.ts';
-import { CLOCK_SKEW_MS } from './lineage.ts';
+import { type Held, judgeSince } from './judge-since.ts';
+import { readKeptFrom } from './kept-from.ts';
 import { type Checkpoint, type CheckpointFault, listNumbers, readCheckpoint } from './read-checkpoint.ts';
 
 export interface SinceOptions {
@@ -54,9 +53,11 @@ export async function verifySince(work: Work, { line, historyDays }: SinceOption
   const isRead = typeof checkpoint !== 'string';
   const { head, leaves } = isRead ? checkpoint : { head: undefined, leaves: [] };
   const entries = leaves.map(({ entry }) => entry);
-  const kept = head === undefined ? 'not_kept' : keptSince(work, head, historyDays);
-  const judge = async (): Promise<readonly SinceFinding[]> =>
-    judgeSince({ held: await readHeld(work), entries, facts: head ?? { began: 0, ended: 0 }, kept });
+  const judge = async (): Promise<readonly SinceFinding[]> => {
+    const held = await readHeld(work);
+    const kept = await readKeptFrom(work, historyDays);
+    return judgeSince({ held, entries, facts: head ?? { began: 0, ended: 0 }, kept });
+  };
   const first = await judge();
   const second = new Set(first.length === 0 ? [] : (await judge()).map(nameOf));
   const findings: Finding[] = first.filter((finding) => second.has(nameOf(finding)));
@@ -117,16 +118,6 @@ async function readAcceptance(
   });
   const { by, line } = (record && decodeFields(record.content)) ?? {};
   return typeof by === 'number' && Number.isSafeInteger(by) ? { by, line } : undefined;
-}
-
-function keptSince(
-  { keyring, session }: Work,
-  { keepsHistory, began }: Checkpoint['head'],
-  historyDays: number | undefined,
-): Kept {
-  if (!keepsHistory || !keyring.keepsHistory) return 'history_off';
-  const limitMs = (historyDays ?? Number.POSITIVE_INFINITY) * DAY_MS - CLOCK_SKEW_MS;
-  return session.clock() - began > limitMs ? 'not_kept' : 'kept';
 }
 
 /** The files first, so that what replaces one meanwhile is found in the history. */
