@@ -103,8 +103,9 @@ export function acceptanceId(number: number): string {
   return `a${headId(number).slice(1)}`;
 }
 
-/** Of the content of such a record. */
-export const ACCEPTANCE_BYTES = 16_777_216;
+export function isAcceptance(id: string): boolean {
+  return /^a\d{12}$/.test(id);
+}
 
 /** What a proof shows of a checkpoint, and what its root is a hash of. */
 export function encodeFacts(facts: CheckpointFacts): Uint8Array {

@@ -1,6 +1,6 @@
 import { hasCode } from '../errors.ts';
 import type { Work } from '../tree/session.ts';
-import { numberOfHead, partsOf } from './checkpoint-record.ts';
+import { isAcceptance, numberOfHead, partsOf } from './checkpoint-record.ts';
 import { deleteListed } from './delete-listed.ts';
 import { listClass, writtenLongAgo } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
@@ -13,12 +13,20 @@ import { readHead } from './read-checkpoint.ts';
  */
 export async function expireCheckpoints(
   work: Work,
-  options: { readonly migrated: MigratedVersions; readonly limitMs: number; readonly dryRun: boolean },
+  options: {
+    readonly migrated: MigratedVersions;
+    readonly limitMs: number;
+    /** What was accepted stays so where the history is kept for good. */
+    readonly acceptances: 'keep' | 'expire';
+    readonly dryRun: boolean;
+  },
 ): Promise<number> {
-  const { migrated, limitMs, dryRun } = options;
+  const { migrated, limitMs, acceptances, dryRun } = options;
   const { objects, servedAt } = await listClass(work, 'checkpoints');
   const isOld = writtenLongAgo(migrated, { now: servedAt, limitMs });
-  const late = [...objects].filter(([, object]) => isOld(object));
+  const late = [...objects].filter(
+    ([id, object]) => isOld(object) && (acceptances === 'expire' || !isAcceptance(id)),
+  );
   if (late.length === 0) return 0;
   const newest = Math.max(0, ...[...objects.keys()].map((id) => numberOfHead(id) ?? 0));
   const kept = newest === 0 ? undefined : await runOf(work, newest);

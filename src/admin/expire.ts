@@ -108,6 +108,7 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
   const checkpoints = await expireCheckpoints(work, {
     ...{ migrated, dryRun },
     limitMs: checkpointDays * DAY_MS,
+    acceptances: historyDays === undefined ? 'keep' : 'expire',
   });
   const report = { ...files, records: deleted + conversations + checkpoints, sessions, busy };
   if (historyDays === undefined) return report;

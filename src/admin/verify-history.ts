@@ -8,6 +8,7 @@ import { listIds } from '../tree/history/read-records.ts';
 import { type Inspection, inspectRecord, type ListedRecord } from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';
 import { identityOf, type VersionIdentity } from '../tree/version-history.ts';
+import { acceptedMissing } from './acceptance.ts';
 import { nameDamaged, type SeenRecord, type SeenVersion } from './damaged-records.ts';
 import { readKeptFrom } from './kept-from.ts';
 
@@ -93,7 +94,7 @@ function seenVersion(facts: {
   };
 }
 
-/** A version whose predecessor ought to be kept, and is not. */
+/** A version whose predecessor ought to be kept, and is not, unless that was accepted. */
 async function findMissing(
   work: Work,
   seen: Pick<SeenHistory, 'saw' | 'versions'> &
@@ -113,11 +114,14 @@ async function findMissing(
     if (inspection?.state === 'whole') saw(record, inspection);
   }
   const { from } = await readKeptFrom(work, historyDays);
-  return orphaned.flatMap(({ id, path, previous, mtime }) =>
+  const missing = orphaned.flatMap(({ id, path, previous, mtime }): readonly HistoryFinding[] =>
     previous === undefined || versions.has(previous) || mtime < from
       ? []
       : [{ kind: 'history', state: 'missing', path, expected: previous, replacedBy: id }],
   );
+  if (missing.length === 0) return [];
+  const accepted = await acceptedMissing(work);
+  return missing.filter(({ expected }) => !accepted.has(expected));
 }
 
 function unredacted(records: ReadonlyMap<LogicalName, SeenRecord>): readonly HistoryFinding[] {

@@ -6,21 +6,13 @@ import type { Finding, SinceFinding } from '../tree/findings.ts';
 import { readRecords, textHashOf } from '../tree/history/read-records.ts';
 import { listDirectory } from '../tree/list-directory.ts';
 import { readFile } from '../tree/read-file.ts';
-import { decodeFields, readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
-import {
-  ACCEPTANCE_BYTES,
-  acceptanceId,
-  type CheckpointLine,
-  lineOf,
-  parseLine,
-  rootOf,
-  type VersionFacts,
-} from './checkpoint-record.ts';
+import { acceptedBy } from './acceptance.ts';
+import { type CheckpointLine, parseLine, rootOf, type VersionFacts } from './checkpoint-record.ts';
 import type { Leave, ReadVersion } from './evidence.ts';
 import { type Held, judgeSince } from './judge-since.ts';
 import { readKeptFrom } from './kept-from.ts';
-import { type Checkpoint, type CheckpointFault, listNumbers, readCheckpoint } from './read-checkpoint.ts';
+import { type Checkpoint, type CheckpointFault, readCheckpoint } from './read-checkpoint.ts';
 
 export interface SinceOptions {
   /** The line of a checkpoint, as it was kept outside of the store. */
@@ -92,32 +84,6 @@ async function follow(
     [checkpoint, at] = [later, { number, root: rootOf(later.head) }];
   }
   return { checkpoint, number: at.number, accepted };
-}
-
-/**
- * The number of the last checkpoint that accepted what was found since this line, or since an earlier one: that was all that
- * had happened since.
- */
-async function acceptedBy(work: Work, line: CheckpointLine): Promise<number | undefined> {
-  const numbers: number[] = [];
-  for (const number of (await listNumbers(work, 'a')).filter((each) => each <= line.number)) {
-    const acceptance = await readAcceptance(work, number);
-    const isOther = number === line.number && acceptance?.line !== lineOf(line);
-    if (acceptance !== undefined && !isOther && acceptance.by > line.number) numbers.push(acceptance.by);
-  }
-  return numbers.length === 0 ? undefined : Math.max(...numbers);
-}
-
-async function readAcceptance(
-  work: Work,
-  number: number,
-): Promise<{ readonly by: number; readonly line: unknown } | undefined> {
-  const name = { cls: 'checkpoints', id: acceptanceId(number), maxBytes: ACCEPTANCE_BYTES } as const;
-  const record = await readRecord(work, name).catch((error: unknown) => {
-    if (!hasCode(error, 'integrity')) throw error;
-  });
-  const { by, line } = (record && decodeFields(record.content)) ?? {};
-  return typeof by === 'number' && Number.isSafeInteger(by) ? { by, line } : undefined;
 }
 
 /** The files first, so that what replaces one meanwhile is found in the history. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkpointTree } from '../../src/admin/accept-checkpoint.ts';
+import { expireTree } from '../../src/admin/expire.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { describeOnBothKinds } from '../support/test-tree.ts';
 import { createCheckedTenant, DAY } from './checked-tenant.ts';
@@ -149,5 +150,36 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     const report = await checkpointTree((await site.client()).session, { accept: line });
     expect(report.number).toBe(2);
     expect([await since(line), await since(report.line)]).toEqual([[], []]);
+  });
+
+  it('accepts what the history has not, which a plain verification does not name then either', async () => {
+    const { site, client, later, checkpoint, since, bucket, putBack } = await start();
+    const old = await bucket();
+    await client.append('/memories/a', ' a3');
+    await client.append('/memories/a', ' a4');
+    await later();
+    const line = await checkpoint();
+    await client.append('/memories/b', ' b1');
+    // The files of a later backup, the history of an earlier one.
+    await putBack(old, '/history/');
+    const plain = async () => (await verifyTree((await site.client()).session)).findings;
+    expect(await plain()).toMatchObject([
+      { kind: 'history', state: 'missing', path: '/memories/a' },
+      { kind: 'history', state: 'missing', path: '/memories/b' },
+    ]);
+    const { session } = await site.client();
+    expect((await checkpointTree(session, { accept: line })).accepted).toHaveLength(2);
+    expect([await plain(), await since(line)]).toEqual([[], []]);
+    const now = await bucket();
+    await client.append('/memories/a', ' a5');
+    await client.append('/memories/a', ' a6');
+    await putBack(now, '/history/');
+    expect(await plain()).toMatchObject([{ kind: 'history', state: 'missing', path: '/memories/a' }]);
+    await checkpointTree(session, { accept: line });
+    expect(await plain()).toEqual([]);
+    // Once more: what was accepted before stays so, and it does not expire before the history does.
+    await site.time.pause(100 * DAY);
+    await expireTree(session, {});
+    expect(await plain()).toEqual([]);
   });
 });

@@ -1,0 +1,92 @@
+import { hasCode, MemoryError } from '../errors.ts';
+import type { Finding } from '../tree/findings.ts';
+import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
+import type { Work } from '../tree/session.ts';
+import { acceptanceId, type CheckpointLine, lineOf } from './checkpoint-record.ts';
+import { listNumbers } from './read-checkpoint.ts';
+
+/** What was found since the line of a checkpoint, and is on purpose. */
+interface Acceptance {
+  /** Number of the checkpoint that was written then. */
+  readonly by: number;
+  readonly line: unknown;
+  /** Versions that the history ought to have and has not. */
+  readonly missing: readonly string[];
+}
+
+const MAX_BYTES = 16_777_216;
+/** So many findings are written down with what accepts them. */
+const MOST_NOTED = 1_000;
+/** Of more, those that were accepted last stay findings. */
+const MOST_MISSING = 500_000;
+
+/**
+ * Notes that `findings` since a line are on purpose, in the place of what accepted findings since the same line before.
+ *
+ * @throws MemoryError `version_conflict`; what the store throws.
+ */
+export async function noteAcceptance(
+  work: Work,
+  {
+    line,
+    by,
+    findings,
+  }: { readonly line: CheckpointLine; readonly by: number; readonly findings: readonly Finding[] },
+): Promise<void> {
+  const name = { cls: 'checkpoints', id: acceptanceId(line.number) } as const;
+  const before = await readRecord(work, { ...name, maxBytes: MAX_BYTES });
+  const missing = new Set(before === undefined ? [] : parse(before.content)?.missing);
+  for (const finding of findings) if (isMissingVersion(finding)) missing.add(finding.expected);
+  const content = encodeFields({
+    ...{ by, line: lineOf(line), at: work.session.clock(), actor: work.call.actor },
+    ...{ count: findings.length, findings: findings.slice(0, MOST_NOTED) },
+    missing: [...missing].slice(0, MOST_MISSING),
+  });
+  if ('etag' in (await writeRecord(work, name, { content, base: before?.etag }))) return;
+  throw new MemoryError('version_conflict', 'another process accepted what was found since the same line');
+}
+
+/** Whether the finding is that the history has not what a version replaced: a restore of a bucket may leave that. */
+export function isMissingVersion(finding: Finding): finding is Extract<Finding, { kind: 'history' }> {
+  return finding.kind === 'history' && finding.state === 'missing';
+}
+
+/**
+ * The number of the last checkpoint that accepted what was found since this line, or since an earlier one: that was all that
+ * had happened since.
+ */
+export async function acceptedBy(work: Work, line: CheckpointLine): Promise<number | undefined> {
+  const numbers: number[] = [];
+  for (const number of (await listNumbers(work, 'a')).filter((each) => each <= line.number)) {
+    const acceptance = await read(work, number);
+    const isOther = number === line.number && acceptance?.line !== lineOf(line);
+    if (acceptance !== undefined && !isOther && acceptance.by > line.number) numbers.push(acceptance.by);
+  }
+  return numbers.length === 0 ? undefined : Math.max(...numbers);
+}
+
+/** Versions that the history has not, and that is on purpose. A LIST, and a GET for each acceptance. */
+export async function acceptedMissing(work: Work): Promise<ReadonlySet<string>> {
+  const missing = new Set<string>();
+  for (const number of await listNumbers(work, 'a')) {
+    for (const version of (await read(work, number))?.missing ?? []) missing.add(version);
+  }
+  return missing;
+}
+
+/** Undefined: there is none, or it cannot be opened, and accepts nothing. */
+async function read(work: Work, number: number): Promise<Acceptance | undefined> {
+  const name = { cls: 'checkpoints', id: acceptanceId(number), maxBytes: MAX_BYTES } as const;
+  const record = await readRecord(work, name).catch((error: unknown) => {
+    if (!hasCode(error, 'integrity')) throw error;
+    return undefined;
+  });
+  return record && parse(record.content);
+}
+
+function parse(content: Uint8Array): Acceptance | undefined {
+  const { by, line, missing } = decodeFields(content) ?? {};
+  if (typeof by !== 'number' || !Number.isSafeInteger(by)) return undefined;
+  const ids: readonly unknown[] = Array.isArray(missing) ? missing : [];
+  return { by, line, missing: ids.filter((id) => typeof id === 'string') };
+}
