@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { checkProof } from '../../admin/proof.ts';
 import { misconfigured } from '../../errors.ts';
 import { loadSodium } from '../../format/sodium.ts';
-import { findingLine } from './finding-lines.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { timeOf } from './list.ts';
 import { runOnAdmin } from './operate.ts';
@@ -32,7 +31,7 @@ export function runCheckpoint(
       const onProgress = ({ done }: { readonly done: number }): void =>
         report.progress({ done }, { line: counted(done, 'file') });
       const written = await admin.checkpoint({ accept, signal, onProgress });
-      for (const finding of written.accepted ?? []) terminal.note(acceptedLine(findingLine(finding)));
+      for (const finding of written.accepted ?? []) terminal.note(acceptedLine(finding));
       for (const path of written.unread)
         terminal.complain(`${path} cannot be opened and is not in it: run verify`);
       await report.done({ ...written }, [written.line]);

@@ -1,6 +1,6 @@
-import type { Finding, HistoryFinding, RenameFinding } from '../../tree/findings.ts';
+import type { Finding, RenameFinding } from '../../tree/findings.ts';
 import { counted } from './report.ts';
-import { checkpointLine, keyringLine, sinceFindingLine } from './since-lines.ts';
+import { sinceFindingLine } from './since-lines.ts';
 
 const TRY_AGAIN = 'run verify again in a minute';
 
@@ -45,13 +45,10 @@ export function findingLine(finding: Finding, verb: 'look' | 'restore' = 'look')
     case 'rename':
       return renameLine(finding);
     case 'checkpoint':
-      return checkpointLine(finding);
     case 'keyring':
-      return keyringLine(finding);
     case 'since':
-      return sinceFindingLine(finding);
     case 'history':
-      return historyLine(finding);
+      return sinceFindingLine(finding);
     case 'duplicate': {
       const duplicates = `${finding.older} and ${finding.newer} are the same file`;
       switch (finding.state) {
@@ -67,22 +64,6 @@ export function findingLine(finding: Finding, verb: 'look' | 'restore' = 'look')
           return `wait  ${duplicates}: a rename may be under way — ${TRY_AGAIN}`;
       }
     }
-  }
-}
-
-function historyLine({ state, path, expected, found, replacedBy, name }: HistoryFinding): string {
-  const version = `version ${expected}${path === undefined ? '' : ` of ${path}`}`;
-  const away =
-    "whoever may write below the tenant's prefix can do that — restore its object from a backup, or from the versions of the bucket";
-  switch (state) {
-    case 'missing':
-      return `FAIL  ${version}, which version ${replacedBy} replaced, is not in the history: ${away}`;
-    case 'damaged':
-      return `FAIL  ${name}, the record of ${version}, is damaged: ${away}`;
-    case 'misplaced':
-      return `FAIL  ${name}, where the record of ${version} belongs, holds that of version ${found}: ${away}`;
-    case 'unredacted':
-      return `FAIL  ${version} was redacted, and its text lies in ${name} — redact it again`;
   }
 }
 

@@ -1,15 +1,52 @@
 import type { SinceReport } from '../../admin/verify-since.ts';
-import type { Finding, SinceFinding, SinceVersion } from '../../tree/findings.ts';
+import type { Finding, HistoryFinding, SinceFinding, SinceVersion } from '../../tree/findings.ts';
 import { timeOf } from './list.ts';
 import { counted } from './report.ts';
 
 const SHOWN_CHARACTERS = 8;
 const LOGICAL_BITS = 16n;
+const MARK_CHARACTERS = 6;
+const FAIL = { mark: 'FAIL' } as const;
+const BY_WHOM = ": an attacker who writes below the tenant's prefix can do that";
 const ACCEPT = 'if it was on purpose, "checkpoint --accept" says so';
 
-/** A finding that is accepted now, without the advice that its line ends with. */
-export function acceptedLine(line: string): string {
-  return `accepted: ${line.replace(/^FAIL +/, '').replace(`; ${ACCEPT}`, '')}`;
+/** What is found, and what to do about it. */
+interface Told {
+  /** Whether it is wrong, or cannot be told. */
+  readonly mark: 'FAIL' | 'told?';
+  readonly found: string;
+  readonly toDo?: string;
+}
+
+/** What `checkpoint --accept` can accept. */
+type Acceptable = Extract<Finding, { kind: 'since' | 'checkpoint' | 'keyring' | 'history' }>;
+
+/** One line that says what was found and what to do about it. */
+export function sinceFindingLine(finding: Acceptable): string {
+  const { mark, found, toDo } = tell(finding);
+  return `${mark.padEnd(MARK_CHARACTERS)}${found}${toDo === undefined ? '' : ` — ${toDo}`}`;
+}
+
+/** A finding that is accepted now. */
+export function acceptedLine(finding: Finding): string {
+  return `accepted: ${isAcceptable(finding) ? tell(finding).found : finding.kind}`;
+}
+
+function isAcceptable(finding: Finding): finding is Acceptable {
+  return ['since', 'checkpoint', 'keyring', 'history'].includes(finding.kind);
+}
+
+function tell(finding: Acceptable): Told {
+  switch (finding.kind) {
+    case 'checkpoint':
+      return tellCheckpoint(finding);
+    case 'keyring':
+      return tellKeyring(finding);
+    case 'since':
+      return tellSince(finding);
+    case 'history':
+      return tellHistory(finding);
+  }
 }
 
 /** What was compared with, once nothing or something was found. */
@@ -24,38 +61,106 @@ export function sinceLine({
   return [`since checkpoint ${number} of ${timeOf(began)}, ${counted(files, 'file')}${later}`];
 }
 
-export function checkpointLine({ state, number }: Extract<Finding, { kind: 'checkpoint' }>): string {
+function tellCheckpoint({ state, number }: Extract<Finding, { kind: 'checkpoint' }>): Told {
   const checkpoint = `checkpoint ${number}`;
   switch (state) {
     case 'missing':
-      return `FAIL  ${checkpoint} is not in the store — it expired, it was deleted, or the whole store was put back to before it — bring it back from the bucket's versions or a backup; ${ACCEPT}`;
+      return {
+        ...FAIL,
+        found: `${checkpoint} is not in the store — it expired, it was deleted, or the whole store was put back to before it`,
+        toDo: `bring it back from the bucket's versions or a backup; ${ACCEPT}`,
+      };
     case 'other':
-      return `FAIL  ${checkpoint} in the store is another one than that of this line — the store was put back to before it, or the line is another tenant's`;
+      return {
+        ...FAIL,
+        found: `${checkpoint} in the store is another one than that of this line — the store was put back to before it, or the line is another tenant's`,
+      };
     case 'damaged':
-      return `FAIL  ${checkpoint} cannot be opened in full — the whole store or its keyring was put back to before it, or parts of it were changed or deleted`;
+      return {
+        ...FAIL,
+        found: `${checkpoint} cannot be opened in full — the whole store or its keyring was put back to before it, or parts of it were changed or deleted`,
+      };
   }
 }
 
-export function keyringLine({ expected, found }: Extract<Finding, { kind: 'keyring' }>): string {
-  return `FAIL  the keyring has epoch ${found} and had ${expected} when the checkpoint was written — an older one was put back — put the newer one back from the bucket's versions or a backup; ${ACCEPT}`;
+function tellKeyring({ expected, found }: Extract<Finding, { kind: 'keyring' }>): Told {
+  return {
+    ...FAIL,
+    found: `the keyring has epoch ${found} and had ${expected} when the checkpoint was written — an older one was put back`,
+    toDo: `put the newer one back from the bucket's versions or a backup; ${ACCEPT}`,
+  };
 }
 
-/** One line that names the versions that must be there and that are. */
-export function sinceFindingLine({ state, path, expected, found, why }: SinceFinding): string {
+/** The versions that must be there and that are. */
+function tellSince({ state, path, expected, found, why }: SinceFinding): Told {
   const [must, is] = [named(expected), named(found)];
   switch (state) {
     case 'rolled_back':
-      return `FAIL  ${path} was rolled back: it holds ${is} and must hold ${must} or what came of it — restore that from the history or a backup; ${ACCEPT}`;
+      return {
+        ...FAIL,
+        found: `${path} was rolled back: it holds ${is} and must hold ${must} or what came of it`,
+        toDo: `restore that from the history or a backup; ${ACCEPT}`,
+      };
     case 'dropped':
-      return `FAIL  ${path} is gone, and nothing says why: it must hold ${must} or what came of it${found === undefined ? '' : `; ${is} is new`} — restore it from a backup; ${ACCEPT}`;
+      return {
+        ...FAIL,
+        found: `${path} is gone, and nothing says why: it must hold ${must} or what came of it${found === undefined ? '' : `; ${is} is new`}`,
+        toDo: `restore it from a backup; ${ACCEPT}`,
+      };
     case 'brought_back':
-      return `FAIL  ${path} was brought back: it holds ${is}, which had been deleted or renamed, or was not there — delete it; ${ACCEPT}`;
+      return {
+        ...FAIL,
+        found: `${path} was brought back: it holds ${is}, which had been deleted or renamed, or was not there`,
+        toDo: `delete it; ${ACCEPT}`,
+      };
     case 'forked':
-      return `FAIL  ${path} was rolled back and then written: it holds ${is}, which does not come of ${expected === undefined ? 'a version that lay there' : must} — restore what is missing from the history or a backup; ${ACCEPT}`;
+      return {
+        ...FAIL,
+        found: `${path} was rolled back and then written: it holds ${is}, which does not come of ${expected === undefined ? 'a version that lay there' : must}`,
+        toDo: `restore what is missing from the history or a backup; ${ACCEPT}`,
+      };
     case 'cut':
-      return `FAIL  ${path} holds ${is}, which came of ${must}, and that is not in the history: its record was deleted — restore the record from a backup; ${ACCEPT}`;
+      return {
+        ...FAIL,
+        found: `${path} holds ${is}, which came of ${must}, and that is not in the history: its record was deleted`,
+        toDo: `restore the record from a backup; ${ACCEPT}`,
+      };
     case 'untold':
-      return `told? ${path}: ${WHY[why ?? 'not_kept']}${found === undefined ? '; it is gone' : `; it holds ${is}`}${expected === undefined ? '' : `, and held ${must}`}`;
+      return {
+        mark: 'told?',
+        found: `${path}: ${WHY[why ?? 'not_kept']}${found === undefined ? '; it is gone' : `; it holds ${is}`}${expected === undefined ? '' : `, and held ${must}`}`,
+      };
+  }
+}
+
+function tellHistory({ state, path, expected, found, replacedBy, name }: HistoryFinding): Told {
+  const version = `version ${expected}${path === undefined ? '' : ` of ${path}`}`;
+  const toDo = 'restore its object from a backup, or from the versions of the bucket';
+  switch (state) {
+    case 'missing':
+      return {
+        ...FAIL,
+        found: `${version}, which version ${replacedBy} replaced, is not in the history${BY_WHOM}`,
+        toDo: `${toDo}; ${ACCEPT}`,
+      };
+    case 'damaged':
+      return {
+        ...FAIL,
+        found: `${name}, the record of ${version}, is damaged${BY_WHOM}`,
+        toDo,
+      };
+    case 'misplaced':
+      return {
+        ...FAIL,
+        found: `${name}, where the record of ${version} belongs, holds that of version ${found}${BY_WHOM}`,
+        toDo,
+      };
+    case 'unredacted':
+      return {
+        ...FAIL,
+        found: `${version} was redacted, and its text lies in ${name}`,
+        toDo: 'redact it again',
+      };
   }
 }
 
