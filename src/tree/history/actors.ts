@@ -17,7 +17,7 @@ const RENEWED_AFTER_MS = 7 * DAY_MS;
  * A record that was put longer ago, in milliseconds by the server's clock, is relied on by no process, and whoever names its
  * actor puts it again: all of the above, and as much for requests on their way and clocks.
  */
-export const ACTOR_IN_USE_MS = 2 * RENEWED_AFTER_MS;
+export const ACTOR_IN_USE_MS: number = 2 * RENEWED_AFTER_MS;
 
 interface Named {
   readonly since: Instant;
