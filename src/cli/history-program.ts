@@ -27,6 +27,7 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     .description('make the files what they were at a moment: 2026-11-17T09:30:00Z, or with +01:00 for Z')
     .option('--below <path>', 'that file alone, or what lies below that directory')
     .option('--partial', 'restore what can be had, where some of it cannot')
+    .option('--diff', 'show how the texts of all those files differ')
     .option('--dry-run', 'show the plan, and write nothing')
     .option('--yes', 'do not ask')
     .action((time: string, options: RestoreAtArguments) =>
@@ -37,6 +38,7 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     .description('take back what one actor did, as "log" names it, as far as nobody has built on it')
     .option('--turn <id>', 'what that turn of a worker did, instead of a writer')
     .option('--force', 'also what others have built on, and with it what they built')
+    .option('--diff', 'show how the texts of all those files differ')
     .option('--dry-run', 'show the plan, and write nothing')
     .option('--yes', 'do not ask')
     .action((writer: string | undefined, options: UndoArguments) =>

@@ -134,6 +134,8 @@ describe('the command line', () => {
       ['runRestoreAt', '2026-11-17T09:30Z', { below: '/memories/d', partial: true, dryRun: true, yes: true }],
     ],
     ['undo ann', ['runUndo', 'ann', {}]],
+    ['undo ann --diff', ['runUndo', 'ann', { diff: true }]],
+    ['restore-at 2026-11-17T09:30Z --diff', ['runRestoreAt', '2026-11-17T09:30Z', { diff: true }]],
     ['undo --turn t-1 --yes', ['runUndo', undefined, { turn: 't-1', yes: true }]],
     ['undo ann --force --dry-run --yes', ['runUndo', 'ann', { force: true, dryRun: true, yes: true }]],
     ['trace /memories/a', ['runTrace', { path: '/memories/a', version: undefined }]],

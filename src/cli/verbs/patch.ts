@@ -41,9 +41,11 @@ function sideOf(content: Content | undefined): Side | undefined {
   return text === undefined ? undefined : { path, text, version };
 }
 
+export const NOT_TEXT = 'what the file holds is not text';
+
 /** A patch of `changePatch` for people. */
 export function changeLines(patch: string | null, terminal: Pick<Terminal, 'style'>): readonly string[] {
-  return patch === null ? ['what the file holds is not text'] : colouredLines(patch, terminal);
+  return patch === null ? [NOT_TEXT] : colouredLines(patch, terminal);
 }
 
 export function colouredLines(patch: string, { style }: Pick<Terminal, 'style'>): readonly string[] {

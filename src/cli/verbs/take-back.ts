@@ -5,16 +5,23 @@ import type { Call } from '../../tree/session.ts';
 import { type Consent, requireYes } from './consent.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { type AdminRun, runOnAdmin } from './operate.ts';
-import { counted, type Report } from './report.ts';
+import { colouredLines, NOT_TEXT } from './patch.ts';
+import { type Patch, patchOfChange } from './plan-patches.ts';
+import { counted } from './report.ts';
 import { shortVersion } from './short-version.ts';
 import type { Terminal } from './terminal.ts';
 
-export interface RestoreAtArguments extends Consent {
+interface TakeBackArguments extends Consent {
+  /** Show how the texts differ: of all files, rather than of a few on a screen. */
+  readonly diff?: boolean;
+}
+
+export interface RestoreAtArguments extends TakeBackArguments {
   readonly below?: string;
   readonly partial?: boolean;
 }
 
-export interface UndoArguments extends Consent {
+export interface UndoArguments extends TakeBackArguments {
   readonly turn?: string;
   readonly force?: boolean;
 }
@@ -67,25 +74,28 @@ function writerOf(actor: string | undefined, turn: string | undefined): string {
 
 /** Shows the plan first, and writes when that was wanted, or is after the plan was seen. */
 async function carryOut(
-  { report, signal }: AdminRun,
-  { terminal }: Invocation,
+  run: AdminRun,
+  invocation: Invocation,
   {
     consent,
     partial,
     idle,
     plan,
   }: {
-    readonly consent: Consent;
+    readonly consent: TakeBackArguments;
     readonly partial: boolean;
     /** What is said where there is nothing to do. */
     readonly idle: string;
     readonly plan: Plan;
   },
 ): Promise<number> {
+  const { report, signal } = run;
+  const { terminal } = invocation;
+  const tellAll = (outcome: PlanOutcome): Promise<void> => tell(outcome, { run, invocation, consent });
   const planned = await report.during('reading the history', () => plan({ dryRun: true, signal }));
   const isWithheld = planned.left.length > 0 && !partial;
   const hasWork = planned.changes.length > 0 && !isWithheld && consent.dryRun !== true;
-  if (!hasWork || consent.yes !== true) await tell(planned, report, terminal);
+  if (!hasWork || consent.yes !== true) await tellAll(planned);
   if (!hasWork) {
     const { changes, left } = planned;
     const asked = isWithheld ? 'withheld' : 'written';
@@ -101,15 +111,40 @@ async function carryOut(
     signal,
     onProgress: ({ done, total }) => report.progress({ done, total }, { what: 'files', done, total }),
   });
-  if (consent.yes === true || written.outcome === 'withheld') await tell(written, report, terminal);
+  if (consent.yes === true || written.outcome === 'withheld') await tellAll(written);
   const { outcome, changes, left } = written;
   await report.done({ outcome, changes: changes.length, left: left.length }, [summary(written)]);
   return left.length > 0 ? EXIT_FAILED : 0;
 }
 
-async function tell({ changes, left }: PlanOutcome, report: Report, terminal: Terminal): Promise<void> {
-  for (const change of changes) await report.entry({ ...change }, changeLine(change, terminal));
-  for (const file of left) await report.entry({ what: 'left', ...file }, leftLine(file, terminal));
+/** Without `--diff`, a screen shows the texts of so few files, and of each so few lines. */
+const FEW_FILES = 5;
+const FEW_LINES = 40;
+
+async function tell(
+  { changes, left }: PlanOutcome,
+  {
+    run,
+    invocation: { terminal, flags },
+    consent,
+  }: { readonly run: AdminRun; readonly invocation: Invocation; readonly consent: TakeBackArguments },
+): Promise<void> {
+  const isAsked = consent.diff === true;
+  const isForEyes = terminal.isForEyes && flags.json !== true && consent.yes !== true;
+  const isShown = isAsked || (isForEyes && changes.length <= FEW_FILES);
+  for (const change of changes) {
+    const found = isShown ? await patchOfChange(run, change, changes) : undefined;
+    const lines = found === undefined ? [] : patchLines(found, terminal);
+    const few = isAsked || lines.length <= FEW_LINES ? lines : [`${lines.length} lines: --diff shows them`];
+    await run.report.entry({ ...change, ...found }, [changeLine(change, terminal), ...few].join('\n'));
+  }
+  if (!isShown && isForEyes) terminal.note('--diff shows how the texts differ');
+  for (const file of left) await run.report.entry({ what: 'left', ...file }, leftLine(file, terminal));
+}
+
+function patchLines(found: Patch, terminal: Terminal): readonly string[] {
+  if ('patch' in found) return colouredLines(found.patch, terminal);
+  return [found.without === 'gone' ? 'a text of it is not to be had' : NOT_TEXT];
 }
 
 function changeLine({ what, path, to, fromVersion, toVersion }: PlannedChange, { style }: Terminal): string {
