@@ -106,6 +106,25 @@ export const BUGS: Readonly<Record<string, SeededBug>> = {
         return isLie ? { ok: false, code: 'unavailable', reason: undefined } : result;
       },
   },
+  'a version that is saved only after it was replaced': {
+    ...IN_FILES,
+    history: 'kept',
+    store: (store, life) => {
+      const late: (() => Promise<unknown>)[] = [];
+      return {
+        ...store,
+        async put(key, body, options) {
+          if (life.isHistory(key)) {
+            late.push(() => store.put(key, body, options));
+            return TAKEN;
+          }
+          const answer = await store.put(key, body, options);
+          if (life.isFile(key)) for (const save of late.splice(0)) await save();
+          return answer;
+        },
+      };
+    },
+  },
   'a create that overwrites': {
     ...IN_FILES,
     store: (store, life) =>

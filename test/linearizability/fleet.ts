@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { LoggedVersion } from './judge-log.ts';
 import type { PlayerAnswer, PlayerRequest } from './player-lines.ts';
 import type { Played, Player } from './recording.ts';
 
@@ -25,6 +26,7 @@ export interface Fleet {
 interface Running {
   readonly child: ChildProcess;
   run(tenant: string, command: PlayerRequest['command']): Promise<Played>;
+  log(tenant: string): Promise<readonly LoggedVersion[]>;
 }
 
 export function startFleet(size: number, env: Readonly<Record<string, string>>): Fleet {
@@ -46,6 +48,7 @@ export function startFleet(size: number, env: Readonly<Record<string, string>>):
   return {
     players: places.map((_, at) => ({
       run: async (tenant, command) => (places[at] ?? next()).run(tenant, command),
+      log: async (tenant) => (places[at] ?? next()).log(tenant),
     })),
     kill(at) {
       places[at]?.child.kill('SIGKILL');
@@ -92,17 +95,23 @@ function startProcess(env: Readonly<Record<string, string>>): Running {
     for (const [id, settle] of open) settle({ call: sent.get(id) ?? 0, end: now(), result: undefined });
     open.clear();
   });
+  const run: Running['run'] = (tenant, command) => {
+    if (over) throw new Error('a process of players has ended by itself');
+    const id = ++requests;
+    sent.set(id, now());
+    const { promise, resolve } = Promise.withResolvers<Played>();
+    open.set(id, resolve);
+    const request: PlayerRequest = { id, tenant, command };
+    child.stdin.write(`${JSON.stringify(request)}\n`);
+    return promise;
+  };
   return {
     child,
-    run(tenant, command) {
-      if (over) throw new Error('a process of players has ended by itself');
-      const id = ++requests;
-      sent.set(id, now());
-      const { promise, resolve } = Promise.withResolvers<Played>();
-      open.set(id, resolve);
-      const request: PlayerRequest = { id, tenant, command };
-      child.stdin.write(`${JSON.stringify(request)}\n`);
-      return promise;
+    run,
+    async log(tenant) {
+      const { result } = await run(tenant, 'log');
+      if (result?.ok !== true) throw new Error('the log of a tenant was not read');
+      return JSON.parse(result.content) as readonly LoggedVersion[];
     },
   };
 }

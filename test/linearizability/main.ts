@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { BUGS } from './bugs.ts';
 import { type Evidence, findGo, judgeHistories } from './judge.ts';
+import { judgeLog } from './judge-log.ts';
 import { KINDS } from './plan.ts';
 import { recordRace } from './racing.ts';
 import type { RecordedHistory } from './recording.ts';
@@ -57,11 +58,12 @@ async function judgeStore(
   const took = seconds(begun);
   const { failures, rejected, undecided } = await judgeAll(recorded);
   for (const failure of failures) tell(failure);
+  const faults = tellLogs(recorded);
   const accepted = recorded.length - failures.length;
   console.log(
-    `${store}: ${accepted} accepted, ${rejected} rejected, ${undecided} undecided; ${outcomesOf(recorded)}; recorded in ${took} s, judged in ${seconds(begun) - took} s`,
+    `${store}: ${accepted} accepted, ${rejected} rejected, ${undecided} undecided; ${logsOf(recorded)}; ${outcomesOf(recorded)}; recorded in ${took} s, judged in ${seconds(begun) - took} s`,
   );
-  return rejected === 0 && undecided <= Math.ceil(recorded.length / HISTORIES_PER_UNDECIDED);
+  return rejected === 0 && faults === 0 && undecided <= Math.ceil(recorded.length / HISTORIES_PER_UNDECIDED);
 }
 
 /** Every seeded bug is rejected, and the same histories without a bug are accepted. */
@@ -71,12 +73,15 @@ async function judgeBugs(seed: string): Promise<boolean> {
   for (const kind of KINDS) {
     for (const storeKind of ['guarded', 'unguarded'] as const) {
       for (let at = 0; at < TRIED_AT_ONCE; at++) {
-        controls.push(await recordRace({ seed: `${seed}-${kind.name}-${storeKind}-${at}`, kind, storeKind }));
+        const history = at % 2 === 1 ? 'kept' : 'not kept';
+        const race = { kind, storeKind, history } as const;
+        controls.push(await recordRace({ seed: `${seed}-${kind.name}-${storeKind}-${at}`, ...race }));
       }
     }
   }
   const { failures } = await judgeAll(controls);
   for (const failure of failures) tell(failure);
+  const faults = tellLogs(controls);
   let hidden = Object.keys(BUGS);
   for (let round = 0; round < TRIES && hidden.length > 0; round++) {
     const found = await findBugs(hidden, (at) => `${seed}-${round * TRIED_AT_ONCE + at}`);
@@ -85,9 +90,9 @@ async function judgeBugs(seed: string): Promise<boolean> {
   for (const name of hidden) console.log(`not rejected: ${name}`);
   const total = Object.keys(BUGS).length;
   console.log(
-    `seeded bugs: ${total - hidden.length} of ${total} rejected, ${controls.length - failures.length} of ${controls.length} histories without one accepted, in ${seconds(begun)} s`,
+    `seeded bugs: ${total - hidden.length} of ${total} rejected, ${controls.length - failures.length} of ${controls.length} histories without one accepted, ${logsOf(controls)}, in ${seconds(begun)} s`,
   );
-  return hidden.length === 0 && failures.length === 0;
+  return hidden.length === 0 && failures.length === 0 && faults === 0;
 }
 
 /** The names of those bugs that are seen in one of the histories. */
@@ -109,7 +114,11 @@ async function findBugs(
     }
   }
   const { verdicts } = await judgeHistories(recorded, { keep: false, seconds: 10 });
-  return new Set(owners.filter((_, at) => verdicts[at]?.verdict === 'rejected'));
+  const isRejected = (at: number): boolean => {
+    const history = recorded[at];
+    return verdicts[at]?.verdict === 'rejected' || (history !== undefined && judgeLog(history) !== undefined);
+  };
+  return new Set(owners.filter((_, at) => isRejected(at)));
 }
 
 async function judgeAll(recorded: readonly RecordedHistory[]): Promise<{
@@ -126,6 +135,23 @@ function tell({ name, verdict, reason, file, picture }: Evidence): void {
   const seen = picture === undefined ? '' : `, to be looked at in ${picture}`;
   console.log(`history ${name} is ${verdict}${reason === undefined ? '' : `: ${reason}`}`);
   console.log(`  kept in ${file}${seen}`);
+}
+
+/** Names what is wrong with the logs of tenants that keep history, and returns how many of them it is. */
+function tellLogs(recorded: readonly RecordedHistory[]): number {
+  const faults = recorded.flatMap((history) => {
+    const fault = judgeLog(history);
+    return fault === undefined ? [] : [{ history, fault }];
+  });
+  for (const { history, fault } of faults)
+    console.log(`the log of ${history.name}: ${fault}\n  ${JSON.stringify(history)}`);
+  return faults.length;
+}
+
+function logsOf(recorded: readonly RecordedHistory[]): string {
+  const logs = recorded.flatMap(({ log }) => (log === undefined ? [] : [log]));
+  const versions = logs.reduce((sum, log) => sum + log.length, 0);
+  return `${logs.length} kept history, ${versions} versions`;
 }
 
 /** How much happened: a history in which nothing succeeds proves nothing. */

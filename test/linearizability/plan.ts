@@ -16,6 +16,7 @@ export interface Kind extends Omit<Theme, 'name'> {
 /** What the processes of one history are asked to do; repeats itself for the same seed. */
 export interface Plan {
   readonly name: string;
+  readonly keepsHistory: boolean;
   /** Every path at which a file may ever be. */
   readonly paths: readonly string[];
   readonly directories: readonly string[];
@@ -28,6 +29,8 @@ export interface Plan {
 }
 
 export const CLIENTS = 4;
+/** The names of tenants that keep history end so. */
+export const KEPT = '-kept';
 const NO_DIRECTORIES = { delete_directory: 0, rename_directory: 0 };
 
 export const KINDS: readonly Kind[] = [
@@ -75,7 +78,7 @@ export const KINDS: readonly Kind[] = [
   },
 ];
 
-export function planHistory(seed: string, kind: Kind): Plan {
+export function planHistory(seed: string, kind: Kind, history: 'kept' | 'not kept'): Plan {
   const chance = createChance(seed);
   const workload = createWorkload(kind, chance);
   const clients: Command[][] = Array.from({ length: CLIENTS }, () => []);
@@ -86,5 +89,7 @@ export function planHistory(seed: string, kind: Kind): Plan {
     (path): Command => ({ command: 'create', path, file_text: `first in ${path}\n` }),
   );
   const restMs = chance.pick([0, 5, 50]);
-  return { name: seed, paths, directories, initial, clients, restMs };
+  const keepsHistory = history === 'kept';
+  const name = keepsHistory ? `${seed}${KEPT}` : seed;
+  return { name, keepsHistory, paths, directories, initial, clients, restMs };
 }

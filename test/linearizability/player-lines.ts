@@ -4,7 +4,7 @@ import type { Command, Result } from '../simulation/history.ts';
 export interface PlayerRequest {
   readonly id: number;
   readonly tenant: string;
-  readonly command: Command | 'operate';
+  readonly command: Command | 'operate' | 'log';
 }
 
 /** One line from it. */

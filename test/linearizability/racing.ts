@@ -11,6 +11,7 @@ import { silentLogger } from '../doubles/silent-logger.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import type { Command, Result } from '../simulation/history.ts';
 import { createSite, type StoreKind, type TestSite } from '../support/test-tree.ts';
+import { readLog } from './judge-log.ts';
 import { CLIENTS, type Kind, planHistory } from './plan.ts';
 import { type Played, type Player, type RecordedHistory, recordHistory } from './recording.ts';
 
@@ -19,6 +20,8 @@ export interface SeededBug {
   /** The kind of histories in which it shows soonest. */
   readonly kind: Kind['name'];
   readonly storeKind: StoreKind;
+  /** Of a tenant that keeps history. */
+  readonly history?: 'kept';
   store?(store: ObjectStore, life: BuggyLife): ObjectStore;
   run?(run: Run, life: BuggyLife): Run;
 }
@@ -30,6 +33,7 @@ export interface BuggyLife {
   /** The command under way. */
   command(): Command['command'] | undefined;
   isFile(key: ObjectKey): boolean;
+  isHistory(key: ObjectKey): boolean;
   readonly chance: Chance;
   /** The store without what makes deletes guarded. */
   readonly base: ObjectStore;
@@ -47,17 +51,21 @@ export async function recordRace(race: {
   readonly kind: Kind;
   readonly storeKind: StoreKind;
   readonly bug?: SeededBug | undefined;
+  readonly history?: 'kept' | 'not kept';
 }): Promise<RecordedHistory> {
-  const { seed, kind, storeKind, bug } = race;
+  const { seed, kind, storeKind, bug, history: keeping = bug?.history ?? 'not kept' } = race;
+  const keepsHistory = keeping === 'kept';
   const chance = createChance(`race ${seed}`);
   const site = await createSite(storeKind, chance.between(1, 1_000_000));
   let instant = 0;
   const now = (): number => ++instant;
   const players = await Promise.all(
-    Array.from({ length: CLIENTS }, (_, at) => createRacer({ site, bug, now, chance: chance.fork(`${at}`) })),
+    Array.from({ length: CLIENTS }, (_, at) =>
+      createRacer({ site, keepsHistory, bug, now, chance: chance.fork(`${at}`) }),
+    ),
   );
   const observer = await createRacer({
-    site,
+    ...{ site, keepsHistory },
     bug: undefined,
     now,
     chance: chance.fork('observer'),
@@ -65,7 +73,7 @@ export async function recordRace(race: {
   });
   const pause = (ms: number): Promise<void> => site.time.pause(ms);
   const history = await recordHistory({
-    plan: planHistory(seed, kind),
+    plan: planHistory(seed, kind, keeping),
     players,
     observer,
     chance: chance.fork('rests'),
@@ -84,6 +92,7 @@ export async function recordRace(race: {
 
 interface Racer {
   readonly site: TestSite;
+  readonly keepsHistory: boolean;
   readonly bug: SeededBug | undefined;
   readonly now: () => number;
   readonly chance: Chance;
@@ -106,17 +115,19 @@ async function createRacer(racer: Racer): Promise<Player> {
       const result = await Promise.race([life.run(command), life.died]);
       return { call, end: now(), result };
     },
+    log: () => readLog(life.history),
   };
 }
 
 interface Life {
   readonly run: Run;
+  readonly history: Memory['history'];
   readonly died: Promise<undefined>;
   isDead(): boolean;
 }
 
-async function startLife({ site, bug }: Racer, chance: Chance, calm: boolean): Promise<Life> {
-  const client = await site.client({ delayMs: LONGEST_DELAY_MS });
+async function startLife({ site, keepsHistory, bug }: Racer, chance: Chance, calm: boolean): Promise<Life> {
+  const client = await site.client({ delayMs: LONGEST_DELAY_MS, keepsHistory });
   const { session } = await client.open();
   const death = Promise.withResolvers<undefined>();
   const lastRequest = chance.happens(0.25) && !calm ? chance.between(1, 25) : Number.POSITIVE_INFINITY;
@@ -139,6 +150,7 @@ async function startLife({ site, bug }: Racer, chance: Chance, calm: boolean): P
   const buggy: BuggyLife = {
     command: () => underWay,
     isFile: (key) => key.startsWith(client.layout.data),
+    isHistory: (key) => key.startsWith(`${client.layout.tenantPrefix}history/`),
     chance,
     base: site.base,
     pause: (ms) => site.time.pause(ms),
@@ -161,7 +173,12 @@ async function startLife({ site, bug }: Racer, chance: Chance, calm: boolean): P
     underWay = command.command;
     return resultOf(memory, command);
   };
-  return { run: bug?.run?.(run, buggy) ?? run, died: death.promise, isDead: () => dead };
+  return {
+    run: bug?.run?.(run, buggy) ?? run,
+    history: memory.history,
+    died: death.promise,
+    isDead: () => dead,
+  };
 }
 
 async function resultOf(memory: Memory, command: Command): Promise<Result> {

@@ -1,6 +1,7 @@
 import type { Chance } from '../simulation/chance.ts';
 import type { Command, Result } from '../simulation/history.ts';
 import { readView } from '../simulation/views.ts';
+import type { LoggedVersion } from './judge-log.ts';
 import type { Plan } from './plan.ts';
 
 /** One command of one process, as it saw it. */
@@ -15,6 +16,8 @@ export interface Played {
 /** A process that carries out commands on the tree of a tenant. Another may take its place at any time. */
 export interface Player {
   run(tenant: string, command: Command): Promise<Played>;
+  /** What the history of the tenant has. */
+  log(tenant: string): Promise<readonly LoggedVersion[]>;
 }
 
 /** A history in the words of the judge. */
@@ -24,6 +27,8 @@ export interface RecordedHistory {
   readonly commands: readonly RecordedCommand[];
   /** Requests whose answers were lost may have been sent again. */
   readonly resends: boolean;
+  /** Of a tenant that keeps history; Porcupine does not read it. */
+  readonly log?: readonly LoggedVersion[];
 }
 
 interface RecordedCommand {
@@ -85,7 +90,8 @@ export async function recordHistory(recording: Recording): Promise<RecordedHisto
     await play(players.length, observer, { command: 'view', path });
   }
   await Promise.all(waiting);
-  return { name: plan.name, paths: plan.paths, commands, resends };
+  const history = { name: plan.name, paths: plan.paths, commands, resends };
+  return plan.keepsHistory ? { ...history, log: await observer.log(plan.name) } : history;
 }
 
 function recorded(client: number, command: Command, { call, end, result }: Played): RecordedCommand {

@@ -51,7 +51,9 @@ async function recordRound(round: {
   const plans = Array.from({ length: size }, (_, at) => {
     const kind = KINDS[at % KINDS.length];
     if (kind === undefined) throw new Error('there are no kinds of histories');
-    return planHistory(`${seed}-${at}`, kind);
+    // Of each kind every other one.
+    const isKept = Math.floor(at / KINDS.length) % 2 === 1;
+    return planHistory(`${seed}-${at}`, kind, isKept ? 'kept' : 'not kept');
   });
   const commands = plans.reduce((sum, plan) => sum + commandsOf(plan), 0);
   const faults = [...drawFaults(chance.fork('faults'))].sort((one, other) => one.at - other.at);
