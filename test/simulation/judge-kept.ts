@@ -211,8 +211,9 @@ function wrongMoves({ history, weather }: KeptEvidence, lived: Lived, log: Log):
   for (const { operation, kind, version, path, to } of lived.endings) {
     if (operation === undefined || operation.start < since || !operation.result?.ok) continue;
     if (kind === 'replaced' || (kind === 'carried' && to === undefined)) continue;
-    const key = keyOf({ kind: to === undefined ? 'deleted' : 'renamed', path, version, to });
-    if (!told.has(key)) return ['a rename or delete is not told of', key];
+    const kindTold = to === undefined ? 'deleted' : 'renamed';
+    const keys = lived.sameAs(version).map(({ id }) => keyOf({ kind: kindTold, path, version: id, to }));
+    if (!keys.some((key) => told.has(key))) return ['a rename or delete is not told of', ...keys];
   }
   return undefined;
 }

@@ -41,7 +41,7 @@ export interface Lived {
   readonly moves: ReadonlyMap<string, number>;
   /** By `keyOf`: renames of a version to a place where it is, or another command ended it or renamed it from. */
   readonly stayed: ReadonlySet<string>;
-  /** A version, and what migrations that sealed it again have made of it. */
+  /** A version, and what sealed it again has made of it. */
   sameAs(id: string): readonly LivedVersion[];
   lives(id: string): boolean;
   unreadableToken(token: string): boolean;
@@ -69,6 +69,12 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
     const known = places.get(rootOf(id)) ?? new Set();
     places.set(rootOf(id), known);
     return known;
+  };
+  const tie = (id: string, earlier: string): void => {
+    if (rootOf(id) === rootOf(earlier)) return;
+    const [all, its] = [placesOf(earlier), placesOf(id)];
+    roots.set(rootOf(id), rootOf(earlier));
+    for (const place of its) all.add(place);
   };
 
   for (const event of landed) {
@@ -103,14 +109,10 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
     versions.set(known.id, known);
     current.set(path, known.id);
     const before = held === undefined ? undefined : versions.get(held);
-    if (before !== undefined && before.id !== known.id) {
-      if (isSealedAgain(before, known)) {
-        const earlier = placesOf(before.id);
-        if (rootOf(known.id) !== rootOf(before.id)) roots.set(rootOf(known.id), rootOf(before.id));
-        for (const place of earlier) placesOf(known.id).add(place);
-      } else if (isEdit(operation)) {
-        endings.push({ kind: 'replaced', path, version: before.id, by: known.id, operation });
-      }
+    // In its place by a migration of keys, or at the target of a rename, when its key was retired meanwhile.
+    for (const same of versions.values()) if (isSealedAgain(same, known)) tie(known.id, same.id);
+    if (before !== undefined && !isSealedAgain(before, known) && isEdit(operation)) {
+      endings.push({ kind: 'replaced', path, version: before.id, by: known.id, operation });
     }
     placesOf(known.id).add(path);
   }
@@ -149,7 +151,7 @@ function livedVersion({ operation, stray }: LandedVersion, opened: OpenedObject)
   };
 }
 
-/** A migration of keys keeps all of a version but its content id. */
+/** What seals a version again keeps all of it but its content id. */
 function isSealedAgain(before: LivedVersion, after: LivedVersion): boolean {
   return after.text === before.text && after.mtime === before.mtime && after.previous === before.previous;
 }

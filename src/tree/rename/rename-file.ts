@@ -1,4 +1,5 @@
 import { hasReason, MemoryError } from '../../errors.ts';
+import { open } from '../../format/object.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
@@ -51,7 +52,7 @@ export async function renameFile(work: Work, from: Rename, source: SealedVersion
     if (undone === 'undone') throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
   keep(work, key, written);
-  await removeSource(work, rename, { source, target });
+  await removeSource(work, rename, { source, target, contentId: idOfCopy(work, rename, source, written) });
 }
 
 /** A rename of one file; every copy it makes carries its id as the origin, and a migration of keys keeps that. */
@@ -65,6 +66,8 @@ const COPY_ROUNDS = 3;
 interface Copied {
   readonly source: SealedVersion;
   readonly target: Written;
+  /** Of the copy; another than the source's where the content had to be sealed again. */
+  readonly contentId: Uint8Array;
 }
 
 /** Deletes the source as it was copied; where it has changed, the newer version is copied over ours first. */
@@ -76,7 +79,7 @@ async function removeSource(work: Work, rename: MarkedRename, first: Copied): Pr
       const target = { key, ifMatch: copied.source.stored.etag };
       const [failure] = await deleteObjects(work, [target], { signal: work.call.signal });
       if (failure === undefined) {
-        await work.saver?.noteMoved(work, rename, [rename.from, copied.source.contentId]);
+        await work.saver?.noteMoved(work, rename, [rename.from, copied.contentId]);
         return undefined;
       }
       refuseUnknown(failure);
@@ -106,7 +109,10 @@ async function copyNewer(work: Work, rename: MarkedRename, copied: Copied): Prom
       seal: () => copyFor(work, rename, source),
       mode: { ifMatch: etag },
     });
-    if ('etag' in written) return { source, target: { ...copied.target, etag: written.etag } };
+    if ('etag' in written) {
+      const target = { ...copied.target, etag: written.etag };
+      return { source, target, contentId: idOfCopy(work, rename, source, written) };
+    }
     const found = await readFile(work, rename.to);
     if (found === undefined || !isStill(work, copied.target, found)) break;
     etag = found.stored.etag;
@@ -154,6 +160,17 @@ function refuseUnknown(failure: DeleteFailure): void {
 function copyFor(work: Work, rename: MarkedRename, version: SealedVersion): Uint8Array {
   const [from, to] = [logicalName(rename.from), logicalName(rename.to)];
   return bindVersion(work, version, { from, to, origin: rename.id });
+}
+
+/** What the history names the renamed version by; without one nothing is opened. */
+function idOfCopy(
+  work: Work,
+  { to }: Rename,
+  { contentId, keys }: SealedVersion,
+  { body }: { readonly body: Uint8Array },
+): Uint8Array {
+  if (work.saver === undefined) return contentId;
+  return open({ keys, name: logicalName(to), object: body }).contentId;
 }
 
 export function targetExists(): MemoryError {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { createHistory } from '../../../src/tree/history/history.ts';
 import type { StoreCall } from '../../doubles/intercepted-store.ts';
+import { migrateFile } from '../../support/migrate-file.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 
 const [FROM, TO] = ['/memories/d', '/memories/e'];
@@ -194,5 +195,25 @@ describeOnBothKinds('two versions that were written in one millisecond', (newSit
     expect(texts.sort()).toEqual(['one', 'two']);
     const times = new Set(entries.map(({ time }) => time.getTime()));
     expect(times.size).toBe(1);
+  });
+});
+
+describeOnBothKinds('the history of a file that is renamed', (newSite) => {
+  it('names the version at its new path, though the source was sealed again before it was deleted', async () => {
+    const site = await newSite();
+    const [first, renamer] = await start(site);
+    let isSealedAgain = false;
+    renamer.intercept(async (call, proceed) => {
+      if (call.verb === 'delete' && !isSealedAgain) {
+        isSealedAgain = true;
+        await migrateFile(first, `${FROM}/a`, 'sealed');
+      }
+      return proceed();
+    });
+    await renamer.rename(`${FROM}/a`, TO);
+    expect(isSealedAgain).toBe(true);
+    const entries = await createHistory(first.session, first.tree).list(TO);
+    expect(entries.map(({ kind }) => kind)).toEqual(['renamed', 'written']);
+    expect(new Set(entries.map(({ version }) => version)).size).toBe(1);
   });
 });
