@@ -8,11 +8,17 @@ import { BOTH, type SeededBug } from './bugs.ts';
 import { type Operation, underWay } from './history.ts';
 import { LAYOUT, pathOf } from './tenant.ts';
 
+export interface KeptBug extends SeededBug {
+  /** What is wrong with the log then. */
+  readonly problem: string;
+}
+
 /** Mistakes that history is kept from: each of them has to be found. */
-export const KEPT_BUGS: Readonly<Record<string, () => SeededBug>> = {
+export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
   'a version saved after the PUT that replaces it': () => {
     const held = new Map<Operation | undefined, (() => Promise<void>)[]>();
     return {
+      problem: 'a version is missing',
       themeName: 'one file',
       storeClasses: BOTH,
       saver: (saver) => ({
@@ -38,6 +44,7 @@ export const KEPT_BUGS: Readonly<Record<string, () => SeededBug>> = {
     };
   },
   'a version saved without create-only': () => ({
+    problem: 'a record is written over',
     themeName: 'one file',
     storeClasses: BOTH,
     above: (store) => ({
@@ -55,6 +62,7 @@ export const KEPT_BUGS: Readonly<Record<string, () => SeededBug>> = {
   'the record of a directory written before its rename is decided': () => {
     let contexts: readonly Session[] = [];
     return {
+      problem: 'a rename is written down that may be taken back',
       themeName: 'contested directories',
       storeClasses: BOTH,
       saver(saver, context) {
@@ -78,6 +86,7 @@ export const KEPT_BUGS: Readonly<Record<string, () => SeededBug>> = {
   'a predecessor taken from an earlier read': () => {
     const first = new Map<string, Uint8Array>();
     return {
+      problem: 'a version names another before it',
       themeName: 'one file',
       storeClasses: BOTH,
       saver: (saver) => ({
@@ -93,6 +102,7 @@ export const KEPT_BUGS: Readonly<Record<string, () => SeededBug>> = {
     };
   },
   'edits of two actors merged': () => ({
+    problem: 'a version names another writer',
     themeName: 'one file',
     storeClasses: BOTH,
     actor(actor, others) {
@@ -101,6 +111,7 @@ export const KEPT_BUGS: Readonly<Record<string, () => SeededBug>> = {
     },
   }),
   'a delete that saves nothing': () => ({
+    problem: 'a version is missing',
     themeName: 'one file',
     storeClasses: BOTH,
     saver: (saver) => ({
@@ -110,6 +121,7 @@ export const KEPT_BUGS: Readonly<Record<string, () => SeededBug>> = {
     }),
   }),
   'a delete written down before it is certain': () => ({
+    problem: 'a rename or delete is told of too often',
     themeName: 'one file',
     storeClasses: BOTH,
     saver: (saver) => ({

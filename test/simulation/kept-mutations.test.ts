@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SeededBug } from './bugs.ts';
-import { KEPT_BUGS } from './kept-bugs.ts';
+import { KEPT_BUGS, type KeptBug } from './kept-bugs.ts';
 import type { StoreClass } from './sim-store.ts';
 import { simulate } from './simulate.ts';
 
@@ -17,13 +16,13 @@ describe('a run of few seeds in which history is kept', () => {
   }
 });
 
-/** The first seed whose log is wrong with the bug; the same seed succeeds without it. */
-async function firstFailure(bug: SeededBug, storeClass: StoreClass): Promise<number | undefined> {
-  const { themeName } = bug;
+/** The first seed whose log is wrong with the bug, as it says; the same seed succeeds without it. */
+async function firstFailure(bug: KeptBug, storeClass: StoreClass): Promise<number | undefined> {
+  const { themeName, problem } = bug;
   for (let seed = 1; seed <= SEEDS; seed++) {
     const where = { seed, storeClass, themeName, keeping: 'always' } as const;
     const { complaint } = await simulate({ ...where, bug });
-    if (complaint?.problem.startsWith('history: ') !== true) continue;
+    if (complaint?.problem !== `history: ${problem}`) continue;
     expect((await simulate(where)).complaint).toBeUndefined();
     return seed;
   }
