@@ -148,7 +148,7 @@ const DOORS: readonly {
   },
   {
     room: /^tree\/(?!rename\/)/,
-    files: /^tree\/history\/(history-record|read-records|versions)\.ts$/,
+    files: /^tree\/history\/(history-record|read-records|sealed-again|versions)\.ts$/,
     // The operator's verbs judge the records themselves.
     importers: /^admin\//,
   },

@@ -1,4 +1,5 @@
 import type { MemoryPath } from '../language/path.ts';
+import { sealingOf } from '../tree/history/sealed-again.ts';
 import type { VersionFacts } from './checkpoint-record.ts';
 
 /** That a version went away from a place, by a record of the history. */
@@ -115,11 +116,6 @@ function mayBeOf(
   if (!atOnce.has(id) || !sort.some(isApart)) return true;
   // A rename that was cut off leaves two of one version, and each is sealed again where it lies.
   return sort.some((other) => !isApart(other) && other.path === path);
-}
-
-/** What a migration keeps that seals a version again. */
-export function sealingOf({ mtime, size, previous, writer }: VersionFacts): string {
-  return `${mtime} ${size} ${previous} ${writer}`;
 }
 
 /** Names that stand for one another. */

@@ -1,7 +1,8 @@
 import type { MemoryPath } from '../language/path.ts';
 import type { SinceFinding } from '../tree/findings.ts';
+import { sealingOf } from '../tree/history/sealed-again.ts';
 import type { CheckpointEntry, CheckpointFacts, VersionFacts } from './checkpoint-record.ts';
-import { createEvidence, type Known, sealingOf } from './evidence.ts';
+import { createEvidence, type Known } from './evidence.ts';
 import type { KeptFrom } from './kept-from.ts';
 import {
   ancestry,

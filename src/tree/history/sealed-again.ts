@@ -1,10 +1,16 @@
-/** What tells a version apart, but for the places where it lies or was saved. */
-interface Sealed {
+/** What a migration of keys keeps, beside place and text, that seals a version again: it has a content id of its own then. */
+interface Kept {
   readonly mtime: number;
-  /** Undefined: the text was taken out. */
-  readonly textHash: string | undefined;
+  /** Bytes of content. */
+  readonly size: number;
   readonly previous: string | undefined;
   readonly writer: string | undefined;
+}
+
+/** What tells a version apart, but for the places where it lies or was saved. */
+interface Sealed extends Kept {
+  /** Undefined: the text was taken out. */
+  readonly textHash: string | undefined;
   readonly text: string;
 }
 
@@ -33,5 +39,10 @@ export function leaveSealedAgain(versions: Map<string, Sealed>, { places, hasEnd
 }
 
 function likenessOf(version: Sealed | undefined): string {
-  return JSON.stringify([version?.mtime, version?.textHash, version?.previous, version?.writer]);
+  return version === undefined ? '' : `${sealingOf(version)} ${version.textHash}`;
+}
+
+/** The same for a version and what migrations made of it; for few other versions, which place and text tell apart. */
+export function sealingOf({ mtime, size, previous, writer }: Kept): string {
+  return `${mtime} ${size} ${previous} ${writer}`;
 }

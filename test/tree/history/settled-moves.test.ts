@@ -51,7 +51,7 @@ describe('of the versions that a directory was renamed with', () => {
 });
 
 describe('a version that a migration of keys has sealed again', () => {
-  const facts = { mtime: 1, textHash: 'hash', previous: undefined, writer: undefined, text: 'kept' };
+  const facts = { mtime: 1, size: 4, textHash: 'hash', previous: undefined, writer: undefined, text: 'kept' };
   const ids = (places: Record<string, readonly string[]>): readonly string[] => {
     const versions = new Map(Object.keys(places).map((id) => [id, facts]));
     const sets = new Map(Object.entries(places).map(([id, each]) => [id, new Set(each)]));
