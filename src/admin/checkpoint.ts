@@ -7,6 +7,7 @@ import { MEMORY_ROOT } from '../language/path.ts';
 import { encodeText } from '../language/text.ts';
 import { ageOf } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
+import { sealingOf } from '../tree/history/sealed-again.ts';
 import { decodeEntry, type ListedEntry } from '../tree/list-directory.ts';
 import { pagesBelow } from '../tree/list-objects.ts';
 import { readFile, SETTLED_MS } from '../tree/read-file.ts';
@@ -182,12 +183,12 @@ async function read(
     const id = toBase64url(contentId);
     const isNew = equalBytes(previous, NO_ID) && equalBytes(origin, NO_ID);
     const isYoung = isNew && ageOf(stored) <= SETTLED_MS;
-    const isAccepted = last?.id === id && last.note === 'accepted';
-    return {
-      ...{ path, id, bound, mtime, size: content.length, etag: stored.etag },
-      ...{ previous: toBase64url(previous), writer: toBase64url(writer) },
-      note: isAccepted ? 'accepted' : isYoung ? 'young' : '',
-    };
+    const ids = { previous: toBase64url(previous), writer: toBase64url(writer) };
+    const facts = { path, id, bound, mtime, size: content.length, ...ids };
+    // Or what a migration of keys has made of it.
+    const isSame = last !== undefined && (last.id === id || sealingOf(last) === sealingOf(facts));
+    const isAccepted = isSame && last.note === 'accepted';
+    return { ...facts, etag: stored.etag, note: isAccepted ? 'accepted' : isYoung ? 'young' : '' };
   } catch (error) {
     if (!hasCode(error, 'integrity') && !hasCode(error, 'limit_exceeded')) throw error;
     return 'unread';

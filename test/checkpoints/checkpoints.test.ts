@@ -52,6 +52,8 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
   it.each([
     // Renamed while a checkpoint was taken, which so has it nowhere, after it was written past what that one could have had.
     'alias-m 87',
+    // It was accepted after a restore, and then sealed again by a migration of keys.
+    'second 11336',
   ])('raise none in a run that once did: %s', async (seed) => {
     expect((await runHonestly(seed)).alarms).toEqual([]);
   });
