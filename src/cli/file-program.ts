@@ -126,7 +126,7 @@ function addWholeTrees(program: Command, choose: Choose): void {
   program
     .command('export')
     .usage('[options] [path] <folder>')
-    .argument('<folder>', 'where to, after the path of what to write; with --age or --html the file to make')
+    .argument('[folder]', 'where to, after the path of what to write; with --age or --html the file to make')
     .argument('[folder]')
     .description('write files of the memory into a folder, as they are')
     .option('-f, --force', 'replace what differs')
@@ -136,11 +136,18 @@ function addWholeTrees(program: Command, choose: Choose): void {
       collect,
     )
     .option('--html', 'one page instead, for a reviewer with a browser; in plain text, for its owner alone')
-    .action((first: string, second: string | undefined, options: ExportArguments) =>
-      choose(async (run) => {
+    .action(
+      (first: string | undefined, second: string | undefined, options: ExportArguments, command: Command) => {
+        if (first === undefined) {
+          const isOneFile = options.html === true || options.age !== undefined;
+          const missing = isOneFile
+            ? 'the file to make, such as memory.html or memory.tar.age'
+            : 'the folder to write to';
+          command.error(`error: name ${missing}`, { code: 'commander.missingArgument' });
+        }
         const ends = second === undefined ? { path: ROOT, to: first } : { path: first, to: second };
-        return (await import('./verbs/export.ts')).runExport(ends, options, run);
-      }),
+        choose(async (run) => (await import('./verbs/export.ts')).runExport(ends, options, run));
+      },
     );
 }
 

@@ -228,6 +228,9 @@ describe('the command line', () => {
     ['tenant history maybe', 'unknown command'],
     ['mcp --http 65536', 'A port is at most 65535'],
     ['mcp --http x', 'Give a whole number'],
+    ['export', 'name the folder to write to'],
+    ['export --html', 'name the file to make'],
+    ['export --age one', 'name the file to make'],
     ['stat', 'missing required argument'],
     ['mv a', 'missing required argument'],
   ])('refuses: %s', async (line, sentence) => {
