@@ -38,7 +38,7 @@ describe('the drill of docs/history.md', { timeout: 120_000 }, () => {
   const type = (words: string): Promise<string> => {
     const block = blocksOf('docs/history.md', 'sh').find(({ text }) => text.includes(words));
     if (block === undefined) throw new Error(`the page has no block with ${words}`);
-    return sh(block.text.replaceAll(/\b(?:FORGED|BEFORE|SPOILT)\b/g, (name) => names[name] ?? name));
+    return sh(block.text.replaceAll(/\b(?:FORGED|BEFORE|SPOILT|MOMENT)\b/g, (name) => names[name] ?? name));
   };
   /** The versions that a file had, the newest first. */
   const versions = async (path: string): Promise<readonly string[]> =>
@@ -57,7 +57,23 @@ describe('the drill of docs/history.md', { timeout: 120_000 }, () => {
     expect(told).toBeDefined();
     expect(shape(found)).toContain(shape(told?.text ?? ''));
 
-    expect(await type(`show ${VENDOR} BEFORE`)).toContain('wrote 3 versions then, 0 of them current');
+    const log = await sh(`npx sealed-memory log ${VENDOR}`);
+    [names['MOMENT'] = ''] = /^\S+/.exec(log) ?? [];
+    const planned = await type('restore-at MOMENT');
+    expect([...planned.matchAll(/^(?:replace|delete) +\S+/gm)].map(([change]) => change)).toEqual([
+      'delete   /memories/notes.md',
+      `replace  ${PAYMENTS}`,
+      'delete   /memories/todo.md',
+      `replace  ${VENDOR}`,
+      'delete   /memories/week.md',
+    ]);
+    expect(planned).toContain('plan  5 changes; nothing was written');
+    expect(planned).toContain('\n-Acme: 400 to XX66 6666, at once.\n+Acme: 400 to DE02 1203.\n');
+
+    const mended = await type(`restore ${VENDOR} BEFORE`);
+    expect(mended).toContain(`delete   ${VENDOR}`);
+    expect(mended).toContain('\n-Acme, hinges. Account DE02 1203.\n+Acme, hinges. NEW account');
+    expect(mended).toContain('wrote 3 versions then, 0 of them current');
     expect(await sh(`npx sealed-memory cat ${VENDOR} ${PAYMENTS} /memories/notes.md`)).toBe(
       'Acme, hinges. Account DE02 1203.\nAcme: 400 to DE02 1203.\nThe fair is in May.\n',
     );
