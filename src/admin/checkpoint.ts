@@ -37,16 +37,17 @@ export interface WrittenCheckpoint {
   readonly unread: readonly string[];
 }
 
-/** What a new checkpoint says of the findings that led to it. */
-interface Acceptance {
+/** What a new checkpoint says of the findings that led to it, and how it is stored. */
+interface CheckpointWriting {
   readonly accepts?: string | undefined;
   /** The new number is larger, also where none is stored any more that is as large. */
   readonly above?: number | undefined;
   /** Whether what the history says against a version is on purpose. */
   readonly isAccepted?: ((entry: CheckpointEntry) => boolean) | undefined;
+  /** A record of entries ends with the one that reaches so many bytes; 4 MiB unless given. */
+  readonly partBytes?: number | undefined;
 }
 
-/** Of entries in one record, in bytes. */
 const PART_BYTES = 4_194_304;
 /** Processes that write checkpoints at once take numbers one after the other. */
 const ATTEMPTS = 64;
@@ -60,7 +61,13 @@ const ATTEMPTS = 64;
  */
 export async function writeCheckpoint(
   session: Session,
-  { accepts, above = 0, isAccepted = () => false, ...call }: Call & Acceptance = {},
+  {
+    accepts,
+    above = 0,
+    isAccepted = () => false,
+    partBytes = PART_BYTES,
+    ...call
+  }: Call & CheckpointWriting = {},
 ): Promise<WrittenCheckpoint> {
   let work = await opened(session, call);
   const began = Math.floor(session.clock());
@@ -99,7 +106,7 @@ export async function writeCheckpoint(
       tree.add(line);
       lines.push(line);
       bytes += line.length + 1;
-      if (bytes >= PART_BYTES) await flush();
+      if (bytes >= partBytes) await flush();
     }
   }
   await flush();
