@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
@@ -37,6 +38,7 @@ const INSERTED = 'canary-inserted-pangolin';
 const SOUGHT = 'canary-sought-narwhal';
 const CONTENTS = [CONTENT, REPLACED, INSERTED, SOUGHT];
 const NAMES = [DIRECTORY, NAME];
+const ACTOR = 'canary-actor-tamarin@example.org';
 const PATH = `/memories/${DIRECTORY}/${NAME}`;
 const OTHER = `/memories/${DIRECTORY}/other.md`;
 const KEPT = `/memories/${DIRECTORY}-kept/${NAME}`;
@@ -62,7 +64,10 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
     ];
 
     const open = (options: MemoryOptions = {}): Promise<Memory> =>
-      openMemory({ lazy: true, ...site.options, tenant, rootKey, names, logger: trail.logger, ...options });
+      openMemory({
+        ...{ lazy: true, ...site.options, tenant, rootKey, names, logger: trail.logger },
+        ...{ history: { days: 30 }, actor: ACTOR, ...options },
+      });
     const run = async (memory: Memory, inputs: readonly unknown[], signal?: AbortSignal): Promise<void> => {
       for (const input of inputs) {
         const result = await memory.execute(input, { signal });
@@ -84,6 +89,7 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
       spans = recordSpans();
       await using memory = await open();
       await run(memory, everyCommand());
+      expect(await askHistory(memory)).toBeGreaterThan(5);
       await run(memory, everyCommand(), AbortSignal.abort());
       for (const options of [
         { rootKey: randomBytes(32) },
@@ -93,10 +99,11 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
       ]) {
         await using failing = await open(options);
         await run(failing, everyCommand());
+        await askHistory(failing);
       }
       await runTurns();
       await damageAll();
-    }, 60_000);
+    }, 180_000);
     afterAll(async () => {
       vi.restoreAllMocks();
       witness?.[Symbol.dispose]();
@@ -118,9 +125,10 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
 
     it('keeps contents and keys out of what is stored, and names too, but for plain ones in keys', async () => {
       const stored = Buffer.concat(await site.bytes());
-      expect(findTraces(stored, [...CONTENTS, ...secrets(), '/memories'])).toEqual([]);
+      expect(findTraces(stored, [...CONTENTS, ACTOR, ...secrets(), '/memories'])).toEqual([]);
       const objectKeys = (await site.keys()).join('\n');
-      expect(findTraces(objectKeys, [...CONTENTS, ...secrets(), '/memories'])).toEqual([]);
+      expect(findTraces(objectKeys, [...CONTENTS, ACTOR, ...secrets(), '/memories'])).toEqual([]);
+      for (const cls of ['history', 'actors', 'checkpoints']) expect(objectKeys).toContain(`/${cls}/`);
       // The search itself works: the tenant's id is visible by design, and so are names in the plain mode.
       expect(findTraces(objectKeys, [tenant])).toContain(`${tenant} as bytes`);
       const shown = NAMES.map((name) => `${name} as bytes`);
@@ -130,14 +138,14 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
 
     it('keeps contents, paths, keys, credentials and the tenant out of every log line and error', () => {
       expect(trail.lines.length).toBeGreaterThan(100);
-      expectClean(trail.lines, [...CONTENTS, ...NAMES, ...secrets(), tenant]);
+      expectClean(trail.lines, [...CONTENTS, ...NAMES, ACTOR, ...secrets(), tenant]);
     });
 
     it('keeps them out of whatever the process prints', () => {
       console.warn('the listener hears');
       process.stderr.write('and hears this');
       expect(printed.join()).toMatch(/the listener hears.*and hears this/s);
-      expectClean(printed, [...CONTENTS, ...NAMES, ...secrets(), tenant]);
+      expectClean(printed, [...CONTENTS, ...NAMES, ACTOR, ...secrets(), tenant]);
     });
 
     it('tells the model no content but what it sent, no key, no credential and no tenant', () => {
@@ -181,6 +189,7 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
           { args: ['keys', 'status'], env: good },
           { args: ['keys', 'rotate'], env: good },
           { args: ['expire'], env: good },
+          { args: ['log'], env: good },
           { args: ['view', '/memories/nowhere'], env: good },
           { args: ['str-replace', PATH, SOUGHT, REPLACED], env: good },
           { args: ['view', PATH], env: { ...good, SEALED_MEMORY_ROOT_KEY: half } },
@@ -198,6 +207,40 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
         [...CONTENTS, ...secrets(), half, tenant],
       );
     });
+
+    /** What is asked of a history, well and badly, and of its checkpoints; returns how many versions it told of. */
+    async function askHistory(memory: Memory): Promise<number> {
+      const { history } = memory;
+      const noted = <T>(asked: Promise<T>): Promise<T | undefined> =>
+        asked.catch((error: unknown) => {
+          trail.note(error);
+          return undefined;
+        });
+      const entries = (await noted(history.list())) ?? [];
+      await noted(history.list(PATH));
+      for (const { path, version } of entries) await noted(history.read({ path, version }));
+      await noted(history.trace({ path: PATH }));
+      await noted(history.read({ path: OTHER, version: 'aaaaaaaa' }));
+      await noted(history.restoreAt(new Date(0)));
+      await noted(history.restoreAt(new Date(), { dryRun: true }));
+      await noted(history.undo({ writer: ACTOR, dryRun: true }));
+      const kept = entries.find((entry) => entry.kind === 'written' && entry.end !== 'current');
+      for (const entry of [kept, ...entries.slice(0, 1)]) {
+        if (entry === undefined) continue;
+        await noted(history.restore(entry));
+        await noted(history.redact(entry));
+      }
+      await using admin = await openAdmin({
+        ...{ ...site.options, tenant, rootKey, names, logger: trail.logger, actor: ACTOR },
+      });
+      const checkpoint = await noted(admin.checkpoint());
+      if (checkpoint !== undefined) {
+        await noted(admin.verify({ since: checkpoint.line }));
+        await noted(admin.checkpoint({ accept: checkpoint.line }));
+      }
+      await noted(admin.expire());
+      return entries.length;
+    }
 
     const workerLines: string[] = [];
 
@@ -245,8 +288,13 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
       await parts.verify();
       await close();
       for (const key of objectKeys.filter((each) => each.startsWith('keyrings/'))) await site.damage(key);
+      for (const key of objectKeys.filter((each) => /\/(history|actors|checkpoints)\//.test(each)))
+        await site.damage(key);
+      await using damaged = await open();
+      await askHistory(damaged);
       await using locked = await open();
       await run(locked, everyCommand());
+      await askHistory(locked);
     }
   });
 }
