@@ -78,7 +78,7 @@ export async function acceptedMissing(work: Work): Promise<ReadonlySet<string>> 
 async function read(work: Work, number: number): Promise<Acceptance | undefined> {
   const name = { cls: 'checkpoints', id: acceptanceId(number), maxBytes: MAX_BYTES } as const;
   const record = await readRecord(work, name).catch((error: unknown) => {
-    if (!hasCode(error, 'integrity')) throw error;
+    if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
     return undefined;
   });
   return record && parse(record.content);

@@ -165,7 +165,7 @@ async function* entriesOf(work: Work, newest: number): AsyncGenerator<Checkpoint
     if (head === undefined) return;
     for await (const { entry } of readLeaves(work, head)) yield entry;
   } catch (error) {
-    if (!hasCode(error, 'integrity') && !hasCode(error, 'unsupported_format')) throw error;
+    if (!hasCode(error, 'integrity', 'limit_exceeded', 'unsupported_format')) throw error;
     work.session.logger.warn('the last checkpoint cannot be read; every file is read instead', {
       code: error.code,
     });

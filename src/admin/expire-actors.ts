@@ -63,7 +63,7 @@ async function readKnown(
   const known: KnownActor[] = [];
   await eachConcurrently(work.session, listed, async ([id, object]) => {
     const record = await readActor(work, id).catch((error: unknown) => {
-      if (!hasCode(error, 'integrity')) throw error;
+      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
     });
     if (record?.etag === object.etag) known.push({ object, record });
   });
@@ -81,7 +81,7 @@ async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string
   const late = listed.filter(({ path }) => !files.has(path));
   const readLate = async ({ path }: (typeof late)[number]): Promise<void> => {
     const file = await readFile(work, path).catch((error: unknown) => {
-      if (!hasCode(error, 'integrity')) throw error;
+      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
     });
     if (file !== undefined) named.add(idOf(file.writer));
   };

@@ -43,7 +43,7 @@ async function runOf(work: Work, newest: number): Promise<string | undefined> {
   try {
     return (await readHead(work, newest))?.run;
   } catch (error) {
-    if (!hasCode(error, 'integrity') && !hasCode(error, 'unsupported_format')) throw error;
+    if (!hasCode(error, 'integrity', 'limit_exceeded', 'unsupported_format')) throw error;
     return 'unread';
   }
 }

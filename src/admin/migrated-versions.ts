@@ -144,5 +144,5 @@ function unknown(): MemoryError {
 }
 
 function isRefused(error: unknown): error is MemoryError {
-  return hasCode(error, 'integrity', 'unsupported_format');
+  return hasCode(error, 'integrity', 'limit_exceeded', 'unsupported_format');
 }

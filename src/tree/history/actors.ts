@@ -102,7 +102,7 @@ export async function readActors(
   const actors = new Map<string, string>();
   const readOne = async ({ id }: ListedId): Promise<void> => {
     const found = await readActor(work, id).catch((error: unknown) => {
-      if (!hasCode(error, 'integrity')) throw error;
+      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
     });
     if (found !== undefined) actors.set(found.writer, found.actor);
     read.add(id);

@@ -61,7 +61,7 @@ export async function readRecords(
   let done = 0;
   const readOne = async ({ id }: ListedId): Promise<void> => {
     const record = await readHistoryRecord(work, id).catch((error: unknown) => {
-      if (!hasCode(error, 'integrity')) throw error;
+      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
       damaged.push(id);
     });
     if (record?.kind === 'deleted' || record?.kind === 'moved') events.push({ ...record, id: eventOf(id) });

@@ -46,7 +46,7 @@ export async function readTurnRuns(work: Work): Promise<TurnRuns> {
       if (trace !== undefined) runs.push({ ...trace, id, time: record.mtime, isAnswered });
       else if (isAnswered) untraced += 1;
     } catch (error) {
-      if (!hasCode(error, 'integrity')) throw error;
+      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
       damaged.push(id);
     }
   };

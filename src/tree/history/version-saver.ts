@@ -135,7 +135,7 @@ async function renewOld(work: Work, id: string, content: Uint8Array): Promise<vo
     // Another process may have done the same.
     await writeKept(work, { cls: 'history', id, content }, found?.etag);
   } catch (error) {
-    if (!hasCode(error, 'integrity')) throw error;
+    if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
   }
 }
 
