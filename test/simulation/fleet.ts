@@ -11,6 +11,8 @@ const VERIFIERS = 3;
 const OPERATORS = 2;
 /** How many versions are redacted at most, where any are. */
 const MOST_REDACTIONS = 8;
+/** How often what was done is taken back. */
+const TAKINGS_BACK = 5;
 /** How often an operator tries to turn history on, of a tenant that may not be there yet. */
 const MOST_TURNS = 20;
 
@@ -89,6 +91,19 @@ export function startFleet(
     }
   };
 
+  /** While commands change what is taken back. */
+  const takeBack = async (process: Process, pauses: Chance): Promise<void> => {
+    for (let left = TAKINGS_BACK; left > 0; left--) {
+      await process.life.pause(pauses.fraction() ** 2 * pauses.pick([200, 4_000]));
+      await process.takeBack();
+    }
+  };
+
+  if (world.takesBack && world.keeping !== 'never') {
+    const own = chance.fork('restorer');
+    const fates = restless ? drawFates(own.fork('fates')) : [];
+    void takeBack(createProcess(world, { name: 'restorer', chance: own, fates }), own.fork('pauses'));
+  }
   const own = chance.fork('redactor');
   if (world.keeping !== 'never' && own.happens(0.3)) {
     void redact(createProcess(world, { name: 'redactor', chance: own, fates: [] }), own.fork('pauses'));

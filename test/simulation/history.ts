@@ -48,6 +48,8 @@ export interface Operation {
   readonly command: Command;
   /** On whose behalf. */
   readonly actor: string | undefined;
+  /** A step of what takes back or restores: its texts were there before. */
+  readonly restores: boolean;
   readonly start: number;
   /** Undefined, like `result`: the process was killed before it answered. */
   end: number | undefined;

@@ -157,7 +157,9 @@ function wrongWriter({ history }: KeptEvidence, lived: Lived, log: Log): Fault |
   const since = history.keptSince ?? Number.POSITIVE_INFINITY;
   const asked = new Map(
     history.operations.flatMap((operation) =>
-      tokensOf(addedBy(operation.command)).map((token) => [token, operation] as const),
+      tokensOf(operation.restores ? '' : addedBy(operation.command)).map(
+        (token) => [token, operation] as const,
+      ),
     ),
   );
   const introduced = new Set<string>();
@@ -170,8 +172,9 @@ function wrongWriter({ history }: KeptEvidence, lived: Lived, log: Log): Fault |
     );
     for (const token of added) {
       introduced.add(token);
-      const operation = asked.get(token);
-      if (operation === undefined) return ['a version has what none asked for', token];
+      const asker = asked.get(token);
+      if (asker === undefined) return ['a version has what none asked for', token];
+      const operation = version.operation?.restores ? version.operation : asker;
       if ((version.operation?.start ?? 0) < since) continue;
       if (entry.writer !== operation.actor)
         return ['a version names another writer', `${token} of ${operation.actor} by ${entry.writer}`];

@@ -42,6 +42,25 @@ describe('many processes of a tenant that keeps history', () => {
     expect((await simulate(frozen)).complaint).toBeUndefined();
   });
 
+  const ofEach = amount({ usual: 2, thorough: 12 });
+  it(`leave such a log beside one that undoes and restores, ${ofEach} seeds of each theme`, {
+    timeout: 120_000,
+  }, async () => {
+    const met = new Set<string>();
+    for (const { name: themeName } of THEMES) {
+      for (let seed = 1; seed <= ofEach; seed++) {
+        for (const storeClass of CLASSES) {
+          const where = { seed, storeClass, themeName, keeping: 'always', takesBack: true } as const;
+          const { complaint, history } = await simulate(where);
+          expect(complaint, `seed ${seed}, ${storeClass}, ${themeName}`).toBeUndefined();
+          for (const { restores, command, result } of history.operations)
+            if (restores && result?.ok) met.add(command.command);
+        }
+      }
+    }
+    for (const command of ['create', 'str_replace', 'delete']) expect(met).toContain(command);
+  });
+
   it('replace, delete and rename what is kept, and redact some of it', async () => {
     const met = new Set<string>();
     for (let seed = 1; seed <= 20; seed++) {

@@ -6,7 +6,7 @@ import { drawKeeping, simulate } from './simulate.ts';
 import { THEMES } from './workload.ts';
 
 const USAGE =
-  'npm run simulate -- --seeds A..B [--store guarded|unguarded] [--theme NAME] [--weather NAME] [--history never|always|turned on] [--trace]';
+  'npm run simulate -- --seeds A..B [--store guarded|unguarded] [--theme NAME] [--weather NAME] [--history never|always|turned on] [--take-back] [--trace]';
 
 /** Runs seeds one after the other and prints those that fail; `--trace` shows each of them request by request. */
 async function main(): Promise<void> {
@@ -17,6 +17,7 @@ async function main(): Promise<void> {
       theme: { type: 'string' },
       weather: { type: 'string' },
       history: { type: 'string' },
+      'take-back': { type: 'boolean', default: false },
       trace: { type: 'boolean', default: false },
     },
   });
@@ -44,6 +45,7 @@ async function main(): Promise<void> {
       const simulation = await simulate({
         ...{ seed, storeClass, themeName, weatherName },
         keeping: keeping ?? drawKeeping(storeClass, seed),
+        takesBack: values['take-back'],
       });
       const { complaint, theme, weather } = simulation;
       if (simulation.history.alarms.length > 0) alarms += 1;
@@ -59,6 +61,7 @@ async function main(): Promise<void> {
         ...(themeName === undefined ? [] : [` --theme '${themeName}'`]),
         ...(weatherName === undefined ? [] : [` --weather ${weatherName}`]),
         ...(keeping === undefined ? [] : [` --history '${keeping}'`]),
+        ...(values['take-back'] ? [' --take-back'] : []),
       ].join('');
       console.log(`  replay: npm run simulate -- --seeds ${seed} --store ${storeClass}${where} --trace`);
     }

@@ -8,6 +8,7 @@ import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory } from '../../src/tool/memory-tool.ts';
+import { createHistory } from '../../src/tree/history/history.ts';
 import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 // Loaded now: virtual time would pass while it is loaded by the first rename.
 import '../../src/tree/rename/rename-directory.ts';
@@ -31,6 +32,7 @@ import {
 } from './history.ts';
 import { createLife, type Fate, type Life } from './life.ts';
 import { type Chore, createOperator, TTL_MS } from './operator.ts';
+import { failureOf, recordCommands } from './record-commands.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Server } from './server.ts';
 import { createSimStore, type StoreClass } from './sim-store.ts';
@@ -46,6 +48,8 @@ export interface World {
   readonly history: History;
   readonly weather: () => Weather;
   readonly keeping: Keeping;
+  /** Whether a process undoes and restores beside the others. */
+  readonly takesBack: boolean;
   /** A deliberate bug; none unless a test is about whether it would be found. */
   readonly bug: Bug;
 }
@@ -78,6 +82,8 @@ export interface Process {
   run(command: Command): Promise<Result>;
   /** Looks through the whole tree, past the order of commands. What it finds is no part of the history. */
   verify(): Promise<void>;
+  /** Undoes what an actor did, or restores a version or a moment; each write of it is a command in the history. */
+  takeBack(): Promise<void>;
   /** Takes the text of some version that was replaced out of the history. */
   redact(): Promise<void>;
   /** Has the tenant keep its history, and answers whether it certainly does. */
@@ -182,9 +188,82 @@ export function createProcess(
     onClose: async () => {},
   });
 
+  const begin = (command: Command, by: Pick<Operation, 'actor' | 'restores'>): Operation => {
+    const start = scheduler.now();
+    const operation: Operation = {
+      id: history.operations.length + 1,
+      process: name,
+      command,
+      ...by,
+      start,
+      end: undefined,
+      result: undefined,
+      wrote: false,
+      lastExecuted: start,
+      looked: [],
+      landed: [],
+    };
+    history.operations.push(operation);
+    return operation;
+  };
+  const opened = (operation: Operation): void => {
+    open.add(operation);
+    trace.note(`${name}#${operation.id}`, `── ${describeCommand(operation.command)}`);
+  };
+  const ended = (operation: Operation, result: Result): void => {
+    operation.result = result;
+    operation.end = scheduler.now();
+    open.delete(operation);
+    trace.note(`${name}#${operation.id}`, `── ${describeResult(result)}`);
+  };
+  /** On whose behalf something is taken back. */
+  let asker: string | undefined;
+  const restoring = createHistory(
+    context,
+    recordCommands(tree, async (command, act) => {
+      const operation = begin(command, { actor: asker, restores: true });
+      opened(operation);
+      return underWay.run(operation, async () => {
+        try {
+          const done = await act();
+          ended(operation, { ok: true, content: 'done' });
+          return done;
+        } catch (error) {
+          ended(operation, failureOf(command, error));
+          throw error;
+        }
+      });
+    }),
+  );
+
   return {
     life,
     keyring: () => keyrings.load(),
+    async takeBack() {
+      asker = ACTORS[actors.between(0, ACTORS.length)];
+      const call = asker === undefined ? {} : { actor: asker };
+      try {
+        const what = actors.pick(['undo', 'restoreAt', 'restore'] as const);
+        trace.note(name, `── ${what}`);
+        if (what === 'undo')
+          return void (await restoring.undo({
+            ...{ writer: actors.pick(ACTORS), force: actors.happens(0.3) },
+            ...call,
+          }));
+        const entries = await restoring.list();
+        const entry = entries[actors.between(0, Math.max(0, entries.length - 1))];
+        if (entry === undefined) return;
+        if (what === 'restore') await restoring.restore(entry, call);
+        else
+          await restoring.restoreAt(new Date(entry.time.getTime() + actors.between(0, 1)), {
+            ...{ partial: actors.happens(0.5) },
+            ...call,
+          });
+      } catch (error) {
+        if (!(error instanceof MemoryError)) throw error;
+        trace.note(name, `── ${error.code}`);
+      }
+    },
     async redact() {
       try {
         const replaced = (await memory.history.list()).filter(
@@ -221,34 +300,16 @@ export function createProcess(
       });
     },
     run(command) {
-      const start = scheduler.now();
       const actor = ACTORS[actors.between(0, ACTORS.length)];
-      const operation: Operation = {
-        id: history.operations.length + 1,
-        process: name,
-        command,
-        actor,
-        start,
-        end: undefined,
-        result: undefined,
-        wrote: false,
-        lastExecuted: start,
-        looked: [],
-        landed: [],
-      };
-      history.operations.push(operation);
+      const operation = begin(command, { actor, restores: false });
       const asked = bug.actor === undefined ? actor : bug.actor(actor, open);
-      open.add(operation);
-      trace.note(`${name}#${operation.id}`, `── ${describeCommand(command)}`);
+      opened(operation);
       return underWay.run(operation, async () => {
         const answer = await memory.execute(command, { actor: asked });
         const result: Result = answer.isError
           ? { ok: false, code: answer.error.code, reason: text(answer.error.details['reason']) }
           : { ok: true, content: typeof answer.content === 'string' ? answer.content : '' };
-        operation.result = result;
-        operation.end = scheduler.now();
-        open.delete(operation);
-        trace.note(`${name}#${operation.id}`, `── ${describeResult(result)}`);
+        ended(operation, result);
         return result;
       });
     },

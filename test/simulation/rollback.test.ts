@@ -53,6 +53,7 @@ async function attack(options: {
     trace: createTrace(scheduler.now),
     weather: () => FAIR_WEATHER,
     keeping: 'never',
+    takesBack: false,
     bug: {},
   };
   const start = (name: string): Process =>

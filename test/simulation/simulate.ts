@@ -28,6 +28,8 @@ export interface SimulationOptions {
   readonly bug?: Bug;
   /** Whether history is kept; never unless given. */
   readonly keeping?: Keeping | undefined;
+  /** Whether a process undoes and restores beside the others, where history is kept; not unless given. */
+  readonly takesBack?: boolean | undefined;
   /** Any, as the seed has it, unless one is named. */
   readonly themeName?: Theme['name'] | undefined;
   /** The seed's own, unless one is named. */
@@ -54,7 +56,7 @@ const CALM_MS = LATEST_MS + 180_000;
  */
 export async function simulate(options: SimulationOptions): Promise<Simulation> {
   const { seed, storeClass, bug = {}, themeName, weatherName, fate } = options;
-  const { keeping = 'never' } = options;
+  const { keeping = 'never', takesBack = false } = options;
   await loadSodium();
   const chance = createChance(`${storeClass}/${seed}`);
   const scheduler = createScheduler();
@@ -65,7 +67,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   const server = createServer(scheduler.now);
   if (keeping === 'always') history.keptSince = scheduler.now();
   const world: World = {
-    ...{ scheduler, server, storeClass, trace, history, keeping, bug },
+    ...{ scheduler, server, storeClass, trace, history, keeping, takesBack, bug },
     weather: () => weather,
   };
   const drawnTheme = chance.pick(THEMES);
