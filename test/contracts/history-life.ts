@@ -31,16 +31,22 @@ export function describeHistoryLife(title: string, site: () => HistoryLifeSite):
     it('has every version that was replaced, by each of its names, with who wrote it', async () => {
       await using life = start('versions');
       const [ann, importer] = [await life.memory('ann'), await life.memory('mail import')];
-      await ann.files.write(PLAN, 'one');
-      await importer.files.write(PLAN, 'two');
-      await ann.files.append(PLAN, ' and more');
-      await ann.files.rename(PLAN, `${DIRECTORY}/plan.md`);
-      await importer.files.rename(DIRECTORY, '/memories/archive');
       const path = '/memories/archive/plan.md';
-      await importer.files.write(path, 'four');
-      await ann.files.remove(path);
-      await momentBetween();
-      await ann.files.write(path, 'five');
+      // What happened at one path in one millisecond has no order but that of its versions.
+      const deeds = [
+        () => ann.files.write(PLAN, 'one'),
+        () => importer.files.write(PLAN, 'two'),
+        () => ann.files.append(PLAN, ' and more'),
+        () => ann.files.rename(PLAN, `${DIRECTORY}/plan.md`),
+        () => importer.files.rename(DIRECTORY, '/memories/archive'),
+        () => importer.files.write(path, 'four'),
+        () => ann.files.remove(path),
+        () => ann.files.write(path, 'five'),
+      ];
+      for (const deed of deeds) {
+        await deed();
+        await momentBetween();
+      }
 
       const { history } = ann;
       // An earlier name knows of the file until it left that name.
