@@ -18,6 +18,8 @@ interface UndoContext {
   readonly draft: Draft;
 }
 
+type DeletedLife = Life & { readonly deleted: Move };
+
 /** What a file was before some of its versions. */
 type Before = Version | 'nothing' | Lacking;
 
@@ -41,14 +43,32 @@ export function planUndo(
   for (const path of past.damaged.files) draft.left.set(path, { path, reason: 'damaged' });
   const lives = livesOf(past);
   const context = { past, selection, force, draft };
-  for (const life of lives) if (life.deleted === undefined) planPresent(context, life);
   // The one that was deleted last has the path.
   const deleted = lives.flatMap((life) =>
     life.deleted === undefined ? [] : [{ ...life, deleted: life.deleted }],
   );
   deleted.sort((a, b) => b.deleted.at - a.deleted.at);
+  for (const life of lives)
+    if (life.deleted === undefined) planPresent(context, withEarlierLife(selection, life, deleted));
   for (const life of deleted) if (selection.moved(life.deleted)) planDeleted(context, life);
   return finishPlan(draft, past.files);
+}
+
+/**
+ * A file that others deleted and created again with the same text, as who takes that delete back does, goes on: else what is
+ * taken back would be there again, and left unnamed.
+ */
+function withEarlierLife(selection: Selection, life: Life, deleted: readonly DeletedLife[]): Life {
+  const first = life.chain.at(-1);
+  if (first === undefined || first.previous !== undefined || selection.wrote(first)) return life;
+  const earlier = deleted.find(
+    ({ path, chain: [last], deleted: end }) =>
+      path === first.path && last !== undefined && haveSameText(last, first) && !selection.moved(end),
+  );
+  if (earlier === undefined) return life;
+  const others = deleted.filter((other) => other !== earlier);
+  const { chain } = withEarlierLife(selection, earlier, others);
+  return { ...life, chain: [...life.chain, ...chain] };
 }
 
 /** Plans for a file that is there. */
@@ -78,7 +98,7 @@ function planPresent(context: UndoContext, life: Life): void {
 }
 
 /** Plans for a file whose delete is to be taken back. */
-function planDeleted(context: UndoContext, life: Life & { readonly deleted: Move }): void {
+function planDeleted(context: UndoContext, life: DeletedLife): void {
   const { past, draft, force } = context;
   const { writes, left } = draft;
   const before = textBefore(context, life);

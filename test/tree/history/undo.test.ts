@@ -115,6 +115,29 @@ describeOnBothKinds('what one actor did', (newSite) => {
     expect(await textsOf(client)).toEqual({ [B]: 'one' });
   });
 
+  it('is left, and named, where a file was deleted and created again with what the actor wrote', async () => {
+    const client = await keepingClient(await newSite());
+    const [ann, bad] = [as('ann', client), as('bad', client)];
+    await ann.create(A, 'one');
+    await bad.write(A, 'poison');
+    const [meant] = (await historyOf(client).list(A)).map(({ version }) => version);
+    for (let round = 1; round <= 2; round++) {
+      await ann.remove(A);
+      await historyOf(client).undo({ writer: 'ann', ...OPERATOR });
+      expect(await textsOf(client)).toEqual({ [A]: 'poison' });
+    }
+    const [later] = (await historyOf(client).list(A)).map(({ version }) => version);
+    const { left, changes } = await historyOf(client).undo({ writer: 'bad', ...OPERATOR });
+    expect(changes).toEqual([]);
+    expect(left).toEqual([
+      { path: A, reason: 'built_on', version: meant, later: [later, expect.any(String)] },
+    ]);
+    const forced = await historyOf(client).undo({ writer: 'bad', force: true, ...OPERATOR });
+    expect(words(forced)).toEqual([`replace ${A}`]);
+    expect(await textsOf(client)).toEqual({ [A]: 'one' });
+    expect(words(await historyOf(client).undo({ writer: 'bad', ...OPERATOR }))).toEqual([]);
+  });
+
   it('is left where another file stands in the way of a rename back, even by force', async () => {
     const client = await keepingClient(await newSite());
     const [ann, bad] = [as('ann', client), as('bad', client)];
