@@ -1,26 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { toBase64url } from '../../src/format/encoding.ts';
-import type { MemoryPath } from '../../src/language/path.ts';
-import { openTenant } from '../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
 import { createMemoryPool } from '../../src/open/pool.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { listIds, readHistoryRecord } from '../../src/tree/history/read-records.ts';
-import { readFile } from '../../src/tree/read-file.ts';
-import { openWork } from '../../src/tree/session.ts';
 import { ApiRefusal } from '../doubles/scripted-claude/api-refusal.ts';
 import { sayProved } from '../history-proof/say-proved.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import { type Play, playSteps, startTestWorker, wordsOf } from '../support/test-worker.ts';
+import { readTexts } from './tenant-texts.ts';
+import { type Deed, type Judged, undoTurn } from './undone-turns.ts';
 
-/** All of 1,000 turns take a minute. */
 const IS_FULL = process.env['TEST_TRACED_TURNS'] === 'full';
 const TENANTS = IS_FULL ? 20 : 4;
 const TURNS_OF_EACH = IS_FULL ? 50 : 20;
 const SEEDS = IS_FULL ? 3 : 1;
 const FIRST_SEED = (Number(process.env['HISTORY_SEED'] ?? 1) - 1) * SEEDS + 1;
-const MOST_DELIVERIES = 10;
+const MOST_DELIVERIES = 10; /** Of the last turns of each tenant some are taken back when all is done; half of the tenants rename nothing in them. */
+const LAST_ROUNDS = 12;
 
 const TOKEN = /poison-[\w-]+/g;
 /** Claude writes in its place every token that it has seen. */
@@ -39,13 +34,16 @@ interface Plan {
 }
 
 /** Files have two lines, so that the reply to an edit shows all of one. */
-function command(chance: Chance, mark: string): object {
+function command(
+  chance: Chance,
+  { mark, renames }: { readonly mark: string; readonly renames: boolean },
+): object {
   const [path, other] = [chance.pick(FILES), chance.pick(FILES)];
   switch (chance.between(0, 15)) {
     case 0:
       return { command: 'delete', path };
     case 1:
-      return { command: 'rename', old_path: path, new_path: other };
+      return renames ? { command: 'rename', old_path: path, new_path: other } : { command: 'delete', path };
     case 2:
       return { command: 'view', path: '/memories' };
     case 3:
@@ -60,10 +58,17 @@ function command(chance: Chance, mark: string): object {
   }
 }
 
-function plan(chance: Chance, tenant: string, number: number): Plan {
+function plan(
+  chance: Chance,
+  {
+    tenant,
+    number,
+    renames,
+  }: { readonly tenant: string; readonly number: number; readonly renames: boolean },
+): Plan {
   const turn = `${tenant}-${number}`;
   const steps = Array.from({ length: chance.between(2, 4) }, (_, step) => [
-    command(chance, `${turn}-${step}`),
+    command(chance, { mark: `${turn}-${step}`, renames }),
   ]);
   const conversation = chance.happens(0.4) ? `chat-${chance.between(0, 1)}` : undefined;
   return {
@@ -75,28 +80,6 @@ function plan(chance: Chance, tenant: string, number: number): Plan {
     },
     busyAt: chance.happens(0.12) ? chance.between(1, 4) : undefined,
   };
-}
-
-/** Every text that a tenant's files have or had, by the version that has it. */
-async function textsOf(options: MemoryOptions): Promise<ReadonlyMap<string, string>> {
-  const { parts, close } = await openTenant(options);
-  try {
-    const texts = new Map<string, string>();
-    const decode = (text: Uint8Array): string => new TextDecoder().decode(text);
-    const work = await openWork(parts.context, {});
-    if (work === undefined) throw new Error('there is no tenant');
-    for (const { id } of await listIds(work, 'history', '')) {
-      const record = await readHistoryRecord(work, id);
-      if (record?.kind === 'replaced') texts.set(toBase64url(record.version.contentId), decode(record.text));
-    }
-    for (const path of FILES) {
-      const file = await readFile(work, path as MemoryPath);
-      if (file !== undefined) texts.set(toBase64url(file.contentId), decode(file.content));
-    }
-    return texts;
-  } finally {
-    await close();
-  }
 }
 
 let traced = 0;
@@ -141,6 +124,11 @@ describe('traces of seeded turns of many tenants', { timeout: 600_000 }, () => {
         readonly path: string;
         version: string;
       }[] = [];
+      const deeds = new Map<string, Deed[]>(tenants.map((tenant) => [tenant, []]));
+      const note = async (tenant: string, by: string, renames = false): Promise<void> => {
+        const { files } = await readTexts({ ...memory, tenant }, FILES);
+        deeds.get(tenant)?.push({ by, files, renames });
+      };
       const plant = async (tenant: string): Promise<void> => {
         const token = `poison-${tenant}-${planted.length}`;
         const entry = { tenant, token, path: chance.pick(FILES), version: '' };
@@ -156,7 +144,12 @@ describe('traces of seeded turns of many tenants', { timeout: 600_000 }, () => {
       let answered = 0;
       for (let number = 0; number < TURNS_OF_EACH; number++) {
         for (const tenant of tenants) if (chance.happens(4 / TURNS_OF_EACH)) await plant(tenant);
-        let plans = tenants.map((tenant) => plan(chance, tenant, number));
+        const isLast = number >= TURNS_OF_EACH - LAST_ROUNDS;
+        if (isLast) for (const tenant of tenants) await note(tenant, 'before');
+        const all = tenants.map((tenant, index) =>
+          plan(chance, { tenant, number, renames: !isLast || index % 2 === 0 }),
+        );
+        let plans = all;
         for (const { message, busyAt } of plans) if (busyAt !== undefined) busy.set(message.turn, busyAt);
         for (let delivery = 0; plans.length > 0 && delivery < MOST_DELIVERIES; delivery++) {
           const worker = workers[delivery % 2];
@@ -168,12 +161,14 @@ describe('traces of seeded turns of many tenants', { timeout: 600_000 }, () => {
           answered += plans.length - failed.size;
           plans = plans.filter((_, index) => failed.has(`m${index}`));
         }
+        for (const { message } of isLast ? all : [])
+          await note(message.tenant, message.turn, message.prompt.includes('"rename"'));
       }
       expect(answered).toBe(TENANTS * TURNS_OF_EACH);
 
       let found = 0;
       for (const tenant of tenants) {
-        const texts = await textsOf({ ...memory, tenant });
+        const { texts } = await readTexts({ ...memory, tenant }, FILES);
         await using host = await pool.open(tenant);
         for (const { token, path, version } of planted.filter((each) => each.tenant === tenant)) {
           const { turns } = await host.history.trace({ path, version });
@@ -188,7 +183,21 @@ describe('traces of seeded turns of many tenants', { timeout: 600_000 }, () => {
       }
       // Of what is not there nothing would be missed.
       expect(planted.length).toBeGreaterThan(0);
-      expect(found).toBeGreaterThan(5 * TENANTS);
+      expect(found).toBeGreaterThan(TENANTS);
+
+      const judged: Judged[] = [];
+      for (const tenant of tenants) {
+        const did = deeds.get(tenant) ?? [];
+        await using host = await pool.open(tenant, { actor: 'operator' });
+        const read = async () => (await readTexts({ ...memory, tenant }, FILES)).files;
+        for (let back = 0; back < LAST_ROUNDS; back += chance.between(1, 3)) {
+          const turn = `${tenant}-${TURNS_OF_EACH - 1 - back}`;
+          judged.push(await undoTurn(did, { turn, paths: FILES, history: host.history, read }));
+        }
+      }
+      const times = (how: Judged): number => judged.filter((each) => each === how).length;
+      expect(times('back')).toBeGreaterThan(TENANTS / 4);
+      expect(times('apart')).toBeGreaterThan(TENANTS / 4);
       traced += answered;
       sayProved(`${traced} turns were traced`);
     },
