@@ -20,6 +20,7 @@ const FROZEN: readonly Pick<SimulationOptions, 'seed' | 'storeClass' | 'keeping'
   { seed: 3150, storeClass: 'unguarded', keeping: 'always' },
   { seed: 3226, storeClass: 'guarded', keeping: 'turned on' },
   { seed: 3556, storeClass: 'guarded', keeping: 'turned on' },
+  { seed: 18036, storeClass: 'unguarded', keeping: 'turned on' },
 ];
 
 describe('many processes of a tenant that keeps history', () => {

@@ -66,7 +66,9 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
     case 'version_conflict':
       return choose(touches(from), {
         yes: () => file('kept', 'undone'),
-        no: () => either(directory('moved', 'kept', 'gone'), directory('undone', 'gone', 'built_on')),
+        // What a file lies above at its new place stays where it is.
+        no: () =>
+          either(directory('moved', 'kept', 'gone', 'undone'), directory('undone', 'gone', 'built_on')),
       });
     case 'invalid_command':
       return source;
