@@ -108,7 +108,11 @@ function verbsOf(client: TestClient, { lines }: Place): Readonly<Record<string, 
     'verify --since': async () => {
       for (const since of lines) await verifyTree(client.session, { since });
     },
-    expire: () => expireTree(client.session, { historyDays: 3_000, afterDays: 3_000 }),
+    expire: async () => {
+      // Where history is kept for longer, checkpoints are as well.
+      for (const historyDays of [undefined, 3_000])
+        await expireTree(client.session, { historyDays, afterDays: 3_000 });
+    },
     checkpoint: () => checkpointTree(client.session, { accept: lines[1] }),
     edit: () => client.append(B, ' more'),
     rename: () => client.rename(B, '/memories/c'),
