@@ -54,6 +54,9 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
     'alias-m 87',
     // It was accepted after a restore, and then sealed again by a migration of keys.
     'second 11336',
+    // What had been accepted since the line already was put back and accepted since it once more.
+    'fourth 2777',
+    'fourth 5200',
   ])('raise none in a run that once did: %s', async (seed) => {
     expect((await runHonestly(seed)).alarms).toEqual([]);
   });
