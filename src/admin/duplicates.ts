@@ -6,7 +6,7 @@ import { ageOf, type DatedMeta, type ETag } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { confirmedPut, deleteObjects } from '../tree/confirmed-put.ts';
 import type { DuplicateFinding, DuplicateState } from '../tree/findings.ts';
-import { bindVersion, readFile } from '../tree/read-file.ts';
+import { bindVersion, boundId, readFile } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
 
 /** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
@@ -89,12 +89,13 @@ async function removeOlder(work: Work, newest: Place, older: readonly Place[]): 
   try {
     const kept = await writeAgain(work, newest);
     if (kept === undefined) return [];
+    await work.saver?.nameActor(work);
     const failures = await deleteObjects(
       work,
       older.map(({ key, etag }) => ({ key, ifMatch: etag })),
       { signal: work.call.signal },
     );
-    // Where another process has removed it that one says how.
+    // What another process removed, that process writes down.
     const removed = older.filter(({ key }) => !failures.some((failure) => failure.key === key));
     for (const { path } of removed) {
       await work.saver?.noteMoved(work, { from: path, to: newest.path, id: kept.origin }, [
@@ -121,5 +122,5 @@ async function writeAgain(
   const origin = work.session.random(ID_BYTES);
   const seal = (): Uint8Array => bindVersion(work, version, { from: name, to: name, origin });
   const written = await confirmedPut(work, { key, seal, mode: { ifMatch: etag } });
-  return 'etag' in written ? { contentId: version.contentId, origin } : undefined;
+  return 'etag' in written ? { contentId: boundId(written.body, version), origin } : undefined;
 }

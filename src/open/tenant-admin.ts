@@ -143,8 +143,8 @@ export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdm
       const { names } = await loadKeyring(request);
       return parseFileKey(layout, names, key);
     },
-    verify: (request) => parts.verify(request),
-    checkpoint: (request) => parts.checkpoint(request),
+    verify: (request) => parts.verify({ actor: settings.actor, ...request }),
+    checkpoint: (request) => parts.checkpoint({ actor: settings.actor, ...request }),
     proveFile: async (path, request) => {
       const { proveFile } = await import('./admin-verbs.ts');
       return proveFile(context, path, request);

@@ -199,3 +199,8 @@ export function bindVersion(
     return seal({ ...binding, name: to, content, mtime, after: latest, previous, writer });
   }
 }
+
+/** The content id of what `bindVersion` has made of a version: another than its own where that had to be sealed again. */
+export function boundId(object: Uint8Array, version: Pick<SealedVersion, 'contentId'>): Uint8Array {
+  return readHeader(object)?.contentId ?? version.contentId;
+}

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
@@ -156,6 +157,30 @@ describe('TenantAdmin', () => {
       await expect(admin.shred({ signal })).rejects.toEqual(refusal('aborted'));
       expect(await admin.keyStatus()).toMatchObject({ state: 'open', epoch: 1 });
     });
+  });
+});
+
+describe('an admin with an actor', () => {
+  it('writes its name into the history of what a repair renames', async () => {
+    const history = { days: 30 };
+    await stock({ history });
+    const stuck = interceptStore(store, (call, proceed) =>
+      call.verb === 'delete' ? Promise.reject(new MemoryError('unavailable', 'down')) : proceed(),
+    );
+    await using renamer = await openMemory(options({ store: stuck, history }));
+    const rename = { command: 'rename', old_path: '/memories/a', new_path: '/memories/c' } as const;
+    expect(await renamer.execute(rename)).toMatchObject({ isError: true });
+    ahead = HOUR;
+    await within(
+      async (admin) => {
+        expect((await admin.verify({ repair: true })).findings).toMatchObject([
+          { kind: 'duplicate', state: 'removed' },
+        ]);
+        const entries = await admin.history.list();
+        expect(entries.find(({ kind }) => kind === 'renamed')).toMatchObject({ writer: 'officer' });
+      },
+      { actor: 'officer' },
+    );
   });
 });
 

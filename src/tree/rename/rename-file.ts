@@ -1,5 +1,4 @@
 import { hasReason, MemoryError } from '../../errors.ts';
-import { open } from '../../format/object.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
@@ -7,7 +6,7 @@ import type { DeleteFailure } from '../../store/port.ts';
 import { clashError, findClash } from '../clashes.ts';
 import { untilSettled } from '../concurrency.ts';
 import { confirmedPut, deleteObjects } from '../confirmed-put.ts';
-import { bindVersion, readFile, type SealedVersion } from '../read-file.ts';
+import { bindVersion, boundId, readFile, type SealedVersion } from '../read-file.ts';
 import type { Work } from '../session.ts';
 import { keep } from '../settled.ts';
 import {
@@ -52,7 +51,7 @@ export async function renameFile(work: Work, from: Rename, source: SealedVersion
     if (undone === 'undone') throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
   keep(work, key, written);
-  await removeSource(work, rename, { source, target, contentId: idOfCopy(work, rename, source, written) });
+  await removeSource(work, rename, { source, target, contentId: boundId(written.body, source) });
 }
 
 /** A rename of one file; every copy it makes carries its id as the origin, and a migration of keys keeps that. */
@@ -111,7 +110,7 @@ async function copyNewer(work: Work, rename: MarkedRename, copied: Copied): Prom
     });
     if ('etag' in written) {
       const target = { ...copied.target, etag: written.etag };
-      return { source, target, contentId: idOfCopy(work, rename, source, written) };
+      return { source, target, contentId: boundId(written.body, source) };
     }
     const found = await readFile(work, rename.to);
     if (found === undefined || !isStill(work, copied.target, found)) break;
@@ -160,17 +159,6 @@ function refuseUnknown(failure: DeleteFailure): void {
 function copyFor(work: Work, rename: MarkedRename, version: SealedVersion): Uint8Array {
   const [from, to] = [logicalName(rename.from), logicalName(rename.to)];
   return bindVersion(work, version, { from, to, origin: rename.id });
-}
-
-/** What the history names the renamed version by; without one nothing is opened. */
-function idOfCopy(
-  work: Work,
-  { to }: Rename,
-  { contentId, keys }: SealedVersion,
-  { body }: { readonly body: Uint8Array },
-): Uint8Array {
-  if (work.saver === undefined) return contentId;
-  return open({ keys, name: logicalName(to), object: body }).contentId;
 }
 
 export function targetExists(): MemoryError {
