@@ -13,12 +13,13 @@ import { deleteListed } from './delete-listed.ts';
 import { listClass, writtenLongAgo } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
 
-/** What is looked for so dearly is looked for once in so long. */
+/** A look costs a GET for each record, so it is taken at most this often. */
 const BETWEEN_LOOKS_MS = 30 * DAY_MS;
 
 /**
- * Deletes who the actors were that no file and nothing in the history names any more, and returns how many; of a dry run how
- * many it would. What is younger than `limitMs`, or may be relied on by a process, stays. One LIST for each 1,000 actors; once in
+ * Deletes the records of actors that no file and nothing in the history names any more, and returns how many; of a dry run how
+ * many it would. What is younger than `limitMs`, or may be relied on by a process, stays; and all, while a file or a record of
+ * the history cannot be opened, which may name any of them. One LIST for each 1,000 actors; once in
  * 30 days at most, where some are that old, a GET for each of those, for each record of the history and for each file,
  * and a PUT for each that is old and still named: so it is young again.
  */
@@ -29,7 +30,7 @@ export async function expireActors(
   const { migrated, limitMs, dryRun } = options;
   const { objects, servedAt: now } = await listClass(work, 'actors');
   const isOld = writtenLongAgo(migrated, { now, limitMs });
-  // As it lies there: who names an actor looks at that, and takes what a migration wrote for new.
+  // By the stored object's own age: a process that names an actor sees that one, and takes what a migration wrote for new.
   const old = [...objects].filter(
     ([, object]) => isOld(object) && now - object.lastModified > ACTOR_IN_USE_MS,
   );
@@ -38,6 +39,7 @@ export async function expireActors(
   // One that cannot be opened is for `verify` to name, and no reason to look.
   if (!known.some(({ object }) => isDue(object))) return 0;
   const named = await readNamed(work);
+  if (named === undefined) return 0;
   const unnamed = known.filter(({ record }) => !named.has(record.writer));
   if (dryRun) return unnamed.length;
   const left = await deleteListed(
@@ -70,10 +72,11 @@ async function readKnown(
   return known;
 }
 
-/** What stands for the actors that the files and the history name, base64url. */
-async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string>> {
+/** What stands for the actors that the files and the history name, base64url. Undefined: not all of these can be opened. */
+async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string> | undefined> {
   const work = { ...rest, session: { ...session, maxFileBytes: MAX_CONTENT_BYTES } };
-  const { versions, moves, files } = await readWholePast(work);
+  const { versions, moves, files, damaged } = await readWholePast(work);
+  let isWhole = damaged.files.length + damaged.records.length === 0;
   const named = new Set<string | undefined>(moves.map(({ by }) => by));
   for (const { writer, redacted } of versions.values()) named.add(writer).add(redacted?.by);
   // A file that was renamed meanwhile may have been at neither place when that was listed.
@@ -82,9 +85,10 @@ async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string
   const readLate = async ({ path }: (typeof late)[number]): Promise<void> => {
     const file = await readFile(work, path).catch((error: unknown) => {
       if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+      isWhole = false;
     });
     if (file !== undefined) named.add(idOf(file.writer));
   };
   await eachConcurrently(work.session, late, readLate, ({ size }) => size);
-  return new Set([...named].filter((writer) => writer !== undefined));
+  return isWhole ? new Set([...named].filter((writer) => writer !== undefined)) : undefined;
 }

@@ -39,6 +39,12 @@ async function expire(
   return { ...report, gets: client.calls.filter(({ verb }) => verb === 'get').length };
 }
 
+async function listed(site: TestSite, prefix: string): Promise<ListPage['objects']> {
+  const found: ListPage['objects'][number][] = [];
+  for await (const { objects } of site.base.list({ prefix })) found.push(...objects);
+  return found;
+}
+
 async function actorsIn(client: TestClient): Promise<readonly string[]> {
   return [...(await readActors(await client.open())).values()].sort();
 }
@@ -72,7 +78,7 @@ function before(
 }
 
 describeOnBothKinds('the expiry of actors', (newSite) => {
-  it('deletes who is named by nothing that is there or kept, and leaves all others', async () => {
+  it('deletes actors that nothing there or kept names, and leaves all others', async () => {
     const site = await newSite();
     const client = await keeping(site);
     const deeds: Record<string, (actor: string) => Promise<unknown>> = {
@@ -121,7 +127,7 @@ describeOnBothKinds('the expiry of actors', (newSite) => {
     expect(await actorsIn(client)).toEqual(['ann']);
   });
 
-  it('keeps whom a process relies on that has named him a day ago', async () => {
+  it('keeps an actor that a process named a day ago', async () => {
     const site = await newSite();
     const client = await keeping(site);
     await nameOnly(client, 'ann');
@@ -163,6 +169,30 @@ describeOnBothKinds('the expiry of actors', (newSite) => {
 });
 
 describe('the expiry of actors', () => {
+  it.each(['data', 'history'])(
+    'keeps all while something of %s cannot be opened, and may name any',
+    async (cls) => {
+      const site = await createSite();
+      const client = await keeping(site);
+      await write(client, 'ann');
+      await write(client, 'bob');
+      await nameOnly(client, 'cid');
+      await site.time.pause(20 * DAY);
+      await client.append(A, ' and more');
+      await site.time.pause(60 * DAY);
+      const [object] = await listed(site, `tenants/acme/${cls}/`);
+      const { key } = object ?? expect.unreachable(`something of ${cls} is there`);
+      const whole = await site.base.get(key);
+      const body = typeof whole === 'object' ? whole.body : expect.unreachable('it is there');
+      await site.base.put(key, body.with(-1, (body.at(-1) ?? 0) ^ 1), { mode: 'overwrite' });
+      await expire(site, () => {}, { historyDays: 45 });
+      expect(await actorsIn(client)).toContain('cid');
+      await site.base.put(key, body, { mode: 'overwrite' });
+      await expire(site, () => {}, { historyDays: 45 });
+      expect(await actorsIn(client)).not.toContain('cid');
+    },
+  );
+
   it('costs a LIST where none is old, and looks once in thirty days where some are', async () => {
     const site = await createSite();
     const client = await keeping(site);

@@ -11,11 +11,11 @@ import { writeKept } from './write-kept.ts';
 
 /** How long a process relies on having named an actor, by whichever of its clocks ran faster. */
 const NAMED_FOR_MS = DAY_MS;
-/** Who names an actor writes a record again that is older, by the server's clock; so one that is in use is never old. */
+/** A process that names an actor writes its record again where that is older, by the server's clock: none in use is old. */
 const RENEWED_AFTER_MS = 7 * DAY_MS;
 /**
- * A record that was put longer ago, in milliseconds by the server's clock, is relied on by no process, and whoever names its
- * actor puts it again: all of the above, and as much for requests on their way and clocks.
+ * A record that was put longer ago, in milliseconds by the server's clock, is relied on by no process, and a process that names
+ * its actor writes it again: all of the above, and as much for requests on their way and clocks.
  */
 export const ACTOR_IN_USE_MS: number = 2 * RENEWED_AFTER_MS;
 
