@@ -25,8 +25,8 @@ export interface CheckpointReport extends WrittenCheckpoint {
 const KINDS: ReadonlySet<Finding['kind']> = new Set(['since', 'checkpoint', 'keyring']);
 
 /**
- * As `writeCheckpoint`. With `accept` what `verify` finds since that line is written down as on purpose, and which versions the history
- * ought to have and has not: they are no findings any more. What cannot be opened, or lies at two places, stays one.
+ * As `writeCheckpoint`. With `accept` it writes down what `verify` finds since that line as on purpose, with the versions that
+ * the history lacks: none of these is a finding any more. What cannot be opened, or lies at two places, stays one.
  *
  * @throws MemoryError `invalid_command` for what is no line; as `writeCheckpoint`.
  */

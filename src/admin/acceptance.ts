@@ -10,7 +10,7 @@ interface Acceptance {
   /** Number of the checkpoint that was written then. */
   readonly by: number;
   readonly line: unknown;
-  /** Versions that the history ought to have and has not. */
+  /** Versions that the history should have and does not. */
   readonly missing: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export async function noteAcceptance(
   throw new MemoryError('version_conflict', 'another process accepted what was found since the same line');
 }
 
-/** Whether the finding is that the history has not what a version replaced: a restore of a bucket may leave that. */
+/** Whether the finding is a version that the history lacks; a restore of a bucket may leave that. */
 export function isMissingVersion(finding: Finding): finding is Extract<Finding, { kind: 'history' }> {
   return finding.kind === 'history' && finding.state === 'missing';
 }
@@ -65,7 +65,7 @@ export async function acceptedBy(work: Work, line: CheckpointLine): Promise<numb
   return numbers.length === 0 ? undefined : Math.max(...numbers);
 }
 
-/** Versions that the history has not, and that is on purpose. A LIST, and a GET for each acceptance. */
+/** Versions that the history lacks on purpose. A LIST, and a GET for each acceptance. */
 export async function acceptedMissing(work: Work): Promise<ReadonlySet<string>> {
   const missing = new Set<string>();
   for (const number of await listNumbers(work, 'a')) {

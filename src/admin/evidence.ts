@@ -90,15 +90,15 @@ function joinSealedAgain(versions: readonly VersionFacts[], known: Known): (id: 
   for (const { id, textHash } of [...files, ...saved]) if (textHash !== undefined) textOf.set(id, textHash);
   const alike = Map.groupBy(versions, (version) => `${sealingOf(version)} ${places.nameOf(version.path)}`);
   for (const group of alike.values()) {
-    const kinds = Map.groupBy(group, ({ id }) => textOf.get(id));
-    const sorts = [...kinds].flatMap(([text, same]) => (text === undefined ? [] : [[...same]]));
-    for (const version of kinds.get(undefined) ?? []) {
-      const fit = sorts.filter((sort) => mayBeOf(sort, version, known));
-      const own = fit.find((sort) => sort.some(({ path }) => path === version.path)) ?? fit[0];
-      if (own === undefined) sorts.push([version]);
+    const byText = Map.groupBy(group, ({ id }) => textOf.get(id));
+    const sameVersions = [...byText].flatMap(([text, same]) => (text === undefined ? [] : [[...same]]));
+    for (const version of byText.get(undefined) ?? []) {
+      const fit = sameVersions.filter((same) => mayBeOf(same, version, known));
+      const own = fit.find((same) => same.some(({ path }) => path === version.path)) ?? fit[0];
+      if (own === undefined) sameVersions.push([version]);
       else own.push(version);
     }
-    for (const [first, ...others] of sorts) {
+    for (const [first, ...others] of sameVersions) {
       for (const other of others) if (first !== undefined) ids.join(first.id, other.id);
     }
   }

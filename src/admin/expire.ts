@@ -23,7 +23,7 @@ import { readMigratedVersions } from './migrated-versions.ts';
 export interface ExpiryOptions extends Call {
   /** Files that no process read or wrote, and sessions that none appended to, for so many days go; 1–3,650. Absent: none goes. */
   readonly afterDays?: number | undefined;
-  /** Versions of files in the history, what became of them and who did it go after so many days; 1–3,650. Absent: none goes. */
+  /** Records of the history, and of actors that nothing names any more, go after so many days; 1–3,650. Absent: none goes. */
   readonly historyDays?: number | undefined;
   /** Receipts and answers go after so many days, 15–3,650; 30 by default. A queue keeps a message for 14 at most. */
   readonly recordDays?: number | undefined;
@@ -114,7 +114,7 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
   if (historyDays === undefined) return report;
   const ofHistory = { migrated, limitMs: historyDays * DAY_MS, dryRun };
   const history = await expireHistory(work, ofHistory);
-  // Behind it, so that what has expired names no actor.
+  // After it, so that what has expired names no actor.
   return { ...report, history: history + (busy ? 0 : await expireActors(work, ofHistory)) };
 }
 

@@ -10,7 +10,7 @@ export interface KeptFrom {
 }
 
 /**
- * What the history must have, as the keyring and the note of expired records say now: to be asked behind the look at the records.
+ * What the history must have, as the keyring and the note of expired records say now: to be asked after the records were read.
  *
  * @param historyDays for how long it is kept; for good unless given.
  */

@@ -134,7 +134,7 @@ export function wasThere(
 
 /**
  * Whether what `next` replaced had come to where `next` was written before the checkpoint, and only then: a rename that was
- * cut off since would have bound it there since, and who replaced it saved it as it was bound.
+ * cut off since would have bound it there since, and the process that replaced it saved it as bound.
  */
 export function wasPutBack(
   evidence: Evidence,
@@ -167,11 +167,11 @@ export function mayHaveEnded(
     began,
   }: { readonly id: string; readonly there: readonly VersionFacts[]; readonly began: number },
 ): boolean {
-  const first = there.filter((entry) => evidence.sameAs(entry.id) === evidence.sameAs(id));
+  const entriesOfIt = there.filter((entry) => evidence.sameAs(entry.id) === evidence.sameAs(id));
   return evidence.saved(id).some((version) => {
     const { bound, savedAt } = version;
     // It has been renamed or migrated since it was saved: that delete found another object, and came to nothing.
-    if (first.length > 0 && first.every((entry) => bound < entry.bound)) return false;
+    if (entriesOfIt.length > 0 && entriesOfIt.every((entry) => bound < entry.bound)) return false;
     const isOld = savedAt !== undefined && savedAt + STOOD_STILL_MS + CLOCK_SKEW_MS < began;
     return !isOld;
   });

@@ -26,7 +26,7 @@ export interface VerifyOptions extends Call {
   readonly repair?: boolean | undefined;
   /** The line of a checkpoint, kept outside of the store: what is not the same since, or came of it, is a finding. */
   readonly since?: string | undefined;
-  /** For how long the history is kept, in days; with `since`. The memory's own unless given. */
+  /** For how long the history is kept, in days. The memory's own unless given. */
   readonly historyDays?: number | undefined;
 }
 

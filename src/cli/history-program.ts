@@ -35,7 +35,7 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     );
   program
     .command('undo [writer]')
-    .description('take back what one actor did, as "log" names it, as far as nobody has built on it')
+    .description('take back what one actor did, as "log" names it, unless another actor has built on it')
     .option('--turn <id>', 'what that turn of a worker did, instead of a writer')
     .option('--force', 'also what others have built on, and with it what they built')
     .option('--diff', 'show how the texts of all those files differ')

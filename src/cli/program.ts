@@ -58,10 +58,10 @@ function oneLine(error: string): string {
     .replaceAll('\n', ' ');
 }
 
-/** Their arguments are not what they are called. */
+/** Commands whose usage line says more than their arguments do. */
 const OWN_USAGE: ReadonlySet<string> = new Set(['diff', 'export', 'restore']);
 
-/** A command in the list of all: as it says itself where it does. */
+/** A command in the list of all: with its own usage where it has one. */
 function subcommandTerm(this: Help, command: Command): string {
   return OWN_USAGE.has(command.name())
     ? `${command.name()} ${command.usage()}`

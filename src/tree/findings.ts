@@ -63,7 +63,7 @@ export interface SinceFinding {
 
 /**
  * `missing`: a version was replaced, and no record has it. `damaged`: what lies at a record's name is not what was sealed for
- * it. `misplaced`: it is the record of another version, put there by somebody without keys. `unredacted`: the text of a
+ * it. `misplaced`: it is the record of another version, put there by a writer without keys. `unredacted`: the text of a
  * version that was redacted lies in a record all the same; redacting it again takes it out.
  */
 export interface HistoryFinding {

@@ -13,7 +13,7 @@ export interface RestoreVersionArguments extends Consent {
 
 /**
  * Gives a file the text of one of its versions, as a new version; a file that is gone is created again. Shows how the texts
- * differ before, and replaces nothing that it has not shown.
+ * differ before, and replaces only the version that it compared.
  */
 export function runRestoreVersion(
   { path, version, dryRun = false, yes = false }: RestoreVersionArguments,

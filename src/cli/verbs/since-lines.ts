@@ -1,10 +1,10 @@
 import type { SinceReport } from '../../admin/verify-since.ts';
+import { millisecondsOf } from '../../format/wrap.ts';
 import type { Finding, HistoryFinding, SinceFinding, SinceVersion } from '../../tree/findings.ts';
 import { timeOf } from './list.ts';
 import { counted } from './report.ts';
+import { shortVersion } from './short-version.ts';
 
-const SHOWN_CHARACTERS = 8;
-const LOGICAL_BITS = 16n;
 const MARK_CHARACTERS = 6;
 const FAIL = { mark: 'FAIL' } as const;
 const BY_WHOM = ": an attacker who writes below the tenant's prefix can do that";
@@ -177,6 +177,6 @@ const WHY = {
 function named(version: SinceVersion | undefined): string {
   if (version === undefined) return 'nothing';
   const { bound } = version;
-  const time = bound === undefined ? '' : ` of ${timeOf(new Date(Number(BigInt(bound) >> LOGICAL_BITS)))}`;
-  return `version ${version.version.slice(0, SHOWN_CHARACTERS)}${time}`;
+  const time = bound === undefined ? '' : ` of ${timeOf(new Date(millisecondsOf(BigInt(bound))))}`;
+  return `version ${shortVersion(version.version)}${time}`;
 }

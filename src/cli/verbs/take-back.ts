@@ -144,7 +144,7 @@ async function tell(
 
 function patchLines(found: Patch, terminal: Terminal): readonly string[] {
   if ('patch' in found) return colouredLines(found.patch, terminal);
-  return [found.without === 'gone' ? 'a text of it is not to be had' : NOT_TEXT];
+  return [found.without === 'gone' ? 'one of its texts is not kept any more' : NOT_TEXT];
 }
 
 function changeLine({ what, path, to, fromVersion, toVersion }: PlannedChange, { style }: Terminal): string {

@@ -55,8 +55,8 @@ export function planUndo(
 }
 
 /**
- * A file that others deleted and created again with the same text, as who takes that delete back does, goes on: else what is
- * taken back would be there again, and left unnamed.
+ * A file that another actor deleted and created again with the same text, as an undo of that delete does, goes on from its
+ * earlier life: otherwise what is taken back would be there again, unnamed.
  */
 function withEarlierLife(selection: Selection, life: Life, deleted: readonly DeletedLife[]): Life {
   const first = life.chain.at(-1);

@@ -15,7 +15,10 @@ export type RenamePhase = 'copying' | 'moving' | 'aborting';
 export interface DirectoryRename extends Rename {
   /** 16 bytes; the origin of every copy the rename makes. */
   readonly id: Uint8Array;
-  /** Where history is kept: what stands for the actor on whose behalf it began, whoever finishes it; 16 bytes. */
+  /**
+   * Where history is kept: stands for the actor on whose behalf the rename began, also where another process finishes it; 16
+   * bytes.
+   */
   readonly by?: Uint8Array | undefined;
 }
 
