@@ -38,7 +38,9 @@ describe('the drill of docs/history.md', { timeout: 120_000 }, () => {
   const type = (words: string): Promise<string> => {
     const block = blocksOf('docs/history.md', 'sh').find(({ text }) => text.includes(words));
     if (block === undefined) throw new Error(`the page has no block with ${words}`);
-    return sh(block.text.replaceAll(/\b(?:FORGED|BEFORE|SPOILT|MOMENT)\b/g, (name) => names[name] ?? name));
+    return sh(
+      block.text.replaceAll(/\b(?:FORGED|BEFORE|SPOILT|WEEK|MOMENT)\b/g, (name) => names[name] ?? name),
+    );
   };
   /** The versions that a file had, the newest first. */
   const versions = async (path: string): Promise<readonly string[]> =>
@@ -49,6 +51,7 @@ describe('the drill of docs/history.md', { timeout: 120_000 }, () => {
   it('leads from the log to what came of it, back, and out', async () => {
     [names['FORGED'] = '', names['BEFORE'] = ''] = await versions(VENDOR);
     [names['SPOILT'] = ''] = await versions(PAYMENTS);
+    [names['WEEK'] = ''] = await versions('/memories/week.md');
 
     const found = await type(`trace ${VENDOR} FORGED   # the turns`);
     const shape = (text: string): string =>
@@ -79,8 +82,15 @@ describe('the drill of docs/history.md', { timeout: 120_000 }, () => {
     );
 
     await type(`redact ${VENDOR} FORGED`);
-    await expect(sh(`npx sealed-memory show ${VENDOR} ${names['FORGED']}`)).rejects.toMatchObject({
-      stderr: expect.stringContaining('taken out'),
-    });
+    const forged = [
+      [VENDOR, 'FORGED'],
+      [PAYMENTS, 'SPOILT'],
+      ['/memories/week.md', 'WEEK'],
+    ] as const;
+    for (const [path, name] of forged) {
+      await expect(sh(`npx sealed-memory show ${path} ${names[name]}`)).rejects.toMatchObject({
+        stderr: expect.stringContaining('taken out'),
+      });
+    }
   });
 });

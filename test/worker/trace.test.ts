@@ -95,6 +95,25 @@ describe('a trace', () => {
     expect(await traced()).toHaveLength(2);
   });
 
+  it('follows what brings a traced text back, as an undo of its repair does, and none that was there before', async () => {
+    await memory.files.write(B, 'as before');
+    const [poisoned] = await memory.history.list(POISON);
+    await turn('victim', [[view(POISON)], [create(A, 'spoilt')]]);
+    await memory.history.undo({ writer: 'turn victim', actor: 'officer' });
+    await memory.files.write(POISON, 'All is well.\n');
+    const of = { path: POISON, version: poisoned?.version ?? '' };
+    expect((await memory.history.trace(of)).again).toEqual([]);
+    await memory.history.undo({ writer: 'officer', actor: 'another' });
+    await turn('later', [[view(A)], [create(C)]]);
+    expect(await traced(of)).toEqual([
+      ['victim', [POISON], [A]],
+      ['later', [A], [C]],
+    ]);
+    expect((await memory.history.trace(of)).again).toMatchObject([
+      { path: A, writer: 'another', end: 'current' },
+    ]);
+  });
+
   it('takes an edit for a read of what it edits, and follows a file through its renames', async () => {
     await turn('edit', [[{ command: 'insert', path: POISON, insert_line: 1, insert_text: 'Why?' }]]);
     await turn('rename', [[{ command: 'rename', old_path: POISON, new_path: A }]]);

@@ -54,25 +54,35 @@ function pictureOf(trace: Trace, { style }: Terminal): readonly string[] {
       ],
     };
   };
-  return trace.versions.flatMap((version) => {
+  const linesOf = (version: TracedVersion, how: string): readonly string[] => {
     const { time, writer } = version;
     const when = time === undefined ? '' : `  ${timeOf(time)}`;
     const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
-    const line = `${nameOf(version)}${when}${endOf(version)}${by}`;
+    const line = `${nameOf(version)}${when}${endOf(version)}${by}${how}`;
     return [line, ...linesBelow({ line, below: readersOf(version) })];
-  });
+  };
+  return [
+    ...trace.versions.flatMap((version) => linesOf(version, '')),
+    ...trace.again.flatMap((version) => linesOf(version, ', which brought the text back')),
+  ];
 }
 
 function endOf({ end }: TracedVersion): string {
   return end === undefined ? '  not kept' : `  ${end}`;
 }
 
-function summaryOf({ turns, untold }: Trace): readonly string[] {
+function summaryOf({ turns, again, untold }: Trace): readonly string[] {
   const written = turns.flatMap((turn) => turn.written);
-  const current = written.filter(({ end }) => end === 'current').length;
+  const currentOf = (versions: readonly TracedVersion[]): number =>
+    versions.filter(({ end }) => end === 'current').length;
+  const back =
+    again.length === 0
+      ? []
+      : [`${counted(again.length, 'version')} brought such a text back, ${currentOf(again)} of them current`];
   return [
     '',
-    `${counted(turns.length, 'turn')} knew of it and wrote ${counted(written.length, 'version')} then, ${current} of them current`,
+    `${counted(turns.length, 'turn')} knew of it and wrote ${counted(written.length, 'version')} then, ${currentOf(written)} of them current`,
+    ...back,
     ...untold.map((each) => `not told: ${sentenceOf(each)}`),
   ];
 }

@@ -42,6 +42,8 @@ export interface TracedTurn {
 export interface Trace {
   /** What was asked for. */
   readonly versions: readonly TracedVersion[];
+  /** Later versions at the same paths that have the text of a traced one again, as after an undo or a restore; by time. */
+  readonly again: readonly TracedVersion[];
   /** By the time of their answers. */
   readonly turns: readonly TracedTurn[];
   readonly untold: readonly Untold[];
@@ -52,7 +54,7 @@ type Since = Map<TurnRun, number>;
 
 export function traceVersions(known: Known, at: string, starts: readonly VersionId[]): Trace {
   const { runs } = known.turns;
-  const { since, traced } = spread(known, starts);
+  const { since, traced, again } = spread(known, starts);
   const told = createTeller(known, at);
   const byTurn = Map.groupBy(
     runs.filter((run) => since.has(run)),
@@ -60,14 +62,21 @@ export function traceVersions(known: Known, at: string, starts: readonly Version
   );
   const turns = [...byTurn].map(([turn, some]) => tracedTurn(turn, some, { known, since, traced, told }));
   turns.sort((a, b) => a.time.getTime() - b.time.getTime());
-  return { versions: starts.map((version) => told(version)), turns, untold: untoldOf(known, starts) };
+  const versions = starts.map((version) => told(version));
+  const brought = again.toSorted((a, b) => a.mtime - b.mtime).map(({ id }) => told(id));
+  return { versions, again: brought, turns, untold: untoldOf(known, starts) };
 }
 
-/** From version to reader, from reader to what it wrote then and to the turns that follow it. */
-function spread(
-  known: Known,
-  starts: readonly VersionId[],
-): { readonly since: Since; readonly traced: ReadonlySet<VersionId> } {
+interface Spread {
+  readonly since: Since;
+  readonly traced: ReadonlySet<VersionId>;
+  readonly again: readonly Version[];
+}
+
+/**
+ * From version to reader, and to what has its text again; from reader to what it wrote then and to the turns that follow it.
+ */
+function spread(known: Known, starts: readonly VersionId[]): Spread {
   const { runs } = known.turns;
   const touching = new Map<
     VersionId,
@@ -81,13 +90,27 @@ function spread(
     }
   }
   const followers = Map.groupBy(runs, ({ follows }) => follows);
+  const laterWithText = findLater(known);
+  const again: Version[] = [];
   const since: Since = new Map();
   const traced = new Set<VersionId>(starts);
   const waiting: (() => void)[] = [];
+  const reachReaders = (version: VersionId): void => {
+    for (const { run, index, kind } of touching.get(version) ?? []) if (kind === 'read') reachRun(run, index);
+  };
+  const reachAgain = (version: VersionId): void => {
+    for (const later of laterWithText(version)) {
+      if (traced.has(later.id)) continue;
+      traced.add(later.id);
+      again.push(later);
+      waiting.push(() => reachReaders(later.id));
+    }
+  };
   const reachVersion = (version: VersionId, writer: TurnRun): void => {
     if (traced.has(version)) return;
     traced.add(version);
     waiting.push(() => {
+      reachAgain(version);
       for (const { run, index } of touching.get(version) ?? []) {
         // Edits of two turns may be written together: each has seen the other's.
         if (run !== writer) reachRun(run, index);
@@ -106,10 +129,26 @@ function spread(
     });
   };
   for (const version of starts) {
-    for (const { run, index, kind } of touching.get(version) ?? []) if (kind === 'read') reachRun(run, index);
+    reachReaders(version);
+    reachAgain(version);
   }
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next();
-  return { since, traced };
+  return { since, traced, again };
+}
+
+/** The later versions that lay where a version lies or was saved, and have its text. */
+function findLater({ past }: Known): (id: VersionId) => readonly Version[] {
+  const byText = Map.groupBy(past.versions.values(), ({ textHash }) => textHash);
+  const places = (id: VersionId): ReadonlySet<string> => past.places.get(id) ?? new Set();
+  return (id) => {
+    const version = past.versions.get(id);
+    if (version?.textHash === undefined) return [];
+    const alike = byText.get(version.textHash) ?? [];
+    return alike.filter((other) => {
+      const isLater = other.id !== id && other.mtime > version.mtime;
+      return isLater && [...places(other.id)].some((path) => places(id).has(path));
+    });
+  };
 }
 
 /** Versions of a turn that none of its runs names: it died, or was not told, before that was saved. */
