@@ -51,7 +51,11 @@ export async function proveFile(session: Session, path: string, call: Call = {})
   const wanted = parseMemoryPath(path);
   const index = leaves.findIndex(({ entry }) => entry.path === wanted);
   const leaf = leaves[index];
-  if (leaf === undefined) throw new MemoryError('not_found', 'The last checkpoint has no such file.');
+  if (leaf === undefined)
+    throw new MemoryError(
+      'not_found',
+      'The last checkpoint has no such file: write a new one, and take the proof from that.',
+    );
   const hashes = leaves.map(({ line }, at) => hashLeaf(saltOf(head.secret, at), line));
   const text = new TextDecoder();
   return {
@@ -124,5 +128,8 @@ function parseFacts(
 }
 
 function refused(): MemoryError {
-  return new MemoryError('integrity', 'That is no proof for this line.');
+  return new MemoryError(
+    'integrity',
+    'That is no proof for this line: give the proof and the line of one checkpoint.',
+  );
 }

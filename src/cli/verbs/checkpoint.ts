@@ -48,7 +48,7 @@ export async function runCheckProof(
 ): Promise<number> {
   if (line === undefined) throw misconfigured('--proof wants --since with the line of the checkpoint.');
   const json = await readFile(file, 'utf8').catch(() => {
-    throw misconfigured('The file of the proof cannot be read.');
+    throw misconfigured('The file of the proof cannot be read: give what "checkpoint --prove" has printed.');
   });
   await loadSodium();
   const { path, version, size, began, ended } = checkProof(json, line);

@@ -59,6 +59,6 @@ function refuseToLose({ saver }: Work): void {
   if (saver !== undefined) return;
   throw new MemoryError(
     'misconfigured',
-    'The tenant keeps no history now, so what is replaced would be lost: turn it on first.',
+    'The tenant keeps no history now, so what is replaced would be lost: turn it on first, by "tenant history on".',
   );
 }

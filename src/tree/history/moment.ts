@@ -17,7 +17,7 @@ export function momentOf(time: unknown, now: number): number {
       'The time must be ISO 8601 with Z or its distance from UTC, such as 2026-11-17T09:30:00Z or 2026-11-17T10:30+01:00.',
     );
   }
-  if (moment > now) throw refused('The time lies in the future.');
+  if (moment > now) throw refused('The time lies in the future: give one that has passed.');
   return moment;
 }
 

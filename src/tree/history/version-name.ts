@@ -15,7 +15,10 @@ export function severalBegin(count: number): MemoryError {
 }
 
 export function noVersion(): MemoryError {
-  return new MemoryError('not_found', 'The history of the file has no version of that name.');
+  return new MemoryError(
+    'not_found',
+    'The history of the file has no version of that name; its log names those that it has.',
+  );
 }
 
 const VERSION = /^[A-Za-z0-9_-]{4,22}$/;
