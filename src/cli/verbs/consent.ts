@@ -8,12 +8,22 @@ export interface Consent {
   readonly yes?: boolean;
 }
 
-/** Asks, once the plan was shown. @throws MemoryError `misconfigured` for another answer, and without a terminal. */
-export async function requireYes(terminal: Terminal): Promise<void> {
+interface Question {
+  /** What is said before the question. */
+  readonly warning?: string;
+  /** What is said where nobody can be asked. */
+  readonly refusal?: string;
+}
+
+/** Asks before anything is changed. @throws MemoryError `misconfigured` for another answer, and without a terminal. */
+export async function requireYes(
+  terminal: Terminal,
+  { warning = '', refusal = 'this is the plan alone: give --yes to write it' }: Question = {},
+): Promise<void> {
   if (!terminal.isInteractive || !terminal.isForEyes) {
-    throw misconfigured('this is the plan alone: give --yes to write it; nothing was changed');
+    throw misconfigured(`${refusal}; nothing was changed`);
   }
-  await terminal.out('Type yes to go on: ');
+  await terminal.out(`${warning}Type yes to go on: `);
   if ((await readLine(terminal.stdin)) !== 'yes') {
     throw misconfigured('that is not yes; nothing was changed');
   }

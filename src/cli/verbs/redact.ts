@@ -1,7 +1,7 @@
-import { MemoryError } from '../../errors.ts';
 import type { Redaction } from '../../tree/history/entries.ts';
+import { requireYes } from './consent.ts';
 import type { Invocation } from './invocation.ts';
-import { readLine, runOnAdmin } from './operate.ts';
+import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
 
 interface RedactArguments {
@@ -10,11 +10,16 @@ interface RedactArguments {
   readonly yes: boolean | undefined;
 }
 
+const QUESTION = {
+  warning: 'The text of that version is destroyed, and cannot be had again.\n',
+  refusal: '"redact" needs --yes',
+};
+
 /** Takes the text of one version out of the history; asks before, unless `yes` is given. */
 export function runRedact({ path, version, yes }: RedactArguments, invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {
-      if (yes !== true) await requireYes(invocation);
+      if (yes !== true) await requireYes(invocation.terminal, QUESTION);
       const redaction = await report.during('redacting', () =>
         admin.history.redact({ path, version }, { signal }),
       );
@@ -23,16 +28,6 @@ export function runRedact({ path, version, yes }: RedactArguments, invocation: I
     },
     { invocation, interrupted: 'run it again, and it goes on' },
   );
-}
-
-async function requireYes({ terminal }: Invocation): Promise<void> {
-  if (!terminal.isInteractive || !terminal.isForEyes) {
-    throw new MemoryError('misconfigured', '"redact" needs --yes; nothing was changed');
-  }
-  await terminal.out('The text of that version is destroyed, and cannot be had again.\nType yes to go on: ');
-  if ((await readLine(terminal.stdin)) !== 'yes') {
-    throw new MemoryError('misconfigured', 'that is not yes; nothing was changed');
-  }
 }
 
 function redactionLines({ records, versionsRemoved }: Redaction): readonly string[] {
