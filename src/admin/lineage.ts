@@ -1,5 +1,5 @@
 import { toBase64url } from '../format/encoding.ts';
-import { NO_ID } from '../format/wrap.ts';
+import { millisecondsOf, NO_ID } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { DAY_MS } from '../time.ts';
 import type { SinceFinding, SinceVersion } from '../tree/findings.ts';
@@ -10,7 +10,6 @@ import type { Evidence, Leave } from './evidence.ts';
 export const NO_VERSION: string = toBase64url(NO_ID);
 /** Clocks of writers that may sign requests to S3 at all differ by no more than this from the server's. */
 export const CLOCK_SKEW_MS = 900_000;
-const LOGICAL_BITS = 16n;
 
 export function named({ id, bound }: VersionFacts): SinceVersion {
   return { version: id, bound: String(bound) };
@@ -25,7 +24,7 @@ export function both(
 
 /** When it was bound to its name, by the clocks of its writers; milliseconds since the epoch. */
 export function timeOf({ bound }: VersionFacts): number {
-  return Number(bound >> LOGICAL_BITS);
+  return millisecondsOf(bound);
 }
 
 function arrivals({ leaves }: Evidence, { id, path }: VersionFacts): readonly Leave[] {
