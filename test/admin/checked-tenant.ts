@@ -2,12 +2,11 @@ import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { Finding } from '../../src/tree/findings.ts';
+import { type Bucket, readBucket } from '../support/bucket.ts';
 import type { TestClient, TestSite } from '../support/test-tree.ts';
 
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
-
-type Bucket = ReadonlyMap<ObjectKey, Uint8Array>;
 
 /** A tenant with the files `a`, of three versions, and `b`, of one, an hour ago. */
 export interface CheckedTenant {
@@ -35,16 +34,7 @@ export async function createCheckedTenant(site: TestSite, history: 'on' | 'off')
   await client.append('/memories/a', ' a2');
   const later = () => site.time.pause(HOUR);
   await later();
-  const bucket = async (): Promise<Bucket> => {
-    const objects = new Map<ObjectKey, Uint8Array>();
-    for await (const page of site.base.list({ prefix: '' })) {
-      for (const { key } of page.objects) {
-        const found = await site.base.get(key);
-        if (typeof found === 'object') objects.set(key, found.body);
-      }
-    }
-    return objects;
-  };
+  const bucket = (): Promise<Bucket> => readBucket(site);
   const nameOf = async (path: string): Promise<string> => {
     const { names } = (await client.open()).keyring;
     return names.encodeFile(path.split('/').slice(2));

@@ -1,7 +1,8 @@
 import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { Finding } from '../../src/tree/findings.ts';
+import type { Bucket } from '../support/bucket.ts';
 import { at, type TestClient } from '../support/test-tree.ts';
-import { act, type Bucket, createWorld, HOUR, MINUTE, placeOf, type World } from './world.ts';
+import { act, createWorld, HOUR, MINUTE, placeOf, type World } from './world.ts';
 
 /** A tenant at a checkpoint, what happened since, and an attacker who has read and may write its bucket all along. */
 interface Scene {

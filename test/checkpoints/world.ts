@@ -4,6 +4,7 @@ import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import type { Finding } from '../../src/tree/findings.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
+import { type Bucket, readBucket } from '../support/bucket.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 
@@ -13,7 +14,6 @@ export const HOUR = 60 * MINUTE;
 const SKEW_MS = 5 * MINUTE;
 
 /** Objects by their keys. */
-export type Bucket = ReadonlyMap<ObjectKey, Uint8Array>;
 
 /** A tenant that keeps history, and what lies and lay in its bucket. */
 export interface World {
@@ -51,16 +51,7 @@ export async function createWorld(seed: string, options: { readonly delayMs?: nu
         return answer;
       },
     });
-  const bucket = async (): Promise<Bucket> => {
-    const objects = new Map<ObjectKey, Uint8Array>();
-    for await (const page of site.base.list({ prefix: '' })) {
-      for (const { key } of page.objects) {
-        const found = await site.base.get(key);
-        if (typeof found === 'object') objects.set(key, found.body);
-      }
-    }
-    return objects;
-  };
+  const bucket = (): Promise<Bucket> => readBucket(site);
   const put = async (key: ObjectKey, body: Uint8Array): Promise<void> => {
     await site.base.put(key, body, { mode: 'overwrite' });
   };

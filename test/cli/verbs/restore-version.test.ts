@@ -1,35 +1,24 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runRestoreVersion } from '../../../src/cli/verbs/restore-version.ts';
-import { openMemory } from '../../../src/open/open-memory.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../../support/kept-memory.ts';
 
 const PATH = '/memories/a.md';
 
 describe('restore of one version', () => {
-  let folder: string;
-  let flags: { readonly store: string; readonly tenant: string; readonly rootKeyFile: string };
+  let kept: KeptMemory;
+  let flags: KeptMemory['flags'];
   let memory: Memory;
   let first: string;
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'sealed-memory-restore-version-'));
-    const rootKey = Buffer.alloc(32, 7).toString('base64');
-    const rootKeyFile = join(folder, 'root.key');
-    writeFileSync(rootKeyFile, rootKey, { mode: 0o600 });
-    flags = { store: `sqlite:${join(folder, 'store.sqlite')}`, tenant: 'acme', rootKeyFile };
-    const { store, tenant } = flags;
-    memory = await openMemory({ store, tenant, rootKey, history: { days: 30 } });
+    kept = await openKeptMemory();
+    ({ flags, memory } = kept);
     await memory.files.write(PATH, 'one\n');
     await memory.files.write(PATH, 'two\n');
     first = (await memory.history.list(PATH)).at(-1)?.version ?? '';
   });
-  afterEach(async () => {
-    await memory.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterEach(() => kept.remove());
 
   const restore = async (
     consent: { readonly yes?: boolean; readonly dryRun?: boolean },

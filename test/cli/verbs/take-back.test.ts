@@ -1,32 +1,21 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runUndo, type UndoArguments } from '../../../src/cli/verbs/take-back.ts';
-import { openMemory } from '../../../src/open/open-memory.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../../support/kept-memory.ts';
 
 const [PATH, OTHER] = ['/memories/a.md', '/memories/b.md'];
 
 describe('the preview of undo', () => {
-  let folder: string;
-  let flags: { readonly store: string; readonly tenant: string; readonly rootKeyFile: string };
+  let kept: KeptMemory;
+  let flags: KeptMemory['flags'];
   let memory: Memory;
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'sealed-memory-take-back-'));
-    const rootKey = Buffer.alloc(32, 7).toString('base64');
-    const rootKeyFile = join(folder, 'root.key');
-    writeFileSync(rootKeyFile, rootKey, { mode: 0o600 });
-    flags = { store: `sqlite:${join(folder, 'store.sqlite')}`, tenant: 'acme', rootKeyFile };
-    const { store, tenant } = flags;
-    memory = await openMemory({ store, tenant, rootKey, history: { days: 30 } });
+    kept = await openKeptMemory();
+    ({ flags, memory } = kept);
     await memory.files.write(PATH, 'one\n');
   });
-  afterEach(async () => {
-    await memory.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterEach(() => kept.remove());
 
   const write = (path: string, content: string | Uint8Array) =>
     memory.files.write(path, content, { actor: 'bad' });
