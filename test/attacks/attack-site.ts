@@ -3,9 +3,9 @@ import type { NameMode } from '../../src/format/names.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { createTestBucket, type S3Server, type TestBucket } from '../servers/s3.ts';
+import { type RawBucket, rawBucket } from '../support/raw-stores.ts';
 import { succeed } from '../support/succeed.ts';
 import { fileOf, openParty, type Party, type SealedFile } from './party.ts';
-import { type RawBucket, rawBucket } from './raw-bucket.ts';
 
 /** A directory of a victim's that one attempt after the other is made on. */
 export interface Lane {
@@ -87,7 +87,7 @@ export async function openAttackSite(
     };
   });
   const keys = await raw.keys();
-  const originals = new Map(await Promise.all(keys.map(async (key) => [key, await raw.get(key)] as const)));
+  const originals = new Map(await Promise.all(keys.map(async (key) => [key, await raw.read(key)] as const)));
   const whole = new Set(await raw.snapshot());
 
   return {
@@ -106,7 +106,7 @@ export async function openAttackSite(
       const intact = new Set(present.filter((line) => whole.has(line)).map(keyOf));
       const damaged = [...originals].filter(([key]) => !intact.has(key));
       await Promise.all(foreign.map((key) => raw.remove(key)));
-      await Promise.all(damaged.map(([key, bytes]) => raw.put(key, bytes)));
+      await Promise.all(damaged.map(([key, bytes]) => raw.write(key, bytes)));
     },
     async reopen() {
       await Promise.all(parties.map((party) => party.reopen()));

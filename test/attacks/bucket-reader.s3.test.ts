@@ -32,7 +32,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
           const head = await site.bucket.client.send(
             new HeadObjectCommand({ Bucket: site.bucket.bucket, Key, ChecksumMode: 'ENABLED' }),
           );
-          return Buffer.concat([await site.raw.get(Key), Buffer.from(JSON.stringify(head))]);
+          return Buffer.concat([await site.raw.read(Key), Buffer.from(JSON.stringify(head))]);
         }),
       );
       return { keys: keys.join('\n'), rest: Buffer.concat(told) };
@@ -67,16 +67,16 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       const lane = laneOf(site);
       const { path, key, text } = lane.one;
       const memory = lane.victim.memory();
-      const before = await site.raw.get(key);
+      const before = await site.raw.read(key);
       await succeed(memory, { command: 'str_replace', path, old_str: text, new_str: WORDS });
       await succeed(memory, { command: 'str_replace', path, old_str: WORDS, new_str: text });
-      const after = await site.raw.get(key);
+      const after = await site.raw.read(key);
       const alike = [];
       for (const path of ['/memories/alike-1', '/memories/alike-2']) {
         const known = await site.raw.keys();
         await succeed(memory, { command: 'create', path, file_text: text });
         const [added = ''] = (await site.raw.keys()).filter((each) => !known.includes(each));
-        alike.push(await site.raw.get(added));
+        alike.push(await site.raw.read(added));
         await succeed(memory, { command: 'delete', path });
       }
       const runs = (bytes: Uint8Array, length: number): readonly string[] =>
@@ -106,7 +106,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       const depths = keys.map((key) => key.slice(data.length).split('/').length);
       expect([...depths].sort()).toEqual([1, 2, 2, 2, 3]);
       const sizes = await Promise.all(
-        keys.map(async (key) => contentLength((await site.raw.get(key)).length)),
+        keys.map(async (key) => contentLength((await site.raw.read(key)).length)),
       );
       expect(sizes.filter((size) => size === WORDS.length)).toHaveLength(2);
     });
@@ -139,7 +139,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
         new_path: `${directory}/renamed.md`,
       });
       const [added = ''] = (await site.raw.keys()).filter((key) => !before.includes(key));
-      const moved = await site.raw.get(added);
+      const moved = await site.raw.read(added);
       expect(Buffer.compare(moved.subarray(220), two.sealed.subarray(220))).toBe(0);
       expect(readHeader(moved)?.contentId).toEqual(readHeader(two.sealed)?.contentId);
       expect(readHeader(moved)?.wrapNonce).not.toEqual(readHeader(two.sealed)?.wrapNonce);

@@ -47,7 +47,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       ];
       const told = new Set<string>();
       for (const forgery of forgeries) {
-        await site.raw.put(one.key, forgery);
+        await site.raw.write(one.key, forgery);
         const result = await victim.memory().execute({ command: 'view', path: one.path });
         if (!result.isError) expect.unreachable('a forged object was opened');
         told.add(`${result.error.code} | ${result.error.message} | ${result.content}`);
@@ -55,7 +55,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       expect([...told]).toEqual([
         `integrity | An object was rejected: it is not what was sealed under this name for this tenant. | Error: The path ${one.path} could not be read`,
       ]);
-      await site.raw.put(one.key, sealed);
+      await site.raw.write(one.key, sealed);
       expect(await view(victim.memory(), one.path)).toEqual({ got: expect.stringContaining(one.text) });
     });
 
@@ -66,19 +66,19 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
         [one.older, 'An earlier draft of'],
         [one.sealed, one.text],
       ] as const) {
-        await site.raw.put(one.key, bytes);
+        await site.raw.write(one.key, bytes);
         expect(await view(memory, one.path)).toEqual({ got: expect.stringContaining(words) });
       }
-      await site.raw.put(one.key, one.older);
+      await site.raw.write(one.key, one.older);
       expect(await view(memory, one.path)).toEqual({ refusedAs: 'integrity' });
-      await site.raw.put(one.key, one.sealed);
+      await site.raw.write(one.key, one.sealed);
       expect(await view(memory, one.path)).toEqual({ got: expect.stringContaining(one.text) });
     });
 
     it('is not detected, as documented, when he puts a version back under a process that never saw it', async () => {
       const { one, victim } = lane;
       expect(await view(victim.memory(), one.path)).toEqual({ got: expect.stringContaining(one.text) });
-      await site.raw.put(one.key, one.older);
+      await site.raw.write(one.key, one.older);
       const older = { got: expect.stringContaining('An earlier draft of') };
       expect(await view(victim.memory(), one.path)).toEqual(older);
       expect(await executeAnew(victim.open, { command: 'view', path: one.path })).toEqual(older);
@@ -99,7 +99,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       await succeed(memory, { command: 'create', path, file_text: 'of no more use' });
       const [key = ''] = (await site.raw.keys()).filter((each) => !before.includes(each));
       await succeed(memory, { command: 'delete', path });
-      await site.raw.put(key, one.sealed);
+      await site.raw.write(key, one.sealed);
       expect(await succeed(memory, { command: 'view', path: directory })).toContain(path);
       expect(await view(memory, path)).toEqual({ refusedAs: 'integrity' });
     });
@@ -144,14 +144,14 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
         mtime: 1,
         random: osRandom,
       });
-      await site.raw.put(classKey(victim.layout, 'journal', 'register'), register);
+      await site.raw.write(classKey(victim.layout, 'journal', 'register'), register);
     }
 
     /** The id of the rename that brought the file there. */
     async function originOf({ victim }: Lane, path: string): Promise<Uint8Array> {
       const { keys, names: encoded } = victim.loaded;
       const parsed = parseMemoryPath(path);
-      const object = await site.raw.get(fileKey(victim.layout, encoded, parsed));
+      const object = await site.raw.read(fileKey(victim.layout, encoded, parsed));
       return open({ keys, name: logicalName(parsed), object }).origin;
     }
   });

@@ -30,7 +30,7 @@ export function keyringKinds(site: AttackSite): readonly AttackKind[] {
         const { lane, entitled, chance } = attempt;
         const { layout, keyring, open } = lane.victim;
         const forged = entitled ? keyring.second : await forgedKeyring(site, attempt);
-        await site.raw.put(layout.keyring, forged);
+        await site.raw.write(layout.keyring, forged);
         const { path, text } = lane.one;
         const viewing = { command: 'view', path };
         const creating = {
@@ -42,7 +42,7 @@ export function keyringKinds(site: AttackSite): readonly AttackKind[] {
         const outcome = await executeAnew(open, input);
         if (entitled)
           return 'got' in outcome && !outcome.got.includes(text) ? { refusedAs: 'other text' } : outcome;
-        const stays = input === viewing || equal(await site.raw.get(layout.keyring), forged);
+        const stays = input === viewing || equal(await site.raw.read(layout.keyring), forged);
         return stays ? outcome : { got: 'another keyring in the place of the forged one' };
       },
     },
@@ -55,7 +55,7 @@ export function keyringKinds(site: AttackSite): readonly AttackKind[] {
         const { layout, keyring } = lane.victim;
         const watcher = await watcherOf(lane.victim);
         const choice = entitled ? keyring.second : chance.pick(watcher.authentic);
-        await site.raw.put(layout.keyring, choice);
+        await site.raw.write(layout.keyring, choice);
         return call(async () => (await watcher.load())?.epoch);
       },
     },
@@ -99,7 +99,7 @@ async function startWatcher(
     await sealed({ ...another, epoch: 3 }),
     await sealed({ ...current, epoch: 3, keyringId: osRandom(16) }),
   ];
-  await site.raw.put(layout.keyring, keyring.second);
+  await site.raw.write(layout.keyring, keyring.second);
   await keyrings.load();
   return { load: () => keyrings.load(), authentic };
 }

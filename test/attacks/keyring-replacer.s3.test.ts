@@ -25,7 +25,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
     });
     afterAll(() => site?.[Symbol.asyncDispose]());
 
-    const put = (bytes: Uint8Array): Promise<void> => site.raw.put(lane.victim.layout.keyring, bytes);
+    const put = (bytes: Uint8Array): Promise<void> => site.raw.write(lane.victim.layout.keyring, bytes);
     const viewAnew = (): Promise<Outcome> =>
       executeAnew(lane.victim.open, { command: 'view', path: lane.one.path });
     /** A listing needs no file's key: what refuses it is the keyring. */
@@ -82,7 +82,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       expect(await executeAnew(open(2), viewing)).toEqual({ got: expect.stringContaining(lane.one.text) });
       // The file with it, so that nothing but the epoch is in the way.
       await put(keyring.first);
-      await site.raw.put(lane.one.key, lane.one.older);
+      await site.raw.write(lane.one.key, lane.one.older);
       expect(await executeAnew(open(1), viewing)).toEqual({
         got: expect.stringContaining('An earlier draft of'),
       });
@@ -93,7 +93,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       const { victim, one } = lane;
       await put(victim.keyring.first);
       expect(await viewAnew()).toEqual({ refusedAs: 'integrity' });
-      await site.raw.put(one.key, one.older);
+      await site.raw.write(one.key, one.older);
       expect(await viewAnew()).toEqual({ got: expect.stringContaining('An earlier draft of') });
     });
 

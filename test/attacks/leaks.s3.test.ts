@@ -1,7 +1,7 @@
 import { describeLeaks, type LeakSite } from '../contracts/leaks.ts';
 import { createTestBucket, describeOnS3, s3Environment } from '../servers/s3.ts';
 import { restrictedCredentials, tenantStatements } from '../servers/session-credentials.ts';
-import { rawBucket } from './raw-bucket.ts';
+import { rawBucket } from '../support/raw-stores.ts';
 
 describeOnS3('a store', ['minio'], (server) => {
   describeLeaks('a bucket', async (tenant): Promise<LeakSite> => {
@@ -22,10 +22,10 @@ describeOnS3('a store', ['minio'], (server) => {
       credentials: [...Object.values(given), wrong.secretAccessKey],
       broken: { credentials: wrong },
       keys: raw.keys,
-      bytes: async () => Promise.all((await raw.keys()).map((key) => raw.get(key))),
+      bytes: async () => Promise.all((await raw.keys()).map((key) => raw.read(key))),
       async damage(key) {
-        const bytes = await raw.get(key);
-        await raw.put(key, bytes.with(-1, (bytes.at(-1) ?? 0) ^ 1));
+        const bytes = await raw.read(key);
+        await raw.write(key, bytes.with(-1, (bytes.at(-1) ?? 0) ^ 1));
       },
       [Symbol.asyncDispose]: () => bucket.remove(),
     };

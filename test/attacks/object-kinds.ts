@@ -30,7 +30,7 @@ export function objectKinds(site: AttackSite): readonly AttackKind[] {
     async attempt(attempt) {
       const { lane, chance, entitled } = attempt;
       const file = chance.pick([lane.one, lane.one, lane.one, lane.two]);
-      await site.raw.put(file.key, entitled ? file.sealed : forge({ ...attempt, file }));
+      await site.raw.write(file.key, entitled ? file.sealed : forge({ ...attempt, file }));
       return ownText(await view(lane.victim.memory(), file.path), file);
     },
   });
@@ -127,7 +127,7 @@ export function objectKinds(site: AttackSite): readonly AttackKind[] {
       async attempt({ lane, chance, entitled }) {
         const place = fileOf(site.intruder, chance.pick([lane.one.path, lane.below.path]));
         const loot = chance.pick([lane.one, lane.two, lane.below, fileOf(lane.victim, place.path)]);
-        await site.raw.put(place.key, entitled ? place.sealed : chance.pick([loot.sealed, loot.older]));
+        await site.raw.write(place.key, entitled ? place.sealed : chance.pick([loot.sealed, loot.older]));
         return ownText(await view(site.intruder.memory(), place.path), place);
       },
     },
@@ -158,7 +158,7 @@ export function objectKinds(site: AttackSite): readonly AttackKind[] {
         const forged = file.sealed.with(chance.between(0, file.sealed.length - 1), chance.between(0, 255));
         const hostile = equal(forged, file.sealed) ? file.sealed.subarray(1) : forged;
         const target = entitled ? file.sealed : hostile;
-        await site.raw.put(file.key, target);
+        await site.raw.write(file.key, target);
         const moved = `${lane.directory}/moved-${number}.md`;
         const { path } = file;
         const memory = lane.victim.memory();
@@ -170,7 +170,7 @@ export function objectKinds(site: AttackSite): readonly AttackKind[] {
             { command: 'rename', old_path: path, new_path: moved },
           ]),
         );
-        const stays = 'got' in outcome || equal(await site.raw.get(file.key), target);
+        const stays = 'got' in outcome || equal(await site.raw.read(file.key), target);
         return stays ? outcome : { got: 'another object in the place of the forged one' };
       },
     },

@@ -51,16 +51,16 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
 
     it('is detected when his own keyring or objects lie in the place of this tenant’s', async () => {
       const { victim, one } = laneOf(site);
-      await site.raw.put(victim.layout.keyring, site.intruder.keyring.second);
+      await site.raw.write(victim.layout.keyring, site.intruder.keyring.second);
       const viewing = { command: 'view', path: one.path };
       // A listing needs no file's key: what refuses it is the keyring.
       const listing = { command: 'view', path: '/memories' };
       for (const input of [viewing, listing]) {
         expect(await executeAnew(victim.open, input)).toEqual({ refusedAs: 'integrity' });
       }
-      await site.raw.put(victim.layout.keyring, victim.keyring.second);
+      await site.raw.write(victim.layout.keyring, victim.keyring.second);
       expect(await executeAnew(victim.open, listing)).toEqual({ got: expect.stringContaining('/memories') });
-      await site.raw.put(one.key, site.intruder.files.get(one.path)?.sealed ?? new Uint8Array());
+      await site.raw.write(one.key, site.intruder.files.get(one.path)?.sealed ?? new Uint8Array());
       expect(await executeAnew(victim.open, viewing)).toEqual({ refusedAs: 'integrity' });
       await site.restore();
       expect(await executeAnew(victim.open, viewing)).toEqual({ got: expect.stringContaining(one.text) });

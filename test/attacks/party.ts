@@ -13,8 +13,8 @@ import { watchRequests } from '../../src/store/s3/sdk/clients.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import type { S3Server, TestBucket } from '../servers/s3.ts';
 import { restrictedCredentials, tenantStatements } from '../servers/session-credentials.ts';
+import type { RawBucket } from '../support/raw-stores.ts';
 import { succeed } from '../support/succeed.ts';
-import type { RawBucket } from './raw-bucket.ts';
 
 /** A file as its owner wrote it: once under the tenant's first key, then, as it is now, under the second. */
 export interface SealedFile {
@@ -85,7 +85,7 @@ export async function openParty(
   for (const [path, content] of texts) {
     await succeed(memory, { command: 'create', path, file_text: `An earlier draft of ${content}` });
   }
-  const first = await raw.get(layout.keyring);
+  const first = await raw.read(layout.keyring);
   const opening = { tenant, rootKeys: [envRootKey(rootKey)] };
   const rotated = rotateKeyring(await openKeyring({ bytes: first, ...opening }), {
     random: osRandom,
@@ -97,7 +97,7 @@ export async function openParty(
     rootKey: envRootKey(rootKey),
     random: osRandom,
   });
-  await raw.put(layout.keyring, second);
+  await raw.write(layout.keyring, second);
   const loaded = await keyrings.load();
   if (loaded === undefined) throw new Error('there is no keyring');
 
@@ -107,10 +107,10 @@ export async function openParty(
   memory = await open();
   for (const [path, content] of texts) {
     const key = keyOf(path);
-    const older = await raw.get(key);
+    const older = await raw.read(key);
     await succeed(memory, { command: 'str_replace', path, old_str: 'An earlier draft of ', new_str: '' });
     const [text = ''] = content.split('\n');
-    files.set(path, { path, key, text, older, sealed: await raw.get(key) });
+    files.set(path, { path, key, text, older, sealed: await raw.read(key) });
   }
 
   return {

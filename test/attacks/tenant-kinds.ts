@@ -26,7 +26,7 @@ export function tenantKinds(site: AttackSite): readonly AttackKind[] {
           chance.bytes(40),
         ]);
         if (entitled) {
-          await site.raw.put(file.key, file.sealed);
+          await site.raw.write(file.key, file.sealed);
           return executeAnew(open, { command: 'view', path: file.path });
         }
         const [key, bytes] = chance.pick([
@@ -35,7 +35,7 @@ export function tenantKinds(site: AttackSite): readonly AttackKind[] {
           [layout.keyring, tombstone],
           [layout.keyring, lookalike],
         ] as const);
-        await site.raw.put(key, bytes);
+        await site.raw.write(key, bytes);
         const { path } = file;
         const commands = [
           { command: 'view', path },
@@ -43,8 +43,8 @@ export function tenantKinds(site: AttackSite): readonly AttackKind[] {
           { command: 'rename', old_path: path, new_path: `${lane.directory}/moved.md` },
         ];
         const outcome = await executeAnew(open, chance.pick(commands));
-        const stays = equal(await site.raw.get(key), bytes);
-        if (key === layout.keyring) await site.raw.put(key, lane.victim.keyring.second);
+        const stays = equal(await site.raw.read(key), bytes);
+        if (key === layout.keyring) await site.raw.write(key, lane.victim.keyring.second);
         return stays ? outcome : { got: 'something else in the place of the tombstone' };
       },
     },
@@ -61,7 +61,7 @@ export function tenantKinds(site: AttackSite): readonly AttackKind[] {
         if (site.names === 'encrypted') names.push(stranger, nameOf(one.key).replace(/^./, '~'));
         const source = chance.pick([one, two]);
         const key = entitled ? source.key : `${place}${chance.pick(names)}`;
-        await site.raw.put(key, source.sealed);
+        await site.raw.write(key, source.sealed);
         const listing = await execute(memory, { command: 'view', path: directory });
         if ('refusedAs' in listing) return listing;
         const paths = pathsIn(listing.got);
@@ -92,7 +92,7 @@ export function tenantKinds(site: AttackSite): readonly AttackKind[] {
           lane.one.sealed,
           chance.bytes(300),
         ]);
-        await site.raw.put(key, entitled ? original : forged);
+        await site.raw.write(key, entitled ? original : forged);
         const [from, to] = [`${lane.directory}/sub`, `${lane.directory}/elsewhere`];
         const rename = { command: 'rename', old_path: from, new_path: to };
         if (!entitled) {

@@ -31,13 +31,24 @@ export function rawObjects(store: ObjectStore): RawStore {
   };
 }
 
-/** A bucket, seen by a plain S3 client. */
-export function rawBucket({ bucket, client }: TestBucket): RawStore {
+/** A bucket in the hands of one who may do everything with it, by a plain S3 client. */
+export interface RawBucket extends RawStore {
+  /** Every object with its ETag, which on MinIO is the same for the same bytes. */
+  snapshot(): Promise<readonly string[]>;
+}
+
+export function rawBucket({ bucket, client }: TestBucket): RawBucket {
+  const list = async (): Promise<readonly (readonly [key: string, etag: string])[]> => {
+    const found: (readonly [string, string])[] = [];
+    for (let after: string | undefined; ; after = found.at(-1)?.[0]) {
+      const page = await client.send(new ListObjectsV2Command({ Bucket: bucket, StartAfter: after }));
+      found.push(...(page.Contents ?? []).map(({ Key = '', ETag = '' }) => [Key, ETag] as const));
+      if (page.IsTruncated !== true) return found;
+    }
+  };
   return {
-    async keys() {
-      const { Contents: objects = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
-      return objects.map(({ Key = '' }) => Key);
-    },
+    keys: async () => (await list()).map(([key]) => key),
+    snapshot: async () => (await list()).map(([key, etag]) => `${key} ${etag}`),
     async read(key) {
       const { Body: body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
       return (await body?.transformToByteArray()) ?? new Uint8Array();
