@@ -69,6 +69,11 @@ export function hasCode(error: unknown, ...codes: readonly MemoryErrorCode[]): e
   return error instanceof MemoryError && codes.includes(error.code);
 }
 
+/** Whether what was read is not what was sealed for its place, or larger than anything that was. */
+export function isDamaged(error: unknown): error is MemoryError {
+  return hasCode(error, 'integrity', 'limit_exceeded');
+}
+
 /** Whether `error` is a `MemoryError` whose `details.reason` is this one. */
 export function hasReason(error: unknown, reason: string): error is MemoryError {
   return error instanceof MemoryError && error.details['reason'] === reason;

@@ -14,7 +14,7 @@ export interface ConversationBasis {
 }
 
 /**
- * Stands for the system prompt, its additions and the definitions of the tools, in their order: whoever keeps a
+ * Stands for the system prompt, its additions and the definitions of the tools, in their order: a caller that keeps a
  * conversation keeps the digest beside it, and hands both to the next turn (`messages` and `digest` of `runTurn`, which
  * gives both back). Claude signs its thoughts over all of these, and the API refuses a thought whose basis has changed.
  * Marks of the prompt cache are no part of it, as for the API; the model is none either.

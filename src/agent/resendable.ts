@@ -40,7 +40,7 @@ export function isThought(block: { readonly type: string } | undefined): boolean
   return block?.type === 'thinking' || block?.type === 'redacted_thinking';
 }
 
-/** A call of a tool, whoever runs it. */
+/** A call of a tool, run by the caller or by the server. */
 function isCall(block: BetaContentBlockParam): block is BetaContentBlockParam & { readonly id: string } {
   return block.type === 'tool_use' || block.type === 'server_tool_use' || block.type === 'mcp_tool_use';
 }

@@ -75,7 +75,7 @@ export function rewrapKeyring(keyring: Keyring): Keyring {
 }
 
 /** By then every writer has loaded a keyring that was written; clocks that differ as far as a store allows are in it. */
-const FOLLOWED_MS = 3_600_000;
+export const FOLLOWED_MS = 3_600_000;
 
 /**
  * The keyring's next write, by which all writers of the tenant keep its history or cease to.

@@ -1,4 +1,4 @@
-import { hasCode } from '../errors.ts';
+import { hasCode, isDamaged } from '../errors.ts';
 import { createRecent } from '../recent.ts';
 import { KEYS_PER_REQUEST } from '../store/port.ts';
 import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
@@ -193,7 +193,7 @@ async function eachTranscript(
     try {
       await visit(each);
     } catch (error) {
-      if (!hasCode(error, 'integrity', 'unsupported_format', 'limit_exceeded')) throw error;
+      if (!isDamaged(error) && !hasCode(error, 'unsupported_format')) throw error;
       work.session.logger.error('a session could not be read', { code: error.code });
     }
   };

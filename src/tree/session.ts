@@ -66,11 +66,19 @@ export interface Call {
   readonly onTouch?: ((touch: Touch) => void) | undefined;
 }
 
+/** A call of what may delete a text before it writes it elsewhere. */
+export interface KeptCall extends Call {
+  /** Refused as `misconfigured` once the tenant keeps no history. */
+  readonly keptOnly?: true;
+}
+
 const LONGEST_ACTOR = 256;
 
 /** @throws MemoryError `misconfigured`, naming `label`. */
 export function checkActor(actor: unknown, label: string): void {
-  if (typeof actor === 'string' && actor !== '' && actor.length <= LONGEST_ACTOR) return;
+  const isText = typeof actor === 'string' && actor !== '' && actor.length <= LONGEST_ACTOR;
+  // Halves of surrogate pairs have no bytes of their own: two actors would be one.
+  if (isText && actor.isWellFormed()) return;
   throw misconfigured(`${label} must be a text of 1 to ${LONGEST_ACTOR} characters.`);
 }
 
@@ -90,13 +98,13 @@ export interface Work {
 }
 
 /** Loads the keyring for a command; undefined for a tenant that has none. */
-export async function openWork(session: Session, call: Call): Promise<Work | undefined> {
+export async function openWork(session: Session, call: KeptCall): Promise<Work | undefined> {
   const keyring = await session.keyrings.load({ signal: call.signal });
   return keyring && beginWork(session, keyring, call);
 }
 
 /** Loads the keyring for a command that writes, and creates it for a tenant that has none. */
-export async function openToWrite(session: Session, call: Call): Promise<Work> {
+export async function openToWrite(session: Session, call: KeptCall): Promise<Work> {
   const keyring = await session.keyrings.load({ create: true, signal: call.signal });
   if (keyring === undefined) throw new MemoryError('key_unavailable', 'the keyring was not created');
   return beginWork(session, keyring, call);
@@ -106,10 +114,19 @@ export async function openToWrite(session: Session, call: Call): Promise<Work> {
 export async function beginWork(
   session: Session,
   keyring: LoadedKeyring,
-  { signal, onProgress, actor, onTouch }: Call,
+  { signal, onProgress, actor, onTouch, keptOnly }: KeptCall,
 ): Promise<Work> {
+  if (keptOnly === true) refuseToLose(keyring);
   const saver = keyring.keepsHistory ? await session.loadSaver() : undefined;
   return { session, keyring, call: { signal, onProgress, actor, onTouch }, saver };
+}
+
+/** @throws MemoryError `misconfigured` where the tenant keeps no history. */
+export function refuseToLose({ keepsHistory }: Pick<LoadedKeyring, 'keepsHistory'>): void {
+  if (keepsHistory) return;
+  throw misconfigured(
+    'The tenant keeps no history now, so what is replaced would be lost: turn it on first, by "tenant history on".',
+  );
 }
 
 /** @throws MemoryError `read_only`. */

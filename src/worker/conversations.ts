@@ -105,7 +105,7 @@ async function refuseIfHeld(
 
 /**
  * The turn before may have died before it stored its answer, which only the conversation holds then: it is stored before
- * the next turn takes its place there. Without a receipt nobody asks for it any more: expiry has taken both.
+ * the next turn takes its place there. Without a receipt no delivery asks for it any more: expiry has taken both.
  */
 async function completeLast(work: Work, conversation: Conversation): Promise<void> {
   const { store, layout } = work.session;

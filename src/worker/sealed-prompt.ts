@@ -43,8 +43,8 @@ export interface PromptSealer extends AsyncDisposable {
 }
 
 /**
- * No queue keeps a message for longer, and a receipt is kept for a day more at least: whoever read the message and sends it
- * again later is refused, as is answered from the receipt who does so earlier.
+ * No queue keeps a message for longer, and a receipt is kept for a day more at least: a reader of the message who
+ * sends it again later is refused, and one who does so earlier is answered from the receipt.
  */
 const OPENS_FOR_MS = 14 * DAY_MS;
 /** How far the sender's clock may be ahead of the worker's. */

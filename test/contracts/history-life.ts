@@ -32,7 +32,7 @@ export function describeHistoryLife(title: string, site: () => HistoryLifeSite):
       await using life = start('versions');
       const [ann, importer] = [await life.memory('ann'), await life.memory('mail import')];
       const path = '/memories/archive/plan.md';
-      // What happened at one path in one millisecond has no order but that of its versions.
+      // Files that came to one path and left it in one millisecond have no order.
       const deeds = [
         () => ann.files.write(PLAN, 'one'),
         () => importer.files.write(PLAN, 'two'),

@@ -222,6 +222,7 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
       await noted(history.trace({ path: PATH }));
       await noted(history.read({ path: OTHER, version: 'aaaaaaaa' }));
       await noted(history.restoreAt(new Date(0)));
+      await noted(history.restoreAt(new Date(0), { partial: true }));
       await noted(history.restoreAt(new Date(), { dryRun: true }));
       await noted(history.undo({ writer: ACTOR, dryRun: true }));
       const kept = entries.find((entry) => entry.kind === 'written' && entry.end !== 'current');

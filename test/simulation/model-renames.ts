@@ -38,6 +38,17 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
         }),
       ),
     );
+  // Where something was copied and taken back, what was not copied is where it was.
+  const copiesAny = below.some((path) => touches(path) !== 'no');
+  const takenBack = (...endings: Ending[]): Program =>
+    all(
+      below.map((path) =>
+        choose(touches(path), {
+          yes: () => moved(path, endings),
+          no: () => (copiesAny ? END : absent(path)),
+        }),
+      ),
+    );
   const takenBackAgain = all(
     [from, ...below].map((path) =>
       choose(touches(path), { yes: () => moved(path, ['undone', 'gone']), no: () => END }),
@@ -68,7 +79,7 @@ export function rename(command: Of<'rename'>, answer: Answer): Program {
         yes: () => file('kept', 'undone'),
         // What a file lies above at its new place stays where it is.
         no: () =>
-          either(directory('moved', 'kept', 'gone', 'undone'), directory('undone', 'gone', 'built_on')),
+          either(directory('moved', 'kept', 'gone', 'undone'), takenBack('undone', 'gone', 'built_on')),
       });
     case 'invalid_command':
       return source;

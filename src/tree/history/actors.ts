@@ -1,4 +1,4 @@
-import { hasCode, MemoryError } from '../../errors.ts';
+import { isDamaged, MemoryError } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
 import { classKey } from '../../format/object-keys.ts';
 import { ageOf, type ETag } from '../../store/port.ts';
@@ -58,7 +58,7 @@ async function putActor(work: Work, actor: string): Promise<void> {
   const { store, layout } = work.session;
   let base: ETag | undefined;
   for (let round = 0; round < ROUNDS; round++) {
-    if ((await writeKept(work, record, base)) === 'written') return;
+    if ((await writeKept(work, { ...record, base })) === 'written') return;
     const found = await store.head(classKey(layout, 'actors', id));
     if (found !== undefined && ageOf(found) <= RENEWED_AFTER_MS) return;
     base = found?.etag;
@@ -86,7 +86,7 @@ export async function readActor(work: Work, id: string): Promise<ActorRecord | u
 
 /** Writes it again, unless another process has: it counts as new from then on. */
 export async function renewActor(work: Work, { id, actor, etag }: ActorRecord): Promise<void> {
-  await writeKept(work, { cls: 'actors', id, content: encodeFields({ actor }) }, etag);
+  await writeKept(work, { cls: 'actors', id, content: encodeFields({ actor }), base: etag });
 }
 
 /**
@@ -102,7 +102,7 @@ export async function readActors(
   const actors = new Map<string, string>();
   const readOne = async ({ id }: ListedId): Promise<void> => {
     const found = await readActor(work, id).catch((error: unknown) => {
-      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+      if (!isDamaged(error)) throw error;
     });
     if (found !== undefined) actors.set(found.writer, found.actor);
     read.add(id);

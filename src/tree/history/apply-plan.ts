@@ -3,7 +3,7 @@ import { toBase64url } from '../../format/encoding.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import type { FileVersion } from '../read-file.ts';
-import type { Call, Session } from '../session.ts';
+import type { Call, KeptCall, Session } from '../session.ts';
 import type { Tree } from '../tree.ts';
 import { type PlannedChange, renameLayers } from './plan.ts';
 
@@ -23,7 +23,8 @@ interface Deeds {
 
 /**
  * Does what a plan says: deletes, then renames, then writes, each only where the file still is the version that the plan
- * names. Versions must be kept by the tenant, for a file may be deleted before its text is written elsewhere.
+ * names. Versions must be kept by the tenant, for a file may be deleted before its text is written elsewhere: the first change
+ * that finds history turned off ends it.
  *
  * @throws MemoryError what the tree throws; a plan that is made again continues from there.
  */
@@ -53,7 +54,9 @@ async function apply({ tree, call, textOf }: Deeds, change: PlannedChange): Prom
     readonly path: MemoryPath;
     readonly to?: MemoryPath;
   };
-  const { onProgress: _, ...quiet } = call;
+  const { onProgress: _, ...rest } = call;
+  // Each change loads the keyring, which another process may have turned since the plan was made.
+  const quiet: KeptCall = { ...rest, keptOnly: true };
   const now = fromVersion === undefined ? undefined : await versionAt(tree, path, fromVersion, quiet);
   if (now !== undefined && to !== undefined) return tree.rename({ from: path, to }, quiet);
   if (now !== undefined && toVersion === undefined) return tree.remove(path, { ...quiet, version: now.etag });

@@ -1,5 +1,4 @@
-import { MemoryError } from '../../errors.ts';
-import { type Call, openWork, refuseWriting, type Session, type Work } from '../session.ts';
+import { type Call, openWork, refuseToLose, refuseWriting, type Session, type Work } from '../session.ts';
 import type { Tree } from '../tree.ts';
 import { applyPlan } from './apply-plan.ts';
 import { byPath, type HistoryPlan, type PlannedChange, type PlanOutcome } from './plan.ts';
@@ -15,7 +14,7 @@ export interface PlanRequest {
   plan(past: Past, work: Work): HistoryPlan;
 }
 
-/** Other processes may change files between the plan and the writes: then it is planned anew from what is there. */
+/** Other processes may change files between the plan and the writes: then it is planned again from what is there. */
 const ROUNDS = 8;
 
 /**
@@ -38,11 +37,13 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
     const work = await openWork(session, call);
     if (work === undefined) return answer([], { left: [], outcome: dryRun ? 'planned' : 'written' });
     const past = await readWholePast(work);
-    const { changes, left } = request.plan(past, work);
-    if (dryRun) return answer(changes, { left, outcome: 'planned' });
-    if (left.length > 0 && !partial) return answer([...done, ...changes], { left, outcome: 'withheld' });
-    if (changes.length === 0) return answer(done, { left, outcome: 'written' });
-    refuseToLose(work);
+    const { changes, ...rest } = request.plan(past, work);
+    const { left } = rest;
+    if (dryRun) return answer(changes, { ...rest, outcome: 'planned' });
+    const isWithheld = left.length > 0 && !partial;
+    if (changes.length === 0 && !isWithheld) return answer(done, { ...rest, outcome: 'written' });
+    refuseToLose(work.keyring);
+    if (isWithheld) return answer([...done, ...changes], { ...rest, outcome: 'withheld' });
     const textOf = async (id: string): Promise<Uint8Array | undefined> => {
       const version = past.versions.get(id);
       return version && contentOf(work, version);
@@ -50,15 +51,7 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
     const applied = await applyPlan({ session, tree, call, textOf }, changes);
     done.push(...applied.done);
     conflict = applied.conflict;
-    if (conflict === undefined) return answer(done, { left, outcome: 'written' });
+    if (conflict === undefined) return answer(done, { ...rest, outcome: 'written' });
   }
   throw conflict;
-}
-
-function refuseToLose({ saver }: Work): void {
-  if (saver !== undefined) return;
-  throw new MemoryError(
-    'misconfigured',
-    'The tenant keeps no history now, so what is replaced would be lost: turn it on first, by "tenant history on".',
-  );
 }

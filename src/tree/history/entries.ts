@@ -1,6 +1,6 @@
 import type { Call } from '../session.ts';
+import { eventsInOrder, type PastEvent } from './event-order.ts';
 import type { Move } from './moves.ts';
-import { compareOrders, createOrder, movedOrder } from './order.ts';
 import { earlierWithSameText } from './same-text-as.ts';
 import type { Past, Version, VersionId } from './versions.ts';
 
@@ -68,18 +68,14 @@ export interface HistoryListOptions extends Call {
 
 /** What happened, the newest first; of one file in the order of its versions, whatever clocks say. */
 export function entriesOf(past: Past, actors: ReadonlyMap<string, string>): readonly HistoryEntry[] {
-  const order = createOrder(past);
   const nameOf: NameOf = (writer) => (writer === undefined ? {} : { writer: actors.get(writer) ?? writer });
   const sameText = earlierWithSameText(past);
-  const written = [...past.versions.values()].map((version) => ({
-    order: order(version),
-    entry: writtenEntry(past, version, { nameOf, sameTextAs: sameText.get(version.id) }),
-  }));
-  const moved = past.moves.map((move) => ({
-    order: movedOrder(past, move, order),
-    entry: movedEntry(move, nameOf(move.by)),
-  }));
-  return [...written, ...moved].sort((a, b) => compareOrders(b.order, a.order)).map(({ entry }) => entry);
+  const entryOf = (event: PastEvent): HistoryEntry => {
+    if ('move' in event) return movedEntry(event.move, nameOf(event.move.by));
+    const { version } = event;
+    return writtenEntry(past, version, { nameOf, sameTextAs: sameText.get(version.id) });
+  };
+  return eventsInOrder(past).map(entryOf).reverse();
 }
 
 /** The actor's text, or what stands for it. */

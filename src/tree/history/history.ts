@@ -15,10 +15,10 @@ import { momentOf } from './moment.ts';
 import type { PlanOutcome } from './plan.ts';
 import { planRestoreAt } from './plan-restore-at.ts';
 import { planUndo, type Selection } from './plan-undo.ts';
-import { contentOf } from './read-version.ts';
+import { readVersion } from './read-version.ts';
 import { redactVersion } from './redact.ts';
 import { type Trace, traceVersions } from './trace.ts';
-import { beginningOf, chosen, noVersion, severalBegin } from './version-name.ts';
+import { beginningOf, chosen, noFile, noVersion, severalBegin } from './version-name.ts';
 import { readPast, readWholePast } from './versions.ts';
 
 /** A version of a file, as `list` names it; of the version the first characters are enough where no other has them. */
@@ -77,7 +77,7 @@ export interface History {
    */
   restoreAt(time: Date | string, options?: RestoreAtOptions): Promise<PlanOutcome>;
   /**
-   * Takes back what one actor did: the texts it wrote where nobody has written since, its renames where the file was neither
+   * Takes back what one actor did: the texts it wrote where no other actor has written since, its renames where the file was neither
    * renamed nor written by others since, its deletes where nothing lies at the path now. What others have built on is left,
    * and named. A GET for each version that is kept and each file, and the requests of each change.
    *
@@ -120,9 +120,6 @@ export interface UndoOptions extends Call {
   readonly dryRun?: boolean;
 }
 
-/** A version may be replaced between the look for it and the read of it: then it lies in a record. */
-const ROUNDS = 4;
-
 /** What a history knows besides the files. */
 interface Surroundings {
   /** What a bucket keeps beside the current objects. */
@@ -137,17 +134,6 @@ export function createHistory(
   tree: Tree,
   { versions, retentionDays }: Surroundings = {},
 ): History {
-  const read = async (name: VersionName, call: Call): Promise<VersionContent> => {
-    const path = pathOf(name.path);
-    const beginning = beginningOf(name.version);
-    const work = await openWork(session, call);
-    for (let round = 1; work !== undefined && round <= ROUNDS; round++) {
-      const version = chosen(await readPast(work, path), beginning);
-      const bytes = await contentOf(work, version);
-      if (bytes !== undefined) return { path, version: version.id, bytes, text: () => textOf(bytes) };
-    }
-    throw noVersion();
-  };
   return {
     async list(path, options = {}) {
       const at = path === undefined ? MEMORY_ROOT : pathOf(path);
@@ -157,35 +143,40 @@ export function createHistory(
       const past = at === MEMORY_ROOT ? await readWholePast(work, onProgress) : await readPast(work, at);
       return entryPage(entriesOf(past, await readActors(work)), options);
     },
-    read: async (version, options = {}) => read(version, options),
+    async read(name, options = {}) {
+      const path = pathOf(name.path);
+      const { version, bytes } = await readVersion(session, options, { path, named: name.version });
+      return { path, version, bytes, text: () => textOf(bytes) };
+    },
     async trace({ path: given, version }, options = {}) {
       const path = pathOf(given);
       const beginning = version === undefined ? '' : beginningOf(version);
       const work = await openWork(session, options);
-      if (work === undefined) throw noVersion();
+      if (work === undefined) throw version === undefined ? noFile() : noVersion();
       const known = await readKnown(work);
       const ids = versionsAt(known, path).filter((id) => id.startsWith(beginning));
-      if (ids.length === 0) throw noVersion();
+      if (ids.length === 0) throw version === undefined ? noFile() : noVersion();
       if (version !== undefined && ids.length > 1) throw severalBegin(ids.length);
       return traceVersions(known, path, ids);
     },
     async restore(name, options = {}) {
-      const { path, version, bytes } = await read(name, options);
-      const at = pathOf(path);
-      const current = await tree.readVersion(at, options);
+      const path = pathOf(name.path);
+      const { version, bytes } = await readVersion(session, options, { path, named: name.version });
+      const current = await tree.readVersion(path, options);
       if (current !== undefined && sameBytes(current.content, bytes))
         return { path, version, restored: false };
-      if (current === undefined) await tree.create(at, bytes, options);
-      else await tree.replace(at, { content: bytes, version: current.etag }, options);
+      if (current === undefined) await tree.create(path, bytes, options);
+      else await tree.replace(path, { content: bytes, version: current.etag }, options);
       return { path, version, restored: true };
     },
     async restoreAt(time, { below = MEMORY_ROOT, dryRun = false, partial = false, ...call } = {}) {
       const now = session.clock();
       const moment = { time: momentOf(time, now), below: pathOf(below) };
-      const kept = retentionDays === undefined ? 0 : now - retentionDays * DAY_MS;
+      const expiredBefore = retentionDays === undefined ? 0 : now - retentionDays * DAY_MS;
       return carryOut(session, tree, {
         ...{ call, dryRun, partial },
-        plan: (past) => planRestoreAt(past, { ...moment, keptSince: kept }),
+        plan: (past, { keyring: { keptSince } }) =>
+          planRestoreAt(past, { ...moment, expiredBefore, keptSince }),
       });
     },
     async undo({ writer, force = false, dryRun = false, ...call }) {

@@ -30,7 +30,7 @@ interface Lacking {
 }
 
 /**
- * What takes the selected versions, renames and deletes back, as far as nobody has built on them: a text, where the version
+ * What takes the selected versions, renames and deletes back, as far as no other actor has built on them: a text, where the version
  * is the file's newest; a rename, where the file was neither renamed nor written by others since; a delete, where nothing
  * lies at the path now. What has its earlier text again was taken back before, and is passed over.
  */

@@ -18,8 +18,8 @@ export interface LeftFile {
   readonly path: string;
   /**
    * `redacted`, `expired`: the text is not kept. `unrecorded`: nothing tells where the version lay then. `damaged`: it, or a
-   * record of the history, cannot be read. `too_early`: the time lies before all that is kept for certain. `built_on`: by
-   * others, as the versions `later`. `occupied`: another file or directory stands in the way.
+   * record of the history, cannot be read. `too_early`: the history does not tell what was there then, for all that is kept
+   * for certain is later. `built_on`: by others, as the versions `later`. `occupied`: another file or directory stands in the way.
    */
   readonly reason: 'redacted' | 'expired' | 'unrecorded' | 'damaged' | 'too_early' | 'built_on' | 'occupied';
   /** The version that is meant, where one is known. */
@@ -32,6 +32,8 @@ export interface LeftFile {
 export interface HistoryPlan {
   readonly changes: readonly PlannedChange[];
   readonly left: readonly LeftFile[];
+  /** Of a moment before the first entry of the history: the time of that entry. */
+  readonly begins?: Date;
 }
 
 /** The plan with what became of it. */

@@ -1,4 +1,4 @@
-import { hasCode, MemoryError } from '../../errors.ts';
+import { isDamaged, MemoryError } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
 import { type ObjectClass, parseClassKey } from '../../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
@@ -61,7 +61,7 @@ export async function readRecords(
   let done = 0;
   const readOne = async ({ id }: ListedId): Promise<void> => {
     const record = await readHistoryRecord(work, id).catch((error: unknown) => {
-      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+      if (!isDamaged(error)) throw error;
       damaged.push(id);
     });
     if (record?.kind === 'deleted' || record?.kind === 'moved') events.push({ ...record, id: eventOf(id) });

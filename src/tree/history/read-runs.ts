@@ -1,4 +1,4 @@
-import { hasCode } from '../../errors.ts';
+import { isDamaged } from '../../errors.ts';
 import type { ObjectClass } from '../../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { eachConcurrently } from '../concurrency.ts';
@@ -46,7 +46,7 @@ export async function readTurnRuns(work: Work): Promise<TurnRuns> {
       if (trace !== undefined) runs.push({ ...trace, id, time: record.mtime, isAnswered });
       else if (isAnswered) untraced += 1;
     } catch (error) {
-      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+      if (!isDamaged(error)) throw error;
       damaged.push(id);
     }
   };

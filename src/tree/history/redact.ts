@@ -1,4 +1,4 @@
-import { hasCode, MemoryError } from '../../errors.ts';
+import { hasCode, isDamaged, MemoryError } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
 import { fileKey, logicalName } from '../../format/object-keys.ts';
 import { MAX_CONTENT_BYTES, sealedSize } from '../../format/sizes.ts';
@@ -132,7 +132,7 @@ async function refuseCurrent(work: Work, redacted: Redacted): Promise<void> {
   const refuseOne = async ({ path, key, size }: (typeof files)[number]): Promise<void> => {
     const object = { key, name: logicalName(path), maxBytes: sealedSize(size) };
     const file = await readSealed(work, object).catch((error: unknown) => {
-      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+      if (!isDamaged(error)) throw error;
     });
     if (file === undefined) return;
     const facts = { ...file, path, size: file.content.length };

@@ -1,5 +1,6 @@
 import type { Touch } from '../touches.ts';
 import { endOf, type VersionEnd } from './entries.ts';
+import { versionsInOrder } from './event-order.ts';
 import type { Known } from './known.ts';
 import type { TurnRun } from './read-runs.ts';
 import { turnActor } from './turn-trace.ts';
@@ -40,7 +41,7 @@ export interface TracedTurn {
 
 /** What came of versions: the turns that read them, what those wrote then, who read that, and so on. */
 export interface Trace {
-  /** What was asked for. */
+  /** What was asked for, by time; what is not kept comes first. */
   readonly versions: readonly TracedVersion[];
   /** Later versions at the same paths that have the text of a traced one again, as after an undo or a restore; by time. */
   readonly again: readonly TracedVersion[];
@@ -62,7 +63,7 @@ export function traceVersions(known: Known, at: string, starts: readonly Version
   );
   const turns = [...byTurn].map(([turn, some]) => tracedTurn(turn, some, { known, since, traced, told }));
   turns.sort((a, b) => a.time.getTime() - b.time.getTime());
-  const versions = starts.map((version) => told(version));
+  const versions = versionsInOrder(known.past, starts).map((version) => told(version));
   const brought = again.toSorted((a, b) => a.mtime - b.mtime).map(({ id }) => told(id));
   return { versions, again: brought, turns, untold: untoldOf(known, starts) };
 }

@@ -1,14 +1,16 @@
+import { FOLLOWED_MS } from '../../keys/keyring.ts';
 import type { MemoryPath } from '../../language/path.ts';
+import { createBirths } from './births.ts';
 import type { Move } from './moves.ts';
-import { createOrder } from './order.ts';
 import type { Past, Version, VersionId } from './versions.ts';
 
 /**
  * Why it cannot be told what a path held at a moment. `expired`: a version lay there that is not kept. `unrecorded`: one
- * that is gone, or came by a rename, and nothing tells when.
+ * that is gone, or came by a rename, and nothing tells when. `too_early`: what came there later may have been written over a
+ * version that the history has not seen.
  */
 interface Doubt {
-  readonly reason: 'expired' | 'unrecorded';
+  readonly reason: 'expired' | 'unrecorded' | 'too_early';
   readonly version: VersionId;
 }
 
@@ -16,6 +18,13 @@ interface TreeAt {
   /** What lay where. */
   readonly files: ReadonlyMap<MemoryPath, Version>;
   readonly doubts: ReadonlyMap<MemoryPath, Doubt>;
+}
+
+/** Milliseconds since the epoch. */
+interface Moment {
+  readonly time: number;
+  /** From when on every writer keeps the history; undefined where none does, or nothing tells. */
+  readonly keptSince: number | undefined;
 }
 
 /** From when to when a version lay at a path, by the clocks of writers. */
@@ -30,12 +39,12 @@ interface Stay {
 }
 
 /**
- * The files of a moment, in milliseconds since the epoch: what was written, renamed and deleted before it counts, and what
- * carries the moment itself does not.
+ * The files of a moment: what was written, renamed and deleted before it counts, and what carries the moment itself does
+ * not.
  */
-export function treeAt(past: Past, time: number): TreeAt {
-  const order = createOrder(past);
-  const bornAt = (version: Version): number => order(version)[0];
+export function treeAt(past: Past, moment: Moment): TreeAt {
+  const { time } = moment;
+  const bornAt = createBirths(past);
   const stays = new Map<MemoryPath, Stay>();
   const doubts = new Map<MemoryPath, Doubt>();
   /** When something is known to have come to a path last, before the moment. */
@@ -50,7 +59,7 @@ export function treeAt(past: Past, time: number): TreeAt {
       if (certainTo < time) unsure.push(stay);
       else if ((stays.get(path)?.from ?? -1) <= from) stays.set(path, stay);
     }
-    const doubt = doubtBefore(past, version, time, bornAt);
+    const doubt = doubtBefore(past, version, moment, bornAt);
     if (doubt !== undefined) doubts.set(doubt.path, doubt);
   }
   for (const { version, path, certainTo } of unsure) {
@@ -66,17 +75,38 @@ export function treeAt(past: Past, time: number): TreeAt {
 function doubtBefore(
   past: Past,
   version: Version,
-  time: number,
+  moment: Moment,
   bornAt: (version: Version) => number,
 ): (Doubt & { readonly path: MemoryPath }) | undefined {
-  const { id, previous, path, renamedAt } = version;
+  const { id, path, renamedAt } = version;
+  const { time } = moment;
   const [first] = linkedMoves(past, version);
   const isBorn = bornAt(version) < time;
-  if (!isBorn && previous !== undefined && !past.versions.has(previous))
-    return { path: first?.from ?? path, reason: 'expired', version: previous };
+  const unknown = isBorn ? undefined : unknownBefore(past, version, moment);
+  if (unknown !== undefined) return { ...unknown, path: first?.from ?? path };
   if (isBorn && first === undefined && renamedAt !== undefined && renamedAt >= time)
     return { path, reason: 'unrecorded', version: id };
   return undefined;
+}
+
+/** Why it cannot be told what a version replaced that was written behind the moment; undefined where it can. */
+export function unknownBefore(past: Past, version: Version, moment: Moment): Doubt | undefined {
+  const { id, previous } = version;
+  if (previous !== undefined)
+    return past.versions.has(previous) ? undefined : { reason: 'expired', version: previous };
+  return isCreation(version, moment) ? undefined : { reason: 'too_early', version: id };
+}
+
+/**
+ * Whether a version that names no other was the first of its file. What a process wrote that kept no history may have
+ * replaced one all the same, but named no writer. Of a moment before the history was turned on, the time until all had
+ * followed does not count.
+ */
+function isCreation({ writer, mtime }: Version, { time, keptSince }: Moment): boolean {
+  if (writer !== undefined) return true;
+  if (keptSince === undefined) return false;
+  const turnedOn = keptSince - FOLLOWED_MS;
+  return mtime >= (time < turnedOn ? keptSince : turnedOn);
 }
 
 /** Where a version lay, one place after the other. */
@@ -112,7 +142,10 @@ function staysOf(past: Past, version: Version, bornAt: (version: Version) => num
 }
 
 /** The moves of a version, each from where the one before has brought it; the same rename may be written down twice. */
-export function linkedMoves({ movesOf }: Pick<Past, 'movesOf'>, { id }: Version): readonly Move[] {
+export function linkedMoves(
+  { movesOf }: Pick<Past, 'movesOf'>,
+  { id }: Pick<Version, 'id'>,
+): readonly Move[] {
   const waiting = [...(movesOf.get(id) ?? [])].sort((a, b) => a.at - b.at);
   const targets = new Set(waiting.map(({ to }) => to));
   const linked: Move[] = [];

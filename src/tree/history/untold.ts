@@ -43,7 +43,7 @@ export function untoldOf(known: Known, starts: readonly VersionId[]): readonly U
   ];
 }
 
-/** When the first of the versions was written, by whoever's clock tells; 0 where that is not known of one of them. */
+/** When the first of the versions was written, by the clock of the process that tells; 0 where that is not known of one of them. */
 function startOf({ past, turns }: Known, starts: readonly VersionId[]): number {
   const times = starts.map((id) => {
     const author = turns.runs.find(({ list }) =>

@@ -21,6 +21,10 @@ export function noVersion(): MemoryError {
   );
 }
 
+export function noFile(): MemoryError {
+  return new MemoryError('not_found', 'The history knows of no file that was ever at that path.');
+}
+
 const VERSION = /^[A-Za-z0-9_-]{4,22}$/;
 
 export function beginningOf(version: unknown): string {

@@ -1,4 +1,4 @@
-import { hasCode, MemoryError } from '../../errors.ts';
+import { hasCode, isDamaged, MemoryError } from '../../errors.ts';
 import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { ID_BYTES, NO_ID, nextBound } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
@@ -121,22 +121,32 @@ export function noted(work: Work): { readonly at: number; readonly by: Uint8Arra
 
 /** A record of an attempt that came to nothing longer ago is written again; milliseconds by the server's clock. */
 const RENEWED_AFTER_MS = 3_600_000;
+/** Between the look and the write another process may have done the same, or an expiry run deleted the record. */
+const ROUNDS = 8;
 
 /**
  * An earlier attempt to replace the version has saved it, and came to nothing: its time in the history begins only now. What
  * was redacted stays so. What cannot be opened is left to a verification.
+ *
+ * @throws MemoryError `unavailable` where other processes change the record at every attempt.
  */
 async function renewOld(work: Work, id: string, content: Uint8Array): Promise<void> {
   const name = { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES } as const;
   try {
-    const found = await readRecord(work, name);
-    if (found !== undefined && found.ageMs <= RENEWED_AFTER_MS) return;
-    if (found !== undefined && decodeHistoryRecord(found.content)?.kind !== 'replaced') return;
-    // Another process may have done the same.
-    await writeKept(work, { cls: 'history', id, content }, found?.etag);
+    for (let round = 0; round < ROUNDS; round++) {
+      const found = await readRecord(work, name);
+      if (found !== undefined && found.ageMs <= RENEWED_AFTER_MS) return;
+      if (found !== undefined && decodeHistoryRecord(found.content)?.kind !== 'replaced') return;
+      if ((await writeKept(work, { cls: 'history', id, content, base: found?.etag })) === 'written') return;
+    }
   } catch (error) {
-    if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+    if (isDamaged(error)) return;
+    throw error;
   }
+  throw new MemoryError(
+    'unavailable',
+    'Other processes wrote the version into the history at every attempt.',
+  );
 }
 
 function withoutLimit(work: Work): Work {

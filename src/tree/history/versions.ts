@@ -1,4 +1,4 @@
-import { hasCode } from '../../errors.ts';
+import { isDamaged } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
 import { equalBytes } from '../../format/sodium.ts';
 import { millisecondsOf, NO_ID } from '../../format/wrap.ts';
@@ -159,7 +159,7 @@ async function addCurrent(work: Work, found: Collected, path: MemoryPath): Promi
       writer: idOf(writer),
     });
   } catch (error) {
-    if (!hasCode(error, 'integrity') && !hasCode(error, 'limit_exceeded')) throw error;
+    if (!isDamaged(error)) throw error;
     found.damaged.files.push(path);
   }
 }
@@ -170,7 +170,7 @@ function addRecords(found: Collected, { versions, events, damaged }: ReadRecords
     const id = toBase64url(contentId);
     addPlace(found, id, facts.path);
     // One that was saved and not replaced, or at several paths, is one version. What is there now is nearest.
-    // A text that was taken out stays out, whoever wrote the version down once more.
+    // A text that was taken out stays out, also where another process wrote the version down once more.
     const known = found.versions.get(id);
     const savedAt = latest(facts.savedAt, known?.savedAt);
     if (known !== undefined && (known.text !== 'kept' || redacted === undefined)) {

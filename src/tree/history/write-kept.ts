@@ -7,18 +7,18 @@ interface KeptRecord {
   readonly cls: 'history' | 'actors';
   readonly id: string;
   readonly content: Uint8Array;
+  /** The version that is replaced; undefined: the record is created. */
+  readonly base?: ETag | undefined;
 }
 
 /**
- * Replaces the version `base` of a record of the history or of an actor, or creates it where that is undefined. What it is for
- * has not begun, so nothing about that is unknown.
+ * Writes a record of the history or of an actor. What it is for has not begun, so nothing about that is unknown.
  *
  * @throws MemoryError `unavailable` when no answer tells whether it was written.
  */
 export async function writeKept(
   work: Work,
-  { cls, id, content }: KeptRecord,
-  base?: ETag,
+  { cls, id, content, base }: KeptRecord,
 ): Promise<'written' | 'conflict'> {
   try {
     const written = await writeRecord(work, { cls, id }, { content, base });

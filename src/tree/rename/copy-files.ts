@@ -6,7 +6,7 @@ import type { ETag } from '../../store/port.ts';
 import { eachConcurrently, untilSettled } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
-import { bindVersion, readFile, type SealedVersion } from '../read-file.ts';
+import { bindVersion, boundId, readFile, type SealedVersion } from '../read-file.ts';
 import { hasOrigin, isBoundAgain, isRefusal, isStill, type LeftFile, type Written } from '../undo.ts';
 import type { HeldVersion } from '../version-cache.ts';
 import { identityOf, type VersionIdentity } from '../version-history.ts';
@@ -23,6 +23,8 @@ export interface CopiedFile {
   readonly target: Written;
   /** Of the copy. */
   readonly version: VersionIdentity;
+  /** Of the copy; another than the source's where the content had to be sealed again. */
+  readonly contentId: Uint8Array;
   /** The copy did not lie there before. */
   readonly isNew: boolean;
 }
@@ -180,6 +182,7 @@ function copiedFile(
       mark: { origin: rename.id },
     },
     version: identityOf(copy.target.body),
+    contentId: boundId(copy.target.body, copy.source),
     isNew: copy.isNew,
   };
 }

@@ -2,6 +2,7 @@ import { equalBytes } from '../../format/sodium.ts';
 import { type DeleteFailure, isMissing, isResentConflict } from '../../store/port.ts';
 import { deleteObjects } from '../confirmed-put.ts';
 import { readFile } from '../read-file.ts';
+import type { EndedFile } from '../session.ts';
 import { isRefusal, type LeftFile, takeBack, undoPut } from '../undo.ts';
 import { type CopiedFile, copyAgain } from './copy-files.ts';
 import type { LeasedWork } from './lease.ts';
@@ -41,8 +42,7 @@ export async function deleteSources(
   let [keptBoth, problem]: [boolean, unknown] = [false, undefined];
   let remaining = copied;
   for (let round = 0; remaining.length > 0 && round < COPY_ROUNDS; round++) {
-    const moves = remaining.map(({ from, source }) => [from, source.contentId] as const);
-    await work.saver?.saveMoves(work, rename, moves);
+    await work.saver?.saveMoves(work, rename, remaining.flatMap(endsOf));
     const failures = await sendDeletes(work, remaining);
     const byKey = new Map(failures.map((failure) => [failure.key, failure]));
     const again: CopiedFile[] = [];
@@ -64,6 +64,15 @@ export async function deleteSources(
   }
   if (problem !== undefined) throw problem;
   return { keptBoth: keptBoth || remaining.length > 0, left };
+}
+
+/**
+ * The version that is about to go, and what lies at the target where that had to be sealed again. The first one alone is what
+ * another process that is first at the source tells of; the second one alone is there afterwards.
+ */
+function endsOf({ from, source, contentId }: CopiedFile): readonly EndedFile[] {
+  const ids = equalBytes(contentId, source.contentId) ? [contentId] : [source.contentId, contentId];
+  return ids.map((id) => [from, id]);
 }
 
 /** What goes wrong with a request for a single file goes wrong with that file. */

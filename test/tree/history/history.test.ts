@@ -279,6 +279,67 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
     }
   });
 
+  it('is in order where all of it happened in one millisecond', async () => {
+    const site = await newSite();
+    const [start, b] = [Math.floor(site.time.clock()), '/memories/b'];
+    const now = { ms: start };
+    const client = await site.client({ keepsHistory: true, clock: () => now.ms });
+    await client.create(b, 'b');
+    now.ms += 1;
+    await client.create(PATH, 'one');
+    now.ms += 1;
+    await client.append(PATH, ' two');
+    await client.remove(PATH);
+    await client.rename(b, PATH);
+    await client.append(PATH, ' here');
+    await client.rename(PATH, '/memories/c');
+    await client.rename('/memories/c', b);
+    await client.create(PATH, 'new');
+    await client.append(PATH, ' text');
+    const happened = [
+      `current ${PATH} "new text"`,
+      `replaced ${PATH} "new"`,
+      `renamed /memories/c to ${b}`,
+      `renamed ${PATH} to /memories/c`,
+      `current ${b} "b here"`,
+      `renamed ${b} to ${PATH}`,
+      `deleted ${PATH}`,
+      `deleted ${PATH} "one two"`,
+      `replaced ${PATH} "b"`,
+      `replaced ${PATH} "one"`,
+    ];
+    for (const path of [PATH, undefined]) {
+      const told = await log(client, path);
+      expect(told.toSorted()).toEqual(happened.toSorted());
+      // What was done to different files at different paths has no order.
+      const at = (line: string): number => told.indexOf(line);
+      const inOrder = happened.filter((line) => line !== `replaced ${PATH} "b"`);
+      expect(inOrder.toSorted((x, y) => at(x) - at(y))).toEqual(inOrder);
+      for (const reader of [await site.client({ delayMs: 20 }), await site.client({ delayMs: 20 })]) {
+        expect(await log(reader, path)).toEqual(told);
+      }
+    }
+  });
+
+  it('is in the order of a file where the clocks of its writers differ', async () => {
+    const site = await newSite();
+    const client = await site.client({ keepsHistory: true });
+    const ahead = await site.client({ clock: () => site.time.clock() + 60_000 });
+    await client.create(PATH, 'one');
+    await ahead.rename(PATH, '/memories/b');
+    await site.time.pause(1_000);
+    await client.append('/memories/b', ' two');
+    await client.rename('/memories/b', '/memories/c');
+    const told = [
+      'renamed /memories/b to /memories/c',
+      'current /memories/c "one two"',
+      `renamed ${PATH} to /memories/b`,
+      'replaced /memories/b "one"',
+    ];
+    expect(await log(client, '/memories/c')).toEqual(told);
+    expect(await log(client)).toEqual(told);
+  });
+
   it('tells how much of all that is kept it has read', async () => {
     const client = await keepingClient(await newSite());
     await client.create(PATH, 'one');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { turnTenantHistory } from '../../../src/admin/turn-history.ts';
 import { toBase64url } from '../../../src/format/encoding.ts';
 import { classKey } from '../../../src/format/object-keys.ts';
 import { createHistory } from '../../../src/tree/history/history.ts';
@@ -7,8 +8,9 @@ import { momentOf } from '../../../src/tree/history/moment.ts';
 import { readHistoryRecord, readRecords } from '../../../src/tree/history/read-records.ts';
 import { writeRecord } from '../../../src/tree/sealed-record.ts';
 import { historyOf, keepingClient, textsOf } from '../../support/history-site.ts';
+import { createOperator } from '../../support/key-operator.ts';
 import { dieAt, someDeaths } from '../../support/killed-run.ts';
-import { bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 import { amount } from '../../support/thorough.ts';
 
 const [A, B, C] = ['/memories/d/a', '/memories/d/b', '/memories/c'];
@@ -144,6 +146,7 @@ describeOnBothKinds('the files of a moment', (newSite) => {
       outcome: 'withheld',
       changes: [],
       left: [{ path: '/memories/x', reason: 'too_early' }],
+      begins: expect.any(Date),
     });
     for await (const { objects } of site.base.list({ prefix: client.layout.data }))
       for (const { key } of objects) await site.base.put(key, bytes('x'.repeat(300)), { mode: 'overwrite' });
@@ -200,6 +203,87 @@ describeOnBothKinds('the files of a moment', (newSite) => {
     await expect(historyOf(client).restoreAt(then, { signal: controller.signal })).rejects.toMatchObject({
       code: 'aborted',
     });
+  });
+});
+
+describeOnBothKinds('a moment of which the history does not tell all', (newSite) => {
+  const NEW = '/memories/new';
+
+  /** A file that was overwritten before history was turned on, renamed and edited behind that. */
+  async function turned(site: TestSite) {
+    const early = await site.client();
+    await early.create(A, 'one');
+    const before = await moment(site);
+    await early.tree.overwrite(at(A), bytes('two'));
+    const { clock, pause } = site.time;
+    await pause(10);
+    const { editor } = await createOperator(site);
+    await turnTenantHistory({ editor, clock }, 'on');
+    // Every writer keeps it by then.
+    await pause(3_600_000);
+    const client = await keepingClient(site);
+    const then = await moment(site);
+    await client.create(NEW, 'new');
+    await client.append(NEW, ' edited');
+    await client.rename(A, B);
+    await client.append(B, ' edited');
+    return { client, before, then };
+  }
+
+  it('leaves the file that may have been there then, and deletes the one that was created since', async () => {
+    const { client, before, then } = await turned(await newSite());
+    const deleted = { path: NEW, what: 'delete' };
+    const sure = await historyOf(client).restoreAt(then, { dryRun: true });
+    expect(sure.changes).toMatchObject([{ what: 'create', path: A }, { what: 'delete', path: B }, deleted]);
+    expect(sure.left).toEqual([]);
+    const version = (await historyOf(client).list(B)).at(-1)?.version;
+    const unsure = await historyOf(client).restoreAt(before, { dryRun: true });
+    expect(unsure.changes).toMatchObject([deleted]);
+    // It was overwritten then, and nothing tells what it had held.
+    const unknown = { reason: 'too_early', version };
+    expect(unsure.left).toEqual([
+      { path: '/memories', reason: 'too_early' },
+      { path: A, ...unknown },
+      { path: B, ...unknown },
+    ]);
+  });
+
+  it('says when the history begins, and withholds what would delete all', async () => {
+    const site = await newSite();
+    const early = new Date(site.time.clock());
+    await site.time.pause(10);
+    const { client } = await changed(site);
+    const entries = await historyOf(client).list();
+    const begins = new Date(Math.min(...entries.map(({ time }) => time.getTime())));
+    const texts = await textsOf(client);
+    const left = [{ path: '/memories', reason: 'too_early' }];
+    const withheld = await historyOf(client).restoreAt(early);
+    expect(withheld).toMatchObject({ outcome: 'withheld', left, begins });
+    expect(await textsOf(client)).toEqual(texts);
+    expect(await historyOf(client).restoreAt(begins, { dryRun: true })).toMatchObject({ left: [] });
+    const partial = await historyOf(client).restoreAt(early, { partial: true });
+    expect(partial).toMatchObject({ outcome: 'written', left, begins });
+    expect(await textsOf(client)).toEqual({});
+  });
+
+  it('takes for created what names a writer, or was written since history was turned on', async () => {
+    const site = await newSite();
+    await turned(site);
+    const then = await moment(site);
+    const { editor } = await createOperator(site);
+    for (const to of ['off', 'on'] as const) await turnTenantHistory({ editor, clock: site.time.clock }, to);
+    const client = await keepingClient(site);
+    await client.create('/memories/during', 'written before all writers keep it');
+    const [late, named] = [at('/memories/late'), at('/memories/named')];
+    const planned = async (time: Date) => {
+      const { changes, left } = await historyOf(client).restoreAt(time, { dryRun: true });
+      return { deleted: changes.map(({ path }) => path), left: left.map(({ path }) => path) };
+    };
+    const since = await moment(site);
+    await client.create(late, 'late');
+    await client.tree.create(named, bytes('named'), { actor: 'ann' });
+    expect(await planned(then)).toEqual({ deleted: [named], left: ['/memories/during', late] });
+    expect(await planned(since)).toEqual({ deleted: [late, named], left: [] });
   });
 });
 
