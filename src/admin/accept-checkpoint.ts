@@ -1,13 +1,11 @@
-import { MemoryError } from '../errors.ts';
-import type { MemoryPath } from '../language/path.ts';
-import type { Finding } from '../tree/findings.ts';
+import { type Finding, sortFindings } from '../tree/findings.ts';
 import { sealingOf } from '../tree/history/sealed-again.ts';
-import { type Call, openWork, type Session } from '../tree/session.ts';
-import { isMissingVersion, noteAcceptance } from './acceptance.ts';
-import { type WrittenCheckpoint, writeCheckpoint } from './checkpoint.ts';
-import { parseLine } from './checkpoint-record.ts';
-import { readCheckpoint } from './read-checkpoint.ts';
+import type { Call, Session } from '../tree/session.ts';
+import { isAcceptable, noteAcceptance } from './acceptance.ts';
+import { openWritten, type WrittenCheckpoint, writeCheckpoint } from './checkpoint.ts';
+import { lineOf, parseLine } from './checkpoint-record.ts';
 import { verifyTree } from './verify.ts';
+import { verifySince } from './verify-since.ts';
 
 export interface CheckpointOptions extends Call {
   /** The line of an earlier checkpoint: what is found since it was on purpose, as after a restore of the bucket. */
@@ -21,9 +19,6 @@ export interface CheckpointReport extends WrittenCheckpoint {
   readonly accepted?: readonly Finding[];
 }
 
-/** What only a comparison with a checkpoint finds. */
-const KINDS: ReadonlySet<Finding['kind']> = new Set(['since', 'checkpoint', 'keyring']);
-
 /**
  * As `writeCheckpoint`. With `accept` it writes down what `verify` finds since that line as on purpose, with the versions that
  * the history lacks: none of these is a finding any more. What cannot be opened, or lies at two places, stays one.
@@ -32,12 +27,15 @@ const KINDS: ReadonlySet<Finding['kind']> = new Set(['since', 'checkpoint', 'key
  */
 export async function checkpointTree(
   session: Session,
-  { accept, historyDays, ...call }: CheckpointOptions = {},
+  { accept, historyDays, signal, onProgress, actor }: CheckpointOptions = {},
 ): Promise<CheckpointReport> {
+  const call = { signal, onProgress, actor };
   if (accept === undefined) return writeCheckpoint(session, call);
   const line = parseLine(accept);
-  const { findings, since } = await verifyTree(session, { ...call, since: accept, historyDays });
-  const accepted = findings.filter((finding) => KINDS.has(finding.kind) || isMissingVersion(finding));
+  const plain = await verifyTree(session, { ...call, historyDays });
+  const work = await openWritten(session, call);
+  const { report, entries } = await verifySince(work, { line: accept, historyDays });
+  const accepted = sortFindings([...plain.findings, ...report.findings]).filter(isAcceptable);
   const against = new Set(
     accepted.flatMap((finding) =>
       finding.kind === 'since' && finding.found !== undefined
@@ -45,30 +43,16 @@ export async function checkpointTree(
         : [],
     ),
   );
-  const before = await acceptedIn(session, { call, number: since?.number ?? line.number });
-  const written = await writeCheckpoint(session, {
-    ...call,
-    ...{ accepts: accept.trim(), above: line.number },
+  // Where the bucket is put back once more to what the checkpoint has accepted, nothing is found, and it is on purpose still.
+  const before = new Map(
+    entries.filter(({ note }) => note === 'accepted').map((entry) => [entry.path, sealingOf(entry)]),
+  );
+  const written = await writeCheckpoint(session, call, {
+    ...{ accepts: lineOf(line), above: line.number },
     isAccepted: (entry) =>
       against.has(`${entry.id} ${entry.path}`) || before.get(entry.path) === sealingOf(entry),
   });
-  const now = await openWork(session, call);
-  if (now === undefined) throw new MemoryError('key_unavailable', 'the keyring is gone');
+  const now = await openWritten(session, call);
   await noteAcceptance(now, { line, by: written.number, findings: accepted });
   return { ...written, accepted };
-}
-
-/**
- * What the checkpoint that was compared with has accepted, by path: where the bucket is put back to it once more, nothing is
- * found, and it is on purpose still. Empty where the checkpoint cannot be read.
- */
-async function acceptedIn(
-  session: Session,
-  { call, number }: { readonly call: Call; readonly number: number },
-): Promise<ReadonlyMap<MemoryPath, string>> {
-  const work = await openWork(session, call);
-  const checkpoint = work && (await readCheckpoint(work, { number }));
-  const leaves = typeof checkpoint === 'object' ? checkpoint.leaves : [];
-  const entries = leaves.flatMap(({ entry }) => (entry.note === 'accepted' ? [entry] : []));
-  return new Map(entries.map((entry) => [entry.path, sealingOf(entry)]));
 }

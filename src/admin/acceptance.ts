@@ -1,4 +1,5 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { isDamaged, MemoryError } from '../errors.ts';
+import { classKey } from '../format/object-keys.ts';
 import type { Finding } from '../tree/findings.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
@@ -21,7 +22,8 @@ const MOST_NOTED = 1_000;
 const MOST_MISSING = 500_000;
 
 /**
- * Notes that `findings` since a line are on purpose, in the place of what accepted findings since the same line before.
+ * Notes that `findings` since a line are on purpose, in the place of what accepted findings since the same line before. A note
+ * that cannot be opened is replaced too: it accepts nothing, so what it had accepted is among the findings again.
  *
  * @throws MemoryError `version_conflict`; what the store throws.
  */
@@ -33,22 +35,38 @@ export async function noteAcceptance(
     findings,
   }: { readonly line: CheckpointLine; readonly by: number; readonly findings: readonly Finding[] },
 ): Promise<void> {
+  const { session, call } = work;
   const name = { cls: 'checkpoints', id: acceptanceId(line.number) } as const;
-  const before = await readRecord(work, { ...name, maxBytes: MAX_BYTES });
-  const missing = new Set(before === undefined ? [] : parse(before.content)?.missing);
+  // First: then a note that another process puts there before the read is a conflict.
+  const key = classKey(session.layout, name.cls, name.id);
+  const stored = await session.store.head(key, { signal: call.signal });
+  const missing = new Set((await read(work, line.number))?.missing);
   for (const finding of findings) if (isMissingVersion(finding)) missing.add(finding.expected);
   const content = encodeFields({
-    ...{ by, line: lineOf(line), at: work.session.clock(), actor: work.call.actor },
+    ...{ by, line: lineOf(line), at: session.clock(), actor: call.actor },
     ...{ count: findings.length, findings: findings.slice(0, MOST_NOTED) },
     missing: [...missing].slice(0, MOST_MISSING),
   });
-  if ('etag' in (await writeRecord(work, name, { content, base: before?.etag }))) return;
+  if ('etag' in (await writeRecord(work, name, { content, base: stored?.etag }))) return;
   throw new MemoryError('version_conflict', 'another process accepted what was found since the same line');
 }
 
-/** Whether the finding is a version that the history lacks; a restore of a bucket may leave that. */
-export function isMissingVersion(finding: Finding): finding is Extract<Finding, { kind: 'history' }> {
+/** A version that the history lacks; a restore of a bucket may leave that. */
+type MissingVersion = Extract<Finding, { kind: 'history' }> & { readonly state: 'missing' };
+
+function isMissingVersion(finding: Finding): finding is MissingVersion {
   return finding.kind === 'history' && finding.state === 'missing';
+}
+
+/** What can be on purpose: what only a comparison with a checkpoint finds, and versions that the history lacks. */
+export type AcceptableFinding =
+  | Extract<Finding, { kind: 'since' | 'checkpoint' | 'keyring' }>
+  | MissingVersion;
+
+const KINDS: ReadonlySet<Finding['kind']> = new Set(['since', 'checkpoint', 'keyring']);
+
+export function isAcceptable(finding: Finding): finding is AcceptableFinding {
+  return KINDS.has(finding.kind) || isMissingVersion(finding);
 }
 
 /**
@@ -78,7 +96,7 @@ export async function acceptedMissing(work: Work): Promise<ReadonlySet<string>> 
 async function read(work: Work, number: number): Promise<Acceptance | undefined> {
   const name = { cls: 'checkpoints', id: acceptanceId(number), maxBytes: MAX_BYTES } as const;
   const record = await readRecord(work, name).catch((error: unknown) => {
-    if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+    if (!isDamaged(error)) throw error;
     return undefined;
   });
   return record && parse(record.content);

@@ -1,4 +1,4 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { hasCode, isDamaged, MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { fileKey } from '../format/object-keys.ts';
 import { equalBytes, KEY_BYTES } from '../format/sodium.ts';
@@ -61,15 +61,10 @@ const ATTEMPTS = 64;
  */
 export async function writeCheckpoint(
   session: Session,
-  {
-    accepts,
-    above = 0,
-    isAccepted = () => false,
-    partBytes = PART_BYTES,
-    ...call
-  }: Call & CheckpointWriting = {},
+  call: Call = {},
+  { accepts, above = 0, isAccepted = () => false, partBytes = PART_BYTES }: CheckpointWriting = {},
 ): Promise<WrittenCheckpoint> {
-  let work = await opened(session, call);
+  let work = await openWritten(session, call);
   const began = Math.floor(session.clock());
   const [run, secret] = [toBase64url(session.random(ID_BYTES)), session.random(KEY_BYTES)];
   const newest = await newestNumber(work);
@@ -84,7 +79,7 @@ export async function writeCheckpoint(
   };
   for await (const { objects } of pagesBelow(work, { prefix: session.layout.data })) {
     // From the cache within its time to live: a walk may take longer than a keyring may be held.
-    work = await opened(session, call);
+    work = await openWritten(session, call);
     const found: (CheckpointEntry | 'unread' | undefined)[] = [];
     const files = objects.flatMap((object) => {
       const entry = decodeEntry(work, { directory: MEMORY_ROOT, prefix: session.layout.data, object });
@@ -123,11 +118,12 @@ export async function writeCheckpoint(
     },
     ...{ epoch: work.keyring.epoch, keepsHistory: work.keyring.keepsHistory },
   };
-  const { number, root } = await putHead(await opened(session, call), head, Math.max(newest, above));
+  const { number, root } = await putHead(await openWritten(session, call), head, Math.max(newest, above));
   return { line: lineOf({ number, root }), number, root, files: head.files, unread };
 }
 
-async function opened(session: Session, call: Call): Promise<Work> {
+/** @throws MemoryError `not_found` for a tenant that was never written to. */
+export async function openWritten(session: Session, call: Call): Promise<Work> {
   const work = await openWork(session, call);
   if (work !== undefined) return work;
   throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');
@@ -165,7 +161,7 @@ async function* entriesOf(work: Work, newest: number): AsyncGenerator<Checkpoint
     if (head === undefined) return;
     for await (const { entry } of readLeaves(work, head)) yield entry;
   } catch (error) {
-    if (!hasCode(error, 'integrity', 'limit_exceeded', 'unsupported_format')) throw error;
+    if (!isDamaged(error) && !hasCode(error, 'unsupported_format')) throw error;
     work.session.logger.warn('the last checkpoint cannot be read; every file is read instead', {
       code: error.code,
     });
@@ -197,7 +193,7 @@ async function read(
     const isAccepted = isSame && last.note === 'accepted';
     return { ...facts, etag: stored.etag, note: isAccepted ? 'accepted' : isYoung ? 'young' : '' };
   } catch (error) {
-    if (!hasCode(error, 'integrity') && !hasCode(error, 'limit_exceeded')) throw error;
+    if (!isDamaged(error)) throw error;
     return 'unread';
   }
 }

@@ -45,11 +45,17 @@ export interface Evidence {
   sameAs(id: string): string;
   /** Wherever it lay. */
   versionsOf(id: string): readonly VersionFacts[];
+  /** Those, and what a migration may have sealed again elsewhere: nothing tells of a rename that was cut off. */
+  alike(version: VersionFacts): readonly VersionFacts[];
   /** By processes that were about to replace or delete it. */
   saved(id: string): readonly SavedVersion[];
+  /** Whether one of these was about to replace or delete it where it is, and as it is bound there. */
+  isAsSaved(version: Pick<VersionFacts, 'id' | 'path' | 'bound'>): boolean;
   /** Versions that name it as the one that they replaced. */
   successors(id: string): readonly VersionFacts[];
   leaves(id: string): readonly Leave[];
+  /** Of versions known by these alone, in places that renames join to this one: they may be what was sealed again there. */
+  unknownLeaves(path: MemoryPath): readonly Leave[];
   /** The version and all that came of it. */
   descendants(id: string): ReadonlySet<string>;
 }
@@ -57,18 +63,28 @@ export interface Evidence {
 export function createEvidence(known: Known): Evidence {
   const { files, saved, leaves, entries } = known;
   const versions = [...files, ...saved, ...entries];
-  const sameAs = joinSealedAgain(versions, known);
+  const places = createJoined<MemoryPath>();
+  for (const { from, to } of leaves) if (to !== undefined) places.join(from, to);
+  const sameAs = joinSealedAgain(versions, known, places.nameOf);
   const byId = Map.groupBy(versions, ({ id }) => sameAs(id));
+  const bySealing = Map.groupBy(versions, sealingOf);
   const byPrevious = Map.groupBy(versions, ({ previous }) => sameAs(previous));
   const leavesById = Map.groupBy(leaves, ({ version }) => sameAs(version));
+  const unknown = leaves.filter(({ version }) => !byId.has(sameAs(version)));
+  const unknownByPlace = Map.groupBy(unknown, ({ from }) => places.nameOf(from));
   const savedById = Map.groupBy(saved, ({ id }) => sameAs(id));
+  const savedOf = (id: string): readonly SavedVersion[] => savedById.get(sameAs(id)) ?? [];
   const successors = (id: string): readonly VersionFacts[] => byPrevious.get(sameAs(id)) ?? [];
   return {
     sameAs,
     versionsOf: (id) => byId.get(sameAs(id)) ?? [],
-    saved: (id) => savedById.get(sameAs(id)) ?? [],
+    alike: (version) => bySealing.get(sealingOf(version)) ?? [],
+    saved: savedOf,
+    isAsSaved: ({ id, path, bound }) =>
+      savedOf(id).some((each) => each.path === path && each.bound === bound),
     successors,
     leaves: (id) => leavesById.get(sameAs(id)) ?? [],
+    unknownLeaves: (path) => unknownByPlace.get(places.nameOf(path)) ?? [],
     descendants(id) {
       const found = new Set([sameAs(id)]);
       for (const each of found) for (const next of successors(each)) found.add(sameAs(next.id));
@@ -82,13 +98,16 @@ export function createEvidence(known: Known): Evidence {
  * version that was sealed again twice the one between may be known by its rename alone. Two new files may have all of these in
  * common but the text; where one of the texts is gone, they are two if the checkpoint tells them apart.
  */
-function joinSealedAgain(versions: readonly VersionFacts[], known: Known): (id: string) => string {
-  const { files, saved, leaves } = known;
-  const [places, ids] = [createJoined<MemoryPath>(), createJoined<string>()];
-  for (const { from, to } of leaves) if (to !== undefined) places.join(from, to);
+function joinSealedAgain(
+  versions: readonly VersionFacts[],
+  known: Known,
+  placeOf: (path: MemoryPath) => MemoryPath,
+): (id: string) => string {
+  const { files, saved } = known;
+  const ids = createJoined<string>();
   const textOf = new Map<string, string>();
   for (const { id, textHash } of [...files, ...saved]) if (textHash !== undefined) textOf.set(id, textHash);
-  const alike = Map.groupBy(versions, (version) => `${sealingOf(version)} ${places.nameOf(version.path)}`);
+  const alike = Map.groupBy(versions, (version) => `${sealingOf(version)} ${placeOf(version.path)}`);
   for (const group of alike.values()) {
     const byText = Map.groupBy(group, ({ id }) => textOf.get(id));
     const sameVersions = [...byText].flatMap(([text, same]) => (text === undefined ? [] : [[...same]]));

@@ -1,4 +1,4 @@
-import { hasCode } from '../errors.ts';
+import { isDamaged } from '../errors.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import type { ListedObject } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
@@ -65,7 +65,7 @@ async function readKnown(
   const known: KnownActor[] = [];
   await eachConcurrently(work.session, listed, async ([id, object]) => {
     const record = await readActor(work, id).catch((error: unknown) => {
-      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+      if (!isDamaged(error)) throw error;
     });
     if (record?.etag === object.etag) known.push({ object, record });
   });
@@ -84,7 +84,7 @@ async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string
   const late = listed.filter(({ path }) => !files.has(path));
   const readLate = async ({ path }: (typeof late)[number]): Promise<void> => {
     const file = await readFile(work, path).catch((error: unknown) => {
-      if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+      if (!isDamaged(error)) throw error;
       isWhole = false;
     });
     if (file !== undefined) named.add(idOf(file.writer));

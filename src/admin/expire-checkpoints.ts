@@ -1,4 +1,4 @@
-import { hasCode } from '../errors.ts';
+import { hasCode, isDamaged } from '../errors.ts';
 import type { Work } from '../tree/session.ts';
 import { isAcceptance, numberOfHead, partsOf } from './checkpoint-record.ts';
 import { deleteListed } from './delete-listed.ts';
@@ -43,7 +43,7 @@ async function runOf(work: Work, newest: number): Promise<string | undefined> {
   try {
     return (await readHead(work, newest))?.run;
   } catch (error) {
-    if (!hasCode(error, 'integrity', 'limit_exceeded', 'unsupported_format')) throw error;
+    if (!isDamaged(error) && !hasCode(error, 'unsupported_format')) throw error;
     return 'unread';
   }
 }

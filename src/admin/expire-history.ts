@@ -1,4 +1,4 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { isDamaged, MemoryError } from '../errors.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
@@ -33,7 +33,7 @@ export async function expireHistory(
  */
 export async function expiredBefore(work: Work): Promise<number> {
   const note = await readNote(work).catch((error: unknown) => {
-    if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+    if (!isDamaged(error)) throw error;
   });
   return note?.before ?? 0;
 }

@@ -81,7 +81,7 @@ export function outdatedTurns(
   };
 }
 
-/** Whether an object was written longer ago than the limit, by the server's clock; a migration of keys writes none anew. */
+/** Whether an object was written longer ago than the limit, by the server's clock; a migration of keys does not count as a write. */
 export function writtenLongAgo(
   { writtenVersion }: MigratedVersions,
   { now, limitMs }: { readonly now: number; readonly limitMs: number },

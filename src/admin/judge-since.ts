@@ -1,6 +1,5 @@
 import type { MemoryPath } from '../language/path.ts';
 import type { SinceFinding } from '../tree/findings.ts';
-import { sealingOf } from '../tree/history/sealed-again.ts';
 import type { CheckpointEntry, CheckpointFacts, VersionFacts } from './checkpoint-record.ts';
 import { createEvidence, type Known } from './evidence.ts';
 import type { KeptFrom } from './kept-from.ts';
@@ -9,16 +8,15 @@ import {
   both,
   CLOCK_SKEW_MS,
   forkOf,
-  leftBefore,
   mayBeMissed,
-  mayHaveEnded,
+  mayHaveCome,
   NO_VERSION,
   named,
-  replacedBefore,
   timeOf,
   wasPutBack,
   wasThere,
 } from './lineage.ts';
+import { leftBefore, mayHaveEnded, replacedBefore } from './place.ts';
 
 /** What a tenant holds now, and what its history says of how that came about. */
 export interface Held extends Omit<Known, 'entries' | 'atOnce' | 'ended'> {
@@ -52,19 +50,17 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
   const { sameAs } = evidence;
   const files = new Map(held.files.map((file) => [file.path, file]));
   const entryAt = new Map(entries.map((entry) => [entry.path, entry]));
-  const entriesOf = new Map<string, CheckpointEntry[]>();
-  for (const entry of entries) {
-    const id = sameAs(entry.id);
-    entriesOf.set(id, [...(entriesOf.get(id) ?? []), entry]);
-  }
-  const byVersion = new Map<string, VersionFacts[]>();
-  for (const file of held.files) {
-    const id = sameAs(file.id);
-    byVersion.set(id, [...(byVersion.get(id) ?? []), file]);
-  }
+  const entriesOf = Map.groupBy(entries, ({ id }) => sameAs(id));
+  const byVersion = Map.groupBy(held.files, ({ id }) => sameAs(id));
   const isSame = (left: VersionFacts, right: VersionFacts): boolean => sameAs(left.id) === sameAs(right.id);
   /** Why not all that happened since the checkpoint must be in the history. */
   const untold = began < kept.from ? kept.otherwise : undefined;
+
+  /** Whether it may be the entry, which a migration has sealed again since and a process that was cut off renamed. */
+  const isSealedAgain = (entry: CheckpointEntry, version: VersionFacts): boolean =>
+    version.bound > entry.bound && timeOf(version) >= before && !entriesOf.has(sameAs(version.id));
+  const alikeEntries = (version: VersionFacts): readonly CheckpointEntry[] =>
+    evidence.alike(version).flatMap(({ id }) => entriesOf.get(sameAs(id)) ?? []);
 
   /** What the history says of the file at its path. Of what was accepted only what it says of later times counts. */
   const judgePlace = (file: VersionFacts): SinceFinding | undefined => {
@@ -83,6 +79,7 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
       seen.add(sameAs(at.id));
       wasMissed ||= mayBeMissed(evidence, { version: at, ...facts });
       if (at.previous === NO_VERSION) break;
+      if (alikeEntries(at).some((entry) => isSealedAgain(entry, at))) return undefined;
       const isAccepted = entriesOf.get(sameAs(at.previous))?.some(({ note }) => note === 'accepted') === true;
       const other = isAccepted ? undefined : forkOf(evidence, at);
       if (other !== undefined) return { kind: 'since', state: 'forked', ...both(file, other) };
@@ -120,10 +117,15 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
 
   const judgeFile = (file: VersionFacts): SinceFinding | undefined => {
     const entry = entryAt.get(file.path);
-    if (entry !== undefined && isSame(entry, file) && file.bound < entry.bound)
-      return { kind: 'since', state: 'rolled_back', ...both(file, entry) };
+    if (entry !== undefined && isSame(entry, file) && file.bound < entry.bound) {
+      // By a slower clock than that of the rename before.
+      const there = entriesOf.get(sameAs(file.id)) ?? [];
+      const isBoundSince = timeOf(file) >= before && mayHaveCome(evidence, { file, there });
+      if (!isBoundSince) return { kind: 'since', state: 'rolled_back', ...both(file, entry) };
+    }
     if (entry !== undefined && !isSame(entry, file)) {
-      const [older, shared] = ancestry(evidence, { entry, file });
+      const ofVersion = (id: string): readonly CheckpointEntry[] => entriesOf.get(sameAs(id)) ?? [];
+      const [older, shared] = ancestry(evidence, { entry, file, entriesOf: ofVersion });
       if (older) return { kind: 'since', state: 'rolled_back', ...both(file, entry) };
       if (shared) return { kind: 'since', state: 'forked', ...both(file, entry) };
     }
@@ -155,13 +157,9 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
     } as const;
     if (entry.note === 'young') return { ...told, state: 'untold', why: 'young' };
     if (untold !== undefined) return { ...told, state: 'untold', why: untold };
-    // By a migration, and renamed by a process that was cut off.
-    const isSealedAgain = held.files.some(
-      (file) =>
-        sealingOf(file) === sealingOf(entry) && file.bound > entry.bound && !entriesOf.has(sameAs(file.id)),
-    );
     const there = entriesOf.get(sameAs(entry.id)) ?? [];
-    if (isSealedAgain || line.some((id) => mayHaveEnded(evidence, { id, there, began })))
+    const mayBeElsewhere = evidence.alike(entry).some((version) => isSealedAgain(entry, version));
+    if (mayBeElsewhere || line.some((id) => mayHaveEnded(evidence, { id, there, began })))
       return { ...told, state: 'untold', why: 'unrecorded' };
     return { ...told, state: 'dropped' };
   };

@@ -28,6 +28,10 @@ export type KeyStatus =
       readonly state: 'open';
       readonly epoch: number;
       readonly nameMode: NameMode;
+      /** Whether the tenant keeps history. */
+      readonly history: 'on' | 'off';
+      /** From when on every writer keeps it, milliseconds since the epoch; absent where none does, or nothing tells. */
+      readonly historySince?: number;
       /** Of the root key that wraps it. */
       readonly rootId: string;
       /** Whether that is the first of the configured ones, which wraps what is written. */
@@ -54,12 +58,14 @@ export async function readKeyStatus({ rootKeys, editor, signal }: KeyStatusReque
   const found = await editor.inspect({ signal });
   if (found.state !== 'open') return found;
   const { keyring, rootId, writtenAt } = found.record;
-  const { tenantKeys, nameMode, epoch } = keyring;
+  const { tenantKeys, nameMode, epoch, keepsHistory, keptSince } = keyring;
   forget(keyring);
   return {
     state: 'open',
     epoch,
     nameMode,
+    history: keepsHistory ? 'on' : 'off',
+    ...(keptSince !== undefined && { historySince: keptSince }),
     rootId,
     wrappedByFirst: rootId === rootKeys[0]?.id,
     writtenAt,

@@ -1,10 +1,9 @@
 import { toBase64url } from '../format/encoding.ts';
 import { millisecondsOf, NO_ID } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
-import { DAY_MS } from '../time.ts';
 import type { SinceFinding, SinceVersion } from '../tree/findings.ts';
 import type { VersionFacts } from './checkpoint-record.ts';
-import type { Evidence, Leave } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 
 /** What a new file names as the version that it replaced. */
 export const NO_VERSION: string = toBase64url(NO_ID);
@@ -27,57 +26,25 @@ export function timeOf({ bound }: VersionFacts): number {
   return millisecondsOf(bound);
 }
 
-function arrivals({ leaves }: Evidence, { id, path }: VersionFacts): readonly Leave[] {
-  return leaves(id).filter(({ to }) => to === path);
-}
-
-interface Looked {
-  readonly file: VersionFacts;
-  /** What is from before does not count; milliseconds since the epoch. */
-  readonly after: number;
-}
-
-/** A version that was at the path replaced this one, which is there. */
-export function replacedBefore(evidence: Evidence, { file, after }: Looked): SinceFinding | undefined {
-  if (arrivals(evidence, file).length > 0) return undefined;
-  const later = evidence
-    .successors(file.id)
-    .filter((next) => timeOf(next) > after)
-    .find(
-      (next) => next.path === file.path || evidence.leaves(next.id).some(({ from }) => from === file.path),
-    );
-  return later && { kind: 'since', state: 'rolled_back', ...both(file, later) };
-}
-
-/** The version is at the path that it left, and no record says how it came back. */
-export function leftBefore(evidence: Evidence, { file, after }: Looked): SinceFinding | undefined {
-  const left = evidence.leaves(file.id).filter(({ from, at }) => from === file.path && at > after);
-  const came = Math.max(Number.NEGATIVE_INFINITY, ...arrivals(evidence, file).map(({ at }) => at));
-  const deleted = left.find(({ to, at }) => to === undefined && at >= came);
-  const told = { kind: 'since', path: file.path, found: named(file) } as const;
-  if (deleted !== undefined) {
-    // A copy that a rename had left elsewhere may have been renamed to here again, and its process cut off.
-    return timeOf(file) <= deleted.at
-      ? { ...told, state: 'brought_back' }
-      : { ...told, state: 'untold', why: 'twice' };
-  }
-  const moved = left.find(({ at }) => at > Math.max(came, timeOf(file)) + CLOCK_SKEW_MS);
-  if (moved === undefined) return undefined;
-  return moved.isOfDirectory
-    ? { ...told, state: 'untold', why: 'twice' }
-    : { ...told, state: 'brought_back' };
-}
-
-/** Whether the version may have been renamed past a checkpoint while that was taken. */
+/** Whether the version may have been renamed past a checkpoint while that was taken: it was somewhere then. */
 export function mayBeMissed(
   evidence: Evidence,
   {
-    version: { id },
+    version,
     began,
     ended,
   }: { readonly version: VersionFacts; readonly began: number; readonly ended: number },
 ): boolean {
-  const times = [...evidence.versionsOf(id).map(timeOf), ...evidence.leaves(id).map(({ at }) => at)];
+  const alike = evidence.alike(version);
+  const ids = new Set(alike.map(({ id }) => evidence.sameAs(id)));
+  const renames = [...ids].flatMap((id) => evidence.leaves(id));
+  const saved = [...ids].flatMap((id) => evidence.saved(id));
+  const times = [
+    ...alike.map(timeOf),
+    ...[...renames, ...evidence.unknownLeaves(version.path)].map(({ at }) => at),
+    // Until then it was where a process that was cut off may have copied it from.
+    ...saved.flatMap(({ savedAt }) => (savedAt === undefined ? [] : [savedAt])),
+  ];
   return times.some((time) => time + CLOCK_SKEW_MS >= began && time <= ended + CLOCK_SKEW_MS);
 }
 
@@ -91,16 +58,39 @@ export function forkOf(evidence: Evidence, next: VersionFacts): VersionFacts | u
     .find((other) => sameAs(other.id) !== sameAs(next.id) && other.path === next.path);
 }
 
-/** Whether the file is an ancestor of the entry, and whether they have one in common while neither came of the other. */
+/**
+ * Whether the file is an ancestor of the entry, and whether they have one in common while neither came of the other. It is neither
+ * for what the checkpoint has elsewhere, and for what came of that: a rename that was cut off leaves two of a version, and each
+ * may be written and renamed.
+ */
 export function ancestry(
   evidence: Evidence,
-  { entry, file }: { readonly entry: VersionFacts; readonly file: VersionFacts },
+  {
+    entry,
+    file,
+    entriesOf,
+  }: {
+    readonly entry: VersionFacts;
+    readonly file: VersionFacts;
+    /** What the checkpoint has of a version, wherever. */
+    readonly entriesOf: (id: string) => readonly VersionFacts[];
+  },
 ): readonly [older: boolean, shared: boolean] {
   const before = ancestorsOf(evidence, entry);
-  if (before.has(evidence.sameAs(file.id))) return [true, false];
-  const own = ancestorsOf(evidence, file);
-  if (own.has(evidence.sameAs(entry.id))) return [false, false];
-  return [false, [...own].some((id) => before.has(id))];
+  const own = [...ancestorsOf(evidence, file)];
+  if (before.has(evidence.sameAs(file.id))) {
+    return [!mayHaveCome(evidence, { file, there: entriesOf(file.id) }), false];
+  }
+  const isOfEntry = [file.id, ...own].some((id) => entriesOf(id).length > 0);
+  return [false, !isOfEntry && own.some((id) => before.has(id))];
+}
+
+/** Whether a rename may have brought the file since the checkpoint, from where that has the same version too. */
+export function mayHaveCome(
+  evidence: Evidence,
+  { file, there }: { readonly file: VersionFacts; readonly there: readonly VersionFacts[] },
+): boolean {
+  return there.some(({ bound }) => bound < file.bound) && !evidence.isAsSaved(file);
 }
 
 /** As far as the chain can be followed. */
@@ -149,29 +139,4 @@ function placesOf(evidence: Evidence, { id }: VersionFacts): ReadonlySet<MemoryP
     ...evidence.versionsOf(id).map(({ path }) => path),
     ...evidence.leaves(id).map(({ from }) => from),
   ]);
-}
-
-/** A process that saved a version replaces or deletes it within this time, or saves it again. */
-const STOOD_STILL_MS = DAY_MS;
-
-/**
- * Whether a process may have deleted the version since the checkpoint, and been cut off before it wrote that down: it saved
- * it before, as it was bound where it lay.
- */
-export function mayHaveEnded(
-  evidence: Evidence,
-  {
-    id,
-    there,
-    began,
-  }: { readonly id: string; readonly there: readonly VersionFacts[]; readonly began: number },
-): boolean {
-  const entriesOfIt = there.filter((entry) => evidence.sameAs(entry.id) === evidence.sameAs(id));
-  return evidence.saved(id).some((version) => {
-    const { bound, savedAt } = version;
-    // It has been renamed or migrated since it was saved: that delete found another object, and came to nothing.
-    if (entriesOfIt.length > 0 && entriesOfIt.every((entry) => bound < entry.bound)) return false;
-    const isOld = savedAt !== undefined && savedAt + STOOD_STILL_MS + CLOCK_SKEW_MS < began;
-    return !isOld;
-  });
 }

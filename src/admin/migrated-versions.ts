@@ -1,4 +1,4 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { hasCode, isDamaged, MemoryError } from '../errors.ts';
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import type { ETag, ObjectMeta } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
@@ -144,5 +144,5 @@ function unknown(): MemoryError {
 }
 
 function isRefused(error: unknown): error is MemoryError {
-  return hasCode(error, 'integrity', 'limit_exceeded', 'unsupported_format');
+  return isDamaged(error) || hasCode(error, 'unsupported_format');
 }

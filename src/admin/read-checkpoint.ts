@@ -1,4 +1,4 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { isDamaged, MemoryError } from '../errors.ts';
 import { encodeText } from '../language/text.ts';
 import { pagesBelow } from '../tree/list-objects.ts';
 import { readRecord } from '../tree/sealed-record.ts';
@@ -98,7 +98,7 @@ export async function readCheckpoint(
     }
     return tree.files() === head.files && tree.tree() === head.tree ? { head, leaves } : 'damaged';
   } catch (error) {
-    if (!hasCode(error, 'integrity') && !hasCode(error, 'limit_exceeded')) throw error;
+    if (!isDamaged(error)) throw error;
     return 'damaged';
   }
 }

@@ -1,4 +1,4 @@
-import { hasCode, hasReason } from '../errors.ts';
+import { hasReason, isDamaged } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
@@ -8,7 +8,13 @@ import { listDirectory } from '../tree/list-directory.ts';
 import { readFile } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
 import { acceptedBy } from './acceptance.ts';
-import { type CheckpointLine, parseLine, rootOf, type VersionFacts } from './checkpoint-record.ts';
+import {
+  type CheckpointEntry,
+  type CheckpointLine,
+  parseLine,
+  rootOf,
+  type VersionFacts,
+} from './checkpoint-record.ts';
 import type { Leave, ReadVersion } from './evidence.ts';
 import { type Held, judgeSince } from './judge-since.ts';
 import { readKeptFrom } from './kept-from.ts';
@@ -33,6 +39,12 @@ export interface SinceReport {
   readonly findings: readonly Finding[];
 }
 
+interface SinceComparison {
+  readonly report: SinceReport;
+  /** Of the checkpoint that was compared with; none where it cannot be read. */
+  readonly entries: readonly CheckpointEntry[];
+}
+
 /**
  * Holds what the tenant has now to a checkpoint. One GET for each file, each record of the history and each part of the
  * checkpoint; twice, where something is wrong, so that what other processes did meanwhile is not taken for it. All versions are in
@@ -40,7 +52,7 @@ export interface SinceReport {
  *
  * @throws MemoryError `invalid_command` for what is no line; what the store and the keyring throw.
  */
-export async function verifySince(work: Work, { line, historyDays }: SinceOptions): Promise<SinceReport> {
+export async function verifySince(work: Work, { line, historyDays }: SinceOptions): Promise<SinceComparison> {
   const { checkpoint, number, accepted } = await follow(work, parseLine(line));
   const isRead = typeof checkpoint !== 'string';
   const { head, leaves } = isRead ? checkpoint : { head: undefined, leaves: [] };
@@ -57,11 +69,17 @@ export async function verifySince(work: Work, { line, historyDays }: SinceOption
     // Without it nothing is compared: what the history says by itself is left.
     const told = findings.filter((finding) => finding.kind !== 'since' || finding.state !== 'untold');
     const state = checkpoint as CheckpointFault;
-    return { number, files: 0, accepted, findings: [{ kind: 'checkpoint', state, number }, ...told] };
+    return {
+      entries,
+      report: { number, files: 0, accepted, findings: [{ kind: 'checkpoint', state, number }, ...told] },
+    };
   }
   const { epoch } = work.keyring;
   if (epoch < head.epoch) findings.push({ kind: 'keyring', expected: head.epoch, found: epoch });
-  return { number, files: head.files, began: new Date(head.began), accepted, findings };
+  return {
+    entries,
+    report: { number, files: head.files, began: new Date(head.began), accepted, findings },
+  };
 }
 
 /** The checkpoint of a line, or the last one that accepted what had been found since it. */
@@ -98,8 +116,7 @@ async function readHeld(work: Work): Promise<Held> {
       const { content } = file;
       files.push({ ...factsOf({ ...file, path }), size: content.length, textHash: textHashOf(content) });
     } catch (error) {
-      const isRefused = hasCode(error, 'integrity') || hasCode(error, 'limit_exceeded');
-      if (!isRefused && !hasReason(error, 'unknown_key')) throw error;
+      if (!isDamaged(error) && !hasReason(error, 'unknown_key')) throw error;
       damaged.add(path);
     }
   };

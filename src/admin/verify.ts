@@ -60,7 +60,7 @@ export async function verifyTree(
   }
   const verification = await verifyWork(work, { ...options, historyDays });
   if (line === undefined) return verification;
-  const { findings, ...since } = await verifySince(work, { line, historyDays });
+  const { findings, ...since } = (await verifySince(work, { line, historyDays })).report;
   return { ...verification, findings: sortFindings([...verification.findings, ...findings]), since };
 }
 

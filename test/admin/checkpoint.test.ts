@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { checkpointTree } from '../../src/admin/accept-checkpoint.ts';
 import { type WrittenCheckpoint, writeCheckpoint } from '../../src/admin/checkpoint.ts';
 import { checkProof, proveFile } from '../../src/admin/proof.ts';
 import { readCheckpoint } from '../../src/admin/read-checkpoint.ts';
@@ -18,7 +19,7 @@ describeOnBothKinds('a checkpoint', (newSite) => {
 
   /** Two entries to a record. */
   async function inParts({ site }: CheckedTenant): Promise<WrittenCheckpoint> {
-    return writeCheckpoint((await site.client()).session, { partBytes: 200 });
+    return writeCheckpoint((await site.client()).session, {}, { partBytes: 200 });
   }
 
   async function partsOf({ bucket }: CheckedTenant): Promise<readonly ObjectKey[]> {
@@ -76,12 +77,48 @@ describeOnBothKinds('a checkpoint', (newSite) => {
     const tenant = await start();
     const writers = await Promise.all([1, 2, 3].map(() => tenant.site.client({ delayMs: 20 })));
     const written = await Promise.all(
-      writers.map(({ session }) => writeCheckpoint(session, { partBytes: 200 })),
+      writers.map(({ session }) => writeCheckpoint(session, {}, { partBytes: 200 })),
     );
     expect(written.map(({ number }) => number).toSorted()).toEqual([1, 2, 3]);
     expect(await partsOf(tenant)).toHaveLength(9);
     for (const { line } of written) expect(await tenant.since(line)).toEqual([]);
     await tenant.drop('/memories/g');
     for (const { line } of written) expect(await tenant.since(line)).toEqual(['dropped g']);
+  });
+
+  it('against which findings are accepted is read once to be verified, to be compared with, and for what has not changed', async () => {
+    const tenant = await start();
+    const { line } = await writeCheckpoint((await tenant.site.client()).session);
+    await tenant.later();
+    await tenant.drop('/memories/g');
+    const process = await tenant.site.client();
+    const { accepted } = await checkpointTree(process.session, { accept: line });
+    expect(accepted).toMatchObject([{ state: 'dropped', path: '/memories/g' }]);
+    const read = process.calls.filter((call) => call.verb === 'get' && call.key.includes('/checkpoints/p'));
+    expect(read).toHaveLength(3);
+  });
+
+  it('is what its caller may ask for, whatever else a caller passes', async () => {
+    const tenant = await start();
+    const session = async () => (await tenant.site.client()).session;
+    const options = {
+      actor: 'operator',
+      above: 40,
+      isAccepted: () => true,
+      accepts: 'all',
+      partBytes: 1,
+      repair: true,
+    };
+    const plain = await checkpointTree(await session(), options);
+    const accepting = await checkpointTree(await session(), { ...options, accept: plain.line });
+    expect([plain.number, accepting.number]).toEqual([1, 2]);
+    expect(await partsOf(tenant)).toHaveLength(2);
+    const work = await (await tenant.site.client()).open();
+    for (const [number, accepts] of [[1], [2, plain.line]] as const) {
+      const checkpoint = await readCheckpoint(work, { number });
+      if (typeof checkpoint === 'string') throw new Error(`the checkpoint is ${checkpoint}`);
+      expect(checkpoint.head.accepts).toBe(accepts);
+      expect(checkpoint.leaves.map(({ entry }) => entry.note)).toEqual(PATHS.map(() => ''));
+    }
   });
 });

@@ -30,7 +30,7 @@ describeOnBothKinds('the expiry of checkpoints', (newSite) => {
   }
 
   async function write({ site }: CheckedTenant): Promise<string> {
-    return (await writeCheckpoint((await site.client()).session, { partBytes: 100 })).line;
+    return (await writeCheckpoint((await site.client()).session, {}, { partBytes: 100 })).line;
   }
 
   it('deletes what is older than its time, each with its parts, and keeps the others', async () => {

@@ -116,7 +116,7 @@ describe('readKeyStatus', () => {
     const now = Date.now();
     const open = await status([oldRoot, newRoot]);
     expect(open).toMatchObject({
-      ...{ state: 'open', epoch: 1, nameMode: 'encrypted', free: 63 },
+      ...{ state: 'open', epoch: 1, nameMode: 'encrypted', free: 63, history: 'off' },
       ...{ rootId: oldRoot.id, wrappedByFirst: true },
       keys: [{ version: 1, active: true }],
     });
@@ -130,7 +130,17 @@ describe('readKeyStatus', () => {
   it('holds no secret', async () => {
     const text = JSON.stringify(await status([oldRoot]));
     expect(Object.keys(JSON.parse(text) as object).sort()).toEqual(
-      ['epoch', 'free', 'keys', 'nameMode', 'rootId', 'state', 'wrappedByFirst', 'writtenAt'].sort(),
+      [
+        'epoch',
+        'free',
+        'history',
+        'keys',
+        'nameMode',
+        'rootId',
+        'state',
+        'wrappedByFirst',
+        'writtenAt',
+      ].sort(),
     );
     expect(text).not.toMatch(/secret|wrapKey|nameKey/);
   });

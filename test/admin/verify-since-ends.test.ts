@@ -67,4 +67,17 @@ describeOnBothKinds('what verify tells of the end of a file since a checkpoint',
     await (await site.client()).append('/memories/b', ' b1');
     expect(await since(line)).toEqual(['forked b']);
   });
+
+  it('names a file that was deleted a moment after its directory was renamed, and put back as it was', async () => {
+    const { client, later, checkpoint, since, bucket, putBack, nameOf } = await start();
+    await client.create('/memories/d/b', 'b');
+    await later();
+    const line = await checkpoint();
+    await client.rename('/memories/d', '/memories/e');
+    const old = await bucket();
+    await client.remove('/memories/e/b');
+    expect(await since(line)).toEqual([]);
+    await putBack(old, await nameOf('/memories/e/b'));
+    expect(await since(line)).toEqual(['brought_back e/b']);
+  });
 });

@@ -139,6 +139,29 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     for (const each of [line, report.line, next]) expect(await since(each)).toEqual(['rolled_back a']);
   });
 
+  it('accepts again what a note had accepted that is damaged now', async () => {
+    const { site, client, later, checkpoint, since, bucket, putBack, drop } = await start();
+    const old = await bucket();
+    await client.append('/memories/a', ' a3');
+    await client.append('/memories/a', ' a4');
+    await later();
+    const line = await checkpoint();
+    await putBack(old, '/history/');
+    await drop('/memories/b');
+    const accept = async () => checkpointTree((await site.client()).session, { accept: line });
+    await accept();
+    expect(await since(line)).toEqual([]);
+    const note = [...(await bucket()).keys()].find((key) => /\/checkpoints\/a\d+$/.test(key));
+    if (note === undefined) throw new Error('nothing was accepted');
+    for (const size of [0, 500, 17 * 1_048_576]) {
+      await site.base.put(note, new Uint8Array(size), { mode: 'overwrite' });
+      expect(await since(line)).toEqual(['damaged_record', 'history', 'dropped b']);
+      const { accepted, line: next } = await accept();
+      expect(accepted).toMatchObject([{ kind: 'history', state: 'missing' }, { state: 'dropped' }]);
+      expect([await since(line), await since(next)]).toEqual([[], []]);
+    }
+  });
+
   it('accepts a whole store that was put back to before the checkpoint', async () => {
     const { site, client, later, checkpoint, since, bucket, putBack } = await start();
     const backup = await bucket();

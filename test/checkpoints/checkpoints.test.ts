@@ -30,6 +30,11 @@ const FROZEN = [
   ['strict 12', 'rolls a file back, and has it written'],
   // It was gone, and another one of the same millisecond and size was there: it was no migration that had sealed it again.
   ['strict 21', 'puts all files and their history back, and leaves the checkpoint'],
+  // Another one of the same millisecond and size had been renamed and replaced: it was not this one, sealed again.
+  ['fourteenth 1142', 'drops a file'],
+  // It had been saved where it lay before a rename, and was migrated behind that.
+  ['final-two 3835', 'deletes what the history has of a delete'],
+  ['final-two 6686', 'drops a file'],
 ] as const;
 
 describe('an attack that once was not named', () => {
@@ -57,6 +62,26 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
     // What had been accepted since the line already was put back and accepted since it once more.
     'fourth 2777',
     'fourth 5200',
+    // A file was deleted where a directory's rename had copied it to, and the process that finished the rename copied it again.
+    'seventh 21407',
+    // It was sealed again by a migration, and renamed by a process that was cut off.
+    'sixth 20852',
+    // It was deleted while it was renamed, so that its copy was taken back, which a checkpoint had seen.
+    'sixth 22199',
+    // A rename that was cut off left two of it, and both were written.
+    'sixth 31601',
+    // It was renamed while a checkpoint was taken, and sealed again twice: the version that was renamed is known by that alone.
+    'ninth 24805',
+    // Of two of it one had been written at a path, and the other was renamed there once that was deleted.
+    'eleventh 30160',
+    'twelfth 31147',
+    // It was renamed by a process that was cut off, sealed again by a migration, and written.
+    'eleventh 46233',
+    'fourteenth 6525',
+    // It was copied by a process that was cut off, while a checkpoint was taken and it was replaced, and the copy was sealed again.
+    'twelfth 47582',
+    // Of two copies that a rename had left one was renamed away, and the other to its place, by a process whose clock is slow.
+    'seventeenth 10376',
   ])('raise none in a run that once did: %s', async (seed) => {
     expect((await runHonestly(seed)).alarms).toEqual([]);
   });
