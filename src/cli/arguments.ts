@@ -42,7 +42,22 @@ export function withVersionsMarked(args: readonly string[]): readonly string[] {
   return args.map((arg, index) => (index > verb && DASHED_VERSION.test(arg) ? `${MARK}${arg}` : arg));
 }
 
-/** The name of a version as it was typed. */
-export function parseVersion(text: string): string {
-  return text.startsWith(MARK) ? text.slice(MARK.length) : text;
+/** As it was typed. */
+export function withoutMarks(text: string): string {
+  return text.replaceAll(MARK, '');
+}
+
+/** Takes the marks out of all that a command was given, before it runs. */
+export function takeMarksOut(command: Command): void {
+  const given: unknown[] = command.processedArgs;
+  for (const [index, value] of given.entries()) given[index] = unmarked(value);
+  for (let at: Command | null = command; at !== null; at = at.parent) {
+    const options = at.opts<Record<string, unknown>>();
+    for (const [name, value] of Object.entries(options)) options[name] = unmarked(value);
+  }
+}
+
+function unmarked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unmarked);
+  return typeof value === 'string' ? withoutMarks(value) : value;
 }

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Choose, collect, parseVersion, withSource } from './arguments.ts';
+import { type Choose, collect, withSource } from './arguments.ts';
+import { forReaders } from './readers.ts';
 import type { ExportArguments } from './verbs/export.ts';
 import type { CatArguments, GrepArguments, LineRange, PutArguments } from './verbs/files.ts';
 import type { ImportArguments } from './verbs/import.ts';
@@ -21,16 +22,16 @@ function addListing(program: Command, choose: Choose): void {
     .option('-l, --long', 'with sizes and times')
     .option('-R, --recursive', 'every file below it')
     .action((path: string = ROOT, options: ListArguments) =>
-      choose(async (run) => (await listing()).runLs(path, options, run)),
+      choose(forReaders(async (run) => (await listing()).runLs(path, options, run))),
     );
   program
     .command('tree [path]')
     .description('draw all that lies below a directory')
-    .action((path: string = ROOT) => choose(async (run) => (await listing()).runTree(path, run)));
+    .action((path: string = ROOT) => choose(forReaders(async (run) => (await listing()).runTree(path, run))));
   program
     .command('du [path]')
     .description('sum up sizes below a directory')
-    .action((path: string = ROOT) => choose(async (run) => (await listing()).runDu(path, run)));
+    .action((path: string = ROOT) => choose(forReaders(async (run) => (await listing()).runDu(path, run))));
   program
     .command('stat <path>')
     .description('show size, time and version')
@@ -42,7 +43,7 @@ function addListing(program: Command, choose: Choose): void {
     .option('-F, --fixed-strings', 'the pattern is a text, no regular expression')
     .option('-l, --files-with-matches', 'print paths alone')
     .action((pattern: string, path: string = ROOT, options: GrepArguments) =>
-      choose(async (run) => (await files()).runGrep({ pattern, path }, options, run)),
+      choose(forReaders(async (run) => (await files()).runGrep({ pattern, path }, options, run))),
     );
   program
     .command('tenants')
@@ -56,7 +57,7 @@ function addReadingAndWriting(program: Command, choose: Choose): void {
     .description('write files to standard output')
     .option('--lines <first,last>', 'some lines of a text, such as 10,20; 10, to the end', parseLines)
     .action((paths: string[], options: CatArguments) =>
-      choose(async (run) => (await files()).runCat(paths, options, run)),
+      choose(forReaders(async (run) => (await files()).runCat(paths, options, run))),
     );
   withSource(
     program.command('put <path>').description('write a file of any bytes, new or in place of the old'),
@@ -84,9 +85,8 @@ function addReadingAndWriting(program: Command, choose: Choose): void {
     .argument(
       '<right>',
       'a path, or a version of the file at the first one; a file of yours whose name could be a version is ./NAME',
-      parseVersion,
     )
-    .argument('[version]', 'a second version; without it, what the file holds now', parseVersion)
+    .argument('[version]', 'a second version; without it, what the file holds now')
     .description('show how two files differ, or two versions of a file as "log" names them')
     .action((left: string, right: string, version?: string) =>
       choose(async (run) => (await import('./verbs/diff.ts')).runDiff({ left, right, version }, run)),

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { type Choose, parseCount, parseVersion } from './arguments.ts';
+import { type Choose, parseCount } from './arguments.ts';
+import { forReaders } from './readers.ts';
 import type { Consent } from './verbs/consent.ts';
 import type { LogArguments } from './verbs/history.ts';
 import type { RestoreAtArguments, UndoArguments } from './verbs/take-back.ts';
@@ -13,14 +14,14 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     )
     .option('--limit <count>', 'so many entries, the newest', parseCount)
     .action((path: string | undefined, options: LogArguments) =>
-      choose(async (run) => (await verbs()).runLog(path, options, run)),
+      choose(forReaders(async (run) => (await verbs()).runLog(path, options, run))),
     );
   program
     .command('show <path>')
-    .argument('<version>', '', parseVersion)
+    .argument('<version>', '')
     .description('print one version of a file, as "log" names it')
     .action((path: string, version: string) =>
-      choose(async (run) => (await verbs()).runShow({ path, version }, run)),
+      choose(forReaders(async (run) => (await verbs()).runShow({ path, version }, run))),
     );
   program
     .command('restore-at <time>')
@@ -46,20 +47,23 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
     );
   program
     .command('redact <path>')
-    .argument('<version>', '', parseVersion)
+    .argument('<version>', '')
     .description(
       'take the text of one version out of the history for good, and out of the versions a bucket keeps',
     )
+    .option('--dry-run', 'show which version it is, and change nothing')
     .option('--yes', 'do not ask')
-    .action((path: string, version: string, { yes }: { readonly yes?: boolean }) =>
-      choose(async (run) => (await import('./verbs/redact.ts')).runRedact({ path, version, yes }, run)),
+    .action((path: string, version: string, consent: Consent) =>
+      choose(async (run) =>
+        (await import('./verbs/redact.ts')).runRedact({ path, version, ...consent }, run),
+      ),
     );
   program
     .command('trace <path>')
-    .argument('[version]', '', parseVersion)
+    .argument('[version]', '')
     .description('show which turns read a version, or any of that path, and what came of it')
     .action((path: string, version?: string) =>
-      choose(async (run) => (await import('./verbs/trace.ts')).runTrace({ path, version }, run)),
+      choose(forReaders(async (run) => (await import('./verbs/trace.ts')).runTrace({ path, version }, run))),
     );
 }
 
@@ -74,7 +78,7 @@ export function addRestore(program: Command, choose: Choose): void {
     .command('restore')
     .usage('[options] <path> <version> | --from <source> --to <folder>')
     .argument('[path]', 'the file that gets the text of one of its versions again')
-    .argument('[version]', 'the version, as "log" names it', parseVersion)
+    .argument('[version]', 'the version, as "log" names it')
     .description(
       'give a file the text of one of its versions again; or write every file of a backup, opened and checked, into a new folder',
     )
@@ -114,7 +118,15 @@ export function addRestore(program: Command, choose: Choose): void {
 export function addHistorySwitch(tenant: Command, choose: Choose): void {
   const history = tenant
     .command('history')
-    .description('whether the versions of files are kept; docs/history.md');
+    .description('show whether the versions of files are kept, or turn it on or off; docs/history.md')
+    .allowExcessArguments()
+    .action((_, command: Command) => {
+      const [unknown] = command.args;
+      if (unknown !== undefined) {
+        command.error(`error: unknown command '${unknown}'`, { code: 'commander.unknownCommand' });
+      }
+      choose(async (run) => (await verbs()).runHistoryState(run));
+    });
   for (const to of ['on', 'off'] as const) {
     history
       .command(to)

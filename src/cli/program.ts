@@ -1,6 +1,14 @@
 import { Command, CommanderError, Help } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
-import { type Choose, collect, parseCount, parsePort, withVersionsMarked } from './arguments.ts';
+import {
+  type Choose,
+  collect,
+  parseCount,
+  parsePort,
+  takeMarksOut,
+  withoutMarks,
+  withVersionsMarked,
+} from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
 import { addHistoryVerbs, addRestore } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
@@ -17,6 +25,7 @@ const EXIT_MISUSED = 2;
 const EPILOGUE = `
 Settings come from flags, the environment, .env in the current folder, and .sealed-memory/config.toml or
 ~/.config/sealed-memory/config.toml; the first that has one counts. "sealed-memory init" writes one.
+SEALED_MEMORY_ACTOR says on whose behalf you write; where the tenant keeps history, "log" shows it and "undo" takes it.
 
 Exit codes: 0 done; 1 refused, or something is left to do; 2 wrong call or setting; 130 interrupted.`;
 
@@ -32,12 +41,26 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   try {
     program.parse(withVersionsMarked(args), { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_MISUSED;
-    throw error;
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return 0;
+    // People have read it on standard error.
+    if (isJson(args)) tellProgram(error);
+    return EXIT_MISUSED;
   }
   if (chosen === undefined) return 0;
   const { runAction } = await import('./verbs/invocation.ts');
   return runAction(chosen, program.opts<Flags>());
+}
+
+/** Whether the answer is to be lines of JSON, of a command line that is not understood. */
+function isJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return (end < 0 ? args : args.slice(0, end)).includes('--json');
+}
+
+function tellProgram({ code, message }: CommanderError): void {
+  const why = code === 'commander.help' ? 'name a command; --help lists them' : oneLine(message);
+  process.stdout.write(`${JSON.stringify({ event: 'failed', code: 'misconfigured', message: why })}\n`);
 }
 
 /** Shells ask `complete` for words; the package that answers is loaded for that alone. */
@@ -52,7 +75,7 @@ async function addCompletion(program: Command, verb: string | undefined): Promis
 
 /** As every other failure is told: in one line, after the program's name. */
 function oneLine(error: string): string {
-  return error
+  return withoutMarks(error)
     .replace(/^error: /, '')
     .trim()
     .replaceAll('\n', ' ');
@@ -91,6 +114,7 @@ export function createProgram(choose: Choose): Command {
     .configureOutput({ outputError: (text, write) => write(`sealed-memory: ${oneLine(text)}\n`) })
     .showSuggestionAfterError()
     .addHelpText('after', EPILOGUE)
+    .hook('preAction', (_, command) => takeMarksOut(command))
     .exitOverride();
 
   program.commandsGroup('To begin:');

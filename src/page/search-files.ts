@@ -1,4 +1,4 @@
-import { hasCode } from '../errors.ts';
+import { isDamaged } from '../errors.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { decodeText } from '../language/text.ts';
 import { throwIfAborted } from '../time.ts';
@@ -62,7 +62,7 @@ export async function searchFiles(
 
 /** A file that is damaged or too large keeps no one from the others. */
 function unreadOrThrown(error: unknown): 'unread' {
-  if (hasCode(error, 'integrity', 'limit_exceeded')) return 'unread';
+  if (isDamaged(error)) return 'unread';
   throw error;
 }
 

@@ -1,4 +1,4 @@
-import { hasCode } from '../errors.ts';
+import { isDamaged } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { NO_ID } from '../format/wrap.ts';
 import { readActors } from '../tree/history/actors.ts';
@@ -58,7 +58,7 @@ export function versionQuestions(
     writers: costed<WritersReading>(async (input, { signal }) => {
       const writers = pathsIn(input, 'paths').map(async (path) => {
         const found = await tree.readVersion(path, { signal }).catch((error: unknown) => {
-          if (!hasCode(error, 'integrity', 'limit_exceeded')) throw error;
+          if (!isDamaged(error)) throw error;
         });
         if (found === undefined) return [];
         const writer = await names.nameOf(found.writer, signal);

@@ -43,6 +43,7 @@ const COMMANDS = [
 describe('sealed-memory', () => {
   it('lists its commands with --help and explains each', async () => {
     const { code, stdout } = await runCli(['--help']);
+    expect(stdout).toContain('SEALED_MEMORY_ACTOR');
     expect(code).toBe(0);
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
     expect(stdout).toMatch(/^ {2}export \[options\] \[path\] <folder> /m);
@@ -97,6 +98,23 @@ describe('sealed-memory', () => {
       ...{ code: 2, stdout: '' },
       stderr: `sealed-memory: ${line}\n`,
     });
+  });
+
+  it.each([
+    [['show', '/memories/a'], "missing required argument 'version'"],
+    [['show', '-Ab3_x'], "missing required argument 'version'"],
+    [['trace', '/memories/a', '--unknown', '-Ab3_x'], "unknown option '--unknown'"],
+    [['open', 'show', '--port', '-Ab3_x'], "option '--port <port>' argument '-Ab3_x' is invalid."],
+    [['tenant', 'nope'], "unknown command 'nope'"],
+    [['undo', 'ann', '--turn', '1'], 'give either a writer, as "log" names it, or --turn and its id'],
+    [['tenant', 'shred'], '"tenant shred" needs --confirm with the tenant\'s name; nothing was changed'],
+  ])('tells a program, and plainly a person, why %j is refused', async (args, why) => {
+    const { code, stdout, stderr } = await runCli([...args, '--json', '--quiet'], { env: CLI_MEMORY_ENV });
+    expect(code).toBe(2);
+    const { event, code: kind, message } = JSON.parse(stdout);
+    expect([event, kind]).toEqual(['failed', 'misconfigured']);
+    expect(message.startsWith(why), message).toBe(true);
+    expect(stderr).toBe(`sealed-memory: ${message}\n`);
   });
 
   it('ends without a word when the reader of its help is gone', () => {

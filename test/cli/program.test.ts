@@ -150,6 +150,13 @@ describe('the command line', () => {
       'restore /memories/a -v_1 --dry-run --yes',
       ['runRestoreVersion', { path: '/memories/a', version: '-v_1', dryRun: true, yes: true }],
     ],
+    // A file of that name, and the name of an actor, that look like a version with a dash.
+    ['diff notes -Ab3_x', ['runDiff', { left: 'notes', right: '-Ab3_x' }]],
+    ['restore --from -Ab3_x --to -Cd4_y', ['runRestore', { from: '-Ab3_x', to: '-Cd4_y' }]],
+    [
+      'export out --age show --age -Ab3_x',
+      ['runExport', { path: '/memories', to: 'out' }, { age: ['show', '-Ab3_x'] }],
+    ],
     ['expire', ['runExpire', {}]],
     ['expire --dry-run --after 30', ['runExpire', { dryRun: true, after: 30 }]],
     ['keys status', ['runStatus']],
@@ -159,6 +166,8 @@ describe('the command line', () => {
     ['keys migrate --reencrypt --wait --ttl 60', ['runMigrate', { reencrypt: true, wait: true, ttl: 60 }]],
     ['keys rewrap-root', ['runRewrap', {}]],
     ['keys rewrap-root --force', ['runRewrap', { force: true }]],
+    ['tenant history', ['runHistoryState']],
+    ['tenant history on', ['runTurnHistory', 'on']],
     ['tenant shred', ['runShred', {}]],
     ['tenant shred --confirm acme --ttl 0', ['runShred', { confirm: 'acme', ttl: 0 }]],
     ['names encode /memories/a', ['runEncodeName', '/memories/a']],

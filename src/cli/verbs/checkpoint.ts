@@ -32,6 +32,8 @@ export function runCheckpoint(
         report.progress({ done }, { line: counted(done, 'file') });
       const written = await admin.checkpoint({ accept, signal, onProgress });
       for (const finding of written.accepted ?? []) terminal.note(acceptedLine(finding));
+      if (accept !== undefined && !written.accepted?.length)
+        terminal.note('nothing to accept: nothing is found since that line; the new one holds as well');
       for (const path of written.unread)
         terminal.complain(`${path} cannot be opened and is not in it: run verify`);
       await report.done({ ...written }, [written.line]);

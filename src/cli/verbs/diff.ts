@@ -1,8 +1,8 @@
 import { readFile as readOwn } from 'node:fs/promises';
-import { hasCode, MemoryError, misconfigured } from '../../errors.ts';
+import { hasCode, MemoryError } from '../../errors.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
-import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import { type FileRun, readFile, runOnFiles } from './memory.ts';
 import { cannotRead } from './own-file.ts';
 import { colouredLines, patchOf, type Side } from './patch.ts';
@@ -40,7 +40,7 @@ async function sidesOf(
   { left, right, version }: DiffArguments,
 ): Promise<readonly [Side, Side]> {
   if (version !== undefined && !isOfTheMemory(left)) {
-    throw misconfigured('Two versions are of one file: the first argument must be its path below /memories.');
+    throw wrongCall('Two versions are of one file: the first argument must be its path below /memories.');
   }
   if (version !== undefined) return [await versionAt(run, left, right), await versionAt(run, left, version)];
   const isVersion = isOfTheMemory(left) && VERSION.test(right);

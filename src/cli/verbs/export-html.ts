@@ -70,7 +70,7 @@ export async function* htmlOf(
 <body>
 <header>
 <h1>${named(title)}</h1>
-<p class="warning"><strong>This is plain text.</strong> Whoever has this file reads all that the memory held. Keep it where only its readers
+<p class="warning"><strong>This is plain text.</strong> Each person who has this file can read all that the memory held. Keep it where only its readers
 come, and delete it when it has been read.</p>
 <p class="facts">${counted(files.length, 'file')}, ${counted(bytes, 'byte')}, exported ${exported.toISOString()}</p>
 </header>

@@ -173,7 +173,7 @@ async function exportHtml(
     throw cannotWrite(to, error);
   }
   await report.done({ files: total, to }, [
-    `ok    ${counted(total, 'file')} in ${to}, in plain text: whoever has it reads all of them`,
+    `ok    ${counted(total, 'file')} in ${to}, in plain text: each person who has it can read all of them`,
   ]);
   return 0;
 }

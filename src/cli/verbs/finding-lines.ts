@@ -1,6 +1,8 @@
 import type { Finding, RenameFinding } from '../../tree/findings.ts';
+import { tellHistory } from './history-lines.ts';
 import { counted } from './report.ts';
-import { sinceFindingLine } from './since-lines.ts';
+import { tellSince } from './since-lines.ts';
+import { toldLine } from './told.ts';
 
 const TRY_AGAIN = 'run verify again in a minute';
 
@@ -47,8 +49,9 @@ export function findingLine(finding: Finding, verb: 'look' | 'restore' = 'look')
     case 'checkpoint':
     case 'keyring':
     case 'since':
+      return toldLine(tellSince(finding));
     case 'history':
-      return sinceFindingLine(finding);
+      return toldLine(tellHistory(finding));
     case 'duplicate': {
       const duplicates = `${finding.older} and ${finding.newer} are the same file`;
       switch (finding.state) {

@@ -1,16 +1,18 @@
-import { misconfigured } from '../../errors.ts';
 import { toBase64 } from '../../format/encoding.ts';
 import { decodeText } from '../../language/text.ts';
 import type { HistoryEntry } from '../../tree/history/entries.ts';
 import type { Progress } from '../../tree/session.ts';
 import { textFor } from './files.ts';
-import type { Invocation } from './invocation.ts';
-import { timeOf } from './list.ts';
+import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
+import { exactTimeOf } from './list.ts';
 import { logPicture } from './log-picture.ts';
 import { runOnAdmin } from './operate.ts';
+import { historyLine, statusLines } from './operate-lines.ts';
 import { counted } from './report.ts';
+import { readOptions } from './settings.ts';
 import { shortVersion } from './short-version.ts';
 import { onOneLine, type Terminal } from './terminal.ts';
+import { wrapped } from './wrap.ts';
 
 const LONGEST_KIND = 'unrecorded'.length;
 
@@ -19,7 +21,10 @@ export interface LogArguments {
   readonly limit?: number;
 }
 
-/** What happened to a file, or to all files, the newest first; of a file on a screen a picture. */
+/**
+ * What happened to a file, or to all files, the newest first; of a file on a screen a picture. Resolves to 1 where nothing is
+ * known of the file.
+ */
 export function runLog(
   path: string | undefined,
   { limit }: LogArguments,
@@ -28,7 +33,7 @@ export function runLog(
   const { terminal, flags } = invocation;
   return runOnAdmin(
     async ({ admin, report, signal }) => {
-      if (limit === 0) throw misconfigured('--limit must be at least 1.');
+      if (limit === 0) throw wrongCall('--limit must be at least 1.');
       const onProgress = (progress: Progress): void =>
         report.progress({ ...progress }, { what: 'versions and files', ...progress });
       const found = await report.during('reading the history', () =>
@@ -38,7 +43,9 @@ export function runLog(
       const isDrawn = path !== undefined && terminal.isForEyes && flags.json !== true;
       for (const entry of isDrawn ? [] : entries) {
         const time = entry.time.toISOString();
-        await report.entry({ ...entry, time }, logLine(entry, terminal));
+        const line = logLine(entry, terminal);
+        const rows = terminal.isForEyes ? wrapped(line, { room: terminal.columns }) : [line];
+        await report.entry({ ...entry, time }, rows.join('\n'));
       }
       const hasMore = found.length > entries.length;
       const picture = isDrawn ? logPicture(entries, terminal) : [];
@@ -47,7 +54,7 @@ export function runLog(
         entries.length === 0 ? [nothingKnown(path)] : picture,
       );
       if (hasMore && flags.json !== true) terminal.note('there is more that is older');
-      return 0;
+      return path !== undefined && entries.length === 0 ? EXIT_FAILED : 0;
     },
     { invocation },
   );
@@ -63,7 +70,8 @@ function logLine(entry: HistoryEntry, { style }: Terminal): string {
   const { kind, path, time, version, writer } = entry;
   const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
   const shown = style('yellow', shortVersion(version));
-  const what = (word: string): string => `${timeOf(time)}  ${shown}  ${word.padEnd(LONGEST_KIND)}  ${path}`;
+  const what = (word: string): string =>
+    `${exactTimeOf(time)}  ${shown}  ${word.padEnd(LONGEST_KIND)}  ${path}`;
   if (entry.kind === 'written') {
     const size = entry.text === 'redacted' ? 'redacted' : counted(entry.size, 'byte');
     return `${what(entry.end)}  ${size}${by}`;
@@ -88,6 +96,35 @@ export function runShow(
         const content = text === undefined ? { base64: toBase64(bytes) } : { text };
         await report.done({ path: found.path, version: found.version, ...content });
       } else await terminal.out(terminal.isForEyes ? textFor(bytes, path) : bytes);
+      return 0;
+    },
+    { invocation },
+  );
+}
+
+/** Whether the tenant keeps history, since when, and how long an expiry run that is configured like this one leaves it. */
+export function runHistoryState(invocation: Invocation): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const { history: { days } = {} } = readOptions(invocation);
+      const status = await report.during('reaching the store', () => admin.keyStatus({ signal }));
+      if (status.state !== 'open') {
+        await report.done({ ...status }, statusLines(status));
+        return status.state === 'absent' ? 0 : EXIT_FAILED;
+      }
+      const { history, historySince: since } = status;
+      const kept =
+        days === undefined
+          ? 'for good: SEALED_MEMORY_HISTORY_DAYS is not set here'
+          : `for ${counted(days, 'day')}, by SEALED_MEMORY_HISTORY_DAYS`;
+      await report.done(
+        {
+          history,
+          ...(since !== undefined && { since: new Date(since) }),
+          ...(days !== undefined && { days }),
+        },
+        [historyLine(status), ...(history === 'on' ? [`ok    expiry runs leave it ${kept}`] : [])],
+      );
       return 0;
     },
     { invocation },

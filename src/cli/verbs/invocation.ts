@@ -1,5 +1,6 @@
 import { hasCode, isForTheOperator, MemoryError } from '../../errors.ts';
 import type { LogFields, Logger } from '../../logger.ts';
+import { isReaderGone } from '../readers.ts';
 import { createReport, type Report } from './report.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
@@ -92,15 +93,20 @@ export async function runAction(action: Action, flags: Flags): Promise<number> {
   }
 }
 
+const WRONG_CALL = 'wrong_call';
+
+/** Why a call is refused that nothing but another call mends: it is told without a code before it. */
+export function wrongCall(message: string): MemoryError {
+  return new MemoryError('misconfigured', message, { details: { reason: WRONG_CALL } });
+}
+
 /** Says in one line why the command failed. Resolves to the exit code. */
 export async function explain(
   error: unknown,
   { terminal, report }: Pick<Invocation, 'terminal' | 'report'>,
 ): Promise<number> {
   // The reader of standard output is gone, so there is no one to explain the failure to.
-  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') {
-    return EXIT_FAILED;
-  }
+  if (isReaderGone(error)) return EXIT_FAILED;
   const line = failureLine(error);
   await report.cutOff('failed', error instanceof MemoryError ? { code: error.code, message: line } : {});
   terminal.complain(line);
@@ -111,10 +117,11 @@ function exitCodeFor(error: unknown): number {
   return error instanceof MemoryError && error.code === 'misconfigured' ? EXIT_MISUSED : EXIT_FAILED;
 }
 
-/** Where a failure is a matter of the operator's, its code comes first. */
+/** Where a failure is a matter of the operator's, its code comes first; not where the call is all that is wrong. */
 export function failureLine(error: unknown): string {
   if (error instanceof MemoryError) {
-    return oneLine(isForTheOperator(error) ? `${error.code}: ${error.message}` : error.message);
+    const isPlain = error.details['reason'] === WRONG_CALL || !isForTheOperator(error);
+    return oneLine(isPlain ? error.message : `${error.code}: ${error.message}`);
   }
   // A defect of ours. Its message may hold anything, so only its kind and place are shown.
   const [name, stack] = error instanceof Error ? [error.name, error.stack] : [typeof error, undefined];

@@ -49,6 +49,11 @@ export function timeOf(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
+/** The same to the millisecond, where it is between two seconds: what happened within one is told apart by it. */
+export function exactTimeOf(date: Date): string {
+  return date.toISOString().replace('.000Z', 'Z');
+}
+
 interface Entry {
   readonly name: string;
   readonly children: Map<string, Entry>;

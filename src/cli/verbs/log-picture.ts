@@ -1,17 +1,15 @@
 import type { HistoryEntry } from '../../tree/history/entries.ts';
-import { timeOf } from './list.ts';
+import { exactTimeOf } from './list.ts';
 import { counted } from './report.ts';
 import { shortVersion } from './short-version.ts';
 import { onOneLine, type Style, type Terminal } from './terminal.ts';
+import { rowsOf } from './wrap.ts';
 
 /** A piece of a line, in its colour. */
 interface Piece {
   readonly text: string;
   readonly style?: Style;
 }
-
-/** Pieces of one line keep this distance. */
-const GAP = '  ';
 
 /**
  * Draws what happened to each file that was at a path, the newest file and version first: below the path that it has, or had
@@ -26,7 +24,12 @@ export function logPicture(
     ...file.flatMap((entry, index) => {
       const isLast = index === file.length - 1;
       const indent = isLast ? ['└── ', '    '] : ['├── ', '│   '];
-      return wrapped(piecesOf(entry), screen).map((line, row) => `${indent[Math.min(row, 1)]}${line}`);
+      const pieces = piecesOf(entry).map(({ text, style }) =>
+        style === undefined ? text : screen.style(style, text),
+      );
+      return rowsOf(pieces, { room: screen.columns - '├── '.length }).map(
+        (line, row) => `${indent[Math.min(row, 1)]}${line}`,
+      );
     }),
   ]);
 }
@@ -53,7 +56,7 @@ function lastPathOf([newest]: readonly HistoryEntry[]): string {
 
 function piecesOf(entry: HistoryEntry): readonly Piece[] {
   const by = entry.writer === undefined ? [] : [{ text: `by ${onOneLine(entry.writer)}` }];
-  const time = { text: timeOf(entry.time) };
+  const time = { text: exactTimeOf(entry.time) };
   if (entry.kind !== 'written') {
     return entry.to === undefined
       ? [{ text: '× deleted', style: 'red' }, time, ...by]
@@ -71,27 +74,4 @@ function piecesOf(entry: HistoryEntry): readonly Piece[] {
     ...by,
     ...(redacted?.writer === undefined ? [] : [{ text: `redacted by ${onOneLine(redacted.writer)}` }]),
   ];
-}
-
-function wrapped(
-  pieces: readonly Piece[],
-  { style, columns }: Pick<Terminal, 'style' | 'columns'>,
-): readonly string[] {
-  const room = columns - '├── '.length;
-  const rows: Piece[][] = [[]];
-  let used = 0;
-  for (const piece of pieces) {
-    const width = [...piece.text].length;
-    const row = rows.at(-1) ?? [];
-    if (row.length > 0 && used + GAP.length + width > room) {
-      rows.push([piece]);
-      used = width;
-    } else {
-      used += (row.length > 0 ? GAP.length : 0) + width;
-      row.push(piece);
-    }
-  }
-  return rows.map((row) =>
-    row.map(({ text, style: how }) => (how === undefined ? text : style(how, text))).join(GAP),
-  );
 }

@@ -29,6 +29,7 @@ export function statusLines(status: KeyStatus): readonly string[] {
     wrappedByFirst
       ? `ok    root key: ${rootId}`
       : `to do root key: ${rootId}, which is not the first configured one — "sealed-memory keys rewrap-root" moves the keyring to that`,
+    historyLine(status),
     ...keys.map(
       ({ version, created, active }) =>
         `ok    key ${version}: made ${dateOf(created)}, ${active ? 'active' : 'opens only'}`,
@@ -39,6 +40,17 @@ export function statusLines(status: KeyStatus): readonly string[] {
           `to do ${counted(old, 'old key')}; room for ${free} more — "sealed-memory keys migrate" retires what nothing needs`,
         ]),
   ];
+}
+
+/** Whether the tenant keeps history, for people. */
+export function historyLine({
+  history,
+  historySince,
+}: Pick<Extract<KeyStatus, { state: 'open' }>, 'history' | 'historySince'>): string {
+  const since = historySince === undefined ? '' : `; every writer keeps it from ${dateOf(historySince)} on`;
+  return history === 'on'
+    ? `ok    history: on${since}`
+    : 'ok    history: off — "sealed-memory tenant history on" turns it on';
 }
 
 export function rotationLines({ rotated, version, created, held, epoch }: Rotation): readonly string[] {

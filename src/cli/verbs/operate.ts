@@ -4,7 +4,7 @@ import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
 import { openAdmin } from '../../open/open-admin.ts';
 import type { TenantAdmin } from '../../open/tenant-admin.ts';
 import type { ObjectStore } from '../../store/port.ts';
-import { CONTINUES, EXIT_FAILED, type Invocation } from './invocation.ts';
+import { CONTINUES, EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import {
   expiryLines,
   migrationLines,
@@ -143,18 +143,18 @@ async function requireConsent(
 ): Promise<void> {
   const { terminal } = invocation;
   if (confirm === tenant) return;
-  if (confirm !== undefined) throw refusal('--confirm does not name the configured tenant');
+  if (confirm !== undefined) throw unconfirmed('--confirm does not name the configured tenant');
   if (!terminal.isInteractive || !terminal.isForEyes) {
-    throw refusal('"tenant shred" needs --confirm with the tenant\'s name');
+    throw unconfirmed('"tenant shred" needs --confirm with the tenant\'s name');
   }
   await terminal.out(
     `This destroys the keys of "${tenant}" for good: nothing that is stored for it can be read again.\nType the tenant's name to go on: `,
   );
-  if ((await readLine(terminal.stdin)) !== tenant) throw refusal("that is not the tenant's name");
+  if ((await readLine(terminal.stdin)) !== tenant) throw unconfirmed("that is not the tenant's name");
 }
 
-function refusal(why: string): MemoryError {
-  return new MemoryError('misconfigured', `${why}; nothing was changed`);
+function unconfirmed(why: string): MemoryError {
+  return wrongCall(`${why}; nothing was changed`);
 }
 
 /** What a person types up to the end of the line. */

@@ -1,13 +1,18 @@
-import type { Redaction } from '../../tree/history/entries.ts';
-import { requireYes } from './consent.ts';
+import { hasReason, MemoryError } from '../../errors.ts';
+import { decodeText } from '../../language/text.ts';
+import type { Redaction, WrittenEntry } from '../../tree/history/entries.ts';
+import { type Consent, requireYes } from './consent.ts';
 import type { Invocation } from './invocation.ts';
-import { runOnAdmin } from './operate.ts';
+import { timeOf } from './list.ts';
+import { type AdminRun, runOnAdmin } from './operate.ts';
+import { NOT_TEXT } from './patch.ts';
 import { counted } from './report.ts';
+import { shortVersion } from './short-version.ts';
+import { onOneLine, type Terminal } from './terminal.ts';
 
-interface RedactArguments {
+export interface RedactArguments extends Consent {
   readonly path: string;
   readonly version: string;
-  readonly yes: boolean | undefined;
 }
 
 const QUESTION = {
@@ -15,11 +20,23 @@ const QUESTION = {
   refusal: '"redact" needs --yes',
 };
 
-/** Takes the text of one version out of the history; asks before, unless `yes` is given. */
-export function runRedact({ path, version, yes }: RedactArguments, invocation: Invocation): Promise<number> {
+/**
+ * Takes the text of one version out of the history. Unless `yes` is given, shows which one and asks; with `dryRun` it only
+ * shows it.
+ */
+export function runRedact(
+  { path, version, dryRun = false, yes = false }: RedactArguments,
+  invocation: Invocation,
+): Promise<number> {
   return runOnAdmin(
-    async ({ admin, report, signal }) => {
-      if (yes !== true) await requireYes(invocation.terminal, QUESTION);
+    async (run) => {
+      const { admin, report, signal } = run;
+      if (!yes || dryRun) await preview(run, { path, version }, invocation);
+      if (dryRun) {
+        await report.done({ outcome: 'planned' }, ['plan  the text would be destroyed; nothing was changed']);
+        return 0;
+      }
+      if (!yes) await requireYes(invocation.terminal, QUESTION);
       const redaction = await report.during('redacting', () =>
         admin.history.redact({ path, version }, { signal }),
       );
@@ -28,6 +45,60 @@ export function runRedact({ path, version, yes }: RedactArguments, invocation: I
     },
     { invocation, interrupted: 'run it again, and it goes on' },
   );
+}
+
+type Name = Pick<RedactArguments, 'path' | 'version'>;
+
+/** Shows which version is meant; what it begins with, where the owner's screen is all that shows it. */
+async function preview(run: AdminRun, name: Name, { terminal, flags }: Invocation): Promise<void> {
+  const { entry, bytes } = await run.report.during('reading the history', () => find(run, name));
+  const { path, version, time, writer, size } = entry;
+  const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
+  const shown = terminal.style('red', 'redact');
+  const line = `${shown}  ${path}  ${shortVersion(version)}  ${timeOf(time)}  ${counted(size, 'byte')}${by}`;
+  const isForEyes = terminal.isForEyes && flags.json !== true;
+  await run.report.entry(
+    { what: 'redact', path, version, time, writer, size, text: entry.text },
+    [line, ...(isForEyes ? beginningOf(bytes, terminal) : [])].join('\n'),
+  );
+}
+
+/** @throws MemoryError as `redact`. */
+async function find(
+  { admin, signal }: AdminRun,
+  { path, version }: Name,
+): Promise<{ readonly entry: WrittenEntry; readonly bytes: Uint8Array | 'redacted' }> {
+  const found = await admin.history.read({ path, version }, { signal }).catch((error: unknown) => {
+    // It may be taken out of what a bucket keeps all the same.
+    if (!hasReason(error, 'redacted')) throw error;
+    return undefined;
+  });
+  const named = found?.version ?? version;
+  const entries = await admin.history.list(path, { signal });
+  const entry = entries.find((each) => each.kind === 'written' && each.version.startsWith(named));
+  if (entry?.kind !== 'written') throw new MemoryError('not_found', 'The version has expired meanwhile.');
+  if (entry.end !== 'current') return { entry, bytes: found?.bytes ?? 'redacted' };
+  throw new MemoryError('invalid_command', 'A file holds that text now: edit or delete the file first.', {
+    details: { reason: 'current' },
+  });
+}
+
+const SHOWN_LINES = 3;
+
+function beginningOf(
+  bytes: Uint8Array | 'redacted',
+  { style, columns }: Pick<Terminal, 'style' | 'columns'>,
+): readonly string[] {
+  if (bytes === 'redacted') return ['the text is out already; what a bucket keeps of it goes'];
+  const text = decodeText(bytes);
+  if (text === undefined) return [NOT_TEXT];
+  const lines = text.trimEnd().split('\n');
+  const room = columns - 2;
+  const first = lines.slice(0, SHOWN_LINES).map((line) => {
+    const characters = [...line];
+    return characters.length > room ? `${characters.slice(0, room - 1).join('')}…` : line;
+  });
+  return [...first, ...(lines.length > SHOWN_LINES ? ['…'] : [])].map((line) => style('dim', `  ${line}`));
 }
 
 function redactionLines({ records, versionsRemoved }: Redaction): readonly string[] {

@@ -35,8 +35,11 @@ export function runRestoreVersion(
     }
     const what = now === undefined ? 'create' : 'replace';
     if (!yes || dryRun) {
-      const patch = changePatch(now && { path, bytes: now.bytes }, { ...named, bytes: then.bytes });
-      const line = `${terminal.style(now ? 'yellow' : 'green', what)}  ${path}  ${shortVersion(then.version)}`;
+      const patch = changePatch(now && { path, bytes: now.bytes, version: 'now' }, {
+        ...named,
+        bytes: then.bytes,
+      });
+      const line = `${terminal.style(now ? 'yellow' : 'green', what)}  ${path}  with the text of ${shortVersion(then.version)}`;
       const lines = [line, ...changeLines(patch, terminal)];
       await report.entry({ what, path, toVersion: then.version, patch }, lines.join('\n'));
     }

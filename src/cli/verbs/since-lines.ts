@@ -1,51 +1,30 @@
+import { isAcceptable } from '../../admin/acceptance.ts';
 import type { SinceReport } from '../../admin/verify-since.ts';
 import { millisecondsOf } from '../../format/wrap.ts';
-import type { Finding, HistoryFinding, SinceFinding, SinceVersion } from '../../tree/findings.ts';
+import type { Finding, SinceFinding, SinceVersion } from '../../tree/findings.ts';
+import { tellHistory } from './history-lines.ts';
 import { timeOf } from './list.ts';
 import { counted } from './report.ts';
 import { shortVersion } from './short-version.ts';
+import { ACCEPT, FAIL, type Told } from './told.ts';
 
-const MARK_CHARACTERS = 6;
-const FAIL = { mark: 'FAIL' } as const;
-const BY_WHOM = ": an attacker who writes below the tenant's prefix can do that";
-const ACCEPT = 'if it was on purpose, "checkpoint --accept" says so';
-
-/** What is found, and what to do about it. */
-interface Told {
-  /** Whether it is wrong, or cannot be told. */
-  readonly mark: 'FAIL' | 'told?';
-  readonly found: string;
-  readonly toDo?: string;
-}
-
-/** What `checkpoint --accept` can accept. */
-type Acceptable = Extract<Finding, { kind: 'since' | 'checkpoint' | 'keyring' | 'history' }>;
-
-/** One line that says what was found and what to do about it. */
-export function sinceFindingLine(finding: Acceptable): string {
-  const { mark, found, toDo } = tell(finding);
-  return `${mark.padEnd(MARK_CHARACTERS)}${found}${toDo === undefined ? '' : ` — ${toDo}`}`;
-}
+type Since = Extract<Finding, { kind: 'since' | 'checkpoint' | 'keyring' }>;
 
 /** A finding that is accepted now. */
 export function acceptedLine(finding: Finding): string {
-  return `accepted: ${isAcceptable(finding) ? tell(finding).found : finding.kind}`;
+  if (!isAcceptable(finding)) return `accepted: ${finding.kind}`;
+  return `accepted: ${(finding.kind === 'history' ? tellHistory(finding) : tellSince(finding)).found}`;
 }
 
-function isAcceptable(finding: Finding): finding is Acceptable {
-  return ['since', 'checkpoint', 'keyring', 'history'].includes(finding.kind);
-}
-
-function tell(finding: Acceptable): Told {
+/** What only a comparison with a checkpoint finds, and what to do about it. */
+export function tellSince(finding: Since): Told {
   switch (finding.kind) {
     case 'checkpoint':
       return tellCheckpoint(finding);
     case 'keyring':
       return tellKeyring(finding);
     case 'since':
-      return tellSince(finding);
-    case 'history':
-      return tellHistory(finding);
+      return tellFile(finding);
   }
 }
 
@@ -92,7 +71,7 @@ function tellKeyring({ expected, found }: Extract<Finding, { kind: 'keyring' }>)
 }
 
 /** The versions that must be there and that are. */
-function tellSince({ state, path, expected, found, why }: SinceFinding): Told {
+function tellFile({ state, path, expected, found, why }: SinceFinding): Told {
   const [must, is] = [named(expected), named(found)];
   switch (state) {
     case 'rolled_back':
@@ -129,37 +108,6 @@ function tellSince({ state, path, expected, found, why }: SinceFinding): Told {
       return {
         mark: 'told?',
         found: `${path}: ${WHY[why ?? 'not_kept']}${found === undefined ? '; it is gone' : `; it holds ${is}`}${expected === undefined ? '' : `, and held ${must}`}`,
-      };
-  }
-}
-
-function tellHistory({ state, path, expected, found, replacedBy, name }: HistoryFinding): Told {
-  const version = `version ${expected}${path === undefined ? '' : ` of ${path}`}`;
-  const toDo = 'restore its object from a backup, or from the versions of the bucket';
-  switch (state) {
-    case 'missing':
-      return {
-        ...FAIL,
-        found: `${version}, which version ${replacedBy} replaced, is not in the history${BY_WHOM}`,
-        toDo: `${toDo}; ${ACCEPT}`,
-      };
-    case 'damaged':
-      return {
-        ...FAIL,
-        found: `${name}, the record of ${version}, is damaged${BY_WHOM}`,
-        toDo,
-      };
-    case 'misplaced':
-      return {
-        ...FAIL,
-        found: `${name}, where the record of ${version} belongs, holds that of version ${found}${BY_WHOM}`,
-        toDo,
-      };
-    case 'unredacted':
-      return {
-        ...FAIL,
-        found: `${version} was redacted, and its text lies in ${name}`,
-        toDo: 'redact it again',
       };
   }
 }

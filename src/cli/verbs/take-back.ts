@@ -1,15 +1,16 @@
-import { MemoryError } from '../../errors.ts';
 import type { LeftFile, PlannedChange, PlanOutcome } from '../../tree/history/plan.ts';
 import { turnActor } from '../../tree/history/turn-trace.ts';
 import type { Call } from '../../tree/session.ts';
+import { type BroughtBack, broughtBackLine, broughtBackOf } from './brought-back.ts';
 import { type Consent, requireYes } from './consent.ts';
-import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import { type AdminRun, runOnAdmin } from './operate.ts';
 import { colouredLines, NOT_TEXT } from './patch.ts';
 import { type Patch, patchOfChange } from './plan-patches.ts';
-import { counted } from './report.ts';
+import { counted, type Report } from './report.ts';
+import { type Named, requireKnown } from './require-known.ts';
 import { shortVersion } from './short-version.ts';
-import type { Terminal } from './terminal.ts';
+import { onOneLine, type Terminal } from './terminal.ts';
 
 interface TakeBackArguments extends Consent {
   /** Show how the texts differ: of all files, rather than of a few on a screen. */
@@ -39,6 +40,7 @@ export function runRestoreAt(
       carryOut(run, invocation, {
         consent,
         partial,
+        named: { below },
         idle: 'ok    nothing to do: the files are as they were then',
         plan: (options) =>
           run.admin.history.restoreAt(time, { ...options, partial, ...(below !== undefined && { below }) }),
@@ -54,12 +56,14 @@ export async function runUndo(
   invocation: Invocation,
 ): Promise<number> {
   const writer = writerOf(actor, turn);
+  const shown = turn === undefined ? `the writer ${onOneLine(writer)}` : `the turn ${onOneLine(turn)}`;
   return runOnAdmin(
     (run) =>
       carryOut(run, invocation, {
         consent,
         partial: true,
-        idle: 'ok    nothing to take back: it was taken back before, or "log" names no such writer',
+        named: { writer, shown },
+        idle: 'ok    nothing to take back: it was taken back before, or others have deleted what it wrote',
         plan: (options) => run.admin.history.undo({ ...options, writer, force }),
       }),
     { invocation },
@@ -69,7 +73,7 @@ export async function runUndo(
 function writerOf(actor: string | undefined, turn: string | undefined): string {
   if (actor !== undefined && turn === undefined) return actor;
   if (actor === undefined && turn !== undefined) return turnActor(turn);
-  throw new MemoryError('misconfigured', 'give either a writer, as "log" names it, or --turn and its id');
+  throw wrongCall('give either a writer, as "log" names it, or --turn and its id');
 }
 
 /** Shows the plan first, and writes when that was wanted, or is after the plan was seen. */
@@ -79,11 +83,14 @@ async function carryOut(
   {
     consent,
     partial,
+    named,
     idle,
     plan,
   }: {
     readonly consent: TakeBackArguments;
     readonly partial: boolean;
+    /** Whose or what is taken back. */
+    readonly named: Named;
     /** What is said where there is nothing to do. */
     readonly idle: string;
     readonly plan: Plan;
@@ -95,14 +102,19 @@ async function carryOut(
   const planned = await report.during('reading the history', () => plan({ dryRun: true, signal }));
   const isWithheld = planned.left.length > 0 && !partial;
   const hasWork = planned.changes.length > 0 && !isWithheld && consent.dryRun !== true;
+  const mayBeUnknown = planned.left.every(({ reason }) => reason === 'too_early');
+  if (planned.changes.length === 0 && mayBeUnknown) {
+    const entries = await requireKnown(run, named);
+    const again = 'writer' in named ? broughtBackOf(entries, named.writer) : [];
+    if (again.length > 0) return tellAgain(again, report);
+  }
   if (!hasWork || consent.yes !== true) await tellAll(planned);
   if (!hasWork) {
     const { changes, left } = planned;
     const asked = isWithheld ? 'withheld' : 'written';
     const outcome = consent.dryRun === true ? 'planned' : asked;
-    await report.done({ outcome, changes: changes.length, left: left.length }, [
-      changes.length + left.length === 0 ? idle : summary({ ...planned, outcome }),
-    ]);
+    const lines = changes.length + left.length === 0 ? [idle] : summaryLines({ ...planned, outcome });
+    await report.done(fieldsOf({ ...planned, outcome }), lines);
     return isWithheld || left.length > 0 ? EXIT_FAILED : 0;
   }
   if (consent.yes !== true) await requireYes(terminal);
@@ -112,9 +124,21 @@ async function carryOut(
     onProgress: ({ done, total }) => report.progress({ done, total }, { what: 'files', done, total }),
   });
   if (consent.yes === true || written.outcome === 'withheld') await tellAll(written);
-  const { outcome, changes, left } = written;
-  await report.done({ outcome, changes: changes.length, left: left.length }, [summary(written)]);
-  return left.length > 0 ? EXIT_FAILED : 0;
+  await report.done(fieldsOf(written), summaryLines(written));
+  return written.left.length > 0 ? EXIT_FAILED : 0;
+}
+
+/** There is nothing to take back, but not because all is well. */
+async function tellAgain(again: readonly BroughtBack[], report: Report): Promise<number> {
+  for (const each of again) {
+    const { path, version, writer } = each.entry;
+    const { textOf } = each;
+    await report.entry({ what: 'again', path, version, writer, textOf }, broughtBackLine(each));
+  }
+  await report.done({ outcome: 'planned', changes: 0, left: 0, again: again.length }, [
+    `FAIL  nothing to take back: ${counted(again.length, 'file')} got such a text again by others`,
+  ]);
+  return EXIT_FAILED;
 }
 
 /** Without `--diff`, a screen shows the texts of so few files, and of each so few lines. */
@@ -158,7 +182,7 @@ const REASONS: Readonly<Record<LeftFile['reason'], string>> = {
   expired: 'the text is not kept any more',
   unrecorded: 'nothing tells where the version was then',
   damaged: 'it, or a record of the history, cannot be read',
-  too_early: 'the time is longer ago than versions are kept',
+  too_early: 'the history does not tell what was there then',
   built_on: 'others have built on it',
   occupied: 'another file or directory stands in the way',
 };
@@ -169,10 +193,24 @@ function leftLine({ path, reason, version, later = [] }: LeftFile, { style }: Te
   return `${style('dim', 'left   ')}  ${path}${name}  ${REASONS[reason]}${since}`;
 }
 
+function fieldsOf({ outcome, changes, left, begins }: PlanOutcome): Readonly<Record<string, unknown>> {
+  return { outcome, changes: changes.length, left: left.length, ...(begins && { begins }) };
+}
+
+function summaryLines(outcome: PlanOutcome): readonly string[] {
+  const { begins } = outcome;
+  const early =
+    begins === undefined
+      ? []
+      : [`note  the history begins at ${begins.toISOString()}: it knows of nothing before`];
+  return [...early, summary(outcome)];
+}
+
 function summary({ outcome, changes, left }: PlanOutcome): string {
   const done = counted(changes.length, 'change');
   const rest = left.length === 0 ? '' : `, ${counted(left.length, 'file')} left`;
   if (outcome === 'written') return `ok    ${done} written${rest}`;
   if (outcome === 'planned') return `plan  ${done}${rest}; nothing was written`;
+  if (changes.length === 0) return `FAIL  nothing can be restored${rest}`;
   return `FAIL  ${done} not written${rest}: --partial writes what can be had`;
 }

@@ -7,6 +7,7 @@ import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
 import { shortVersion } from './short-version.ts';
 import { onOneLine, type Terminal } from './terminal.ts';
+import { wrapped } from './wrap.ts';
 
 /** Which turns read a version, or any that was at the path, what they wrote then, who read that, and so on. */
 export function runTrace(
@@ -19,7 +20,10 @@ export function runTrace(
       const trace = await report.during('reading the turns and the history', () =>
         admin.history.trace(of, { signal }),
       );
-      await report.done({ ...trace }, [...pictureOf(trace, invocation.terminal), ...summaryOf(trace)]);
+      const { terminal } = invocation;
+      const columns = terminal.isForEyes ? terminal.columns : Number.POSITIVE_INFINITY;
+      const summary = summaryOf(trace).flatMap((line) => wrapped(line, { room: columns, gap: ' ' }));
+      await report.done({ ...trace }, [...pictureOf(trace, terminal, columns), ...summary]);
       return 0;
     },
     { invocation },
@@ -27,7 +31,7 @@ export function runTrace(
 }
 
 /** Each turn is drawn whole where it comes first, by time, and is named alone where it comes again. */
-function pictureOf(trace: Trace, { style }: Terminal): readonly string[] {
+function pictureOf(trace: Trace, { style }: Terminal, columns: number): readonly string[] {
   const drawn = new Set<string>();
   const nameOf = ({ path, version }: TracedVersion): string =>
     `${path}  ${style('yellow', shortVersion(version))}`;
@@ -59,12 +63,12 @@ function pictureOf(trace: Trace, { style }: Terminal): readonly string[] {
     const when = time === undefined ? '' : `  ${timeOf(time)}`;
     const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
     const line = `${nameOf(version)}${when}${endOf(version)}${by}${how}`;
-    return [line, ...linesBelow({ line, below: readersOf(version) })];
+    return [...wrapped(line, { room: columns }), ...linesBelow({ below: readersOf(version) }, { columns })];
   };
-  return [
-    ...trace.versions.flatMap((version) => linesOf(version, '')),
-    ...trace.again.flatMap((version) => linesOf(version, ', which brought the text back')),
-  ];
+  const again = new Set(trace.again);
+  return [...trace.versions, ...trace.again]
+    .sort((a, b) => (a.time?.getTime() ?? 0) - (b.time?.getTime() ?? 0))
+    .flatMap((version) => linesOf(version, again.has(version) ? ', which brought the text back' : ''));
 }
 
 function endOf({ end }: TracedVersion): string {

@@ -7,7 +7,7 @@ const REASONS: Readonly<Record<string, string>> = {
   expired: 'its text is not kept any more',
   unrecorded: 'nothing tells where it lay then',
   damaged: 'it cannot be read: see Health',
-  too_early: 'the moment lies before all that is kept',
+  too_early: 'the history does not tell what was there then',
   built_on: 'others have written on: compare its versions',
   occupied: 'another file or directory stands in the way',
 };

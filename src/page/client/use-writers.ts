@@ -12,7 +12,7 @@ export function useWriters(
   isOn: boolean,
   onSpend: (requests: Requests) => void,
 ): {
-  /** Undefined: not known yet. Empty: nobody said so. */
+  /** Undefined: not known yet. Empty: no actor is named. */
   writerOf(file: ListedFile): string | undefined;
   /** These are on the screen. */
   see(files: readonly ListedFile[]): void;

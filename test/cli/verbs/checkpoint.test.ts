@@ -55,7 +55,11 @@ describe('sealed-memory checkpoint', { timeout: 120_000 }, () => {
     const accepted = await run('checkpoint', '--accept', other);
     expect(accepted).toMatchObject({ code: 0, stdout: expect.stringMatching(LINE) });
     expect(accepted.stdout).toMatch(/^8:/);
+    expect(accepted.stderr).not.toContain('nothing to accept');
     expect(await run('verify', '--since', other)).toMatchObject({ code: 0 });
+    const none = await run('checkpoint', '--accept', accepted.stdout.trim());
+    expect(none).toMatchObject({ code: 0, stdout: expect.stringMatching(LINE) });
+    expect(none.stderr).toContain('nothing to accept');
     expect(await run('verify', '--since', 'no line')).toMatchObject({ code: 1, stdout: '' });
     expect(await run('--tenant', 'nobody', 'checkpoint')).toMatchObject({ code: 1, stdout: '' });
   });

@@ -57,6 +57,11 @@ describe('the picture of log', () => {
     for (const columns of [1, 20, 60, 200]) expect(draw(ENTRIES, columns)).toContain('the text of bbbbbbbb');
   });
 
+  it('tells entries of one second apart', () => {
+    const time = new Date(Date.UTC(2026, 10, 17, 9, 1, 0, 7));
+    expect(draw([written('b', 1, { time }), written('a', 1)])).toMatch(/T09:01:00\.007Z[\s\S]*T09:01:00Z/);
+  });
+
   it('lets no writer begin a line, or turn one around', () => {
     const forged = draw([written('a', 1, { writer: 'x\n└── ● by\u202eeve', end: 'unrecorded' })]);
     expect(forged.split('\n')).toHaveLength(2);

@@ -1,5 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runUndo, type UndoArguments } from '../../../src/cli/verbs/take-back.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runLog } from '../../../src/cli/verbs/history.ts';
+import { failureLine, type Invocation } from '../../../src/cli/verbs/invocation.ts';
+import { runRestoreAt, runUndo, type UndoArguments } from '../../../src/cli/verbs/take-back.ts';
+import { runTrace } from '../../../src/cli/verbs/trace.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../../support/kept-memory.ts';
@@ -72,5 +75,141 @@ delete   ${OTHER}  VERSION → nothing
     expect((await preview({ diff: true })).text).toContain('what the file holds is not text');
     const { text } = await preview({ diff: true }, { json: true });
     expect(JSON.parse(text.split('\n')[0] ?? '')).toMatchObject({ without: 'not_text' });
+  });
+});
+
+describe('a text that others brought back', () => {
+  let kept: KeptMemory;
+  beforeEach(async () => {
+    kept = await openKeptMemory();
+    const { files, history } = kept.memory;
+    await files.write(PATH, 'one\n', { actor: 'ann' });
+    await files.write(PATH, 'poison\n', { actor: 'bad' });
+    await history.undo({ writer: 'bad', actor: 'repair' });
+    await history.undo({ writer: 'repair', actor: 'bob' });
+  });
+  afterEach(() => kept.remove());
+
+  it('is named, with who did it and what to do, by an undo that has nothing to take back', async () => {
+    const [now, , poison] = await kept.memory.history.list(PATH);
+    const undo = async (writer: string, json = false) => {
+      const { invocation, shown } = invocationOf({ flags: { ...kept.flags, json } });
+      return { code: await runUndo(writer, { yes: true }, invocation), text: shown.join('') };
+    };
+    const { code, text } = await undo('bad');
+    expect(code).toBe(1);
+    expect(text).toContain(
+      `again    ${PATH}  ${now?.version.slice(0, 8)} by bob has the text of ${poison?.version.slice(0, 8)} again: `,
+    );
+    expect((await undo('bad', true)).text.split('\n').map((line) => line && JSON.parse(line))).toMatchObject([
+      { event: 'entry', what: 'again', path: PATH, version: now?.version, writer: 'bob' },
+      { event: 'done', changes: 0, again: 1 },
+      '',
+    ]);
+    // What it says helps.
+    expect((await undo('bob')).code).toBe(0);
+    expect(await undo('bad')).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('nothing to take back'),
+    });
+  });
+
+  it('is traced in the order of time', async () => {
+    const { invocation, shown } = invocationOf({ flags: { ...kept.flags, json: true } });
+    await runTrace({ path: PATH, version: undefined }, invocation);
+    const { versions } = JSON.parse(shown.join(''));
+    const inTime = (await kept.memory.history.list(PATH)).toReversed().map(({ version }) => version);
+    expect(versions.map(({ version }: { version: string }) => version)).toEqual(inTime);
+  });
+});
+
+describe('restore-at', () => {
+  let kept: KeptMemory;
+  beforeEach(async () => {
+    kept = await openKeptMemory();
+  });
+  afterEach(() => kept.remove());
+
+  it('says when the history begins, where the moment lies before it', async () => {
+    await kept.memory.files.write(PATH, 'one\n');
+    const [first] = await kept.memory.history.list();
+    const begins = first?.time.toISOString();
+    const restoreAt = async (json: boolean) => {
+      const { invocation, shown } = invocationOf({ flags: { ...kept.flags, json } });
+      const code = await runRestoreAt('2020-01-01T00:00:00Z', { yes: true }, invocation);
+      return { code, text: shown.join('') };
+    };
+    const { code, text } = await restoreAt(false);
+    expect(code).toBe(1);
+    expect(text).toContain('left     /memories  the history does not tell what was there then\n');
+    expect(text).toContain(
+      `note  the history begins at ${begins}: it knows of nothing before\nFAIL  1 change`,
+    );
+    const { invocation, shown } = invocationOf({ flags: kept.flags });
+    await runRestoreAt('2020-01-01T00:00:00Z', { below: '/memories/a.md' }, invocation);
+    expect(shown.at(-1)).toMatch(/\nFAIL {2}nothing can be restored, 1 file left\n$/);
+    expect(JSON.parse((await restoreAt(true)).text.trim().split('\n').at(-1) ?? '')).toEqual({
+      ...{ event: 'done', outcome: 'withheld', changes: 1, left: 1, begins },
+    });
+  });
+});
+
+describe('a plan that is not agreed to', () => {
+  it('is refused plainly', async () => {
+    const kept = await openKeptMemory();
+    await kept.memory.files.write(PATH, 'one\n', { actor: 'ann' });
+    const refused = async (typed: string, isForEyes: boolean): Promise<string> => {
+      const { invocation } = invocationOf({ flags: kept.flags, isForEyes, typed });
+      return failureLine(await runUndo('ann', {}, invocation).catch((error: unknown) => error));
+    };
+    expect(await refused('no\n', true)).toBe('that is not yes; nothing was changed');
+    expect(await refused('', false)).toBe(
+      'this is the plan alone: give --yes to write it; nothing was changed',
+    );
+    await kept.remove();
+  });
+});
+
+describe('a name of which the history knows nothing', () => {
+  let kept: KeptMemory;
+  beforeAll(async () => {
+    kept = await openKeptMemory();
+    await kept.memory.files.write(PATH, 'one\n', { actor: 'ann' });
+    await kept.memory.files.rename(PATH, '/memories/d/a.md', { actor: 'bob' });
+  });
+  afterAll(() => kept.remove());
+
+  const now = new Date().toISOString();
+  const nothing = { code: 'not_found', message: expect.stringContaining('The history knows') };
+  it.each<[string, (invocation: Invocation) => Promise<number>]>([
+    ['a writer', (run) => runUndo('nobody', { yes: true }, run)],
+    ['a turn', (run) => runUndo(undefined, { turn: 't-1', dryRun: true }, run)],
+    ['a path', (run) => runRestoreAt(now, { below: '/memories/nope' }, run)],
+    ['a path that another one begins with', (run) => runRestoreAt(now, { below: '/memories/a' }, run)],
+    ['a path that is traced', (run) => runTrace({ path: '/memories/nope', version: undefined }, run)],
+  ])('is refused: %s', async (_, verb) => {
+    await expect(verb(invocationOf({ flags: kept.flags }).invocation)).rejects.toMatchObject(nothing);
+  });
+
+  it('is refused: a tenant', async () => {
+    const { invocation } = invocationOf({ flags: { ...kept.flags, tenant: 'nobody' } });
+    const refusal = { code: 'not_found', message: expect.stringContaining('the tenant nobody has no entry') };
+    await expect(runUndo('ann', {}, invocation)).rejects.toMatchObject(refusal);
+    await expect(runRestoreAt(now, {}, invocation)).rejects.toMatchObject(refusal);
+  });
+
+  it('is not one for which there is nothing to do', async () => {
+    const { invocation, shown } = invocationOf({ flags: kept.flags });
+    for (const below of ['/memories', PATH, '/memories/d', '/memories/d/a.md'])
+      expect(await runRestoreAt(new Date().toISOString(), { below }, invocation)).toBe(0);
+    expect(await runUndo('bob', { yes: true }, invocation)).toBe(0);
+    expect(await runUndo('bob', { yes: true }, invocation)).toBe(0);
+    expect(shown.at(-1)).toContain('nothing to take back');
+  });
+
+  it('has no log', async () => {
+    const { invocation, shown } = invocationOf({ flags: kept.flags });
+    expect(await runLog('/memories/nope', {}, invocation)).toBe(1);
+    expect(shown.join('')).toContain('no file was ever at /memories/nope');
   });
 });
