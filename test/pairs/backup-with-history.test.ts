@@ -1,0 +1,157 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runExport } from '../../src/cli/verbs/export.ts';
+import { runImport } from '../../src/cli/verbs/import.ts';
+import type { Action } from '../../src/cli/verbs/invocation.ts';
+import { runRestore } from '../../src/cli/verbs/restore.ts';
+import { openAdmin, openMemory } from '../../src/index.ts';
+import { openFolderObjectStore } from '../../src/store/folder.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { invocationOf } from '../doubles/invocation.ts';
+import { type KeptMemory, openKeptMemory } from '../support/kept-memory.ts';
+import { copyToFolder, digestOf, textsIn } from '../support/object-folder.ts';
+
+const [A, B, GONE] = ['/memories/a.md', '/memories/d/b.md', '/memories/gone.md'];
+const CURRENT = { 'a.md': 'the third text', 'e/b.md': 'of b' };
+/** Texts that only the history has, and one that is in no record any more. */
+const [EARLIER, DELETED, REDACTED] = ['the first text', 'a deleted text', 'a redacted text'];
+const rootKey = Buffer.alloc(32, 7).toString('base64');
+
+let kept: KeptMemory;
+let folder: string;
+let backup: string;
+beforeEach(async () => {
+  kept = await openKeptMemory();
+  folder = mkdtempSync(join(tmpdir(), 'sealed-memory-backup-'));
+  backup = join(folder, 'backup');
+  const { files, history } = kept.memory;
+  for (const text of [EARLIER, REDACTED, CURRENT['a.md']]) await files.write(A, text, { actor: 'ann' });
+  await files.write(B, CURRENT['e/b.md'], { actor: 'ann' });
+  await files.rename('/memories/d', '/memories/e', { actor: 'bob' });
+  await files.write(GONE, DELETED, { actor: 'ann' });
+  await files.remove(GONE, { actor: 'bob' });
+  const [, spoilt = expect.unreachable('it is kept')] = await history.list(A);
+  expect((await history.read(spoilt)).text()).toBe(REDACTED);
+  await history.redact(spoilt, { actor: 'cyd' });
+  await using store = openSqliteObjectStore({ path: kept.flags.store.slice('sqlite:'.length) });
+  await copyToFolder(store, backup);
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+  await kept.remove();
+});
+
+async function said(action: Action, flags = kept.flags): Promise<string> {
+  const { invocation, shown } = invocationOf({ flags });
+  expect(await action(invocation)).toBe(0);
+  return shown.join('');
+}
+
+describe('a backup of a tenant that keeps history', () => {
+  it.each(['a folder', 'SQLite'])(
+    'is restored, from %s, as the files that there are, and none of what they were',
+    async (from) => {
+      const before = await digestOf(backup);
+      const to = join(folder, 'restored');
+      const text = await said((run) =>
+        runRestore({ from: from === 'SQLite' ? kept.flags.store : backup, to }, run),
+      );
+      expect(text).toBe(`ok    restored 2 files, 18 bytes, to ${to}: all well\n`);
+      expect(await textsIn(to)).toEqual(CURRENT);
+      expect(await digestOf(backup)).toBe(before);
+    },
+  );
+
+  it('is exported as those files, and a page of it holds no more', async () => {
+    await said((run) => runExport({ path: '/memories', to: join(folder, 'out') }, {}, run));
+    await said((run) => runExport({ path: '/memories', to: join(folder, 'page.html') }, { html: true }, run));
+    const { 'page.html': page, ...rest } = await textsIn(folder);
+    for (const [path, text] of Object.entries(CURRENT)) {
+      expect(rest[`out/${path}`]).toBe(text);
+      expect(page).toContain(text);
+    }
+    for (const text of [EARLIER, DELETED, REDACTED]) {
+      for (const said of [page, ...Object.values(rest)]) expect(said).not.toContain(text);
+    }
+  });
+
+  it('can be asked for its log and its kept texts where it lies, and for no redacted one', async () => {
+    await using store = openFolderObjectStore({ path: backup });
+    await using admin = await openAdmin({ store, tenant: 'acme', rootKey, readOnly: true });
+    const entries = await admin.history.list();
+    expect(entries).toEqual(await kept.memory.history.list());
+    const texts = entries.flatMap((entry) =>
+      entry.kind === 'written' && entry.text === 'kept' ? [admin.history.read(entry)] : [],
+    );
+    expect((await Promise.all(texts)).map((version) => version.text()).sort()).toEqual(
+      [EARLIER, DELETED, ...Object.values(CURRENT)].sort(),
+    );
+    const redacted = entries.filter((entry) => entry.kind === 'written' && entry.text === 'redacted');
+    expect(redacted).toHaveLength(1);
+    for (const entry of redacted) {
+      await expect(admin.history.read(entry)).rejects.toMatchObject({ details: { reason: 'redacted' } });
+    }
+    expect((await admin.verify()).findings).toEqual([]);
+  });
+
+  it('goes on, history and all, where its objects are put back', async () => {
+    await using store = openSqliteObjectStore({ path: ':memory:' });
+    await using source = openFolderObjectStore({ path: backup });
+    for await (const { objects } of source.list({ prefix: '' })) {
+      for (const { key } of objects) {
+        const stored = await source.get(key);
+        if (typeof stored === 'object') await store.put(key, stored.body, { mode: 'create' });
+      }
+    }
+    await using memory = await openMemory({ store, tenant: 'acme', rootKey, actor: 'dan' });
+    expect(await memory.history.undo({ writer: 'bob' })).toMatchObject({
+      outcome: 'written',
+      left: [],
+      changes: [
+        { what: 'rename', path: '/memories/e/b.md', to: B },
+        { what: 'create', path: GONE },
+      ],
+    });
+    expect((await memory.files.read(GONE))?.text()).toBe(DELETED);
+    await using admin = await openAdmin({ store, tenant: 'acme', rootKey });
+    expect((await admin.verify()).findings).toEqual([]);
+  });
+
+  it('is imported over what was written since, which stays in the history and comes back by an undo', async () => {
+    const to = join(folder, 'restored');
+    await said((run) => runRestore({ from: backup, to }, run));
+    const { files, history } = kept.memory;
+    await files.write(A, 'written since', { actor: 'ann' });
+    await files.remove('/memories/e/b.md', { actor: 'ann' });
+    vi.stubEnv('SEALED_MEMORY_ACTOR', 'the restore');
+    await said((run) => runImport({ from: to, path: '/memories' }, { force: true }, run));
+    expect((await files.read(A))?.text()).toBe(CURRENT['a.md']);
+    expect((await files.read('/memories/e/b.md'))?.text()).toBe(CURRENT['e/b.md']);
+    const [now, before = expect.unreachable('it is kept')] = await history.list(A);
+    expect(now?.writer).toBe('the restore');
+    expect((await history.read(before)).text()).toBe('written since');
+    expect(await history.undo({ writer: 'the restore', actor: 'dan' })).toMatchObject({ left: [] });
+    expect((await files.read(A))?.text()).toBe('written since');
+    expect(await files.exists('/memories/e/b.md')).toBe(false);
+    await using admin = await openAdmin({ store: kept.flags.store, tenant: 'acme', rootKey });
+    expect((await admin.verify()).findings).toEqual([]);
+  });
+
+  it('begins a history of its own where it is imported into another tenant', async () => {
+    const to = join(folder, 'restored');
+    await said((run) => runRestore({ from: backup, to }, run));
+    const flags = { ...kept.flags, tenant: 'other' };
+    vi.stubEnv('SEALED_MEMORY_HISTORY_DAYS', '30');
+    vi.stubEnv('SEALED_MEMORY_ACTOR', 'the restore');
+    await said((run) => runImport({ from: to, path: '/memories' }, {}, run), flags);
+    await using admin = await openAdmin({ store: kept.flags.store, tenant: 'other', rootKey });
+    const entries = await admin.history.list();
+    expect(entries.map(({ path, writer }) => [path, writer]).sort()).toEqual([
+      [A, 'the restore'],
+      ['/memories/e/b.md', 'the restore'],
+    ]);
+  });
+});
