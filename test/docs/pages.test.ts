@@ -65,6 +65,22 @@ describe('the pages', () => {
   });
 });
 
+it.each(['README.md', 'docs/README.md', 'docs/operations.md'])(
+  '%s leads to the drill of a poisoned agent',
+  (page) => {
+    const lines = read(page)
+      .split('\n\n')
+      .filter((part) => part.includes('poisoned'));
+    expect(lines.join('')).toContain('history.md#drill-an-agent-was-poisoned-on-tuesday)');
+  },
+);
+
+describe('docs/glossary.md', () => {
+  it.each(['actor', 'version', 'checkpoint', 'redact'])('says what "%s" means', (word) => {
+    expect(read('docs/glossary.md')).toContain(`\n| ${word} | `);
+  });
+});
+
 describe('docs/errors.md', () => {
   const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code);
 

@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, it, vi } from 'vitest';
+import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
+import { takeDrill } from './drill.ts';
+
+describeOnS3('the drill of docs/history.md', ['minio'], (server) => {
+  let bucket: TestBucket;
+  beforeAll(async () => {
+    bucket = await createTestBucket(server());
+  });
+  afterAll(() => bucket.remove());
+
+  it('leads from the log to what came of it, back, and out, in a bucket', { timeout: 120_000 }, async () => {
+    const settings = s3Environment(bucket.storeOptions);
+    // The memory is prepared by this process, with the credentials that it has.
+    for (const [name, value] of Object.entries(settings)) vi.stubEnv(name, value);
+    try {
+      await takeDrill({
+        SEALED_MEMORY_STORE: `s3://${bucket.bucket}/drill`,
+        SEALED_MEMORY_TENANT: 'acme',
+        SEALED_MEMORY_ROOT_KEY: randomBytes(32).toString('base64'),
+        ...settings,
+      });
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+});
