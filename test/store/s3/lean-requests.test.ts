@@ -36,34 +36,26 @@ interface Place {
 const OF_THE_CLIENT = ['user-agent', 'x-amz-user-agent', 'amz-sdk-invocation-id', 'amz-sdk-request'];
 const NOW = Date.UTC(2026, 10, 22, 4, 5, 6);
 
-const regions = fc.oneof(
-  fc.constantFrom(
-    ...['us-east-1', 'eu-central-1', 'ap-southeast-5', 'cn-north-1', 'cn-northwest-1', 'us-gov-west-1'],
-    ...['us-iso-east-1', 'us-isob-east-1', 'eu-isoe-west-1', 'us-isof-south-1', 'eusc-de-east-1'],
-    ...['aws-global', 'aws-cn-global', 'fips-us-east-1', 'us-gov-west-1-fips', 'fips-aws-global'],
-    ...['xx-nowhere-9', 'localhost', 'a.b', '-x'],
-  ),
-  fc.stringMatching(/^[a-z]{2}-[a-z]{3,6}-[0-9]$/),
-);
-const endpoints = fc.constantFrom(
+const REGIONS = [
+  ...['us-east-1', 'eu-central-1', 'ap-southeast-5', 'cn-north-1', 'cn-northwest-1', 'us-gov-west-1'],
+  ...['us-iso-east-1', 'us-isob-east-1', 'eu-isoe-west-1', 'us-isof-south-1', 'eusc-de-east-1'],
+  ...['aws-global', 'aws-cn-global', 'fips-us-east-1', 'us-gov-west-1-fips', 'fips-aws-global'],
+  ...['xx-nowhere-9', 'localhost', 'a.b', '-x'],
+];
+const regions = fc.oneof(fc.constantFrom(...REGIONS), fc.stringMatching(/^[a-z]{2}-[a-z]{3,6}-[0-9]$/));
+const ENDPOINTS = [
   ...['http://127.0.0.1:9000', 'https://10.1.2.3', 'http://[::1]:9000', 'https://s3.example.com'],
   ...['http://minio.local:9000/base/path', 'https://gw.example.org:8443/', 'https://gw.example.org/a/'],
   ...['https://example.com:443', 'http://example.com:80/x y', 'http://h.example?x=1', 'HTTP://Upper.Example'],
   ...['ftp://example.com', 'not a url', 'https://s3.eu-west-1.amazonaws.com', 'http://user:word@h.example'],
-);
+];
+const endpoints = fc.constantFrom(...ENDPOINTS);
+const BUCKETS = [
+  ...['bucket', 'my.dotted.bucket', 'one.two.three', '192.168.5.4', 'x1.2.3.4', 'a..b', 'xn--abc', 'abc'],
+  ...['a'.repeat(63), 'Upper', 'under_score', 'ab', 'bucket.', '-b-', 'b--c', 'with space'],
+];
 const buckets = fc.oneof(
-  fc.constantFrom(
-    'bucket',
-    'my.dotted.bucket',
-    'one.two.three',
-    '192.168.5.4',
-    'x1.2.3.4',
-    'a..b',
-    'xn--abc',
-    'abc',
-    'a'.repeat(63),
-  ),
-  fc.constantFrom('Upper', 'under_score', 'ab', 'bucket.', '-b-', 'b--c', 'with space'),
+  fc.constantFrom(...BUCKETS),
   fc.stringMatching(/^[a-z0-9][a-z0-9.-]{1,20}[a-z0-9]$/),
 );
 const keys = fc
@@ -187,11 +179,14 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
 describe('a request of the lean client', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'], now: NOW });
+    // Where the SDK prints every URL that it cannot parse.
+    vi.spyOn(console, 'error').mockReturnValue();
     vi.stubEnv('AWS_CONFIG_FILE', '/nonexistent/config');
     vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nonexistent/credentials');
   });
   afterEach(() => {
     vi.useRealTimers();
+    vi.restoreAllMocks();
     vi.unstubAllEnvs();
   });
 
@@ -210,6 +205,28 @@ describe('a request of the lean client', () => {
           await expect(wire.get('key' as ObjectKey, { trace: newTrace() })).rejects.toThrow(Error);
         }
         expect(captured).toHaveLength(expected);
+      }
+    },
+  );
+
+  it.each(BUCKETS)(
+    'goes where the one of the AWS SDK goes, for the same region, in and out of path style: %s',
+    async (bucket) => {
+      const captured: Sent[] = [];
+      const connections = capturing(captured);
+      const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
+      for (const endpoint of [undefined, ...ENDPOINTS]) {
+        for (const region of REGIONS) {
+          for (const forcePathStyle of [true, false]) {
+            const options = { bucket, region, endpoint, forcePathStyle, credentials, connections };
+            const [ours, theirs] = [openLeanWire(options), openSdkWire(options)];
+            const get = (wire: Wire) =>
+              outcome(captured, () => wire.get('key' as ObjectKey, { trace: newTrace() }));
+            expect(comparable(await get(ours)), JSON.stringify(options)).toEqual(
+              comparable(await get(theirs)),
+            );
+          }
+        }
       }
     },
   );

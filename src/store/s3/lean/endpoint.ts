@@ -23,6 +23,8 @@ export interface Endpoint {
   readonly signingRegion: string;
 }
 
+type Scheme = 'http' | 'https';
+
 /** Buckets of other kinds need requests of their own: directory buckets, access points, outposts. */
 const OF_ANOTHER_KIND = /[:/#?]|--x-s3$|--xa-s3$|--op-s3$/;
 
@@ -42,8 +44,18 @@ export function resolveEndpoint(parameters: EndpointParameters): Endpoint {
     ...(url.port !== '' && { port: Number(url.port) }),
     host: url.host,
     basePath: url.pathname === '/' ? '' : url.pathname,
-    signingRegion: parameters.region === 'aws-global' ? 'us-east-1' : parameters.region,
+    signingRegion: signingRegion(parameters, url.protocol === 'http:' ? 'http' : 'https'),
   };
+}
+
+/**
+ * `aws-global` is no region: what is sent there is signed for `us-east-1`. As in the rules of the SDK that is not so where a
+ * bucket with dots is part of the host.
+ */
+function signingRegion(parameters: EndpointParameters, scheme: Scheme): string {
+  const { bucket, region } = parameters;
+  const isAsNamed = bucket.includes('.') && !isPathStyle(parameters, scheme);
+  return region === 'aws-global' && !isAsNamed ? 'us-east-1' : region;
 }
 
 function awsUrl(parameters: EndpointParameters): string {
@@ -76,7 +88,7 @@ function customUrl(parameters: EndpointParameters, endpoint: string): string {
 }
 
 /** Over TLS a bucket with dots has no name that a wildcard certificate covers. */
-function isPathStyle({ bucket, forcePathStyle }: EndpointParameters, scheme: 'http' | 'https'): boolean {
+function isPathStyle({ bucket, forcePathStyle }: EndpointParameters, scheme: Scheme): boolean {
   return (
     forcePathStyle || !isVirtualHostableS3Bucket(bucket, scheme === 'http') || /(\d+\.){3}\d+/.test(bucket)
   );
