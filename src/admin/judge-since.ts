@@ -50,7 +50,8 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
   const { sameAs } = evidence;
   const files = new Map(held.files.map((file) => [file.path, file]));
   const entryAt = new Map(entries.map((entry) => [entry.path, entry]));
-  const entriesOf = Map.groupBy(entries, ({ id }) => sameAs(id));
+  const entriesBySame = Map.groupBy(entries, ({ id }) => sameAs(id));
+  const entriesOf = (id: string): readonly CheckpointEntry[] => entriesBySame.get(sameAs(id)) ?? [];
   const byVersion = Map.groupBy(held.files, ({ id }) => sameAs(id));
   const isSame = (left: VersionFacts, right: VersionFacts): boolean => sameAs(left.id) === sameAs(right.id);
   /** Why not all that happened since the checkpoint must be in the history. */
@@ -58,9 +59,9 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
 
   /** Whether it may be the entry, which a migration has sealed again since and a process that was cut off renamed. */
   const isSealedAgain = (entry: CheckpointEntry, version: VersionFacts): boolean =>
-    version.bound > entry.bound && timeOf(version) >= before && !entriesOf.has(sameAs(version.id));
+    version.bound > entry.bound && timeOf(version) >= before && entriesOf(version.id).length === 0;
   const alikeEntries = (version: VersionFacts): readonly CheckpointEntry[] =>
-    evidence.alike(version).flatMap(({ id }) => entriesOf.get(sameAs(id)) ?? []);
+    evidence.alike(version).flatMap(({ id }) => entriesOf(id));
 
   /** What the history says of the file at its path. Of what was accepted only what it says of later times counts. */
   const judgePlace = (file: VersionFacts): SinceFinding | undefined => {
@@ -75,16 +76,16 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
     const seen = new Set<string>();
     let wasMissed = false;
     for (let at = file; !seen.has(sameAs(at.id)); ) {
-      if (entriesOf.has(sameAs(at.id))) return undefined;
+      if (entriesOf(at.id).length > 0) return undefined;
       seen.add(sameAs(at.id));
       wasMissed ||= mayBeMissed(evidence, { version: at, ...facts });
       if (at.previous === NO_VERSION) break;
       if (alikeEntries(at).some((entry) => isSealedAgain(entry, at))) return undefined;
-      const isAccepted = entriesOf.get(sameAs(at.previous))?.some(({ note }) => note === 'accepted') === true;
+      const replaced = entriesOf(at.previous);
+      const isAccepted = replaced.some(({ note }) => note === 'accepted');
       const other = isAccepted ? undefined : forkOf(evidence, at);
       if (other !== undefined) return { kind: 'since', state: 'forked', ...both(file, other) };
-      const replaced = entriesOf.get(sameAs(at.previous));
-      if (replaced !== undefined) {
+      if (replaced.length > 0) {
         const isThere =
           untold !== undefined || wasThere(evidence, { next: at, replaced, since: began - CLOCK_SKEW_MS });
         if (isThere) return undefined;
@@ -119,13 +120,12 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
     const entry = entryAt.get(file.path);
     if (entry !== undefined && isSame(entry, file) && file.bound < entry.bound) {
       // By a slower clock than that of the rename before.
-      const there = entriesOf.get(sameAs(file.id)) ?? [];
+      const there = entriesOf(file.id);
       const isBoundSince = timeOf(file) >= before && mayHaveCome(evidence, { file, there });
       if (!isBoundSince) return { kind: 'since', state: 'rolled_back', ...both(file, entry) };
     }
     if (entry !== undefined && !isSame(entry, file)) {
-      const ofVersion = (id: string): readonly CheckpointEntry[] => entriesOf.get(sameAs(id)) ?? [];
-      const [older, shared] = ancestry(evidence, { entry, file, entriesOf: ofVersion });
+      const [older, shared] = ancestry(evidence, { entry, file, entriesOf });
       if (older) return { kind: 'since', state: 'rolled_back', ...both(file, entry) };
       if (shared) return { kind: 'since', state: 'forked', ...both(file, entry) };
     }
@@ -142,8 +142,7 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
       byVersion.get(id)?.some((file) => {
         if (id !== sameAs(entry.id)) return true;
         // It may have been at two places then: a rename was under way, or had been cut off.
-        const there = entriesOf.get(id) ?? [];
-        return there.some(
+        return entriesOf(id).some(
           ({ path, bound }) => file.bound > bound || (file.path === path && file.bound === bound),
         );
       }),
@@ -157,7 +156,7 @@ export function judgeSince({ held, entries, facts, kept }: Since): readonly Sinc
     } as const;
     if (entry.note === 'young') return { ...told, state: 'untold', why: 'young' };
     if (untold !== undefined) return { ...told, state: 'untold', why: untold };
-    const there = entriesOf.get(sameAs(entry.id)) ?? [];
+    const there = entriesOf(entry.id);
     const mayBeElsewhere = evidence.alike(entry).some((version) => isSealedAgain(entry, version));
     if (mayBeElsewhere || line.some((id) => mayHaveEnded(evidence, { id, there, began })))
       return { ...told, state: 'untold', why: 'unrecorded' };

@@ -1,4 +1,5 @@
 import type { MemoryPath } from '../../language/path.ts';
+import { chainOf } from './chain.ts';
 import type { Move } from './moves.ts';
 import { linkedMoves } from './tree-at.ts';
 import type { Past, Version, VersionId } from './versions.ts';
@@ -67,7 +68,7 @@ function placeEvents(past: Past): Placed[] {
     return at;
   };
   for (const version of past.versions.values()) {
-    for (const each of unplaced(past, version, last)) {
+    for (const each of chainOf(past, version, (known) => last.has(known)).toReversed()) {
       const { id, previous } = each;
       const born = previous === undefined ? (linkedMoves(past, each)[0]?.from ?? each.path) : undefined;
       const before = previous === undefined ? undefined : last.get(previous);
@@ -78,20 +79,6 @@ function placeEvents(past: Past): Placed[] {
   const unknown = past.moves.filter(({ version }) => !past.versions.has(version));
   for (const id of new Set(unknown.map(({ version }) => version))) placeMoves(undefined, id);
   return placed;
-}
-
-/** A version and what went before it, as far as that is not placed yet; the oldest first. */
-function unplaced(
-  { versions }: Past,
-  newest: Version,
-  last: ReadonlyMap<VersionId, Placed>,
-): readonly Version[] {
-  const chain = new Set<Version>();
-  for (let at: Version | undefined = newest; at !== undefined && !last.has(at.id) && !chain.has(at); ) {
-    chain.add(at);
-    at = at.previous === undefined ? undefined : versions.get(at.previous);
-  }
-  return [...chain].reverse();
 }
 
 /** By time; in one millisecond file by file, the same in every process. */

@@ -1,4 +1,5 @@
 import type { MemoryPath } from '../../language/path.ts';
+import { chainOf } from './chain.ts';
 import type { Move } from './moves.ts';
 import { linkedMoves } from './tree-at.ts';
 import type { Past, Version } from './versions.ts';
@@ -33,14 +34,4 @@ export function livesOf(past: Past): readonly Life[] {
     }
   }
   return lives;
-}
-
-/** A version and what went before it, the newest first. */
-export function chainOf({ versions }: Past, newest: Version): readonly Version[] {
-  const chain = new Set<Version>();
-  for (let at: Version | undefined = newest; at !== undefined && !chain.has(at); ) {
-    chain.add(at);
-    at = at.previous === undefined ? undefined : versions.get(at.previous);
-  }
-  return [...chain];
 }

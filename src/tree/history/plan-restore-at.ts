@@ -1,5 +1,5 @@
 import { isWithin, type MemoryPath } from '../../language/path.ts';
-import { chainOf } from './lives.ts';
+import { chainOf } from './chain.ts';
 import { draftPlan, finishPlan, type HistoryPlan, haveSameText } from './plan.ts';
 import { treeAt, unknownBefore } from './tree-at.ts';
 import type { Past } from './versions.ts';

@@ -1,5 +1,6 @@
 import type { MemoryPath } from '../../language/path.ts';
-import { chainOf, type Life, livesOf } from './lives.ts';
+import { chainOf } from './chain.ts';
+import { type Life, livesOf } from './lives.ts';
 import type { Move } from './moves.ts';
 import { type Draft, draftPlan, finishPlan, type HistoryPlan, haveSameText } from './plan.ts';
 import type { Past, Version, VersionId } from './versions.ts';
