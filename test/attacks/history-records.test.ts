@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { checkpointTree } from '../../src/admin/accept-checkpoint.ts';
 import { expireTree } from '../../src/admin/expire.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
@@ -9,7 +9,7 @@ import { TOMBSTONE_BYTES } from '../../src/format/sizes.ts';
 import { createChance } from '../simulation/chance.ts';
 import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
-import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
+import { at, bytes, openSite, type TestClient, type TestSite } from '../support/test-tree.ts';
 import { amount } from '../support/thorough.ts';
 
 /** One for each record and more; at length by the environment. */
@@ -30,11 +30,6 @@ const NEVER_STOPPED = ['log', 'verify', 'expire', 'edit', 'rename', 'delete'];
 /** Where the fields of an object begin, and its second chunk. */
 const FIELDS = [0, 8, 12, 28, 60, 76, 100, HEADER_BYTES, HEADER_BYTES + 65_552];
 
-const sites: TestSite[] = [];
-afterEach(async () => {
-  for (const { base } of sites.splice(0)) await base[Symbol.asyncDispose]();
-});
-
 interface Place {
   readonly site: TestSite;
   /** Of a checkpoint from before, and of one that accepted what was found since it. */
@@ -44,8 +39,7 @@ interface Place {
 
 /** A tenant with a record of each kind. */
 async function start(): Promise<Place> {
-  const site = await createSite();
-  sites.push(site);
+  const site = await openSite();
   const client = await keepingClient(site);
   const write = (path: string, text: string, actor: string) =>
     client.tree.overwrite(at(path), bytes(text), { actor });

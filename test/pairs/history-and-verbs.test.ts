@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
 import { shredTenant } from '../../src/admin/shred.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
@@ -8,29 +8,10 @@ import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Policy } from '../../src/tree/policy.ts';
 import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
-import {
-  at,
-  bytes,
-  createSite,
-  STORE_KINDS,
-  type StoreKind,
-  type TestClient,
-  type TestSite,
-} from '../support/test-tree.ts';
+import { at, bytes, openSite, STORE_KINDS, type TestClient } from '../support/test-tree.ts';
 
 const MINUTE = 60_000;
 const PATH = '/memories/a';
-
-const sites: TestSite[] = [];
-afterEach(async () => {
-  for (const { base } of sites.splice(0)) await base[Symbol.asyncDispose]();
-});
-
-async function newSite(kind?: StoreKind): Promise<TestSite> {
-  const site = await createSite(kind);
-  sites.push(site);
-  return site;
-}
 
 const write = (client: TestClient, text: string, path = PATH): Promise<unknown> =>
   client.tree.overwrite(at(path), bytes(text), { actor: 'ann' });
@@ -43,7 +24,7 @@ async function textsKept(client: TestClient): Promise<readonly string[]> {
 
 describe('history', () => {
   it('is kept, and opens, where a process with an old keyring saved it while keys were rotated', async () => {
-    const site = await newSite();
+    const site = await openSite();
     const client = await keepingClient(site);
     await write(client, 'one');
     const operator = await createOperator(site);
@@ -64,7 +45,7 @@ describe('history', () => {
   });
 
   it('goes with the objects of a tenant that are copied to another store', async () => {
-    const site = await newSite();
+    const site = await openSite();
     const client = await keepingClient(site);
     for (const text of ['one', 'two', 'three']) await write(client, text);
     await client.rename(PATH, '/memories/b');
@@ -73,7 +54,7 @@ describe('history', () => {
     );
     await historyOf(client).redact(replaced ?? expect.unreachable('a version is kept'), { actor: 'cyd' });
     const { line } = await writeCheckpoint(client.session);
-    const other = await newSite();
+    const other = await openSite();
     await other.time.pause(site.time.clock());
     for await (const { objects } of site.base.list({ prefix: '' })) {
       for (const { key } of objects) {
@@ -90,7 +71,7 @@ describe('history', () => {
     let isShredded = true;
     for (let before = 0; isShredded; before++) {
       isShredded = false;
-      const site = await newSite();
+      const site = await openSite();
       const client = await keepingClient(site);
       await write(client, 'one');
       await write(client, 'two');
@@ -121,7 +102,7 @@ describe('history', () => {
   it.each(STORE_KINDS)(
     'gives no alarm since a checkpoint where a cut-off rename was repaired, on a %s store',
     async (kind) => {
-      const site = await newSite(kind);
+      const site = await openSite(kind);
       const client = await keepingClient(site);
       await write(client, 'one');
       await site.time.pause(60 * MINUTE);

@@ -1,32 +1,13 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
 import { expireTree } from '../../src/admin/expire.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
-import {
-  at,
-  bytes,
-  createSite,
-  STORE_KINDS,
-  type StoreKind,
-  type TestClient,
-  type TestSite,
-} from '../support/test-tree.ts';
+import { at, bytes, openSite, STORE_KINDS, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const DAY = 86_400_000;
 const [A, B, C] = ['/memories/a', '/memories/b', '/memories/c'];
-
-const sites: TestSite[] = [];
-afterEach(async () => {
-  for (const { base } of sites.splice(0)) await base[Symbol.asyncDispose]();
-});
-
-async function newSite(kind?: StoreKind): Promise<TestSite> {
-  const site = await createSite(kind);
-  sites.push(site);
-  return site;
-}
 
 const write = (client: TestClient, path: string, text: string, actor: string): Promise<unknown> =>
   client.tree.overwrite(at(path), bytes(text), { actor });
@@ -44,7 +25,7 @@ describe.each(STORE_KINDS)('the expiry of history, on a %s store', (kind) => {
   it.each([1, 2, 3, 4])(
     'takes no version that a slow writer saves once more, before its request %i for the record',
     async (nth) => {
-      const site = await newSite(kind);
+      const site = await openSite(kind);
       const first = await keepingClient(site);
       await write(first, A, 'one', 'ann');
       // The version is saved for an edit that comes to nothing, so long ago that the record expires.
@@ -69,7 +50,7 @@ describe.each(STORE_KINDS)('the expiry of history, on a %s store', (kind) => {
 
   /** `bad` builds on a text of `ann`, which is about to expire, and creates a file. */
   async function spoil(): Promise<{ readonly site: TestSite; readonly client: TestClient }> {
-    const site = await newSite(kind);
+    const site = await openSite(kind);
     const client = await keepingClient(site);
     await write(client, C, 'old', 'ann');
     await write(client, A, 'good', 'ann');
@@ -146,7 +127,7 @@ describe.each(STORE_KINDS)('the expiry of history, on a %s store', (kind) => {
   });
 
   it('makes no alarm of what a checkpoint names and has expired', async () => {
-    const site = await newSite(kind);
+    const site = await openSite(kind);
     const client = await keepingClient(site);
     for (const text of ['one', 'two']) await write(client, A, text, 'ann');
     await write(client, B, 'stays', 'ann');

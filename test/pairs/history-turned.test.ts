@@ -1,19 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
 import { turnTenantHistory } from '../../src/admin/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { historyOf, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { dieAt, someDeaths } from '../support/killed-run.ts';
-import { at, bytes, createSite, STORE_KINDS, type TestClient, type TestSite } from '../support/test-tree.ts';
+import { at, bytes, openSite, STORE_KINDS, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const HOUR = 3_600_000;
 const [A, B, C, X] = ['/memories/a', '/memories/b', '/memories/c', '/memories/d/x'];
-
-const sites: TestSite[] = [];
-afterEach(async () => {
-  for (const { base } of sites.splice(0)) await base[Symbol.asyncDispose]();
-});
 
 /** A process of a tenant that keeps history; each of its requests takes time, and it holds no keyring. */
 async function newProcess(site: TestSite): Promise<TestClient> {
@@ -42,8 +37,7 @@ async function textsKept(client: TestClient): Promise<readonly string[]> {
 describe.each(STORE_KINDS)('where history is turned off at any request, on a %s store', (kind) => {
   /** `bad` changes, renames, creates and deletes files of `ann`; the moment lies before that. */
   async function spoil() {
-    const site = await createSite(kind);
-    sites.push(site);
+    const site = await openSite(kind);
     const client = await newProcess(site);
     const ann = { actor: 'ann' };
     for (const path of [A, B, X]) await client.tree.create(at(path), bytes(`${path} of ann`), ann);
@@ -118,8 +112,7 @@ describe.each(STORE_KINDS)(
       ['on', 'off'],
     ] as const)('%s, by the process that finishes what a dead one began', async (to, back) => {
       const begin = async () => {
-        const site = await createSite(kind);
-        sites.push(site);
+        const site = await openSite(kind);
         const first = await newProcess(site);
         if (to === 'on') await turn(site, 'off');
         for (const [path, text] of [
@@ -164,8 +157,7 @@ describe.each(STORE_KINDS)(
 it.each(STORE_KINDS)(
   'what is done while history is off is a gap that is told, and no alarm, on a %s store',
   async (kind) => {
-    const site = await createSite(kind);
-    sites.push(site);
+    const site = await openSite(kind);
     const client = await newProcess(site);
     const write = (path: string, text: string, actor: string): Promise<unknown> =>
       client.tree.overwrite(at(path), bytes(text), { actor });

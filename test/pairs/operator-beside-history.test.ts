@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
 import { expireTree } from '../../src/admin/expire.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
@@ -10,7 +10,7 @@ import { createOperator } from '../support/key-operator.ts';
 import {
   at,
   bytes,
-  createSite,
+  openSite,
   STORE_KINDS,
   type StoreKind,
   type TestClient,
@@ -95,14 +95,8 @@ async function migrate(site: TestSite, reencrypt: boolean): Promise<unknown> {
   return operator.migrate({ reencrypt });
 }
 
-const sites: TestSite[] = [];
-afterEach(async () => {
-  for (const { base } of sites.splice(0)) await base[Symbol.asyncDispose]();
-});
-
 async function start(kind: StoreKind): Promise<Place> {
-  const site = await createSite(kind);
-  sites.push(site);
+  const site = await openSite(kind);
   const client = await newProcess(site);
   await write(client, A, 'one', 'ann');
   await write(client, X, 'x of ann', 'ann');

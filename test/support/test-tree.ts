@@ -1,4 +1,4 @@
-import { afterEach, describe } from 'vitest';
+import { describe, onTestFinished } from 'vitest';
 import type { NameMode } from '../../src/format/names.ts';
 import { createLayout, type Layout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
@@ -100,19 +100,18 @@ export async function createSite(
   return { kind, time, base, client: (options = {}) => createClient({ kind, time, base }, options) };
 }
 
+/** As `createSite`, for as long as the test that opens it runs. */
+export async function openSite(...options: Parameters<typeof createSite>): Promise<TestSite> {
+  const site = await createSite(...options);
+  onTestFinished(() => site.base[Symbol.asyncDispose]());
+  return site;
+}
+
 /** Declares a suite for a guarded and for an unguarded store; every test gets an empty one. */
 export function describeOnBothKinds(title: string, body: (site: () => Promise<TestSite>) => void): void {
   for (const kind of STORE_KINDS) {
     describe(`${title} on ${kind === 'guarded' ? 'a guarded' : 'an unguarded'} store`, () => {
-      const sites: TestSite[] = [];
-      afterEach(async () => {
-        for (const { base } of sites.splice(0)) await base[Symbol.asyncDispose]();
-      });
-      body(async () => {
-        const site = await createSite(kind);
-        sites.push(site);
-        return site;
-      });
+      body(() => openSite(kind));
     });
   }
 }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { verifyTree } from '../../../src/admin/verify.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { classKey, type ObjectKey } from '../../../src/format/object-keys.ts';
@@ -13,7 +13,7 @@ import { dieAt, everyDeath } from '../../support/killed-run.ts';
 import {
   at,
   bytes,
-  createSite,
+  openSite,
   STORE_KINDS,
   type StoreKind,
   TEST_ROOT_KEY,
@@ -34,19 +34,13 @@ interface Place {
   search(): Promise<readonly string[]>;
 }
 
-const sites: TestSite[] = [];
-afterEach(async () => {
-  for (const { base } of sites.splice(0)) await base[Symbol.asyncDispose]();
-});
-
 async function newPlace(kind: StoreKind = 'guarded'): Promise<Place> {
   let kept: VersionedStore | undefined;
-  const site = await createSite(kind, 1, (store) => {
+  const site = await openSite(kind, 1, (store) => {
     kept = versionedStore(store);
     return { ...kept.store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
   });
   if (kept === undefined) throw new Error('there is no store');
-  sites.push(site);
   const { versions, all } = kept;
   const client = await site.client({ keepsHistory: true });
   client.intercept(async (_, proceed) => {
