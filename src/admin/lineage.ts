@@ -53,9 +53,21 @@ export function forkOf(evidence: Evidence, next: VersionFacts): VersionFacts | u
   const { sameAs } = evidence;
   const came = evidence.leaves(next.previous).some(({ to }) => to === next.path);
   if (came) return undefined;
-  return evidence
+  const others = evidence
     .successors(next.previous)
-    .find((other) => sameAs(other.id) !== sameAs(next.id) && other.path === next.path);
+    .filter((other) => sameAs(other.id) !== sameAs(next.id) && other.path === next.path);
+  return others.find((other) => [next, other].every((each) => mayBeWrittenThere(evidence, each)));
+}
+
+/** Whether a version may have been written where it is, as far as records tell: not only renamed to there. */
+function mayBeWrittenThere(evidence: Evidence, { id, path }: VersionFacts): boolean {
+  // What is renamed or sealed again is bound later.
+  const asWritten = evidence.versionsOf(id).filter((version) => timeOf(version) === version.mtime);
+  if (asWritten.length > 0) return asWritten.some((version) => version.path === path);
+  const leaves = evidence.leaves(id);
+  const left = (place: MemoryPath): number => leaves.filter(({ from }) => from === place).length;
+  const came = (place: MemoryPath): number => leaves.filter(({ to }) => to === place).length;
+  return left(path) > came(path) || leaves.every(({ from }) => left(from) <= came(from));
 }
 
 /**

@@ -82,6 +82,8 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
     'twelfth 47582',
     // Of two copies that a rename had left one was renamed away, and the other to its place, by a process whose clock is slow.
     'seventeenth 10376',
+    // Of two copies that a rename had left each was written, and one then renamed to where the other had been written.
+    'twenty-third 2218',
   ])('raise none in a run that once did: %s', async (seed) => {
     expect((await runHonestly(seed)).alarms).toEqual([]);
   });
