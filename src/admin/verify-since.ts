@@ -15,8 +15,9 @@ import {
   rootOf,
   type VersionFacts,
 } from './checkpoint-record.ts';
+import type { Held } from './comparison.ts';
 import type { Leave, ReadVersion } from './evidence.ts';
-import { type Held, judgeSince } from './judge-since.ts';
+import { judgeSince } from './judge-since.ts';
 import { readKeptFrom } from './kept-from.ts';
 import { type Checkpoint, type CheckpointFault, readCheckpoint } from './read-checkpoint.ts';
 
