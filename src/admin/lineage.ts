@@ -40,6 +40,8 @@ export function mayBeMissed(
   const renames = [...ids].flatMap((id) => evidence.leaves(id));
   const saved = [...ids].flatMap((id) => evidence.saved(id));
   const times = [
+    // What is bound again is still of the time at which it was written.
+    version.mtime,
     ...alike.map(timeOf),
     ...[...renames, ...evidence.unknownLeaves(version.path)].map(({ at }) => at),
     // Until then it was where a process that was cut off may have copied it from.

@@ -84,6 +84,8 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
     'seventeenth 10376',
     // Of two copies that a rename had left each was written, and one then renamed to where the other had been written.
     'twenty-third 2218',
+    // It was written and renamed while a checkpoint was taken, by a process that was cut off, and bound again by a migration.
+    'same 2721',
   ])('raise none in a run that once did: %s', async (seed) => {
     expect((await runHonestly(seed)).alarms).toEqual([]);
   });
