@@ -1,10 +1,10 @@
-import { type BigIntStats, constants, type Dirent } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, realpath, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { BigIntStats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { MemoryError } from '../errors.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { once, throwIfAborted } from '../time.ts';
-import { fileCodeOf, redactedFileCause } from './failures.ts';
+import { redactedFileCause } from './failures.ts';
+import { findFolder, isFolder, openFile, readNames, statFile, statPlace } from './folder-files.ts';
 import {
   type ETag,
   type GetOptions,
@@ -30,7 +30,7 @@ interface FolderStoreOptions {
  */
 export function openFolderObjectStore(options: FolderStoreOptions): ObjectStore {
   const clock = options.clock ?? Date.now;
-  const findRoot = once(() => folderAt(options.path));
+  const findRoot = once(() => findFolder(options.path));
 
   const openRoot = async (signal: AbortSignal | undefined): Promise<string> => {
     throwIfAborted(signal);
@@ -69,19 +69,6 @@ export function openFolderObjectStore(options: FolderStoreOptions): ObjectStore 
     list,
     [Symbol.asyncDispose]: async () => {},
   };
-}
-
-/** The folder may be named through a link; that is the caller's own choice. */
-async function folderAt(path: string): Promise<string> {
-  try {
-    const real = await realpath(path);
-    if ((await stat(real)).isDirectory()) return real;
-  } catch (error) {
-    throw new MemoryError('misconfigured', 'The folder of objects does not exist or cannot be opened.', {
-      cause: redactedFileCause(error),
-    });
-  }
-  throw new MemoryError('misconfigured', 'What is named as the folder of objects is no folder.');
 }
 
 async function readObject(
@@ -147,7 +134,7 @@ async function* objectsBelow(
       yield* objectsBelow(root, key, { prefix: key, startAfter, signal });
     } else if (compareUtf8(key, startAfter) > 0) {
       throwIfAborted(signal);
-      const stats = await orNothing(lstat(join(root, ...key.split('/')), { bigint: true }));
+      const stats = await statPlace(root, key.split('/'));
       if (stats !== undefined) yield { key: key as ObjectKey, ...metaOf(stats) };
     }
   }
@@ -160,13 +147,9 @@ interface Name {
 }
 
 async function namesIn(root: string, folder: string): Promise<readonly Name[]> {
-  const path = join(root, ...folder.split('/'));
-  const found = await orNothing<Dirent[]>(readdir(path, { withFileTypes: true }));
-  return (found ?? [])
-    .map((entry) => {
-      const isDirectory = entry.isDirectory();
-      return { key: `${folder}${entry.name}${isDirectory ? '/' : ''}`, isDirectory };
-    })
+  const names = await readNames(root, folder.split('/'));
+  return names
+    .map(({ name, isDirectory }) => ({ key: `${folder}${name}${isDirectory ? '/' : ''}`, isDirectory }))
     .sort((a, b) => compareUtf8(a.key, b.key));
 }
 
@@ -184,83 +167,9 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }
 
-/** Nothing lies at the name, or nothing can: on the way to it there is a file. */
-const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EISDIR']);
-/** What the machine lacks now and may have later. */
-const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EINTR', 'ENOMEM']);
-
-/**
- * What lies at the place that the parts of a key name; undefined when nothing does, or a folder. Links are not
- * followed, wherever they stand.
- *
- * @throws MemoryError `access_denied` for a link or special file, at the place or on the way to it.
- */
-async function statFile(root: string, parts: readonly string[]): Promise<BigIntStats | undefined> {
-  if (!parts.every(isName)) return undefined;
-  const stats = await statOrNothing(root, parts);
-  if (stats === undefined || stats.isDirectory()) return undefined;
-  if (!stats.isFile()) throw notAnObject();
-  return stats;
-}
-
-/** Opens the regular file at the place for reading; undefined and failures as `statFile`. */
-async function openFile(root: string, parts: readonly string[]): Promise<FileHandle | undefined> {
-  if ((await statFile(root, parts)) === undefined) return undefined;
-  // Should it have been replaced since: neither a link nor a pipe is waited for.
-  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-  const handle = await orNothing(open(join(root, ...parts), flags));
-  if (handle === undefined || (await handle.stat()).isFile()) return handle;
-  await handle.close();
-  throw notAnObject();
-}
-
-/** Whether a folder, and no link to one, lies at the place. @throws MemoryError as `statFile`. */
-async function isFolder(root: string, parts: readonly string[]): Promise<boolean> {
-  if (!parts.every(isName)) return false;
-  const stats = await statOrNothing(root, parts);
-  if (stats?.isSymbolicLink()) throw notAnObject();
-  return stats?.isDirectory() ?? false;
-}
-
 /** How the file is described as an object. Its ETag changes with every write to it. */
 function metaOf(stats: BigIntStats): ObjectMeta {
   const { dev, ino, size, mtimeNs, ctimeNs } = stats;
   const etag = `"${[dev, ino, size, mtimeNs, ctimeNs].map((fact) => fact.toString(36)).join('-')}"`;
   return { etag: etag as ETag, size: Number(size), lastModified: Number(mtimeNs / 1_000_000n) };
-}
-
-/** What the file system said; undefined when that means that nothing is there. */
-async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    const code = fileCodeOf(error) ?? '';
-    if (ABSENT.has(code)) return undefined;
-    throw new MemoryError(
-      PASSING.has(code) ? 'unavailable' : 'access_denied',
-      `A file of the folder cannot be read (${code || 'unknown error'}).`,
-      { cause: redactedFileCause(error) },
-    );
-  }
-}
-
-async function statOrNothing(root: string, parts: readonly string[]): Promise<BigIntStats | undefined> {
-  for (let depth = 1; depth < parts.length; depth++) {
-    const above = await orNothing(lstat(join(root, ...parts.slice(0, depth))));
-    if (above?.isSymbolicLink()) throw notAnObject();
-    if (!above?.isDirectory()) return undefined;
-  }
-  return orNothing(lstat(join(root, ...parts), { bigint: true }));
-}
-
-/** Whether a part of a key can be the name of a file: it never leads elsewhere. */
-function isName(part: string): boolean {
-  return part !== '' && part !== '.' && part !== '..' && !/[\0\\/]/.test(part);
-}
-
-function notAnObject(): MemoryError {
-  return new MemoryError(
-    'access_denied',
-    'Where an object should lie in the folder there is a link or a special file; those are never followed.',
-  );
 }
