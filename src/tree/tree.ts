@@ -3,7 +3,8 @@ import { directoriesOf, MEMORY_ROOT, type MemoryPath } from '../language/path.ts
 import { type ETag, KEYS_PER_REQUEST } from '../store/port.ts';
 import { admitContent, admitName } from './admission.ts';
 import { createFile, overwriteFile, replaceVersion } from './create-file.ts';
-import { createEditQueue, type Edit } from './edit-queue.ts';
+import { createEditQueue } from './edit-queue.ts';
+import type { Edit } from './edit-round.ts';
 import { type DirectoryListing, listDirectory } from './list-directory.ts';
 import { type FileVersion, reviewFile } from './read-file.ts';
 import { removePath } from './remove.ts';

@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { createEditQueue, type Edit } from '../../src/tree/edit-queue.ts';
+import { createEditQueue } from '../../src/tree/edit-queue.ts';
+import type { Edit } from '../../src/tree/edit-round.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { Call, Work } from '../../src/tree/session.ts';
 import { atFirst } from '../doubles/intercepted-store.ts';

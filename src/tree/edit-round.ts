@@ -1,0 +1,157 @@
+import { hasCode, MemoryError } from '../errors.ts';
+import { fileKey } from '../format/object-keys.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { admitContent } from './admission.ts';
+import { untilSettled } from './concurrency.ts';
+import { confirmedPut } from './confirmed-put.ts';
+import { sealFor } from './create-file.ts';
+import type { FileVersion } from './read-file.ts';
+import type { Call, Room, Work } from './session.ts';
+import { keep, recallSettled, reviewSettled } from './settled.ts';
+import { versionName } from './touches.ts';
+
+/** What an edit makes of a file: the new content, and what to tell about it once it is written. */
+interface Edited<T> {
+  readonly content: Uint8Array;
+  readonly result: T;
+}
+
+export type Edit<T> = (content: Uint8Array) => Edited<T>;
+
+/** The names of the version that was edited, and of what it was replaced by. */
+interface Written {
+  readonly base: string;
+  readonly version: string;
+}
+
+/** An edit may be judged several times and is settled once. */
+export interface WaitingEdit extends Pick<Call, 'actor'> {
+  readonly signal: AbortSignal | undefined;
+  /** Judges the edit on `content` and answers with what the next one sees. */
+  judge(work: Work, content: Uint8Array, room: Room | undefined): Promise<Judged>;
+  /** Makes the last verdict final; tells what was written by it, which is undefined where nothing was. */
+  settle(written: Written | undefined): void;
+  fail(error: unknown): void;
+}
+
+export function waitingEdit<T>(
+  path: MemoryPath,
+  edit: Edit<T>,
+  call: Call,
+): { readonly promise: Promise<T>; readonly waiting: WaitingEdit } {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  let settle: WaitingEdit['settle'] = () => {};
+  const waiting: WaitingEdit = {
+    signal: call.signal,
+    actor: call.actor,
+    async judge(work, content, room) {
+      try {
+        const edited = edit(content);
+        const admitted = await admitContent(work.session, { path, content: edited.content }, call);
+        await room?.take(admitted.length);
+        settle = (written) => {
+          if (written !== undefined) {
+            call.onTouch?.({ kind: 'read', path, version: written.base });
+            call.onTouch?.({ kind: 'written', path, version: written.version });
+          }
+          resolve(edited.result);
+        };
+        return { content: admitted, changes: true };
+      } catch (error) {
+        settle = () => reject(error);
+        return { content, changes: false };
+      }
+    },
+    settle: (written) => settle(written),
+    fail: reject,
+  };
+  return { promise, waiting };
+}
+
+/**
+ * One round: takes all edits that wait, judges them on the file, and writes what they make of it. The file is taken as
+ * the session holds it first, and read where that writes nothing: the PUT asks the store whether it is that version
+ * still, and nothing else would.
+ */
+export async function editTogether(
+  work: Work,
+  path: MemoryPath,
+  take: () => readonly WaitingEdit[],
+): Promise<void> {
+  if (path === MEMORY_ROOT) throw missingFile();
+  const key = fileKey(work.session.layout, work.keyring.names, path);
+  let held = recallSettled(work, path);
+  let room: Room | undefined;
+  const judge = (batch: readonly WaitingEdit[], version: FileVersion): Promise<Judged> => {
+    room?.settle('not_written');
+    room = work.session.quota?.open(work, { key, replaced: version.content.length });
+    return judgeAll(work, { batch, version, room });
+  };
+  const attempt = async (): Promise<'again' | undefined> => {
+    // Taken before the file is read, so that no verdict rests on a text older than the call it answers.
+    const batch = take();
+    if (batch.length === 0) return undefined;
+    let current = held;
+    held = undefined;
+    let judged = current && (await judge(batch, current));
+    if (current === undefined || judged?.changes !== true) {
+      current = await reviewSettled(work, path);
+      if (current === undefined) throw missingFile();
+      judged = await judge(batch, current);
+    }
+    let written: Written | undefined;
+    if (judged.changes) {
+      const { content } = judged;
+      const replaced = current;
+      const mode = { ifMatch: current.etag };
+      await work.saver?.saveReplaced(work, path, replaced);
+      const seal = (): Uint8Array => sealFor(work, path, content, replaced);
+      const outcome = await confirmedPut(work, { key, seal, mode });
+      if ('conflict' in outcome) {
+        work.session.cache.drop(key);
+        if (outcome.conflict === 'missing') throw missingFile();
+        return 'again';
+      }
+      keep(work, key, outcome);
+      room?.settle('written');
+      written = { base: versionName(replaced), version: versionName(outcome) };
+    }
+    for (const edit of batch) edit.settle(written);
+    return undefined;
+  };
+  try {
+    await untilSettled(work, attempt);
+  } catch (error) {
+    room?.settle(hasCode(error, 'outcome_unknown') ? 'unknown' : 'not_written');
+    throw error;
+  }
+}
+
+/** What a batch makes of a file. */
+interface Judged {
+  readonly content: Uint8Array;
+  readonly changes: boolean;
+}
+
+/** Judges each edit on the text that the one before left. */
+async function judgeAll(
+  work: Work,
+  round: {
+    readonly batch: readonly WaitingEdit[];
+    readonly version: FileVersion;
+    readonly room: Room | undefined;
+  },
+): Promise<Judged> {
+  let { content } = round.version;
+  let changes = false;
+  for (const edit of round.batch) {
+    const judged = await edit.judge(work, content, round.room);
+    content = judged.content;
+    changes ||= judged.changes;
+  }
+  return { content, changes };
+}
+
+function missingFile(): MemoryError {
+  return new MemoryError('not_found', 'there is no file of that path');
+}
