@@ -1,10 +1,12 @@
-import { hasCode, hasReason, MemoryError } from '../errors.ts';
-import { isWithin, MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../language/path.ts';
-import { decodeText, encodeText } from '../language/text.ts';
+import { MemoryError } from '../errors.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { decodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
+import { createAppending } from './appending.ts';
 import type { Claim, CommandOrder } from './command-order.ts';
+import { bytesOf, pathOf, placeWithin, refusedArgument, versionOf } from './file-arguments.ts';
 
 /**
  * A tenant's files for the application, whole and without line numbers: in one order with the commands of the model,
@@ -110,11 +112,6 @@ export interface FilesOptions {
   readonly refuseWhenClosed: () => void;
 }
 
-/** How often another process may remove or create the file of an append in between. */
-const APPENDING_ROUNDS = 16;
-/** ETags of every kind of store; `*`, which stands for any version, is none. */
-const VERSION = /^"?[\w.+/=-]{1,128}"?$/;
-
 export function createFiles(given: FilesOptions): Files {
   const { tree, order, maxFileBytes, refuseWhenClosed } = given;
   const asked = (options: FileOptions): FileOptions => ({ ...options, actor: options.actor ?? given.actor });
@@ -126,27 +123,6 @@ export function createFiles(given: FilesOptions): Files {
   ): Promise<T> => {
     refuseWhenClosed();
     return order.run(claims, action, signal);
-  };
-
-  const refuseTooLarge = (value: number): void => {
-    if (value <= maxFileBytes) return;
-    throw new MemoryError('limit_exceeded', 'The content is larger than the file limit.', {
-      details: { limit: 'file_bytes', value, max: maxFileBytes },
-    });
-  };
-
-  /** The caller's content, copied: it may change what it gave while the write waits for its turn. */
-  const bytesOf = (content: unknown): Uint8Array => {
-    if (typeof content === 'string') {
-      // No text has fewer bytes than UTF-16 units.
-      refuseTooLarge(content.length);
-      if (!content.isWellFormed()) throw refusedArgument('The text holds half of a surrogate pair.');
-      return encodeText(content);
-    }
-    if (!(content instanceof Uint8Array))
-      throw refusedArgument('The content must be a text or a Uint8Array.');
-    refuseTooLarge(content.length);
-    return Uint8Array.from(content);
   };
 
   const written = (path: MemoryPath, content: Uint8Array, version: ETag): WrittenFile => ({
@@ -166,50 +142,7 @@ export function createFiles(given: FilesOptions): Files {
     return written(path, content, await tree.replace(path, { content, version }, options));
   };
 
-  const appendOnce = async (path: MemoryPath, more: Uint8Array, options: FileOptions): Promise<void> => {
-    const edit = (content: Uint8Array) => {
-      refuseTooLarge(content.length + more.length);
-      const joined = new Uint8Array(content.length + more.length);
-      joined.set(content);
-      joined.set(more, content.length);
-      return { content: joined, result: undefined };
-    };
-    try {
-      await tree.edit(path, edit, options);
-    } catch (error) {
-      if (!hasCode(error, 'not_found')) throw error;
-      await tree.create(path, more, options);
-    }
-  };
-
-  const append = async (path: MemoryPath, more: Uint8Array, options: FileOptions): Promise<void> => {
-    for (let round = 1; ; round++) {
-      try {
-        return await appendOnce(path, more, options);
-      } catch (error) {
-        // Another writer created the file between the look for it and the create.
-        const isFile = hasCode(error, 'already_exists') && !hasReason(error, 'below_file');
-        if (!isFile || round === APPENDING_ROUNDS) throw error;
-      }
-    }
-  };
-
-  /** The first of several appends at once, by path: the others follow together, once there is a file for certain. */
-  const leading = new Map<MemoryPath, Promise<void>>();
-
-  const appendInOrder = async (path: MemoryPath, more: Uint8Array, options: FileOptions): Promise<void> => {
-    const leader = leading.get(path);
-    if (leader !== undefined) {
-      await leader;
-      return append(path, more, options);
-    }
-    const appended = append(path, more, options);
-    const ended = appended.catch(() => {});
-    leading.set(path, ended);
-    // Before those that wait for it go on, so that none that is called later overtakes them.
-    void ended.then(() => leading.delete(path));
-    return appended;
-  };
+  const append = createAppending({ tree, maxFileBytes });
 
   const stat: Files['stat'] = async (path, options = {}) => {
     const at = pathOf(path);
@@ -229,13 +162,13 @@ export function createFiles(given: FilesOptions): Files {
     async write(path, content, options = {}) {
       const at = pathOf(path);
       const { mode = 'replace', ...verbs } = options;
-      const bytes = bytesOf(content);
+      const bytes = bytesOf(content, maxFileBytes);
       return run([{ path: at, mode: 'write' }], () => put(at, bytes, { mode, options: asked(verbs) }), verbs);
     },
     async append(path, content, options = {}) {
       const at = pathOf(path);
-      const bytes = bytesOf(content);
-      return run([{ path: at, mode: 'edit' }], () => appendInOrder(at, bytes, asked(options)), options);
+      const bytes = bytesOf(content, maxFileBytes);
+      return run([{ path: at, mode: 'edit' }], () => append(at, bytes, asked(options)), options);
     },
     list(path = MEMORY_ROOT, options = {}) {
       const at = pathOf(path);
@@ -320,25 +253,4 @@ function textOf(bytes: Uint8Array): string {
   const text = decodeText(bytes);
   if (text !== undefined) return text;
   throw new MemoryError('not_text', 'The file is not UTF-8 text.', { details: { size: bytes.length } });
-}
-
-function pathOf(path: unknown): MemoryPath {
-  if (typeof path !== 'string') throw refusedArgument('The path must be a text.');
-  return parseMemoryPath(path);
-}
-
-function placeWithin(directory: MemoryPath, after: unknown): MemoryPath {
-  const path = pathOf(after);
-  if (!isWithin(path, directory)) throw refusedArgument('after must be a path below that of the list.');
-  return path;
-}
-
-function versionOf(mode: unknown): ETag {
-  const version = typeof mode === 'object' && mode !== null ? Reflect.get(mode, 'ifUnchanged') : undefined;
-  if (typeof version === 'string' && VERSION.test(version)) return version as ETag;
-  throw refusedArgument('mode must be create, replace, or ifUnchanged with a version that a file had.');
-}
-
-function refusedArgument(message: string): MemoryError {
-  return new MemoryError('invalid_command', message);
 }

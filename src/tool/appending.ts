@@ -1,0 +1,69 @@
+import { hasCode, hasReason } from '../errors.ts';
+import type { MemoryPath } from '../language/path.ts';
+import type { Call } from '../tree/session.ts';
+import type { Tree } from '../tree/tree.ts';
+import { refuseTooLarge } from './file-arguments.ts';
+
+/** Puts bytes behind what a file holds, or into a new one. */
+type Append = (path: MemoryPath, more: Uint8Array, options: Call) => Promise<void>;
+
+interface AppendingOptions {
+  readonly tree: Pick<Tree, 'edit' | 'create'>;
+  readonly maxFileBytes: number;
+}
+
+/** How often another process may remove or create the file of an append in between. */
+const ROUNDS = 16;
+
+/** Appends to one path end in the order of their calls. Those that come together share their writes. */
+export function createAppending(options: AppendingOptions): Append {
+  /** The first of several appends at once, by path: the others follow together, once there is a file for certain. */
+  const leading = new Map<MemoryPath, Promise<void>>();
+  const append: Append = (...call) => appendUntilSettled(options, ...call);
+
+  return async (...call) => {
+    const [path] = call;
+    const leader = leading.get(path);
+    if (leader !== undefined) {
+      await leader;
+      return append(...call);
+    }
+    const appended = append(...call);
+    const ended = appended.catch(() => {});
+    leading.set(path, ended);
+    // Before those that wait for it go on, so that none that is called later overtakes them.
+    void ended.then(() => leading.delete(path));
+    return appended;
+  };
+}
+
+async function appendUntilSettled(options: AppendingOptions, ...call: Parameters<Append>): Promise<void> {
+  for (let round = 1; ; round++) {
+    try {
+      return await appendOnce(options, ...call);
+    } catch (error) {
+      // Another writer created the file between the look for it and the create.
+      const isFile = hasCode(error, 'already_exists') && !hasReason(error, 'below_file');
+      if (!isFile || round === ROUNDS) throw error;
+    }
+  }
+}
+
+async function appendOnce(
+  { tree, maxFileBytes }: AppendingOptions,
+  ...[path, more, options]: Parameters<Append>
+): Promise<void> {
+  const edit = (content: Uint8Array) => {
+    refuseTooLarge(content.length + more.length, maxFileBytes);
+    const joined = new Uint8Array(content.length + more.length);
+    joined.set(content);
+    joined.set(more, content.length);
+    return { content: joined, result: undefined };
+  };
+  try {
+    await tree.edit(path, edit, options);
+  } catch (error) {
+    if (!hasCode(error, 'not_found')) throw error;
+    await tree.create(path, more, options);
+  }
+}

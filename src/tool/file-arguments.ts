@@ -1,0 +1,51 @@
+import { MemoryError } from '../errors.ts';
+import { isWithin, type MemoryPath, parseMemoryPath } from '../language/path.ts';
+import { encodeText } from '../language/text.ts';
+import type { ETag } from '../store/port.ts';
+
+/** ETags of every kind of store; `*`, which stands for any version, is none. */
+const VERSION = /^"?[\w.+/=-]{1,128}"?$/;
+
+/** A path as the caller gave it. @throws MemoryError `invalid_command` for another type, as all here; `invalid_path`. */
+export function pathOf(path: unknown): MemoryPath {
+  if (typeof path !== 'string') throw refusedArgument('The path must be a text.');
+  return parseMemoryPath(path);
+}
+
+/** The path that a list begins behind. */
+export function placeWithin(directory: MemoryPath, after: unknown): MemoryPath {
+  const path = pathOf(after);
+  if (!isWithin(path, directory)) throw refusedArgument('after must be a path below that of the list.');
+  return path;
+}
+
+/** The version that `ifUnchanged` names. */
+export function versionOf(mode: unknown): ETag {
+  const version = typeof mode === 'object' && mode !== null ? Reflect.get(mode, 'ifUnchanged') : undefined;
+  if (typeof version === 'string' && VERSION.test(version)) return version as ETag;
+  throw refusedArgument('mode must be create, replace, or ifUnchanged with a version that a file had.');
+}
+
+/** The caller's content, copied: it may change what it gave while the write waits for its turn. */
+export function bytesOf(content: unknown, maxFileBytes: number): Uint8Array {
+  if (typeof content === 'string') {
+    // No text has fewer bytes than UTF-16 units.
+    refuseTooLarge(content.length, maxFileBytes);
+    if (!content.isWellFormed()) throw refusedArgument('The text holds half of a surrogate pair.');
+    return encodeText(content);
+  }
+  if (!(content instanceof Uint8Array)) throw refusedArgument('The content must be a text or a Uint8Array.');
+  refuseTooLarge(content.length, maxFileBytes);
+  return Uint8Array.from(content);
+}
+
+export function refuseTooLarge(value: number, maxFileBytes: number): void {
+  if (value <= maxFileBytes) return;
+  throw new MemoryError('limit_exceeded', 'The content is larger than the file limit.', {
+    details: { limit: 'file_bytes', value, max: maxFileBytes },
+  });
+}
+
+export function refusedArgument(message: string): MemoryError {
+  return new MemoryError('invalid_command', message);
+}
