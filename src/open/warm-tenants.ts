@@ -1,0 +1,164 @@
+import type { TenantId } from '../format/object-keys.ts';
+import { createRollbackGuards, type RollbackGuard } from '../keys/rollback-guard.ts';
+import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts';
+import type { Memory } from '../tool/memory-tool.ts';
+import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
+import { type CredentialSource, createCredentialSource } from './credential-source.ts';
+import type { AwsCredentials } from './store.ts';
+import type { OpenTenant } from './wire-tenant.ts';
+
+export interface WarmTenant {
+  readonly tenant: TenantId;
+  readonly guard: RollbackGuard;
+  readonly history: VersionHistory;
+  readonly order: CommandOrder;
+  minimumEpoch: number | undefined;
+  /** By credentials key, the least recently used one first. */
+  readonly keyed: Map<string | undefined, KeyedTenant>;
+}
+
+/** What is warm of a tenant under one credentials key. */
+interface KeyedTenant {
+  readonly source: CredentialSource | undefined;
+  readonly parts: Promise<OpenTenant>;
+  readonly memories: Set<Memory>;
+  /** Calls of `open` that still wait for the parts. */
+  opening: number;
+}
+
+/** The tenants that a pool keeps warm, and which of them it evicts. */
+export interface WarmTenants {
+  /** The tenant, which counts as the one used last. */
+  use(tenant: TenantId): WarmTenant;
+  /** Counts as used last, if it is warm still. */
+  touch(found: WarmTenant): void;
+  /** A higher epoch than was asked for before: keyrings in the cache may be below it. */
+  pin(found: WarmTenant, epoch?: number): void;
+  /** What is warm under the credentials key, with the newest credentials; wired where nothing is. */
+  useKeyed(
+    found: WarmTenant,
+    request: {
+      readonly credentials?: AwsCredentials | undefined;
+      readonly credentialsKey?: string | undefined;
+    },
+  ): KeyedTenant;
+  /** Wipes what is superseded, and what is beyond the limits, as far as it is idle. */
+  evictSurplus(found: WarmTenant): Promise<void>;
+  /** Closes every memory and wipes every tenant, idle or not. */
+  closeAll(): Promise<void>;
+}
+
+/** Of tenants that are warm, and of those whose rollback guard is kept. */
+export const MOST_TENANTS = 100_000;
+/** Credentials keys of one tenant that stay warm. */
+const MOST_KEYS = 16;
+
+export function createWarmTenants({
+  maxTenants,
+  wire,
+}: {
+  readonly maxTenants: number;
+  /** Begins to load a tenant's parts. */
+  readonly wire: (found: WarmTenant, source: CredentialSource | undefined) => Promise<OpenTenant>;
+}): WarmTenants {
+  /** The least recently used one first. */
+  const warm = new Map<TenantId, WarmTenant>();
+  /** In use though their epoch is superseded; wiped with their last memory. */
+  const superseded = new Set<KeyedTenant>();
+  const guardOf = createRollbackGuards(MOST_TENANTS);
+  const histories = new WeakMap<RollbackGuard, VersionHistory>();
+
+  const newTenant = (tenant: TenantId, guard: RollbackGuard): WarmTenant => {
+    const history = histories.get(guard) ?? createVersionHistory();
+    histories.set(guard, history);
+    const order = createCommandOrder();
+    return { tenant, guard, history, order, minimumEpoch: undefined, keyed: new Map() };
+  };
+
+  const newKeyed = (
+    found: WarmTenant,
+    key: string | undefined,
+    credentials: AwsCredentials | undefined,
+  ): KeyedTenant => {
+    const source = credentials && createCredentialSource(credentials);
+    const parts = wire(found, source);
+    const entry: KeyedTenant = { source, parts, memories: new Set(), opening: 0 };
+    parts.catch(() => {
+      if (found.keyed.get(key) === entry) found.keyed.delete(key);
+    });
+    return entry;
+  };
+
+  const wipe = async (entry: KeyedTenant): Promise<void> => {
+    superseded.delete(entry);
+    const [parts] = await Promise.allSettled([entry.parts]);
+    if (parts.status === 'fulfilled') parts.value.wipe();
+  };
+
+  return {
+    use(tenant) {
+      const known = warm.get(tenant);
+      const guard = guardOf(tenant, known?.guard);
+      const found = known ?? newTenant(tenant, guard);
+      placeLast(warm, tenant, found);
+      return found;
+    },
+    touch(found) {
+      if (warm.get(found.tenant) === found) placeLast(warm, found.tenant, found);
+    },
+    pin(found, epoch = 1) {
+      if (epoch <= found.guard.minimumEpoch) return;
+      found.minimumEpoch = epoch;
+      for (const entry of found.keyed.values()) superseded.add(entry);
+      found.keyed.clear();
+    },
+    useKeyed(found, { credentials, credentialsKey = '' }) {
+      const key = credentials === undefined ? undefined : credentialsKey;
+      const known = found.keyed.get(key);
+      const entry = known ?? newKeyed(found, key, credentials);
+      placeLast(found.keyed, key, entry);
+      if (known?.source?.replace(credentials)) void forgetFailure(known);
+      return entry;
+    },
+    async evictSurplus({ keyed }) {
+      const evicted = [...superseded].filter(isIdle);
+      evicted.push(...surplusOf(keyed, MOST_KEYS, isIdle));
+      for (const tenant of surplusOf(warm, maxTenants, (each) => [...each.keyed.values()].every(isIdle))) {
+        evicted.push(...tenant.keyed.values());
+      }
+      await Promise.all(evicted.map(wipe));
+    },
+    async closeAll() {
+      const entries = [...[...warm.values()].flatMap(({ keyed }) => [...keyed.values()]), ...superseded];
+      await Promise.all(entries.flatMap(({ memories }) => [...memories].map((memory) => memory.close())));
+      await Promise.all(entries.map(wipe));
+    },
+  };
+}
+
+function placeLast<K, V>(entries: Map<K, V>, key: K, value: V): void {
+  entries.delete(key);
+  entries.set(key, value);
+}
+
+/** Removes idle entries from the map, the first ones first, until it is within the limit or none is idle. */
+function surplusOf<K, V>(entries: Map<K, V>, most: number, isFree: (value: V) => boolean): V[] {
+  const removed: V[] = [];
+  for (const [key, value] of entries) {
+    if (entries.size <= most) break;
+    if (!isFree(value)) continue;
+    entries.delete(key);
+    removed.push(value);
+  }
+  return removed;
+}
+
+/** A failed load of the keyring is not remembered once its credentials have been replaced. */
+async function forgetFailure({ parts }: KeyedTenant): Promise<void> {
+  const [opened] = await Promise.allSettled([parts]);
+  if (opened.status === 'fulfilled') opened.value.context.keyrings.forgetFailure();
+}
+
+function isIdle({ memories, opening }: KeyedTenant): boolean {
+  return memories.size === 0 && opening === 0;
+}
