@@ -84,7 +84,7 @@ export async function openTenantView(
     isExport: false,
   };
   const names = createWriterNames(context);
-  const history = createHistory(context, tree);
+  const history = createHistory(context, tree, { retentionDays: settings.historyDays });
   const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
 
   let writing: Promise<Memory> | undefined;

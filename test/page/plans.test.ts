@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { PlanReading } from '../../src/page/protocol.ts';
 import { openTenantView, type PageView } from '../../src/page/tenant-view.ts';
+import { DAY_MS } from '../../src/time.ts';
 import { openAgent } from '../support/page-site.ts';
 
 const asking = { signal: new AbortController().signal, send: async () => {} };
@@ -9,6 +10,10 @@ const ask = async ({ questions }: PageView, name: string, input: object): Promis
   if (question === undefined) throw new Error(`there is no question ${name}`);
   return (await question({ ...input }, asking)) as PlanReading;
 };
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe('taking back on the page', () => {
   it('previews what an actor did, and takes back that and nothing else', async () => {
@@ -48,5 +53,21 @@ describe('taking back on the page', () => {
     for (const wrong of [{}, { at: 'x' }, { at: 1 }, { undo: 1 }]) {
       await expect(ask(view, 'plan', wrong)).rejects.toMatchObject({ code: 'invalid_command' });
     }
+  });
+
+  it('carries out the plan that it showed of a moment before the days that are kept', async () => {
+    const now = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: now - 3 * DAY_MS });
+    await using agent = await openAgent({ history: { days: 1 } });
+    const { files } = agent.memory;
+    await files.write('/memories/a.md', 'first');
+    vi.setSystemTime(now);
+    const options = { lineOf: () => '' };
+    await using view = await openTenantView(agent.options, { ...options, canWrite: true });
+    const input = { at: new Date(now - 2 * DAY_MS).toISOString() };
+    const plan = await ask(view, 'plan', input);
+    expect(plan.left).toMatchObject([{ path: '/memories', reason: 'too_early' }]);
+    const { outcome } = await ask(view, 'carryOut', { ...input, digest: plan.digest });
+    expect(outcome).toBe('written');
   });
 });
