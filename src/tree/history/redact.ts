@@ -67,7 +67,9 @@ export async function redactVersion(
 
   await VERSION_SAVER.nameActor(work);
   let records = 0;
-  for (const { id, record } of copies)
+  // The text of the one that is named tells a run that goes on which others have it.
+  const namedLast = [...copies.filter((copy) => copy !== named), ...copies.filter((copy) => copy === named)];
+  for (const { id, record } of namedLast)
     if (record.kind === 'replaced' && (await redactOne(work, id))) records++;
   const { layout, cache } = work.session;
   for (const each of paths) cache.drop(fileKey(layout, work.keyring.names, each));
