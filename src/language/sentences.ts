@@ -1,7 +1,7 @@
 import type { ErrorDetails, MemoryError } from '../errors.ts';
 import { type CommandName, type Echo, echoOf, type MemoryCommand } from './command.ts';
 import { echoText } from './page.ts';
-import { amountOf, commandRefusal, pathRefusal } from './refusals.ts';
+import { amountOf, commandRefusal, limitRefusal, pathRefusal, policyRefusal } from './refusals.ts';
 
 /** The wording of replies: the tool's documentation, or the TypeScript SDK's filesystem tool where it differs. */
 export type Profile = 'doc' | 'sdk';
@@ -117,7 +117,7 @@ function describeFailure(error: MemoryError, echo: Echo): string {
     case 'limit_exceeded':
       return details['limit'] === 'lines'
         ? `File ${path} exceeds maximum line limit of 999,999 lines.`
-        : limitSentence(details, path);
+        : limitRefusal(details, path);
     case 'version_conflict':
       return conflict(details, echo);
     case 'outcome_unknown':
@@ -130,7 +130,7 @@ function describeFailure(error: MemoryError, echo: Echo): string {
     case 'read_only':
       return `${path} cannot be changed: this memory can be read only`;
     case 'policy_refused':
-      return policySentence(details, path);
+      return policyRefusal(details, path);
     case 'access_denied':
       return `Access to ${path} is not permitted`;
     default:
@@ -215,42 +215,4 @@ function numbers({ lines, more }: ErrorDetails): string {
   if (!Array.isArray(lines)) return '';
   const listed = lines.join(', ');
   return more === true ? `${listed} and more (only the first ${lines.length} lines are listed)` : listed;
-}
-
-/** Names rules and lines, never what was found there; a name that was refused is not repeated. */
-function policySentence({ rules, lines, inName }: ErrorDetails, path: string): string {
-  const named = Array.isArray(rules) && rules.length > 0 ? ` (${rules.join(', ')})` : '';
-  if (inName === true) {
-    return `Nothing was written: the name holds information${named} that must not be kept in this memory. Choose another name`;
-  }
-  const places = Array.isArray(lines) ? lines : [];
-  const where = places.length === 0 ? '' : ` in line${places.length === 1 ? '' : 's'} ${places.join(', ')}`;
-  return `Nothing was written: ${path} would hold information${named}${where} that must not be kept in this memory. Leave it out and try again`;
-}
-
-/** Which files count: those of the memory, or of one that is mounted in it. */
-function memoryOf({ below }: ErrorDetails): string {
-  return typeof below === 'string' ? `below ${below}` : 'in this memory';
-}
-
-/** The limit (`limit_exceeded`), the number that exceeds it, and what the model can do. */
-function limitSentence(details: ErrorDetails, path: string): string {
-  const value = amountOf(details, 'value');
-  const max = amountOf(details, 'max');
-  switch (details['limit']) {
-    case 'file_bytes':
-      return `The file ${path} would have ${value} bytes, but at most ${max} bytes are allowed in one file: shorten it or split it into several files`;
-    case 'files':
-      return `Nothing was written: with ${path} there would be ${value} files ${memoryOf(details)}, but at most ${max} are allowed. Delete files that are not needed there, or add to one of them`;
-    case 'tenant_bytes':
-      return `Nothing was written: with ${path} the files ${memoryOf(details)} would have ${value} bytes together, but at most ${max} are allowed. Write less, or shorten or delete files that are not needed there`;
-    case 'object_bytes':
-      return `The file ${path} is too large to be handled: it has ${value} bytes as stored, and at most ${max} are allowed`;
-    case 'text_bytes':
-      return `The file ${path} is too large to be handled as text: it has ${value} bytes, and a text has at most ${max} characters. Rename or delete it, and split its text into several files`;
-    case 'text_characters':
-      return `The file ${path} would have ${value} characters, but a text has at most ${max}: shorten it or split it into several files`;
-    default:
-      return `A limit of the memory would be exceeded by ${path}: ${value} where at most ${max} is allowed. Use less, or delete what is not needed`;
-  }
 }

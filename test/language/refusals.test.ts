@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ErrorDetails } from '../../src/errors.ts';
 import { create, insert, path, refuse, rename, say, view } from '../support/replies.ts';
 
 describe('commandRefusal', () => {
@@ -105,5 +106,19 @@ describe('pathRefusal', () => {
     const sentence = refuse({ command: 'view', path: `/memories/x${'😀'.repeat(100_000)}` });
     expect(sentence.length).toBeLessThan(1_200);
     expect(sentence).toContain('😀… (200011 characters) has a segment');
+  });
+});
+
+describe('limitRefusal', () => {
+  it.each<[ErrorDetails, string]>([
+    [{ limit: 'file_bytes', value: 12, max: 10 }, 'one file'],
+    [{ limit: 'object_bytes', value: 12, max: 10 }, 'too large'],
+    [{ limit: 'text_bytes', value: 12, max: 10 }, 'split its text into several files'],
+    [{ limit: 'text_characters', value: 12, max: 10 }, 'split it into several files'],
+    [{ limit: 'something new', value: 12, max: 10 }, 'limit'],
+  ])('names the number and the limit of %j', (details, part) => {
+    const sentence = say(create, 'limit_exceeded', details);
+    expect(sentence).toMatch(/^Error: .*\b12\b.*\b10\b/);
+    expect(sentence).toContain(part);
   });
 });

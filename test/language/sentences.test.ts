@@ -307,18 +307,6 @@ describe('failureSentence, what the model can mend', () => {
   ])('%j, %s %j', (input, code, details, sentence) => {
     expect(say(input, code, details)).toBe(sentence);
   });
-
-  it.each<[ErrorDetails, string]>([
-    [{ limit: 'file_bytes', value: 12, max: 10 }, 'one file'],
-    [{ limit: 'object_bytes', value: 12, max: 10 }, 'too large'],
-    [{ limit: 'text_bytes', value: 12, max: 10 }, 'split its text into several files'],
-    [{ limit: 'text_characters', value: 12, max: 10 }, 'split it into several files'],
-    [{ limit: 'something new', value: 12, max: 10 }, 'limit'],
-  ])('names the number and the limit of %j', (details, part) => {
-    const sentence = say(create, 'limit_exceeded', details);
-    expect(sentence).toMatch(/^Error: .*\b12\b.*\b10\b/);
-    expect(sentence).toContain(part);
-  });
 });
 
 describe('failureSentence, what the operator must see to', () => {
