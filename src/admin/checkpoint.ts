@@ -1,10 +1,8 @@
-import { hasCode, isDamaged, MemoryError } from '../errors.ts';
+import { isDamaged, MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
-import { fileKey } from '../format/object-keys.ts';
 import { equalBytes, KEY_BYTES } from '../format/sodium.ts';
 import { ID_BYTES, NO_ID } from '../format/wrap.ts';
 import { MEMORY_ROOT } from '../language/path.ts';
-import { encodeText } from '../language/text.ts';
 import { ageOf } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { sealingOf } from '../tree/history/sealed-again.ts';
@@ -24,7 +22,8 @@ import {
   partId,
   rootOf,
 } from './checkpoint-record.ts';
-import { newestNumber, readHead, readLeaves } from './read-checkpoint.ts';
+import { type LastCheckpoint, openLastCheckpoint } from './last-checkpoint.ts';
+import { newestNumber } from './read-checkpoint.ts';
 
 export interface WrittenCheckpoint {
   /** Number and root: to be kept where who writes the store cannot write. */
@@ -68,54 +67,32 @@ export async function writeCheckpoint(
   const began = Math.floor(session.clock());
   const [run, secret] = [toBase64url(session.random(ID_BYTES)), session.random(KEY_BYTES)];
   const newest = await newestNumber(work);
-  const before = lookUp(work, newest);
+  const last = openLastCheckpoint(work, newest);
   const tree = createEntryTree(secret);
   const unread: string[] = [];
-  let [lines, bytes, parts, done]: [Uint8Array[], number, number, number] = [[], 0, 0, 0];
-  const flush = async (): Promise<void> => {
-    if (lines.length === 0) return;
-    await create(work, partId(run, parts++), joined(lines));
-    [lines, bytes] = [[], 0];
-  };
+  const parts = createParts({ run, partBytes });
+  let done = 0;
+  const onFile = (): void => call.onProgress?.({ done: ++done, total: done });
   for await (const { objects } of pagesBelow(work, { prefix: session.layout.data })) {
     // From the cache within its time to live: a walk may take longer than a keyring may be held.
     work = await openWritten(session, call);
-    const found: (CheckpointEntry | 'unread' | undefined)[] = [];
     const files = objects.flatMap((object) => {
       const entry = decodeEntry(work, { directory: MEMORY_ROOT, prefix: session.layout.data, object });
       return entry === undefined ? [] : [entry];
     });
-    const known: (CheckpointEntry | undefined)[] = [];
-    for (const file of files) known.push(await before.find(file));
-    const readOne = async (index: number): Promise<void> => {
-      const [file, last] = [files[index], known[index]];
-      if (file === undefined) return;
-      found[index] = last?.etag === file.etag && last.note !== 'young' ? last : await read(work, file, last);
-      call.onProgress?.({ done: ++done, total: done });
-    };
-    await eachConcurrently(session, [...files.keys()], readOne, (index) => files[index]?.size ?? 0);
+    const found = await versionsOf(work, files, { last, onFile });
     for (const [index, entry] of found.entries()) {
       if (entry === 'unread') unread.push(files[index]?.path ?? '');
       if (typeof entry !== 'object') continue;
       const line = encodeEntry(isAccepted(entry) ? { ...entry, note: 'accepted' } : entry);
       tree.add(line);
-      lines.push(line);
-      bytes += line.length + 1;
-      if (bytes >= partBytes) await flush();
+      await parts.add(work, line);
     }
   }
-  await flush();
+  const written = await parts.end(work);
   const head = {
-    ...{
-      files: tree.files(),
-      tree: tree.tree(),
-      began,
-      ended: Math.floor(session.clock()),
-      accepts,
-      run,
-      parts,
-      secret,
-    },
+    ...{ files: tree.files(), tree: tree.tree(), began, ended: Math.floor(session.clock()) },
+    ...{ accepts, run, parts: written, secret },
     ...{ epoch: work.keyring.epoch, keepsHistory: work.keyring.keepsHistory },
   };
   const { number, root } = await putHead(await openWritten(session, call), head, Math.max(newest, above));
@@ -129,48 +106,27 @@ export async function openWritten(session: Session, call: Call): Promise<Work> {
   throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');
 }
 
-/** The entries of the last checkpoint, asked for in the order of a listing. What cannot be read is as if it were not there. */
-function lookUp(
+/**
+ * What each file has now: what the last checkpoint says where the object has not changed since, and what is read otherwise.
+ * Undefined: it is gone.
+ */
+async function versionsOf(
   work: Work,
-  newest: number,
-): { find(file: ListedEntry): Promise<CheckpointEntry | undefined> } {
-  const entries = entriesOf(work, newest);
-  let next: { readonly entry: CheckpointEntry; readonly key: Uint8Array } | undefined;
-  const { layout } = work.session;
-  const { names } = work.keyring;
-  const advance = async (): Promise<void> => {
-    const { done, value: entry } = await entries.next();
-    next =
-      done === true || !entry ? undefined : { entry, key: encodeText(fileKey(layout, names, entry.path)) };
+  files: readonly ListedEntry[],
+  { last, onFile }: { readonly last: LastCheckpoint; readonly onFile: () => void },
+): Promise<readonly (CheckpointEntry | 'unread' | undefined)[]> {
+  const known: (CheckpointEntry | undefined)[] = [];
+  for (const file of files) known.push(await last.find(file));
+  const found: (CheckpointEntry | 'unread' | undefined)[] = [];
+  const readOne = async (index: number): Promise<void> => {
+    const [file, before] = [files[index], known[index]];
+    if (file === undefined) return;
+    const isSame = before?.etag === file.etag && before.note !== 'young';
+    found[index] = isSame ? before : await read(work, file, before);
+    onFile();
   };
-  let begun = false;
-  return {
-    async find({ key, path }) {
-      if (!begun) await advance();
-      begun = true;
-      const wanted = encodeText(key);
-      while (next !== undefined && isBefore(next.key, wanted)) await advance();
-      return next?.entry.path === path ? next.entry : undefined;
-    },
-  };
-}
-
-async function* entriesOf(work: Work, newest: number): AsyncGenerator<CheckpointEntry, void, undefined> {
-  try {
-    const head = newest === 0 ? undefined : await readHead(work, newest);
-    if (head === undefined) return;
-    for await (const { entry } of readLeaves(work, head)) yield entry;
-  } catch (error) {
-    if (!isDamaged(error) && !hasCode(error, 'unsupported_format')) throw error;
-    work.session.logger.warn('the last checkpoint cannot be read; every file is read instead', {
-      code: error.code,
-    });
-  }
-}
-
-function isBefore(left: Uint8Array, right: Uint8Array): boolean {
-  const at = left.findIndex((byte, index) => byte !== right[index]);
-  return at === -1 ? left.length < right.length : (left[at] ?? 0) < (right[at] ?? -1);
+  await eachConcurrently(work.session, [...files.keys()], readOne, (index) => files[index]?.size ?? 0);
+  return found;
 }
 
 /** Undefined: it is gone. */
@@ -196,6 +152,31 @@ async function read(
     if (!isDamaged(error)) throw error;
     return 'unread';
   }
+}
+
+/** Gathers lines into records of entries. */
+function createParts({ run, partBytes }: { readonly run: string; readonly partBytes: number }): {
+  add(work: Work, line: Uint8Array): Promise<void>;
+  /** How many records there are, once the last one is written. */
+  end(work: Work): Promise<number>;
+} {
+  let [lines, bytes, parts]: [Uint8Array[], number, number] = [[], 0, 0];
+  const flush = async (work: Work): Promise<void> => {
+    if (lines.length === 0) return;
+    await create(work, partId(run, parts++), joined(lines));
+    [lines, bytes] = [[], 0];
+  };
+  return {
+    async add(work, line) {
+      lines.push(line);
+      bytes += line.length + 1;
+      if (bytes >= partBytes) await flush(work);
+    },
+    async end(work) {
+      await flush(work);
+      return parts;
+    },
+  };
 }
 
 function joined(lines: readonly Uint8Array[]): Uint8Array {
