@@ -25,7 +25,7 @@ const MOST_MISSING = 500_000;
  * Notes that `findings` since a line are on purpose, in the place of what accepted findings since the same line before. A note
  * that cannot be opened is replaced too: it accepts nothing, so what it had accepted is among the findings again.
  *
- * @throws MemoryError `version_conflict`; what the store throws.
+ * @throws MemoryError `version_conflict`; `unsupported_format` for the note of a later version; what the store throws.
  */
 export async function noteAcceptance(
   work: Work,
@@ -92,7 +92,7 @@ export async function acceptedMissing(work: Work): Promise<ReadonlySet<string>> 
   return missing;
 }
 
-/** Undefined: there is none, or it cannot be opened, and accepts nothing. */
+/** Undefined: there is none, or it cannot be opened, and accepts nothing. @throws MemoryError `unsupported_format`. */
 async function read(work: Work, number: number): Promise<Acceptance | undefined> {
   const name = { cls: 'checkpoints', id: acceptanceId(number), maxBytes: MAX_BYTES } as const;
   const record = await readRecord(work, name).catch((error: unknown) => {
@@ -102,9 +102,13 @@ async function read(work: Work, number: number): Promise<Acceptance | undefined>
   return record && parse(record.content);
 }
 
-function parse(content: Uint8Array): Acceptance | undefined {
+function parse(content: Uint8Array): Acceptance {
   const { by, line, missing } = decodeFields(content) ?? {};
-  if (typeof by !== 'number' || !Number.isSafeInteger(by)) return undefined;
-  const ids: readonly unknown[] = Array.isArray(missing) ? missing : [];
-  return { by, line, missing: ids.filter((id) => typeof id === 'string') };
+  const isKnown = typeof by === 'number' && Number.isSafeInteger(by) && isTexts(missing);
+  if (isKnown) return { by, line, missing };
+  throw new MemoryError('unsupported_format', 'What was accepted is noted by a later version.');
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import { checkpointTree } from '../../src/admin/accept-checkpoint.ts';
+import { acceptanceId } from '../../src/admin/checkpoint-record.ts';
 import { expireTree } from '../../src/admin/expire.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
+import { encodeFields, writeRecord } from '../../src/tree/sealed-record.ts';
+import { openWork } from '../../src/tree/session.ts';
 import { describeOnBothKinds } from '../support/test-tree.ts';
 import { createCheckedTenant, DAY } from './checked-tenant.ts';
 
@@ -160,6 +163,25 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
       expect(accepted).toMatchObject([{ kind: 'history', state: 'missing' }, { state: 'dropped' }]);
       expect([await since(line), await since(next)]).toEqual([[], []]);
     }
+  });
+
+  it.each([
+    { by: 'two', missing: [] },
+    { by: 2, missing: 'all' },
+    { by: 2, missing: [3] },
+  ])('accepts nothing in the place of a note of a later version, and says so: %o', async (fields) => {
+    const { site, later, checkpoint, since, drop } = await start();
+    await later();
+    const line = await checkpoint();
+    await drop('/memories/b');
+    const { session } = await site.client();
+    const work = await openWork(session, {});
+    if (work === undefined) throw new Error('there is no keyring');
+    const note = { content: encodeFields(fields), base: undefined };
+    await writeRecord(work, { cls: 'checkpoints', id: acceptanceId(1) }, note);
+    const refused = { code: 'unsupported_format' };
+    await expect(since(line)).rejects.toMatchObject(refused);
+    await expect(checkpointTree(session, { accept: line })).rejects.toMatchObject(refused);
   });
 
   it('accepts a whole store that was put back to before the checkpoint', async () => {
