@@ -2,6 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { decodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
+import type { ListedEntry } from '../tree/list-directory.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import { createAppending } from './appending.ts';
@@ -237,13 +238,7 @@ export function createFiles(given: FilesOptions): Files {
   }
 }
 
-function statOf(found: {
-  readonly path: MemoryPath;
-  readonly size: number;
-  readonly lastModified: number;
-  readonly etag: ETag;
-}): FileStat {
-  const { path, size, lastModified, etag } = found;
+function statOf({ path, size, lastModified, etag }: ListedEntry): FileStat {
   // Listings tell parts of a second that answers about one object do not.
   const modified = new Date(lastModified - (lastModified % 1_000));
   return { type: 'file', path, size, modified, version: etag };
