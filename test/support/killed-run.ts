@@ -25,10 +25,13 @@ export function someDeaths(requests: number): readonly Death[] {
 /** The requests of a process that dies there: none after that one gets through, and none gets an answer. */
 export function dieAt({ after, reaches }: Death): Around {
   let sent = 0;
-  return async (_, proceed) => {
+  return async (call, proceed) => {
+    // That a listing has ended is no request. A page that is asked for and not used changes nothing.
+    const listed = call.verb === 'list' ? { page: await proceed() } : undefined;
+    if (listed !== undefined && (listed.page as IteratorResult<unknown>).done === true) return listed.page;
     sent += 1;
-    if (sent <= after) return proceed();
-    if (sent === after + 1 && reaches) await proceed();
+    if (sent <= after) return listed === undefined ? proceed() : listed.page;
+    if (sent === after + 1 && reaches && listed === undefined) await proceed();
     throw new MemoryError('aborted', 'the process is dead');
   };
 }
