@@ -1,6 +1,7 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
 import {
+  classKey,
   classLogicalName,
   type LogicalName,
   logicalName,
@@ -23,24 +24,33 @@ const ID_CHARACTERS = 8;
 /**
  * Removes what a bucket keeps beside the current objects of the tenant and that holds a text which was redacted: records,
  * and files wherever they lay. What lies at a place of the file, has the size and cannot be opened any more goes as well.
- * `ids` are those of its records. Returns how many versions went; undefined where the server knows no versions.
+ * `ids` are those of its records, `own` those of the version itself: what is kept of them goes last, for it tells the text to
+ * a run that goes on. Returns how many versions went; undefined where the server knows no versions.
  *
  * @throws MemoryError `access_denied` where versions may not be listed, read or removed.
  */
 export async function removeKeptVersions(
   work: Work,
   versions: ObjectVersions,
-  redacted: Redacted & { readonly ids: ReadonlySet<string> },
+  given: Redacted & { readonly ids: ReadonlySet<string>; readonly own: ReadonlySet<string> },
 ): Promise<number | undefined> {
   const { layout } = work.session;
   const { signal } = work.call;
+  const last = new Map<string, KeptVersion>();
   let removed = 0;
-  const removeOne = async (kept: KeptVersion): Promise<void> => {
-    if (!(await holdsText(work, { versions, kept, redacted }))) return;
-    await versions.remove(kept.key, kept.versionId, { signal });
+  const remove = async ({ key, versionId }: KeptVersion): Promise<void> => {
+    await versions.remove(key, versionId, { signal });
     removed += 1;
   };
   try {
+    const redacted = { ...given, text: given.text ?? (await findText(work, versions, given.own)) };
+    const removeOne = async (kept: KeptVersion): Promise<void> => {
+      if (!(await holdsText(work, { versions, kept, redacted }))) return;
+      const parsed = parseClassKey(layout, kept.key);
+      if (parsed?.cls === 'history' && given.own.has(parsed.id))
+        last.set(`${kept.key} ${kept.versionId}`, kept);
+      else await remove(kept);
+    };
     // Until a whole listing shows none: pages shift while their versions go.
     for (let before = -1; removed !== before; ) {
       before = removed;
@@ -51,6 +61,7 @@ export async function removeKeptVersions(
         }
       }
     }
+    await eachConcurrently(work.session, [...last.values()], remove);
   } catch (error) {
     // A server that knows no versions.
     if (hasCode(error, 'misconfigured')) return undefined;
@@ -62,6 +73,26 @@ export async function removeKeptVersions(
     );
   }
   return removed;
+}
+
+/** The text that was in these records, where a bucket keeps one of them as it was. */
+async function findText(
+  work: Work,
+  versions: ObjectVersions,
+  ids: ReadonlySet<string>,
+): Promise<Uint8Array | undefined> {
+  for (const id of ids) {
+    const key = classKey(work.session.layout, 'history', id);
+    for await (const page of versions.below(key, { signal: work.call.signal })) {
+      for (const kept of page) {
+        if (kept.isCurrent || kept.size === undefined) continue;
+        const opened = await openKept(work, { versions, kept }, classLogicalName('history', id));
+        const record = opened && decodeHistoryRecord(opened.content);
+        if (record?.kind === 'replaced') return record.text;
+      }
+    }
+  }
+  return undefined;
 }
 
 interface Look {
@@ -106,7 +137,7 @@ async function fileHoldsText(work: Work, look: Look, path: MemoryPath): Promise<
 }
 
 /** Undefined: no key opens it any more, or it is gone. */
-async function openKept(work: Work, { versions, kept }: Look, name: LogicalName) {
+async function openKept(work: Work, { versions, kept }: Pick<Look, 'versions' | 'kept'>, name: LogicalName) {
   const body = await versions.get(kept.key, kept.versionId, { signal: work.call.signal });
   if (body === undefined) return undefined;
   try {

@@ -57,9 +57,9 @@ export async function redactVersion(
   const named = ofVersion.find(({ record }) => record.kind === 'replaced') ?? ofVersion[0];
   if (named === undefined) throw new MemoryError('not_found', 'The version has expired meanwhile.');
   const text = named.record.kind === 'replaced' ? named.record.text : undefined;
-  const own = { gone: [named.record.version], paths, text };
+  const asNamed = { gone: [named.record.version], paths, text };
   const copies = saved.filter(
-    ({ record }) => record.kind === 'replaced' && holdsRedacted(own, record.version, record.text),
+    ({ record }) => record.kind === 'replaced' && holdsRedacted(asNamed, record.version, record.text),
   );
   const gone = [...copies.map(({ record }) => record.version), ...redactedBefore(saved, version)];
   const redacted = { gone, paths, text };
@@ -74,7 +74,8 @@ export async function redactVersion(
   const { layout, cache } = work.session;
   for (const each of paths) cache.drop(fileKey(layout, work.keyring.names, each));
   const ids = new Set(saved.flatMap(({ id, record }) => (gone.includes(record.version) ? [id] : [])));
-  const versionsRemoved = versions && (await removeKeptVersions(work, versions, { ...redacted, ids }));
+  const own = new Set(ofVersion.map(({ id }) => id));
+  const versionsRemoved = versions && (await removeKeptVersions(work, versions, { ...redacted, ids, own }));
   return { path, version: version.id, records, versionsRemoved };
 }
 
