@@ -171,10 +171,12 @@ function patchLines(found: Patch, terminal: Terminal): readonly string[] {
   return [found.without === 'gone' ? 'one of its texts is not kept any more' : NOT_TEXT];
 }
 
-function changeLine({ what, path, to, fromVersion, toVersion }: PlannedChange, { style }: Terminal): string {
+function changeLine(change: PlannedChange, { style }: Terminal): string {
+  const { what, path, to, fromVersion, toVersion, writer } = change;
   const versions = [fromVersion ?? 'nothing', toVersion ?? 'nothing'].map(shortVersion).join(' → ');
+  const taken = writer === undefined ? '' : `, of ${onOneLine(writer)}`;
   const colour = what === 'delete' ? 'red' : what === 'create' ? 'green' : 'yellow';
-  return `${style(colour, what.padEnd(7))}  ${path}  ${to === undefined ? versions : `to ${to}`}`;
+  return `${style(colour, what.padEnd(7))}  ${path}  ${to === undefined ? versions : `to ${to}`}${taken}`;
 }
 
 const REASONS: Readonly<Record<LeftFile['reason'], string>> = {

@@ -1,5 +1,6 @@
 import { type Call, openWork, refuseToLose, refuseWriting, type Session, type Work } from '../session.ts';
 import type { Tree } from '../tree.ts';
+import { readActors } from './actors.ts';
 import { applyPlan } from './apply-plan.ts';
 import { byPath, type HistoryPlan, type PlannedChange, type PlanOutcome } from './plan.ts';
 import { contentOf } from './read-version.ts';
@@ -11,6 +12,8 @@ export interface PlanRequest {
   readonly dryRun: boolean;
   /** Whether what can be done is done where the plan leaves files. */
   readonly partial: boolean;
+  /** Whether a dry run tells whose texts would go. */
+  readonly namesWriters?: true;
   plan(past: Past, work: Work): HistoryPlan;
 }
 
@@ -25,7 +28,7 @@ const ROUNDS = 8;
  * `version_conflict` and the like where other processes changed the files again and again; what the tree throws.
  */
 export async function carryOut(session: Session, tree: Tree, request: PlanRequest): Promise<PlanOutcome> {
-  const { call, dryRun, partial } = request;
+  const { call, dryRun, partial, namesWriters } = request;
   const done: PlannedChange[] = [];
   const answer = (changes: readonly PlannedChange[], rest: Omit<PlanOutcome, 'changes'>): PlanOutcome => ({
     changes: [...changes].sort(byPath),
@@ -39,7 +42,10 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
     const past = await readWholePast(work);
     const { changes, ...rest } = request.plan(past, work);
     const { left } = rest;
-    if (dryRun) return answer(changes, { ...rest, outcome: 'planned' });
+    if (dryRun) {
+      const shown = namesWriters === true ? await withWriters(work, past, changes) : changes;
+      return answer(shown, { ...rest, outcome: 'planned' });
+    }
     const isWithheld = left.length > 0 && !partial;
     if (changes.length === 0 && !isWithheld) return answer(done, { ...rest, outcome: 'written' });
     refuseToLose(work.keyring);
@@ -54,4 +60,20 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
     if (conflict === undefined) return answer(done, { ...rest, outcome: 'written' });
   }
   throw conflict;
+}
+
+/** Each change with the actor whose version it takes away. */
+async function withWriters(
+  work: Work,
+  { versions }: Past,
+  changes: readonly PlannedChange[],
+): Promise<readonly PlannedChange[]> {
+  const writerOf = ({ fromVersion = '' }: PlannedChange): string | undefined =>
+    versions.get(fromVersion)?.writer;
+  if (changes.every((change) => writerOf(change) === undefined)) return changes;
+  const actors = await readActors(work);
+  return changes.map((change) => {
+    const writer = writerOf(change);
+    return writer === undefined ? change : { ...change, writer: actors.get(writer) ?? writer };
+  });
 }

@@ -69,7 +69,7 @@ export interface History {
    * Makes the files what they were at a moment, by the clocks of their writers: what was written, renamed and deleted before
    * it counts, and what carries the moment itself does not. All is done by new versions, on behalf of the actor who asks;
    * nothing that is kept is lost. What another process changes meanwhile is judged again. A GET for each version that is kept
-   * and each file, and the requests of each change.
+   * and each file, and the requests of each change; for a dry run those of the actors.
    *
    * @param time a `Date`, or ISO 8601 with Z or its distance from UTC.
    * @throws MemoryError `invalid_command` for another time, or one in the future; `misconfigured` where the tenant keeps no
@@ -174,7 +174,7 @@ export function createHistory(
       const moment = { time: momentOf(time, now), below: pathOf(below) };
       const expiredBefore = retentionDays === undefined ? 0 : now - retentionDays * DAY_MS;
       return carryOut(session, tree, {
-        ...{ call, dryRun, partial },
+        ...{ call, dryRun, partial, namesWriters: true },
         plan: (past, { keyring: { keptSince } }) =>
           planRestoreAt(past, { ...moment, expiredBefore, keptSince }),
       });

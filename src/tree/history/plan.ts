@@ -7,6 +7,8 @@ export interface PlannedChange {
   readonly what: 'create' | 'replace' | 'delete' | 'rename';
   /** The version that the file has now; absent for `create`. */
   readonly fromVersion?: string;
+  /** In a dry run of `restoreAt`: the actor of that version, as in `list`; absent where it has none. */
+  readonly writer?: string;
   /** The version whose text is written; absent for `delete` and `rename`. */
   readonly toVersion?: string;
   /** Of a rename: the new path. */

@@ -158,12 +158,12 @@ describe('sealed-memory restore-at and undo', { timeout: 120_000 }, () => {
     const plan = await here('restore-at', then);
     expect(plan).toMatchObject({ code: 2 });
     expect(plan.stdout).toMatch(
-      /^replace {2}\/memories\/a\.md {2}[\w-]{8} → [\w-]{8}\ndelete {3}\/memories\/b\.md/,
+      /^replace {2}\/memories\/a\.md {2}[\w-]{8} → [\w-]{8}, of bad\ndelete {3}\/memories\/b\.md.*, of bad\n/,
     );
     expect(plan.stderr).toContain('give --yes');
     expect(linesOf(await here('restore-at', then, '--dry-run', '--json'))).toMatchObject([
-      { event: 'entry', what: 'replace', path: PATH },
-      { event: 'entry', what: 'delete', path: '/memories/b.md' },
+      { event: 'entry', what: 'replace', path: PATH, writer: 'bad' },
+      { event: 'entry', what: 'delete', path: '/memories/b.md', writer: 'bad' },
       { event: 'done', outcome: 'planned', changes: 2, left: 0 },
     ]);
     expect(await text(PATH)).toBe('poison');
