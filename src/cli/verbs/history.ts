@@ -1,6 +1,6 @@
 import { toBase64 } from '../../format/encoding.ts';
 import { decodeText } from '../../language/text.ts';
-import type { HistoryEntry } from '../../tree/history/entries.ts';
+import type { HistoryEntry, WrittenEntry } from '../../tree/history/entries.ts';
 import type { Progress } from '../../tree/session.ts';
 import { textFor } from './files.ts';
 import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
@@ -73,10 +73,16 @@ function logLine(entry: HistoryEntry, { style }: Terminal): string {
   const what = (word: string): string =>
     `${exactTimeOf(time)}  ${shown}  ${word.padEnd(LONGEST_KIND)}  ${path}`;
   if (entry.kind === 'written') {
-    const size = entry.text === 'redacted' ? 'redacted' : counted(entry.size, 'byte');
-    return `${what(entry.end)}  ${size}${by}`;
+    const rest = entry.text === 'redacted' ? redactedWords(entry) : `${counted(entry.size, 'byte')}${by}`;
+    return `${what(entry.end)}  ${rest}`;
   }
   return entry.to === undefined ? `${what(`is ${kind}`)}${by}` : `${what(`is ${kind}`)}  to ${entry.to}${by}`;
+}
+
+/** Tells who wrote the text from who took it out. */
+function redactedWords({ writer, redacted }: WrittenEntry): string {
+  const written = writer === undefined ? '' : `  written by ${onOneLine(writer)}`;
+  return `redacted${written}${redacted?.writer === undefined ? '' : `  redacted by ${onOneLine(redacted.writer)}`}`;
 }
 
 /** The bytes of a version go out as they are, as those of a file do. */

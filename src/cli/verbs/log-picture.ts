@@ -55,21 +55,23 @@ function lastPathOf([newest]: readonly HistoryEntry[]): string {
 }
 
 function piecesOf(entry: HistoryEntry): readonly Piece[] {
-  const by = entry.writer === undefined ? [] : [{ text: `by ${onOneLine(entry.writer)}` }];
+  const isRedacted = entry.kind === 'written' && entry.text === 'redacted';
+  const word = isRedacted ? 'written by' : 'by';
+  const by = entry.writer === undefined ? [] : [{ text: `${word} ${onOneLine(entry.writer)}` }];
   const time = { text: exactTimeOf(entry.time) };
   if (entry.kind !== 'written') {
     return entry.to === undefined
       ? [{ text: '× deleted', style: 'red' }, time, ...by]
       : [{ text: '→ renamed', style: 'cyan' }, time, { text: `from ${entry.path}` }, ...by];
   }
-  const { version, end, size, text, redacted, sameTextAs } = entry;
+  const { version, end, size, redacted, sameTextAs } = entry;
   const isCurrent = end === 'current';
   return [
     { text: `${isCurrent ? '●' : '○'} ${shortVersion(version)}`, style: isCurrent ? 'green' : 'yellow' },
     time,
     ...(isCurrent ? [{ text: 'current' }] : []),
     ...(end === 'unrecorded' ? [{ text: 'its end is not recorded' }] : []),
-    { text: text === 'redacted' ? 'redacted' : counted(size, 'byte') },
+    { text: isRedacted ? 'redacted' : counted(size, 'byte') },
     ...(sameTextAs === undefined ? [] : [{ text: `the text of ${shortVersion(sameTextAs)}` }]),
     ...by,
     ...(redacted?.writer === undefined ? [] : [{ text: `redacted by ${onOneLine(redacted.writer)}` }]),

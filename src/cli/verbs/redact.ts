@@ -106,7 +106,7 @@ function redactionLines({ records, versionsRemoved }: Redaction): readonly strin
     records === 0 ? 'the text was out already' : `the text is out of ${counted(records, 'record')}`;
   const kept =
     versionsRemoved === undefined
-      ? 'this store tells of no versions of its own'
+      ? 'this store keeps no older versions of its objects'
       : `${counted(versionsRemoved, 'version')} of the bucket removed`;
   return [`ok    ${text}; ${kept}`, 'Backups, exports and what a model was shown are not reached.'];
 }

@@ -106,7 +106,8 @@ async function carryOut(
   if (planned.changes.length === 0 && mayBeUnknown) {
     const entries = await requireKnown(run, named);
     const again = 'writer' in named ? broughtBackOf(entries, named.writer) : [];
-    if (again.length > 0) return tellAgain(again, report);
+    if (again.length > 0)
+      return tellAgain(again, { report, outcome: consent.dryRun === true ? 'planned' : 'written' });
   }
   if (!hasWork || consent.yes !== true) await tellAll(planned);
   if (!hasWork) {
@@ -129,13 +130,16 @@ async function carryOut(
 }
 
 /** There is nothing to take back, but not because all is well. */
-async function tellAgain(again: readonly BroughtBack[], report: Report): Promise<number> {
+async function tellAgain(
+  again: readonly BroughtBack[],
+  { report, outcome }: { readonly report: Report; readonly outcome: PlanOutcome['outcome'] },
+): Promise<number> {
   for (const each of again) {
     const { path, version, writer } = each.entry;
     const { textOf } = each;
     await report.entry({ what: 'again', path, version, writer, textOf }, broughtBackLine(each));
   }
-  await report.done({ outcome: 'planned', changes: 0, left: 0, again: again.length }, [
+  await report.done({ outcome, changes: 0, left: 0, again: again.length }, [
     `FAIL  nothing to take back: ${counted(again.length, 'file')} got such a text again by others`,
   ]);
   return EXIT_FAILED;
@@ -173,10 +177,10 @@ function patchLines(found: Patch, terminal: Terminal): readonly string[] {
 
 function changeLine(change: PlannedChange, { style }: Terminal): string {
   const { what, path, to, fromVersion, toVersion, writer } = change;
-  const versions = [fromVersion ?? 'nothing', toVersion ?? 'nothing'].map(shortVersion).join(' → ');
-  const taken = writer === undefined ? '' : `, of ${onOneLine(writer)}`;
+  const by = writer === undefined ? '' : ` by ${onOneLine(writer)}`;
+  const versions = `${shortVersion(fromVersion ?? 'nothing')}${by} → ${shortVersion(toVersion ?? 'nothing')}`;
   const colour = what === 'delete' ? 'red' : what === 'create' ? 'green' : 'yellow';
-  return `${style(colour, what.padEnd(7))}  ${path}  ${to === undefined ? versions : `to ${to}`}${taken}`;
+  return `${style(colour, what.padEnd(7))}  ${path}  ${to === undefined ? versions : `to ${to}`}`;
 }
 
 const REASONS: Readonly<Record<LeftFile['reason'], string>> = {

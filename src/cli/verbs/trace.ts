@@ -96,7 +96,7 @@ function sentenceOf(untold: Untold): string {
     case 'expired':
       return `what turns read that ended before ${timeOf(untold.before)}, which may have expired`;
     case 'writers':
-      return `what these read, who wrote since: ${untold.writers.map(onOneLine).join(', ')}`;
+      return `whether these read it before they wrote, as no stored turn says (a person, a repair, another program): ${untold.writers.map(onOneLine).join(', ')}`;
     case 'unnamed':
       return `what was read by those who wrote ${counted(untold.versions, 'version')} since, and named no actor`;
     case 'unlisted':

@@ -57,6 +57,13 @@ describe('the picture of log', () => {
     for (const columns of [1, 20, 60, 200]) expect(draw(ENTRIES, columns)).toContain('the text of bbbbbbbb');
   });
 
+  it('tells who wrote what was redacted from who redacted it', () => {
+    const redacted = { text: 'redacted', redacted: { time: at(9), writer: 'eve' } };
+    expect(draw([written('a', 1, { ...redacted, writer: 'turn 7' })])).toContain(
+      '  redacted  written by turn 7  redacted by eve',
+    );
+  });
+
   it('tells entries of one second apart', () => {
     const time = new Date(Date.UTC(2026, 10, 17, 9, 1, 0, 7));
     expect(draw([written('b', 1, { time }), written('a', 1)])).toMatch(/T09:01:00\.007Z[\s\S]*T09:01:00Z/);

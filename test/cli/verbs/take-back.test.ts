@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runLog } from '../../../src/cli/verbs/history.ts';
 import { failureLine, type Invocation } from '../../../src/cli/verbs/invocation.ts';
@@ -103,15 +104,30 @@ describe('a text that others brought back', () => {
     );
     expect((await undo('bad', true)).text.split('\n').map((line) => line && JSON.parse(line))).toMatchObject([
       { event: 'entry', what: 'again', path: PATH, version: now?.version, writer: 'bob' },
-      { event: 'done', changes: 0, again: 1 },
+      { event: 'done', outcome: 'written', changes: 0, again: 1 },
       '',
     ]);
+    // Of a plan the same is said, and that it is one.
+    const { invocation, shown } = invocationOf({ flags: { ...kept.flags, json: true } });
+    expect(await runUndo('bad', { dryRun: true }, invocation)).toBe(1);
+    expect(shown.join('')).toContain('"outcome":"planned"');
     // What it says helps.
     expect((await undo('bob')).code).toBe(0);
     expect(await undo('bad')).toMatchObject({
       code: 0,
       text: expect.stringContaining('nothing to take back'),
     });
+  });
+
+  it('is by actors of whom a trace says why it does not know what they read', async () => {
+    const { invocation, shown } = invocationOf({ flags: kept.flags });
+    await runTrace(
+      { path: PATH, version: (await kept.memory.history.list(PATH)).at(-1)?.version },
+      invocation,
+    );
+    expect(shown.join('')).toContain(
+      'not told: whether these read it before they wrote, as no stored turn says (a person, a repair, another program): ',
+    );
   });
 
   it('is traced in the order of time', async () => {
@@ -129,6 +145,30 @@ describe('restore-at', () => {
     kept = await openKeptMemory();
   });
   afterEach(() => kept.remove());
+
+  it('names in its plan who wrote what goes, where an actor is known', async () => {
+    const { files } = kept.memory;
+    await files.write(PATH, 'one\n', { actor: 'ann' });
+    await files.write(OTHER, 'no one\n');
+    const [first] = await kept.memory.history.list(PATH);
+    await setTimeout(2);
+    const moment = new Date();
+    await files.write(PATH, 'two\n', { actor: 'bob' });
+    await files.write(OTHER, 'still no one\n');
+    const planned = async (json: boolean): Promise<string> => {
+      const { invocation, shown } = invocationOf({ flags: { ...kept.flags, json } });
+      await runRestoreAt(moment.toISOString(), { dryRun: true }, invocation);
+      return shown.join('');
+    };
+    const text = await planned(false);
+    expect(text).toMatch(
+      new RegExp(`^replace  ${PATH}  \\S{8} by bob → ${first?.version.slice(0, 8)}$`, 'm'),
+    );
+    expect(text).toMatch(new RegExp(`^replace  ${OTHER}  \\S{8} → \\S{8}$`, 'm'));
+    const lines = (await planned(true)).split('\n').map((line) => line && JSON.parse(line));
+    expect(lines[0]).toMatchObject({ path: PATH, writer: 'bob' });
+    expect(lines[1]).not.toHaveProperty('writer');
+  });
 
   it('says when the history begins, where the moment lies before it', async () => {
     await kept.memory.files.write(PATH, 'one\n');
