@@ -34,7 +34,7 @@ async function typeAll(folder: string, env: Readonly<Record<string, string>>): P
     const block = blocksOf('docs/history.md', 'sh').find(({ text }) => text.includes(words));
     if (block === undefined) throw new Error(`the page has no block with ${words}`);
     return sh(
-      block.text.replaceAll(/\b(?:FORGED|BEFORE|SPOILT|WEEK|MOMENT)\b/g, (name) => names[name] ?? name),
+      block.text.replaceAll(/\b(?:FORGED|BEFORE|SPOILT|WEEK|TODO|MOMENT)\b/g, (name) => names[name] ?? name),
     );
   };
   /** The versions that a file had, the newest first. */
@@ -46,6 +46,7 @@ async function typeAll(folder: string, env: Readonly<Record<string, string>>): P
   [names['FORGED'] = '', names['BEFORE'] = ''] = await versions(VENDOR);
   [names['SPOILT'] = ''] = await versions(PAYMENTS);
   [names['WEEK'] = ''] = await versions('/memories/week.md');
+  [names['TODO'] = ''] = await versions('/memories/todo.md');
 
   const found = await type(`trace ${VENDOR} FORGED   # the turns`);
   const shape = (text: string): string =>
@@ -65,6 +66,7 @@ async function typeAll(folder: string, env: Readonly<Record<string, string>>): P
     'delete   /memories/week.md',
   ]);
   expect(planned).toContain('plan  5 changes; nothing was written');
+  expect(planned).toMatch(/^delete {3}\/memories\/notes\.md .* by turn tuesday-2 → nothing$/m);
   expect(planned).toContain('\n-Acme: 400 to XX66 6666, at once.\n+Acme: 400 to DE02 1203.\n');
 
   const mended = await type(`restore ${VENDOR} BEFORE`);
@@ -80,6 +82,7 @@ async function typeAll(folder: string, env: Readonly<Record<string, string>>): P
     [VENDOR, 'FORGED'],
     [PAYMENTS, 'SPOILT'],
     ['/memories/week.md', 'WEEK'],
+    ['/memories/todo.md', 'TODO'],
   ] as const;
   for (const [path, name] of forged) {
     await expect(sh(`npx sealed-memory show ${path} ${names[name]}`)).rejects.toMatchObject({
