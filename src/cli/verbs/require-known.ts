@@ -10,16 +10,23 @@ export type Named =
 
 /**
  * Tells a name of which the history knows nothing from one for which there is nothing to do. Reads the whole history, and returns its
- * entries.
+ * entries, and the actor as they name it.
  *
  * @throws MemoryError `not_found`, in the first case.
  */
 export async function requireKnown(
   { admin, report, signal }: AdminRun,
   named: Named,
-): Promise<readonly HistoryEntry[]> {
-  const entries = await report.during('reading the history', () => admin.history.list(undefined, { signal }));
-  if (entries.some(isMeant(named))) return entries;
+): Promise<{ readonly entries: readonly HistoryEntry[]; readonly writer?: string | undefined }> {
+  const entriesBy = (writer?: string): Promise<readonly HistoryEntry[]> =>
+    report.during('reading the history', () =>
+      admin.history.list(undefined, { signal, ...(writer !== undefined && { writer }) }),
+    );
+  const entries = await entriesBy();
+  if ('writer' in named) {
+    const [known] = await entriesBy(named.writer);
+    if (known !== undefined) return { entries, writer: known.writer };
+  } else if (entries.some(isBelow(named.below))) return { entries };
   if (entries.length === 0)
     throw unknown(`The history of the tenant ${admin.tenant} has no entry; is its name right?`);
   throw unknown(
@@ -29,11 +36,10 @@ export async function requireKnown(
   );
 }
 
-function isMeant(named: Named): (entry: HistoryEntry) => boolean {
-  if ('writer' in named) return ({ writer }) => writer === named.writer;
-  if (named.below === undefined) return () => true;
-  const below = parseMemoryPath(named.below);
-  const isIn = (path = ''): boolean => path === below || isWithin(path as MemoryPath, below);
+function isBelow(path: string | undefined): (entry: HistoryEntry) => boolean {
+  if (path === undefined) return () => true;
+  const below = parseMemoryPath(path);
+  const isIn = (at = ''): boolean => at === below || isWithin(at as MemoryPath, below);
   return (entry) => isIn(entry.path) || (entry.kind !== 'written' && isIn(entry.to));
 }
 

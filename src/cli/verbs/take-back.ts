@@ -104,8 +104,8 @@ async function carryOut(
   const hasWork = planned.changes.length > 0 && !isWithheld && consent.dryRun !== true;
   const mayBeUnknown = planned.left.every(({ reason }) => reason === 'too_early');
   if (planned.changes.length === 0 && mayBeUnknown) {
-    const entries = await requireKnown(run, named);
-    const again = 'writer' in named ? broughtBackOf(entries, named.writer) : [];
+    const { entries, writer } = await requireKnown(run, named);
+    const again = writer === undefined ? [] : broughtBackOf(entries, writer);
     if (again.length > 0)
       return tellAgain(again, { report, outcome: consent.dryRun === true ? 'planned' : 'written' });
   }

@@ -60,6 +60,8 @@ export type HistoryEntry = WrittenEntry | MovedEntry;
 
 /** A part of a list. What is read for it is the same as for the whole, for the order of versions is told by all of them. */
 export interface HistoryListOptions extends Call {
+  /** What one actor did alone: its text, or what stands for it, whichever of the two `list` shows. */
+  readonly writer?: string;
   /** At most so many entries; default all. */
   readonly limit?: number;
   /** The last entry of the page before this one; default: from the newest on. */

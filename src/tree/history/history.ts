@@ -139,9 +139,11 @@ export function createHistory(
       const at = path === undefined ? MEMORY_ROOT : pathOf(path);
       const work = await openWork(session, options);
       if (work === undefined) return entryPage([], options);
-      const { onProgress } = options;
+      const { onProgress, writer } = options;
+      if (writer !== undefined) checkActor(writer, 'writer');
       const past = at === MEMORY_ROOT ? await readWholePast(work, onProgress) : await readPast(work, at);
-      return entryPage(entriesOf(past, await readActors(work)), options);
+      const entries = entriesOf(past, await readActors(work));
+      return entryPage(writer === undefined ? entries : entries.filter(isBy(work, writer)), options);
     },
     async read(name, options = {}) {
       const path = pathOf(name.path);
@@ -196,6 +198,13 @@ export function createHistory(
       return redactVersion(work, { path, version: chosen(past, beginning), past }, versions);
     },
   };
+}
+
+/** An entry names its actor, or where only that is known, what stands for it. */
+function isBy({ keyring }: Work, writer: string): (entry: HistoryEntry) => boolean {
+  const idOf = (actor: string): string => toBase64url(keyring.names.writerId(actor));
+  const id = idOf(writer);
+  return ({ writer: by }) => by !== undefined && (by === writer || by === id || idOf(by) === writer);
 }
 
 function byWriter({ keyring }: Work, writer: string): Selection {

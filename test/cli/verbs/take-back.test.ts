@@ -4,6 +4,8 @@ import { runLog } from '../../../src/cli/verbs/history.ts';
 import { failureLine, type Invocation } from '../../../src/cli/verbs/invocation.ts';
 import { runRestoreAt, runUndo, type UndoArguments } from '../../../src/cli/verbs/take-back.ts';
 import { runTrace } from '../../../src/cli/verbs/trace.ts';
+import { openMemory } from '../../../src/open/open-memory.ts';
+import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../../src/tool/memory-tool.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../../support/kept-memory.ts';
@@ -136,6 +138,46 @@ describe('a text that others brought back', () => {
     const { versions } = JSON.parse(shown.join(''));
     const inTime = (await kept.memory.history.list(PATH)).toReversed().map(({ version }) => version);
     expect(versions.map(({ version }: { version: string }) => version)).toEqual(inTime);
+  });
+});
+
+describe('an actor whom the history names otherwise than the caller', () => {
+  it('is known all the same, by the name and by what stands for it', async () => {
+    const kept = await openKeptMemory();
+    const { files, history } = kept.memory;
+    await files.write(PATH, 'one\n', { actor: 'ann' });
+    await files.write(PATH, 'poison\n', { actor: 'bad' });
+    await history.undo({ writer: 'bad', actor: 'repair' });
+    const path = kept.flags.store.slice('sqlite:'.length);
+    await using store = openSqliteObjectStore({ path });
+    for await (const { objects } of store.list({ prefix: 'tenants/acme/' }))
+      await store.delete(objects.filter(({ key }) => key.includes('/actors/')).map(({ key }) => ({ key })));
+    const undo = async (writer: string) => {
+      const { invocation, shown } = invocationOf({ flags: kept.flags });
+      return { code: await runUndo(writer, { yes: true }, invocation), text: shown.join('') };
+    };
+    const nothing = { code: 0, text: expect.stringContaining('nothing to take back') };
+    const [, poison] = await history.list(PATH);
+    const id = poison?.writer ?? '';
+    expect(id).toMatch(/^[\w-]{22}$/);
+    expect(await undo('bad')).toEqual(nothing);
+    expect(await undo(id)).toEqual(nothing);
+
+    const { store: location, tenant } = kept.flags;
+    await using another = await openMemory({
+      ...{ store: location, tenant, rootKey: Buffer.alloc(32, 7).toString('base64'), actor: 'bad' },
+    });
+    await another.files.write(PATH, 'named again\n');
+    await another.history.undo({ writer: 'bad', actor: 'repair' });
+    expect((await history.list(PATH)).at(-2)?.writer).toBe('bad');
+    expect(await undo(id)).toEqual(nothing);
+    expect(await undo('bad')).toEqual(nothing);
+    await another.history.undo({ writer: 'repair', actor: 'bob' });
+    expect(await undo(id)).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('by bob has the text of'),
+    });
+    await kept.remove();
   });
 });
 
