@@ -31,12 +31,13 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
     'node_modules/vitest/vitest.mjs',
     ...['run', '--project', 'unit', '--maxWorkers=1', file],
   ];
-  const simulation = (history: string): Task => {
+  const simulation = (history: string, ...more: readonly string[]): Task => {
     const [count, last] = [some(4_000), some(4_000) * seed];
     const seeds = `${last - count + 1}..${last}`;
+    const kept = [history, ...more].join(' ');
     return {
-      ...{ part: 'simulation', what: `seeds on both kinds of store, history ${history}`, count: 2 * count },
-      args: ['test/simulation/main.ts', '--seeds', seeds, '--history', history],
+      ...{ part: 'simulation', what: `seeds on both kinds of store, history ${kept}`, count: 2 * count },
+      args: ['test/simulation/main.ts', '--seeds', seeds, '--history', history, ...more],
       tried: /^(\d+) simulations, 0 failed.*/gm,
     };
   };
@@ -70,6 +71,7 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
     chain('runs', 100_000),
     simulation('always'),
     simulation('turned on'),
+    simulation('always', '--take-back'),
     chain('attempts', 10_000),
     {
       ...{ part: 'states', what: 'restored states', count: states },

@@ -59,7 +59,7 @@ describe('npm run prove:history', () => {
     const { code, output } = await start('--share', '0.0002', ...parts);
     expect(code, output).toBe(0);
     const table = output.slice(output.indexOf('The proof of the history:'));
-    expect(table.match(/^ {2}holds/gm)).toHaveLength(10);
+    expect(table.match(/^ {2}holds/gm)).toHaveLength(11);
     expect(table).toContain('2 simulations, 0 failed');
     expect(table).toContain('2 restored states (2 states were restored)');
     expect(table).toContain('20 honest runs (20 honest runs raised no alarm)');
