@@ -166,6 +166,11 @@ async function addCurrent(work: Work, found: Collected, path: MemoryPath): Promi
 
 function addRecords(found: Collected, { versions, events, damaged }: ReadRecords): void {
   found.damaged.records.push(...damaged);
+  const moves = events.flatMap(movesOf);
+  const deletes = new Set(
+    moves.flatMap(({ version, from, to }) => (to === undefined ? [`${version} ${from}`] : [])),
+  );
+  const isDeletedAt = (id: VersionId, path: MemoryPath): boolean => deletes.has(`${id} ${path}`);
   for (const { contentId, previous, writer, redacted, id: record, ...facts } of versions) {
     const id = toBase64url(contentId);
     addPlace(found, id, facts.path);
@@ -173,7 +178,10 @@ function addRecords(found: Collected, { versions, events, damaged }: ReadRecords
     // A text that was taken out stays out, also where another process wrote the version down once more.
     const known = found.versions.get(id);
     const savedAt = latest(facts.savedAt, known?.savedAt);
-    if (known !== undefined && (known.text !== 'kept' || redacted === undefined)) {
+    // Of several places where it lay, it is told of where it was deleted: elsewhere a version that was sealed again may stand for it.
+    const isEnded = isDeletedAt(id, facts.path) && known !== undefined && !isDeletedAt(id, known.path);
+    const isNearer = known?.text === 'kept' && (redacted !== undefined || isEnded);
+    if (known !== undefined && !isNearer) {
       found.versions.set(id, { ...known, savedAt });
       continue;
     }
@@ -186,7 +194,7 @@ function addRecords(found: Collected, { versions, events, damaged }: ReadRecords
       writer: idOf(writer),
     });
   }
-  for (const event of events) found.moves.push(...movesOf(event));
+  found.moves.push(...moves);
 }
 
 function latest(a: number | undefined, b: number | undefined): number | undefined {
