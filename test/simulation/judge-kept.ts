@@ -21,7 +21,7 @@ import { silentLogger } from '../doubles/silent-logger.ts';
 import type { Weather } from './faults.ts';
 import type { Command, History, Operation } from './history.ts';
 import type { Complaint } from './judge.ts';
-import { type Ending, type Lived, liveOf } from './lived-versions.ts';
+import { type Ending, type Lived, type LivedVersion, liveOf } from './lived-versions.ts';
 import type { Server } from './server.ts';
 import { createServerStore } from './server-store.ts';
 import { LAYOUT, ROOT_KEY } from './tenant.ts';
@@ -92,14 +92,15 @@ function missing({ history }: KeptEvidence, lived: Lived, log: Log): Fault | und
     const same = lived.sameAs(ending.version);
     if (same.some(({ unreadable }) => unreadable)) continue;
     const known = same.filter(({ id }) => log.ids.has(id));
-    const here = known.find(({ id }) => log.byPath.get(ending.path)?.some((entry) => entry.version === id));
+    const isTold = ({ id }: LivedVersion): boolean =>
+      log.byPath.get(ending.path)?.some((entry) => isWritten(entry) && entry.version === id) === true;
+    const here = known.find(isTold);
     const found = here ?? known[0];
     if (found === undefined) return ['a version is missing', describe(ending, lived)];
     const isOut = log.ids.get(found.id)?.entry.text === 'redacted';
     if (isOut ? !isAsked(found.text) : log.texts.get(found.id) !== found.text)
       return ['a version has another text', describe(ending, lived)];
-    if (!log.byPath.get(ending.path)?.some((entry) => isWritten(entry) && entry.version === found.id))
-      return ['a version is not in the log of its path', describe(ending, lived)];
+    if (here === undefined) return ['a version is not in the log of its path', describe(ending, lived)];
   }
   for (const [path, id] of lived.current) {
     if (lived.versions.get(id)?.unreadable) continue;

@@ -6,7 +6,7 @@ import { isBelow } from './answer.ts';
 import type { History, LandedVersion, Operation } from './history.ts';
 
 /** A version that lay in the store at some moment. */
-interface LivedVersion {
+export interface LivedVersion {
   readonly id: string;
   readonly text: string;
   readonly mtime: number;
@@ -111,7 +111,7 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
     const before = held === undefined ? undefined : versions.get(held);
     // In its place by a migration of keys, or at the target of a rename, when its key was retired meanwhile.
     for (const same of versions.values()) if (isSealedAgain(same, known)) tie(known.id, same.id);
-    if (before !== undefined && !isSealedAgain(before, known) && isEdit(operation)) {
+    if (before !== undefined && !isSealedAgain(before, known) && isEditOf(operation, path)) {
       endings.push({ kind: 'replaced', path, version: before.id, by: known.id, operation });
     }
     placesOf(known.id).add(path);
@@ -156,9 +156,10 @@ function isSealedAgain(before: LivedVersion, after: LivedVersion): boolean {
   return after.text === before.text && after.mtime === before.mtime && after.previous === before.previous;
 }
 
-function isEdit(operation: Operation | undefined): boolean {
-  const command = operation?.command.command;
-  return command === 'insert' || command === 'str_replace';
+/** What finishes a rename of another process before it edits writes at other paths too. */
+function isEditOf(operation: Operation | undefined, path: string): boolean {
+  const command = operation?.command;
+  return (command?.command === 'insert' || command?.command === 'str_replace') && command.path === path;
 }
 
 function isDeleteOf(operation: Operation | undefined, path: string): boolean {
