@@ -1,7 +1,9 @@
 import { hasCode, MemoryError } from '../errors.ts';
+import { toBase64url } from '../format/encoding.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { encodeText } from '../language/text.ts';
 import { once, untilAborted } from '../time.ts';
+import { osRandom } from './os-random.ts';
 import {
   type DeleteOptions,
   type DeleteTarget,
@@ -13,13 +15,16 @@ import {
 /** Stores that were seen to honour a condition, whichever tenant's probe showed it. */
 const proven = new WeakSet<ObjectStore>();
 
+const SCRATCH_BYTES = 9;
+
 const PROBE_BODY: Uint8Array = encodeText('Shows whether the store honours If-None-Match.\n');
 
 /**
- * Lets no conditional write through before the store has refused one it had to refuse: a put-if-absent of the
- * probe, which exists. Costs one request per process, two when the probe was not there yet. A store, or a proxy
- * before it, that ignores the condition is `misconfigured`. `store` must be the plain store, below the tombstones
- * of guarded deletes, which are conditional writes too.
+ * Lets no conditional write through before the store has refused one it had to refuse, a put-if-absent of the probe, which
+ * exists, and has taken one it had to take, behind a delete of the probe. Costs three requests per process, four when the
+ * probe was not there yet. A store, or a proxy before it, that fails at either is `misconfigured`. Credentials that may not
+ * delete leave the second half out. `store` must be the plain store, below the tombstones of guarded deletes, which are
+ * conditional writes too.
  */
 export function checkConditions(store: ObjectStore, probe: ObjectKey): ObjectStore {
   // The check belongs to all who wait for it, so no single caller's signal ends it.
@@ -48,8 +53,11 @@ export function checkConditions(store: ObjectStore, probe: ObjectKey): ObjectSto
 
 async function proveConditions(store: ObjectStore, probe: ObjectKey): Promise<void> {
   try {
-    if (await isRefused(store, probe)) return;
-    if (await isRefused(store, probe)) return;
+    // Other processes try the probe as well and may come between; a key that nobody else knows decides.
+    const isProven = (await tryConditions(store, probe)) === 'kept';
+    const verdict = isProven ? 'kept' : await tryConditionsAlone(store, probe);
+    if (verdict !== 'kept') throw new MemoryError('misconfigured', FAULTS[verdict]);
+    proven.add(store);
   } catch (error) {
     // The caller's own write was not sent, so nothing about it is unknown.
     if (!hasCode(error, 'outcome_unknown')) throw error;
@@ -61,19 +69,50 @@ async function proveConditions(store: ObjectStore, probe: ObjectKey): Promise<vo
       },
     );
   }
-  throw new MemoryError(
-    'misconfigured',
-    'The store ignores If-None-Match, or a proxy before it removes the header: concurrent writers would overwrite each other. Use a store with conditional writes, or let the proxy pass the If-* headers.',
-  );
 }
 
-async function isRefused(store: ObjectStore, probe: ObjectKey): Promise<boolean> {
-  const result = await store.put(probe, PROBE_BODY, { mode: 'create' }).catch((error: unknown) => {
+type Verdict = 'kept' | keyof typeof FAULTS;
+
+const FAULTS = {
+  ignored:
+    'The store ignores If-None-Match, or a proxy before it removes the header: concurrent writers would overwrite each other. Use a store with conditional writes, or let the proxy pass the If-* headers.',
+  not_created_again:
+    'The store refuses to create an object where one was deleted, as some do in a bucket with versioning: a path could be used once only. Use a bucket on which versioning was never turned on, or another store.',
+} as const;
+
+/** Tries a create, another one, a delete, and a create behind it. */
+async function tryConditions(store: ObjectStore, key: ObjectKey): Promise<Verdict> {
+  const isThere = (await create(store, key)) === 'refused';
+  if (!isThere && (await create(store, key)) === 'created') return 'ignored';
+  if (!(await isDeletable(store, key))) return 'kept';
+  if ((await create(store, key)) === 'created') return 'kept';
+  // Another process, or an attempt of ours that brought no answer, has created it again.
+  return (await store.head(key)) !== undefined ? 'kept' : 'not_created_again';
+}
+
+async function tryConditionsAlone(store: ObjectStore, probe: ObjectKey): Promise<Verdict> {
+  const key = `${probe}-${toBase64url(osRandom(SCRATCH_BYTES))}` as ObjectKey;
+  const verdict = await tryConditions(store, key);
+  await store.delete([{ key }]).catch(() => {});
+  return verdict;
+}
+
+async function create(store: ObjectStore, key: ObjectKey): Promise<'created' | 'refused'> {
+  const result = await store.put(key, PROBE_BODY, { mode: 'create' }).catch((error: unknown) => {
     // Whichever attempt it met, the condition was honoured.
     if (isResentConflict(error)) return 'refused' as const;
     throw error;
   });
-  if (result !== 'refused' && 'etag' in result) return false;
-  proven.add(store);
-  return true;
+  return result !== 'refused' && 'etag' in result ? 'created' : 'refused';
+}
+
+/** Deletes it; false where that is not allowed, so that nobody with these credentials creates anything again. */
+async function isDeletable(store: ObjectStore, key: ObjectKey): Promise<boolean> {
+  try {
+    await store.delete([{ key }]);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'access_denied')) return false;
+    throw error;
+  }
 }

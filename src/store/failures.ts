@@ -1,5 +1,8 @@
 import { MemoryError } from '../errors.ts';
 
+/** `details.reason` of what was refused because the disk or the bucket has no room. */
+export const FULL = 'disk_full';
+
 /** What an error of the AWS SDK says about itself. */
 export interface SdkFailure {
   /** The service's code, or the name of the SDK's error; empty when there is neither. */

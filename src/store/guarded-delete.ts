@@ -140,19 +140,30 @@ const PATIENCE_MS = 5000;
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 500;
 
+/** A store that refuses so many creates one after another, and shows nothing there, does not keep the condition. */
+const MOST_REFUSALS = 8;
+
 /**
  * Creates an object where nothing or only a tombstone is: waits for the tombstone to go, takes over one that a
- * crash left behind, and throws `unavailable` when neither happens in time.
+ * crash left behind, and throws `unavailable` when neither happens in time; `misconfigured` where the store refuses a
+ * create though nothing is there.
  */
 async function createPastTombstones(request: CreateRequest): Promise<WriteResult> {
   const { store, key, body, signal, sendBy } = request;
   const deadline = request.clock() + PATIENCE_MS;
-  for (let round = 0; ; round++) {
+  for (let round = 0, refusals = 0; ; round++) {
     const created = await store.put(key, body, { mode: 'create', signal, sendBy });
     if ('etag' in created) return created;
     const found = await store.head(key, { signal });
     if (found !== undefined && found.size !== TOMBSTONE_BYTES) return created;
 
+    refusals = found === undefined ? refusals + 1 : 0;
+    if (refusals === MOST_REFUSALS) {
+      throw new MemoryError(
+        'misconfigured',
+        'The object store refuses to create an object where it shows none, as some do where versioning keeps the mark of a delete: run "doctor".',
+      );
+    }
     if (found !== undefined && ageOf(found) > TAKEOVER_AGE_MS) {
       const taken = await store.put(key, body, { mode: { ifMatch: found.etag }, signal, sendBy });
       if ('etag' in taken) return taken;

@@ -128,32 +128,47 @@ export interface ObjectStore extends AsyncDisposable {
 }
 
 /** One version that a store keeps of an object, or the mark that it was deleted. */
-export interface ObjectVersion {
+export interface KeptVersion {
+  readonly key: ObjectKey;
   readonly versionId: string;
   /** Whether a plain GET finds this one. */
   readonly isCurrent: boolean;
-}
-
-/** A version, wherever it lies. */
-export interface KeptVersion extends ObjectVersion {
-  readonly key: ObjectKey;
   /** Bytes as stored; undefined for the mark of a delete, which holds none. */
   readonly size: number | undefined;
 }
 
 /**
  * The port to the versions that a bucket with versioning keeps beside the current ones. In a bucket without it every
- * object is one version, the current one. Failures throw `MemoryError` as those of the object store.
+ * object is one version, the current one. Failures throw `MemoryError` as those of the object store; `knowsNoVersions` knows
+ * the answer of a server that has no such requests, which only the first LIST can bring.
  */
 export interface ObjectVersions {
   /** Everything kept under exactly this key, newest first; one request per page. */
-  list(key: ObjectKey, request?: RequestOptions): AsyncIterable<readonly ObjectVersion[]>;
+  list(key: ObjectKey, request?: RequestOptions): AsyncIterable<readonly KeptVersion[]>;
   /** Everything kept under keys that begin so, in the order of keys; one request per page. */
   below(prefix: string, request?: RequestOptions): AsyncIterable<readonly KeptVersion[]>;
-  /** The bytes of one version as stored; undefined where it is gone, or the mark of a delete. */
+  /** The bytes of one version as stored; undefined where it is gone. */
   get(key: ObjectKey, versionId: string, request?: RequestOptions): Promise<Uint8Array | undefined>;
-  /** Removes one version for good; one that is gone already is no failure. May be repeated. */
+  /**
+   * Removes one version for good; one that is gone already is no failure. May be repeated. `access_denied` where an object
+   * lock or a legal hold keeps it; `outcome_unknown` where the answer confirms nothing.
+   */
   remove(key: ObjectKey, versionId: string, request?: RequestOptions): Promise<void>;
+}
+
+const NO_VERSIONS = 'no_versions';
+
+/** The failure of a listing of versions on a server that has no such request. */
+export function noVersions(cause: unknown): MemoryError {
+  return new MemoryError('misconfigured', 'The server knows no versions of objects.', {
+    details: { reason: NO_VERSIONS },
+    cause,
+  });
+}
+
+/** Tells the failure of a server that has no requests for versions at all, so that it keeps none that could be named. */
+export function knowsNoVersions(error: unknown): boolean {
+  return hasCode(error, 'misconfigured') && error.details['reason'] === NO_VERSIONS;
 }
 
 const TOO_LATE = 'too_late';

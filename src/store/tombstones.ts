@@ -1,9 +1,10 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { hasCode, hasReason, MemoryError } from '../errors.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { TOMBSTONE_BYTES } from '../format/sizes.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 import { createTombstone } from '../format/tombstone.ts';
 import { createAges, type Pause } from '../time.ts';
+import { FULL } from './failures.ts';
 import {
   type DeleteFailure,
   type ETag,
@@ -38,11 +39,21 @@ export async function placeTombstone(request: BurialRequest): Promise<Burial | D
   const { store, target, random, signal, sendBy } = request;
   const { key, ifMatch } = target;
   const body = { bytes: createTombstone(random), sendBy };
-  const placed = await settlePut(store, { key, mode: { ifMatch }, body, signal });
+  const placed = await settlePut(store, { key, mode: { ifMatch }, body, signal }).catch((error: unknown) => {
+    throw hasReason(error, FULL) ? noRoomForTombstone(error) : error;
+  });
   if (placed === 'replaced') throw resentConflict();
   if ('etag' in placed) return { buried: key };
   const isGone = placed.conflict === 'missing' || (await isAbsent(request));
   return { key, conflict: isGone ? 'missing' : 'changed' };
+}
+
+function noRoomForTombstone({ code, details, cause }: MemoryError): MemoryError {
+  return new MemoryError(
+    code,
+    'The bucket is full, and a delete there first needs room for a few bytes: give it room, then delete again. Nothing was deleted.',
+    { details, cause },
+  );
 }
 
 async function isAbsent({ store, target, signal }: BurialRequest): Promise<boolean> {

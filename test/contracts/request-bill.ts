@@ -68,21 +68,23 @@ export function describeRequestBill(title: string, start: () => Promise<Metering
       await memory.close();
     });
 
-    it('that is the very first of a tenant: look for keyring, data and register, write the keyring, probe twice', () => {
-      expect(firstUse).toEqual({ get: 2, list: 2, put: metering.probes ? 4 : 2 });
+    it('that is the very first of a tenant: look for keyring, data and register, write the keyring, try a probe with four requests', () => {
+      const probing = metering.probes ? { put: 3, delete: 1 } : { put: 0 };
+      expect(firstUse).toEqual({ get: 2, list: 2, ...probing, put: 2 + probing.put });
     });
 
-    it('that is the first of a process: the register, and one probe at the first write', async () => {
-      const probe = metering.probes ? 1 : 0;
+    it('that is the first of a process: the register, and three requests for the probe at the first write', async () => {
+      const probing = metering.probes ? { put: 2, delete: 1 } : { put: 0 };
+      const firstWrite = { ...probing, put: 1 + probing.put };
       const reader = await metering.open();
       expect(reader.bill()).toEqual({ get: 1 });
       await run(reader.memory, { command: 'view', path: '/memories/first' });
       expect(reader.bill()).toEqual({ get: 2 });
       await run(reader.memory, create('/memories/p1'));
-      expect(reader.bill()).toEqual({ put: 1 + probe, list: 1 });
+      expect(reader.bill()).toEqual({ ...firstWrite, list: 1 });
       const writer = await metering.open();
       await run(writer.memory, create('/memories/p2'));
-      expect(writer.bill()).toEqual({ get: 2, put: 1 + probe, list: 1 }); // the keyring, by opening, and the register
+      expect(writer.bill()).toEqual({ get: 2, ...firstWrite, list: 1 }); // the keyring, by opening, and the register
       await run(writer.memory, create('/memories/p3'));
       expect(writer.bill()).toEqual({ put: 1, list: 1 });
     });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { checkConditions } from '../../src/store/conditions.ts';
 import type { ETag, ObjectStore } from '../../src/store/port.ts';
@@ -13,6 +14,7 @@ import {
   type StoreCall,
   sendTwice,
 } from '../doubles/intercepted-store.ts';
+import { keepMarks } from '../doubles/kept-marks.ts';
 
 const PROBE = 'tenants/acme/probe' as ObjectKey;
 const KEY = 'tenants/acme/data/file' as ObjectKey;
@@ -23,15 +25,15 @@ describeObjectStore('A store whose conditions are checked', () =>
 );
 
 describe('checkConditions', () => {
-  it('costs two requests before the very first write and one in every later process', async () => {
+  it('costs four requests before the very first write and three in every later process', async () => {
     const base = openSqliteObjectStore({ path: ':memory:' });
     const first = openProcess(base);
     expect(await first.store.put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
-    expect(countCalls(first.calls)).toEqual({ put: 3 });
+    expect(countCalls(first.calls)).toEqual({ put: 4, delete: 1 });
     const second = openProcess(base);
     await second.store.put(KEY, BODY, { mode: 'create' });
     await second.store.put(KEY, BODY, { mode: 'create' });
-    expect(countCalls(second.calls)).toEqual({ put: 3 });
+    expect(countCalls(second.calls)).toEqual({ put: 4, delete: 1 });
   });
 
   it('costs reads, unconditional writes and plain deletes nothing', async () => {
@@ -49,7 +51,7 @@ describe('checkConditions', () => {
     await Promise.all(
       [1, 2, 3, 4].map((n) => store.put(`${KEY}${n}` as ObjectKey, BODY, { mode: 'create' })),
     );
-    expect(countCalls(calls)).toEqual({ put: 6 });
+    expect(countCalls(calls)).toEqual({ put: 7, delete: 1 });
   });
 
   it('checks before a conditional delete too', async () => {
@@ -93,7 +95,7 @@ describe('checkConditions', () => {
       call.verb === 'put' && call.key === PROBE ? sendTwice(proceed) : proceed(),
     );
     expect(await store.put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
-    expect(countCalls(calls)).toEqual({ put: 2 });
+    expect(countCalls(calls)).toEqual({ put: 3, delete: 1, head: 1 });
   });
 
   it('does not fail for others when one caller cancels', async () => {
@@ -138,9 +140,69 @@ describe('checkConditions', () => {
     await checkConditions(wire, PROBE).put(KEY, BODY, { mode: 'create' });
     const other = checkConditions(wire, 'tenants/other/probe' as ObjectKey);
     await other.put('tenants/other/data/file' as ObjectKey, BODY, { mode: 'create' });
-    expect(countCalls(calls)).toEqual({ put: 4 });
+    expect(countCalls(calls)).toEqual({ put: 5, delete: 1 });
+  });
+
+  it('refuses a store that creates nothing where something was deleted, before any write of the caller', async () => {
+    for (const isProbed of [false, true]) {
+      const base = openSqliteObjectStore({ path: ':memory:' });
+      if (isProbed) await base.put(PROBE, BODY, { mode: 'create' });
+      const { store, calls } = openProcess(keepMarks(base));
+      for (let write = 0; write < 2; write++) {
+        await expect(store.put(KEY, BODY, { mode: 'create' })).rejects.toMatchObject({
+          code: 'misconfigured',
+          message: expect.stringContaining('where one was deleted'),
+        });
+      }
+      expect(calls.filter((call) => call.verb === 'put' && call.key === KEY)).toEqual([]);
+      const left: string[] = [];
+      for await (const { objects } of base.list({ prefix: '' })) left.push(...objects.map(({ key }) => key));
+      expect(left).toEqual([]);
+    }
+  });
+
+  it('finds nothing amiss while any number of processes try the same probe', async () => {
+    const base = shuffleTurns(openSqliteObjectStore({ path: ':memory:' }));
+    const writes = Array.from({ length: 40 }, (_, n) =>
+      openProcess(base).store.put(`${KEY}${n}` as ObjectKey, BODY, { mode: 'create' }),
+    );
+    for (const written of await Promise.all(writes)) expect(written).toHaveProperty('etag');
+  });
+
+  it('leaves the delete out for credentials that may not delete', async () => {
+    const { store, calls } = openProcess(
+      openSqliteObjectStore({ path: ':memory:' }),
+      async (call, proceed) => {
+        if (call.verb === 'delete') throw new MemoryError('access_denied', 'no');
+        return proceed();
+      },
+    );
+    expect(await store.put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
+    expect(countCalls(calls)).toEqual({ put: 3, delete: 1 });
+  });
+
+  it('takes a delete without an answer for nothing, and repeats the check at the next write', async () => {
+    let fails = true;
+    const base = openSqliteObjectStore({ path: ':memory:' });
+    const { store } = openProcess(base, async (call, proceed) => {
+      if (fails && call.verb === 'delete') throw noAnswer();
+      return proceed();
+    });
+    await expect(store.put(KEY, BODY, { mode: 'create' })).rejects.toMatchObject({ code: 'unavailable' });
+    fails = false;
+    expect(await store.put(KEY, BODY, { mode: 'create' })).toHaveProperty('etag');
   });
 });
+
+/** Each request takes a few turns of the event loop, drawn anew. */
+function shuffleTurns(store: ObjectStore): ObjectStore {
+  return interceptStore(store, async (_, proceed) => {
+    for (let turns = Math.floor(Math.random() * 6); turns > 0; turns--) await new Promise(setImmediate);
+    const answer = await proceed();
+    for (let turns = Math.floor(Math.random() * 6); turns > 0; turns--) await new Promise(setImmediate);
+    return answer;
+  });
+}
 
 /** A process of its own: what another one found out about the store is unknown to it. */
 function openProcess(

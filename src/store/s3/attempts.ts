@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { MemoryError } from '../../errors.ts';
 import { lateness } from '../port.ts';
-import { wasNeverSent } from './errors.ts';
+import { isNoRoom, wasNeverSent } from './errors.ts';
 import type { HttpAnswer, Trace, WireCall } from './wire.ts';
 
 /** The parts of an HTTP request that are looked at before it is sent. */
@@ -99,6 +99,16 @@ export async function followed<Q extends HttpAttempt, R extends HttpAnswer>(
     return answer;
   } catch (error) {
     trace.lastMayHaveLanded = !wasNeverSent(error);
+    throw error;
+  }
+}
+
+/** Runs an attempt together with the reading of its answer, whose document may say that nothing was executed. */
+export async function readAttempt<T>({ trace }: WireCall, attempt: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (isNoRoom(error)) trace.lastMayHaveLanded = false;
     throw error;
   }
 }

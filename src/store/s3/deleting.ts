@@ -2,13 +2,31 @@ import { MemoryError } from '../../errors.ts';
 import { type DeleteFailure, type DeleteOptions, type DeleteTarget, KEYS_PER_REQUEST } from '../port.ts';
 import { newTrace } from './attempts.ts';
 import { s3CodeOf, s3KeyFailure, statusOf } from './errors.ts';
-import type { AnsweredFailure, S3Wire } from './wire.ts';
+import type { S3Wire, Trace } from './wire.ts';
 import { repeatOnConflict, writeFailure } from './writing.ts';
 
 interface DeletingContext {
   readonly wire: S3Wire;
   /** Whether the server judges a delete's condition atomically. */
   readonly guarded: boolean;
+}
+
+/** Tells the answer by which S3 confirms that an object, or a version, is gone: 204, and no other. */
+export function isConfirmedDelete({ answer }: Trace): boolean {
+  return answer?.statusCode === 204;
+}
+
+/** Tells the answer of S3 to a batch of deletes from another document, by its root. */
+export function isDeleteResult(text: string): boolean {
+  return /^\s*(<\?xml[^>]*\?>\s*)?<DeleteResult[\s/>]/.test(text);
+}
+
+/** The failure for an answer that takes the request and does not confirm the delete. */
+export function deleteUnconfirmed(): MemoryError {
+  return new MemoryError(
+    'outcome_unknown',
+    'What answers at the endpoint does not confirm a delete as S3 does: check the endpoint and what lies before it.',
+  );
 }
 
 /** Deletes in requests of up to 1,000 keys, one after another, none of them resent. */
@@ -38,6 +56,7 @@ async function deleteOne(
   const trace = newTrace();
   try {
     await repeatOnConflict(() => wire.remove({ key, ifMatch }, { signal, sendBy, trace }), signal);
+    if (!isConfirmedDelete(trace)) throw deleteUnconfirmed();
     return [];
   } catch (error) {
     const missing = s3CodeOf(error) === 'NoSuchKey';
@@ -54,17 +73,19 @@ async function deleteBatch(
   { signal, sendBy }: DeleteOptions,
 ): Promise<readonly DeleteFailure[]> {
   const trace = newTrace();
-  let errors: readonly AnsweredFailure[];
+  const byKey = new Map(targets.map((target) => [target.key as string, target]));
   try {
-    errors = await wire.removeAll(targets, { signal, sendBy, trace });
+    const { isResult, failures } = await wire.removeAll(targets, { signal, sendBy, trace });
+    if (!isResult) throw deleteUnconfirmed();
+    return failures.flatMap(({ key = '', code = '' }) => {
+      const target = byKey.get(key);
+      // A failure of something else may stand for any of these.
+      if (target === undefined) throw deleteUnconfirmed();
+      return toFailure(target, code);
+    });
   } catch (error) {
     throw writeFailure(error, trace);
   }
-  const byKey = new Map(targets.map((target) => [target.key as string, target]));
-  return errors.flatMap(({ key = '', code = '' }) => {
-    const target = byKey.get(key);
-    return target === undefined ? [] : toFailure(target, code);
-  });
 }
 
 function toFailure({ key, ifMatch }: DeleteTarget, code: string): readonly DeleteFailure[] {

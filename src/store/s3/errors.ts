@@ -1,5 +1,5 @@
 import { MemoryError, type MemoryErrorCode } from '../../errors.ts';
-import { networkFaultOf, readSdkFailure, redactedCause, type SdkFailure } from '../failures.ts';
+import { FULL, networkFaultOf, readSdkFailure, redactedCause, type SdkFailure } from '../failures.ts';
 
 const SERVICE = 'The object store';
 
@@ -22,6 +22,15 @@ const BAD_KEY: Failure = [
   'misconfigured',
   'The object store does not accept the object key: shorten or correct the prefix.',
 ];
+
+const NO_ROOM: Failure = [
+  'unavailable',
+  'The bucket is full: the object store has no space left, or a quota is used up. Give it room; nothing that was stored is lost.',
+];
+/** The names that MinIO, its quota, VersityGW and Ceph give. Each refuses before anything is stored. */
+const NO_ROOM_NAMES: ReadonlySet<string> = new Set([
+  ...['XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded', 'InsufficientStorage', 'QuotaExceeded'],
+]);
 
 /** By the error code of S3 or the name of the SDK's error. */
 const BY_NAME: Readonly<Record<string, Failure>> = {
@@ -56,8 +65,7 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
   KeyTooLong: BAD_KEY,
   XMinioInvalidObjectName: BAD_KEY,
   EntityTooLarge: ['limit_exceeded', 'The object is larger than the object store takes.'],
-  XMinioStorageFull: ['unavailable', 'The object store has no space left.'],
-  QuotaExceeded: ['unavailable', 'The quota of the object store is used up.'],
+  ...Object.fromEntries([...NO_ROOM_NAMES].map((name) => [name, NO_ROOM])),
   SlowDown: OVERLOADED,
   Throttling: OVERLOADED,
   ThrottlingException: OVERLOADED,
@@ -71,14 +79,24 @@ const BY_NAME: Readonly<Record<string, Failure>> = {
 /** An error of the SDK in the operator's words: no bucket, key, region or endpoint is named. */
 export function s3Failure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
-  const [code, message] = classify(readSdkFailure(error));
-  return new MemoryError(code, message, { cause: redactedCause(error, SERVICE) });
+  const failure = classify(readSdkFailure(error));
+  return told(failure, redactedCause(error, SERVICE));
+}
+
+function told(failure: Failure, cause?: Error): MemoryError {
+  const [code, message] = failure;
+  return new MemoryError(code, message, { cause, ...(failure === NO_ROOM && { details: { reason: FULL } }) });
+}
+
+/** Tells the answer of a server that has no room: whatever its status, nothing of the request was executed. */
+export function isNoRoom(error: unknown): boolean {
+  return NO_ROOM_NAMES.has(readSdkFailure(error).name);
 }
 
 /** The failure of one key inside an answered batch, by its error code. */
 export function s3KeyFailure(code: string): MemoryError {
   const known = byName(code);
-  if (known !== undefined) return new MemoryError(known[0], known[1]);
+  if (known !== undefined) return told(known);
   return new MemoryError('outcome_unknown', 'The object store failed to delete one object of a batch.');
 }
 

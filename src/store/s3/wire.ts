@@ -62,6 +62,13 @@ export interface AnsweredFailure {
   readonly code: string | undefined;
 }
 
+/** The answer to a batch of deletes. Where it is a result, every key that it does not name was deleted. */
+export interface AnsweredDeletes {
+  /** False: another document, which would parse as a result without failures. */
+  readonly isResult: boolean;
+  readonly failures: readonly AnsweredFailure[];
+}
+
 /**
  * How operations of S3 reach a server and what it answers, unjudged. Reads and puts are attempted three times where a
  * failure passes; deletes once. Failures are thrown as the AWS SDK words them: `readSdkFailure` reads them.
@@ -80,7 +87,7 @@ export interface S3Wire {
   ): Promise<string | undefined>;
   remove(target: DeleteTarget, call: WireCall): Promise<void>;
   /** At most 1,000 targets. */
-  removeAll(targets: readonly DeleteTarget[], call: WireCall): Promise<readonly AnsweredFailure[]>;
+  removeAll(targets: readonly DeleteTarget[], call: WireCall): Promise<AnsweredDeletes>;
   list(page: PageRequest, call: WireCall): Promise<AnsweredPage>;
 }
 

@@ -59,7 +59,7 @@ export async function repeatOnConflict<T>(
 
 /** Turns a definite refusal into its error and everything else into `outcome_unknown`. */
 export function writeFailure(error: unknown, trace: Trace): MemoryError {
-  if (hasCode(error, 'misconfigured')) return error;
+  if (hasCode(error, 'misconfigured', 'outcome_unknown')) return error;
   return mayHaveLanded(trace) ? s3OutcomeUnknown(error) : s3Failure(error);
 }
 

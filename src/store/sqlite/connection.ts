@@ -1,15 +1,18 @@
-import { closeSync, openSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import { hasCode, MemoryError } from '../../errors.ts';
-import { type Pause, pause, throwIfAborted } from '../../time.ts';
+import { type Pause, pause, throwIfAborted, untilAborted } from '../../time.ts';
+import { absolute, databaseFile, makeDatabaseFile } from './database-file.ts';
 import { breaksConnection, isBusy, isFull, leavesCommitUnknown, sqliteFailure } from './errors.ts';
-import { diskReserve } from './reserve.ts';
+import { type DiskReserve, diskReserve } from './reserve.ts';
+import { inTurn } from './turns.ts';
 
 /** Marks the file as ours: "SLMM". */
 const APPLICATION_ID = 0x534c4d4d;
 const SCHEMA_VERSION = 1;
+
+/** SQLite's name for a database without a file. */
+const IN_MEMORY = ':memory:';
 
 /** How long SQLite itself may block the event loop for a lock, in milliseconds, before the asynchronous retry. */
 const BLOCKING_WAIT_MS = 10;
@@ -33,6 +36,8 @@ interface ConnectionOptions {
   readonly path: string;
   /** The file must exist, and neither it nor anything beside it is changed. */
   readonly readOnly?: boolean;
+  /** The file must be a store: an empty one is not made into a new store. */
+  readonly mustExist?: boolean;
   /** Bound on waiting for a lock, in milliseconds. */
   readonly busyTimeoutMs: number;
   readonly pause?: Pause;
@@ -58,7 +63,9 @@ interface SqliteConnection {
 /** One connection, opened by its first use and again after the file failed or was replaced. */
 export function createSqliteConnection(options: ConnectionOptions): SqliteConnection {
   const wait = options.pause ?? pause;
-  const reserve = options.path === ':memory:' ? undefined : diskReserve(resolve(options.path));
+  // The working directory may be another one when the file is opened, or opened again.
+  const path = options.path === IN_MEMORY ? IN_MEMORY : absolute(options.path);
+  let reserve: DiskReserve | undefined;
   let database: DatabaseSync | undefined;
   let closed = false;
 
@@ -75,8 +82,14 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
   const attempt = <T>(begin: string, work: (database: DatabaseSync) => T): T => {
     try {
       if (database === undefined) {
-        database = options.readOnly === true ? openForReading(options.path) : openDatabase(options.path);
-        if (options.readOnly !== true) reserve?.take();
+        const file = path === IN_MEMORY ? path : databaseFile(path);
+        if (options.readOnly === true) {
+          database = openForReading(file);
+        } else {
+          reserve = file === IN_MEMORY ? undefined : diskReserve(file);
+          database = openDatabase(file, options);
+          reserve?.take();
+        }
       }
       return transact(database, begin, work);
     } catch (error) {
@@ -123,12 +136,18 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     work: (database: DatabaseSync) => T,
     signal: AbortSignal | undefined,
   ): Promise<T> => {
-    const deadline = performance.now() + options.busyTimeoutMs;
-    for (let round = 1; ; round++) {
+    // From the first attempt on: waiting for a turn is no wait for a lock.
+    let deadline = Number.POSITIVE_INFINITY;
+    const attemptNow = (): T => {
       throwIfAborted(signal);
       if (closed) throw new MemoryError('misconfigured', 'The object store was used after it was closed.');
+      deadline = Math.min(deadline, performance.now() + options.busyTimeoutMs);
+      return attemptOnce(work);
+    };
+    for (let round = 1; ; round++) {
       try {
-        return attemptOnce(work);
+        const attempted = inTurn(attemptNow);
+        return attempted instanceof Promise ? await untilAborted(attempted, signal) : attempted;
       } catch (error) {
         if (!isBusy(error) || performance.now() >= deadline) throw sqliteFailure(error);
       }
@@ -181,17 +200,13 @@ function isBroken(error: unknown): boolean {
 }
 
 /**
- * A rollback journal rather than a write-ahead log: what was acknowledged lies in the one file an operator copies
- * away, and SQLite notices when that file is replaced. TRUNCATE syncs the end of a transaction, DELETE would not.
+ * A rollback journal rather than a write-ahead log: what was acknowledged lies in the one file and its -journal, and
+ * SQLite notices when the file is replaced. TRUNCATE syncs the end of a transaction, DELETE would not.
  */
-function openDatabase(path: string): DatabaseSync {
-  const database = new DatabaseSync(path === ':memory:' ? path : createdFile(path));
+function openDatabase(file: string, options: Pick<ConnectionOptions, 'mustExist'>): DatabaseSync {
+  if (file !== IN_MEMORY) makeDatabaseFile(file);
+  const database = makeDatabase(file, options);
   try {
-    database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
-    database.exec('PRAGMA synchronous = FULL');
-    // What was overwritten or deleted, such as the keys of a destroyed tenant, does not stay in the file.
-    database.exec('PRAGMA secure_delete = ON');
-    if (transact(database, BEGIN_READING, isNew)) transact(database, BEGIN_WRITING, initialize);
     database.exec('PRAGMA journal_mode = TRUNCATE');
     return database;
   } catch (error) {
@@ -200,12 +215,20 @@ function openDatabase(path: string): DatabaseSync {
   }
 }
 
-function openForReading(path: string): DatabaseSync {
-  const database = new DatabaseSync(resolve(path), { readOnly: true });
+/** Opens a file as it is, or makes a store of an empty one, unless it must be one. What is committed is on the disk. */
+export function makeDatabase(
+  file: string,
+  { mustExist = false }: Pick<ConnectionOptions, 'mustExist'> = {},
+): DatabaseSync {
+  const database = new DatabaseSync(file);
   try {
     database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
+    database.exec('PRAGMA synchronous = FULL');
+    // What was overwritten or deleted, such as the keys of a destroyed tenant, does not stay in the file.
+    database.exec('PRAGMA secure_delete = ON');
     if (transact(database, BEGIN_READING, isNew)) {
-      throw new MemoryError('misconfigured', 'The SQLite file is empty.');
+      if (mustExist) throw emptyFile();
+      transact(database, BEGIN_WRITING, initialize);
     }
     return database;
   } catch (error) {
@@ -214,16 +237,20 @@ function openForReading(path: string): DatabaseSync {
   }
 }
 
-/** The absolute path of the file, made for its owner alone when it did not exist. */
-function createdFile(path: string): string {
-  const file = resolve(path);
+function openForReading(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { readOnly: true });
   try {
-    // Exclusively: opening and closing an existing file would drop the locks this process holds on it.
-    closeSync(openSync(file, 'wx', 0o600));
+    database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
+    if (transact(database, BEGIN_READING, isNew)) throw emptyFile();
+    return database;
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw sqliteFailure(error);
+    database.close();
+    throw error;
   }
-  return file;
+}
+
+function emptyFile(): MemoryError {
+  return new MemoryError('misconfigured', 'The SQLite file is empty.');
 }
 
 function initialize(database: DatabaseSync): void {

@@ -16,6 +16,7 @@ const NOTADB = 26;
 
 const DISK_FULL = 'disk_full';
 const READONLY_DBMOVED = READONLY | (4 << 8);
+const READONLY_ROLLBACK = READONLY | (3 << 8);
 
 /** The words in which SQLite itself tells of a code. Most errors of Deno's `node:sqlite` bring no other sign of it. */
 const WORDS: readonly (readonly [string, number])[] = [
@@ -74,6 +75,14 @@ export function leavesCommitUnknown(error: unknown): boolean {
   return code !== BUSY && code !== LOCKED && code !== FULL && code !== READONLY;
 }
 
+export function cannotBeOpened(cause?: unknown): MemoryError {
+  return new MemoryError(
+    'misconfigured',
+    'The SQLite file cannot be opened: its path must name a file in a directory that exists; create the directory or correct the path.',
+    { cause },
+  );
+}
+
 /** A failure of SQLite or of the file below it, in the operator's words. */
 export function sqliteFailure(error: unknown): MemoryError {
   if (error instanceof MemoryError) return error;
@@ -82,6 +91,13 @@ export function sqliteFailure(error: unknown): MemoryError {
     return new MemoryError('unavailable', 'The SQLite file was moved, replaced or deleted while in use.', {
       cause,
     });
+  }
+  if (resultCode(error) === READONLY_ROLLBACK) {
+    return new MemoryError(
+      'access_denied',
+      'A write to the SQLite file was cut off, and is taken back from its -journal by the first command that may write to both: run one, such as "sealed-memory verify" with this file as the store.',
+      { cause },
+    );
   }
   switch (primaryCode(error) ?? fileCodeOf(error)) {
     case BUSY:
@@ -116,11 +132,9 @@ export function sqliteFailure(error: unknown): MemoryError {
     case 'ENOENT':
     case 'ENOTDIR':
     case 'EISDIR':
-      return new MemoryError(
-        'misconfigured',
-        'The SQLite file cannot be opened: its path must name a file in a directory that exists; create the directory or correct the path.',
-        { cause },
-      );
+    case 'ELOOP':
+    case 'ENAMETOOLONG':
+      return cannotBeOpened(cause);
     case NOTADB:
       return new MemoryError(
         'misconfigured',
@@ -132,7 +146,7 @@ export function sqliteFailure(error: unknown): MemoryError {
     case CORRUPT:
       return new MemoryError(
         'misconfigured',
-        'The SQLite file is damaged: keep a copy of it and restore it from a backup.',
+        'The SQLite file is damaged, or was copied without its -journal, or while it was written. Put the -journal of that moment beside it, or keep it and take a backup; "sealed-memory backup" makes whole ones.',
         { cause },
       );
     case TOOBIG:

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, openSync, rmSync, writeSync } from 'node:fs';
 
 /** Room on the disk that is kept for the day on which there is no other. */
-interface DiskReserve {
+export interface DiskReserve {
   /** Takes it, or what is missing of it, as far as the disk has room. Never throws. */
   take(): void;
   /** Gives it back to the disk. Never throws. */

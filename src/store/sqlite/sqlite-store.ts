@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { MemoryError } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
-import { letOthersRun, type Pause } from '../../time.ts';
+import type { Pause } from '../../time.ts';
 import {
   type DeleteFailure,
   type DeleteOptions,
@@ -39,8 +39,6 @@ interface SqliteStoreOptions {
  */
 export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore {
   const clock = options.clock ?? Date.now;
-  /** Keys that were listed, by whichever listing, since everything else in the process had its turn. */
-  let sinceTurn = 0;
   const connection = createSqliteConnection({
     path: options.path,
     busyTimeoutMs: options.busyTimeoutMs ?? 10_000,
@@ -109,10 +107,6 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
     const maxKeys = Math.min(request.maxKeys ?? KEYS_PER_REQUEST, KEYS_PER_REQUEST);
     let from: Uint8Array | undefined = listingStart(request.prefix, request.startAfter);
     while (from !== undefined) {
-      if (sinceTurn >= KEYS_PER_REQUEST) {
-        sinceTurn = 0;
-        await letOthersRun();
-      }
       const start: Uint8Array = from;
       const page = await connection.read(
         (database) =>
@@ -123,7 +117,6 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
           }),
         request.signal,
       );
-      sinceTurn += page.objects.length;
       yield { objects: page.objects, servedAt: clock() };
       from = page.next;
     }

@@ -2,7 +2,8 @@ import { parseXML } from '@aws-sdk/xml-builder';
 import { getValueFromTextNode } from '@smithy/core/client';
 import { _parseRfc3339DateTimeWithOffset, _parseRfc7231DateTime } from '@smithy/core/serde';
 import { readBody } from '../body.ts';
-import type { AnsweredFailure, AnsweredMeta, AnsweredPage, HttpAnswer } from '../wire.ts';
+import { isDeleteResult } from '../deleting.ts';
+import type { AnsweredDeletes, AnsweredMeta, AnsweredPage, HttpAnswer } from '../wire.ts';
 
 /** The most bytes of a listing or an error: a page of 1,000 of the longest keys is a third of that. */
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
@@ -90,11 +91,13 @@ export function pageOf(text: string): AnsweredPage {
   };
 }
 
-export function failuresOf(text: string): readonly AnsweredFailure[] {
-  return nodesIn(parsed(text), 'Error').map((entry) => ({
+export function deletesOf(text: string): AnsweredDeletes {
+  const root = parsed(text);
+  const failures = nodesIn(root, 'Error').map((entry) => ({
     key: textIn(entry, 'Key'),
     code: textIn(entry, 'Code'),
   }));
+  return { isResult: isDeleteResult(text), failures };
 }
 
 /** The children of an element of XML by name: texts, elements, or several of them. */

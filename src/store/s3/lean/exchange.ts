@@ -2,7 +2,7 @@ import { getRetryAfterHint, isServerError, isThrottlingError, isTransientError }
 import type { HttpRequest, RetryErrorInfo, RetryErrorType, RetryStrategyV2 } from '@smithy/types';
 import { MemoryError } from '../../../errors.ts';
 import { throwIfAborted, untilAborted } from '../../../time.ts';
-import { followed, type RequestWatch, watched } from '../attempts.ts';
+import { followed, type RequestWatch, readAttempt, watched } from '../attempts.ts';
 import type { S3Connections } from '../connection.ts';
 import type { HttpAnswer, WireCall } from '../wire.ts';
 import type { LeanRequest } from './requests.ts';
@@ -26,11 +26,11 @@ interface Exchange<T> {
 export async function exchange<T>(context: ExchangeContext, work: Exchange<T>): Promise<T> {
   const { strategy, call } = work;
   throwIfAborted(call.signal);
-  await context.signer.prepare();
+  await untilAborted(context.signer.prepare(), call.signal);
   let token = await strategy.acquireInitialRetryToken('');
   for (;;) {
     try {
-      const value = await attempt(context, work);
+      const value = await readAttempt(call, () => attempt(context, work));
       strategy.recordSuccess(token);
       return value;
     } catch (error) {
@@ -46,7 +46,9 @@ async function attempt<T>(
   { signer, connections, watch }: ExchangeContext,
   { request, call, read }: Exchange<T>,
 ): Promise<T> {
-  const { request: signed, learnClock, learnClockFrom } = await signer.sign(request);
+  // Credentials may have expired since they were prepared.
+  const signature = untilAborted(signer.sign(request), call.signal);
+  const { request: signed, learnClock, learnClockFrom } = await signature;
   const options = call.signal === undefined ? {} : { abortSignal: call.signal };
   const send = async (held: HttpRequest): Promise<HttpAnswer> =>
     (await connections.handle(held as Parameters<S3Connections['handle']>[0], options))

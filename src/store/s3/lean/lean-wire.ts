@@ -2,7 +2,7 @@ import { watchOf } from '../attempts.ts';
 import { readBody } from '../body.ts';
 import type { S3ConnectionOptions, S3Connections } from '../connection.ts';
 import type { HttpAnswer, S3Wire, WireCall } from '../wire.ts';
-import { failuresOf, metaOf, pageOf, readDocument, readObjectHeaders } from './answers.ts';
+import { deletesOf, metaOf, pageOf, readDocument, readObjectHeaders } from './answers.ts';
 import { verifyChecksum } from './checksum.ts';
 import { exchange } from './exchange.ts';
 import {
@@ -72,7 +72,7 @@ export function openLeanWire(options: LeanWireOptions): Omit<S3Wire, 'putInParts
     remove: (target, call) =>
       once(deleteRequest(target), call, (answer) => readDocument(answer, () => undefined)),
     removeAll: (targets, call) =>
-      once(deleteAllRequest(targets), call, (answer) => readDocument(answer, ({ text }) => failuresOf(text))),
+      once(deleteAllRequest(targets), call, (answer) => readDocument(answer, ({ text }) => deletesOf(text))),
     list: (page, call) =>
       retrying(listRequest(page), call, (answer) => readDocument(answer, ({ text }) => pageOf(text))),
   };

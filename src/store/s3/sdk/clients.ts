@@ -1,3 +1,4 @@
+import { pipeline, type Readable, Transform } from 'node:stream';
 import {
   type $Command,
   S3Client,
@@ -6,8 +7,9 @@ import {
   type ServiceInputTypes,
   type ServiceOutputTypes,
 } from '@aws-sdk/client-s3';
-import { throwIfAborted } from '../../../time.ts';
-import { followed, type HttpAttempt, type RequestWatch, watched, watchOf } from '../attempts.ts';
+import { concat } from '../../../format/encoding.ts';
+import { throwIfAborted, untilAborted } from '../../../time.ts';
+import { followed, type HttpAttempt, type RequestWatch, readAttempt, watched, watchOf } from '../attempts.ts';
 import type { S3ConnectionOptions, S3Connections } from '../connection.ts';
 import { credentialsInTime } from '../credentials.ts';
 import type { HttpAnswer, WireCall } from '../wire.ts';
@@ -72,6 +74,11 @@ export function watchRequests(client: S3Client, watch: RequestWatch): void {
   );
 }
 
+/** Finds credentials, for which the SDK itself waits whatever becomes of the signal. It remembers what it found. */
+export async function prepare(client: S3Client, signal: AbortSignal | undefined): Promise<void> {
+  await untilAborted(client.config.credentials(), signal);
+}
+
 /** Sends a command; the trace of `call` follows its attempts, also across several sends. */
 export async function send<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
   client: S3Client,
@@ -80,6 +87,7 @@ export async function send<I extends ServiceInputTypes, O extends ServiceOutputT
 ): Promise<O> {
   const { signal } = call;
   throwIfAborted(signal);
+  await prepare(client, signal);
   follow(command, call);
   return client.send(command, signal === undefined ? {} : { abortSignal: signal });
 }
@@ -99,4 +107,36 @@ function follow<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
     },
     { step: 'deserialize', priority: 'low', name: 'followAttempts' },
   );
+  // Behind the SDK's retries, and before what reads an answer.
+  command.middlewareStack.add((next) => (args) => readAttempt(call, () => next(args)), {
+    ...{ step: 'finalizeRequest', priority: 'low', name: 'readAttempts' },
+  });
+}
+
+/** The root of a document stands within so many bytes. */
+const BEGINNING_BYTES = 1_024;
+
+/** Notes how the answer to a command begins, which the SDK parses and does not show; to be asked when it was answered. */
+export function noteBeginning<I extends ServiceInputTypes, O extends ServiceOutputTypes>(
+  command: $Command<I, O, S3ClientResolvedConfig>,
+): () => string {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const note = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      if (size < BEGINNING_BYTES) chunks.push(chunk.slice(0, BEGINNING_BYTES - size));
+      size += chunk.length;
+      done(null, chunk);
+    },
+  });
+  command.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      const response = result.response as { body: Readable };
+      response.body = pipeline(response.body, note, () => {});
+      return result;
+    },
+    { step: 'deserialize', priority: 'low', name: 'noteBeginning' },
+  );
+  return () => new TextDecoder().decode(concat(...chunks));
 }

@@ -9,8 +9,9 @@ import {
 } from '@aws-sdk/client-s3';
 import type { ObjectKey } from '../../../format/object-keys.ts';
 import { readBody } from '../body.ts';
+import { isDeleteResult } from '../deleting.ts';
 import { conditionOf, type S3Wire } from '../wire.ts';
-import { createS3Clients, type OpenConnectionOptions, send } from './clients.ts';
+import { createS3Clients, noteBeginning, type OpenConnectionOptions, send } from './clients.ts';
 import { uploadInParts } from './upload.ts';
 
 /** The wire as the AWS SDK's own client makes it. */
@@ -44,8 +45,10 @@ export function openSdkWire(options: OpenConnectionOptions & { readonly bucket: 
     async removeAll(targets, call) {
       const Objects = targets.map(({ key, ifMatch }) => ({ Key: key, ETag: ifMatch }));
       const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
+      const beginning = noteBeginning(command);
       const { Errors = [] } = await send(once, command, call);
-      return Errors.map(({ Key: key, Code: code }) => ({ key, code }));
+      const failures = Errors.map(({ Key: key, Code: code }) => ({ key, code }));
+      return { isResult: isDeleteResult(beginning()), failures };
     },
     async list({ prefix, startAfter, maxKeys, token }, call) {
       const command = new ListObjectsV2Command({

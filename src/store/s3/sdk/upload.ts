@@ -11,7 +11,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { newTrace } from '../attempts.ts';
 import type { WireCall } from '../wire.ts';
-import { send } from './clients.ts';
+import { prepare, send } from './clients.ts';
 
 /** `sendBy` is judged before every part; the trace follows the request that makes the object appear. */
 interface UploadRequest extends WireCall {
@@ -33,6 +33,7 @@ const PARTS_AT_ONCE = 3;
  * the parts that were sent before it is reported.
  */
 export async function uploadInParts(request: UploadRequest): Promise<string | undefined> {
+  await prepare(request.client, request.signal);
   const upload = new Upload({
     client: followingClient(request),
     params: { ...request.target, Body: request.body },

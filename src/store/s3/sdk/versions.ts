@@ -5,12 +5,13 @@ import { redactedCause } from '../../failures.ts';
 import {
   KEYS_PER_REQUEST,
   type KeptVersion,
-  type ObjectVersion,
+  noVersions,
   type ObjectVersions,
   type RequestOptions,
 } from '../../port.ts';
 import { newTrace } from '../attempts.ts';
-import { s3CodeOf, s3Failure } from '../errors.ts';
+import { deleteUnconfirmed, isConfirmedDelete } from '../deleting.ts';
+import { s3CodeOf, s3Failure, statusOf } from '../errors.ts';
 import { createS3Clients, type OpenConnectionOptions, send } from './clients.ts';
 
 /** The versions in a bucket, through the AWS SDK's own client. */
@@ -19,6 +20,8 @@ export function openSdkVersions(
 ): ObjectVersions {
   const { bucket, pageSize = KEYS_PER_REQUEST } = options;
   const client = createS3Clients(options).retrying;
+  /** A server that has listed versions once knows them, whatever it answers later. */
+  let hasListed = false;
 
   async function* below(
     prefix: string,
@@ -26,20 +29,21 @@ export function openSdkVersions(
   ): AsyncGenerator<readonly KeptVersion[]> {
     let from: { readonly KeyMarker: string; readonly VersionIdMarker?: string } | undefined;
     for (;;) {
-      const page = await attempt(() =>
-        send(
-          client,
-          new ListObjectVersionsCommand({ Bucket: bucket, Prefix: prefix, MaxKeys: pageSize, ...from }),
-          { signal, trace: newTrace() },
-        ),
-      );
+      const command = new ListObjectVersionsCommand({
+        ...{ Bucket: bucket, Prefix: prefix, MaxKeys: pageSize, ...from },
+      });
+      const page = await send(client, command, { signal, trace: newTrace() }).catch((error: unknown) => {
+        throw !hasListed && isUnknownRequest(error) ? noVersions(causeOf(error)) : s3Failure(error);
+      });
+      // Any page of a proxy or web server parses as a listing of nothing; a real one names its bucket.
+      if (page.Name === undefined) throw notAsS3();
+      hasListed = true;
       const marks = (page.DeleteMarkers ?? []).map((entry) => ({ ...entry, Size: undefined }));
-      yield [...(page.Versions ?? []), ...marks].map((entry) => ({
-        key: entry.Key as ObjectKey,
-        versionId: entry.VersionId ?? 'null',
-        isCurrent: entry.IsLatest === true,
-        size: entry.Size,
-      }));
+      yield [...(page.Versions ?? []), ...marks].map(({ Key, VersionId = 'null', IsLatest, Size }) => {
+        // One that might be the current one must not pass for an older one.
+        if (Key === undefined || IsLatest === undefined) throw notAsS3();
+        return { key: Key as ObjectKey, versionId: VersionId, isCurrent: IsLatest, size: Size };
+      });
       if (page.IsTruncated !== true) return;
       const { NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page;
       const isFurther = KeyMarker !== from?.KeyMarker || VersionIdMarker !== from?.VersionIdMarker;
@@ -49,11 +53,9 @@ export function openSdkVersions(
     }
   }
 
-  async function* list(key: ObjectKey, request?: RequestOptions): AsyncGenerator<readonly ObjectVersion[]> {
+  async function* list(key: ObjectKey, request?: RequestOptions): AsyncGenerator<readonly KeptVersion[]> {
     for await (const page of below(key, request)) {
-      yield page
-        .filter((version) => version.key === key)
-        .map(({ versionId, isCurrent }) => ({ versionId, isCurrent }));
+      yield page.filter((version) => version.key === key);
       // Keys that begin with this one come after it.
       if (page.some((version) => version.key !== key)) return;
     }
@@ -66,30 +68,42 @@ export function openSdkVersions(
       const command = new GetObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
       try {
         const { Body } = await send(client, command, { signal, trace: newTrace() });
-        return await Body?.transformToByteArray();
+        return (await Body?.transformToByteArray()) ?? new Uint8Array(0);
       } catch (error) {
-        const code = s3CodeOf(error) ?? '';
-        if (['NoSuchKey', 'NoSuchVersion', 'MethodNotAllowed'].includes(code)) return undefined;
+        if (['NoSuchKey', 'NoSuchVersion'].includes(s3CodeOf(error))) return undefined;
         throw s3Failure(error);
       }
     },
     async remove(key, versionId, { signal } = {}) {
       const command = new DeleteObjectCommand({ Bucket: bucket, Key: key, VersionId: versionId });
-      await attempt(() => send(client, command, { signal, trace: newTrace() }));
+      const trace = newTrace();
+      try {
+        await send(client, command, { signal, trace });
+      } catch (error) {
+        const code = s3CodeOf(error);
+        if (['NoSuchKey', 'NoSuchVersion'].includes(code)) return;
+        throw code === 'InvalidRequest' ? locked(error) : s3Failure(error);
+      }
+      if (!isConfirmedDelete(trace)) throw deleteUnconfirmed();
     },
   };
 }
 
-async function attempt<T>(request: () => Promise<T>): Promise<T> {
-  try {
-    return await request();
-  } catch (error) {
-    throw s3CodeOf(error) === 'NotImplemented' ? notAsS3(error) : s3Failure(error);
-  }
+function isUnknownRequest(error: unknown): boolean {
+  return s3CodeOf(error) === 'NotImplemented' || statusOf(error) === 501;
 }
 
-function notAsS3(cause?: unknown): MemoryError {
-  return new MemoryError('misconfigured', 'The server does not list the versions of objects as S3 does.', {
-    ...(cause !== undefined && { cause: redactedCause(cause, 'The object store') }),
+/** As MinIO tells of it; AWS denies the access. */
+function locked(cause: unknown): MemoryError {
+  return new MemoryError('access_denied', 'An object lock or a legal hold keeps a version of an object.', {
+    cause: causeOf(cause),
   });
+}
+
+function notAsS3(): MemoryError {
+  return new MemoryError('misconfigured', 'The server does not list the versions of objects as S3 does.');
+}
+
+function causeOf(error: unknown): Error {
+  return redactedCause(error, 'The object store');
 }

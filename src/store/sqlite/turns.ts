@@ -1,0 +1,57 @@
+import { letOthersRun } from '../../time.ts';
+
+/** How long operations follow one another before everything else in the process has its turn, in milliseconds. */
+const STRETCH_MS = 10;
+
+/** Operations that wait, in the order in which they were asked for. */
+const waiting = new Set<() => void>();
+/** When the first operation after the last turn of the event loop began. */
+let stretchBegan: number | undefined;
+
+/**
+ * Runs an operation that blocks the event loop: at once, or after a turn of the event loop where operations have
+ * followed one another for 10 ms. None overtakes another. All stores of the process take turns together, because they
+ * share one event loop: a chain of calls that never waits for anything else would keep timers and signals waiting.
+ */
+export function inTurn<T>(operation: () => T): T | Promise<T> {
+  if (waiting.size === 0 && isWithinStretch()) return operation();
+  return new Promise((resolve, reject) => {
+    if (waiting.size === 0) runWaitingLater();
+    waiting.add(() => {
+      try {
+        resolve(operation());
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+}
+
+/** Tells whether an operation waits for its turn; time that is simulated stands still meanwhile. */
+export function operationsWait(): boolean {
+  return waiting.size > 0;
+}
+
+function isWithinStretch(): boolean {
+  if (stretchBegan === undefined) {
+    stretchBegan = performance.now();
+    void letOthersRun().then(endStretch);
+  }
+  return performance.now() - stretchBegan < STRETCH_MS;
+}
+
+function endStretch(): void {
+  stretchBegan = undefined;
+}
+
+function runWaitingLater(): void {
+  void letOthersRun().then(() => {
+    endStretch();
+    for (const run of waiting) {
+      if (!isWithinStretch()) break;
+      waiting.delete(run);
+      run();
+    }
+    if (waiting.size > 0) runWaitingLater();
+  });
+}
