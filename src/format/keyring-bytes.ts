@@ -101,7 +101,9 @@ export function parseKeyringHead(bytes: Uint8Array): KeyringHead & { readonly le
     throw keyringRefusal();
   }
   if (isShredMarker(bytes)) {
-    throw new MemoryError('key_unavailable', 'The keyring of this tenant was destroyed.');
+    throw new MemoryError('key_unavailable', 'The keyring of this tenant was destroyed.', {
+      details: { reason: 'destroyed' },
+    });
   }
   if (!hasBytesAt(bytes, 0, START)) {
     throw new MemoryError(

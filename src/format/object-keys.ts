@@ -80,9 +80,14 @@ export function createLayout({
 export function fileKey(layout: Layout, names: Names, path: MemoryPath): ObjectKey {
   if (path === MEMORY_ROOT)
     throw new MemoryError('is_directory', 'The root is no file.', { details: { reason: 'root' } });
-  const key = `${layout.data}${names.encodeFile(segmentsOf(path))}`;
+  const key = keyOfAny(layout, names, path);
   refuseTooLong(key);
-  return key as ObjectKey;
+  return key;
+}
+
+/** The key of a file that was listed, which may be longer than a file that is made can have. @throws as `encodeFile`. */
+export function keyOfAny(layout: Layout, names: Names, path: MemoryPath): ObjectKey {
+  return `${layout.data}${names.encodeFile(segmentsOf(path))}` as ObjectKey;
 }
 
 /**

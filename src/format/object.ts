@@ -134,18 +134,18 @@ interface Verified {
 
 function verify(object: Uint8Array, keys: SealingKeys, name: LogicalName): Verified {
   const header = readHeader(object);
-  if (header === undefined || object.length < HEADER_BYTES + TAG_BYTES) throw refusal();
+  if (header === undefined || object.length < HEADER_BYTES + TAG_BYTES) throw objectRefused();
   const key = keys.find(header.keyId);
-  if (key === undefined) throw refusal('unknown_key');
+  if (key === undefined) throw objectRefused('unknown_key');
   const wrapped = openWrap(object, binding(keys, key, name));
-  if (wrapped === undefined || object.length !== sealedSize(wrapped.length)) throw refusal();
+  if (wrapped === undefined || object.length !== sealedSize(wrapped.length)) throw objectRefused();
   const { body, commitment } = deriveBodyKeys(wrapped.dataKey, keys.keyringId, object);
   const committed = equalBytes(commitment, object.subarray(OFFSET.commitment, OFFSET.keyId));
   const content = committed ? openChunks(object, body, wrapped.length) : undefined;
   wipe(body);
   if (content === undefined) {
     wipe(wrapped.dataKey);
-    throw refusal();
+    throw objectRefused();
   }
   return { wrapped, content };
 }
@@ -170,7 +170,8 @@ function binding(keys: SealingKeys, key: TenantKey, name: LogicalName): Paramete
   return { wrapKey: key.wrapKey, keyringId: keys.keyringId, tenant: keys.tenant, name };
 }
 
-function refusal(reason?: 'unknown_key'): MemoryError {
+/** The one failure of an object that is not what was sealed for its place. */
+export function objectRefused(reason?: 'unknown_key'): MemoryError {
   return new MemoryError(
     'integrity',
     'An object was rejected: it is not what was sealed under this name for this tenant.',

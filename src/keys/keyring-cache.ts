@@ -16,8 +16,9 @@ export type { LoadedKeyring } from './loaded-keyring.ts';
 /** One tenant's keyring, cached in the process. */
 export interface KeyringCache {
   /**
-   * The keyring, from the cache within its time to live; concurrent calls share one load, and a failed load is
-   * remembered for 10 s, one that may pass by itself for 1 s. Undefined when there is neither a keyring nor data; with `create` one is made then.
+   * The keyring, from the cache within its time to live, in whose last fifth a call loads it ahead beside its answer;
+   * concurrent calls share one load, and a failed load is remembered for 10 s, one that may pass by itself for 1 s.
+   * Undefined when there is neither a keyring nor data; with `create` one is made then.
    *
    * @throws MemoryError `key_unavailable` when the tenant was destroyed, its root key is not configured, or it has
    * data but no keyring; `integrity`; `unsupported_format`; `misconfigured` when the stored name mode is not the
@@ -69,6 +70,8 @@ const SENDING_TTLS = 1 / 4;
 const FAILURE_MS = 10_000;
 const PASSING_FAILURE_MS = 1_000;
 const LOOK_MS = 30_000;
+/** In the last fifth of the time to live the keyring is loaded ahead, so that nobody waits for a slow root key. */
+const AHEAD_TTLS = 4 / 5;
 /** A load that others wait for may take so long however short the time to live is. */
 const SLOW_LOAD_MS = 1_000;
 /** How often a call waits for the keyring. */
@@ -183,13 +186,25 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
     return isWithin(since, Math.max(ttlMs, SLOW_LOAD_MS));
   }
 
+  /** Loads the keyring before it is too old. Its time to live counts from the beginning of this load. */
+  function loadAhead(since: Instant): void {
+    if (isWithin(since, ttlMs * AHEAD_TTLS) || current() !== undefined) return;
+    if (failure !== undefined && isWithin(failure.since, FAILURE_MS)) return;
+    start(false)
+      .join()
+      .catch(() => {});
+  }
+
   async function load({
     create = false,
     signal,
   }: Parameters<KeyringCache['load']>[0] = {}): Promise<LoadedKeyring | undefined> {
     for (let looks = 1; ; looks++) {
       refuseClosed();
-      if (live !== undefined && isWithin(live.since, ttlMs)) return live.active.loaded;
+      if (live !== undefined && isWithin(live.since, ttlMs)) {
+        loadAhead(live.since);
+        return live.active.loaded;
+      }
       if (failure !== undefined && isWithin(failure.since, failure.rememberedMs)) throw failure.error;
       const earlier = current();
       const loaded = await (earlier ?? start(create)).join(signal);

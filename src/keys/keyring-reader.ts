@@ -1,5 +1,10 @@
 import { hasCode, MemoryError } from '../errors.ts';
-import { isShredMarker, MAX_KEYRING_BYTES, parseKeyringHead } from '../format/keyring-bytes.ts';
+import {
+  isShredMarker,
+  keyringRefusal,
+  MAX_KEYRING_BYTES,
+  parseKeyringHead,
+} from '../format/keyring-bytes.ts';
 import type { NameMode } from '../format/names.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { loadSodium } from '../format/sodium.ts';
@@ -83,7 +88,7 @@ export function createKeyringReader(options: KeyringReaderOptions): KeyringReade
       return { ...found, before };
     } catch (cause) {
       if (!hasCode(cause, 'limit_exceeded')) throw cause;
-      throw new MemoryError('integrity', 'The keyring object is larger than a keyring can be.', { cause });
+      throw keyringRefusal();
     }
   }
 

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { concat, domain, lengthPrefixed, toBase64url } from '../format/encoding.ts';
 import {
   decodeKeyringSecret,
@@ -107,10 +107,11 @@ interface SealKeyringRequest {
 }
 
 /**
- * The keyring's object, under a fresh key that `rootKey` generates and wraps. Requires `loadSodium`.
+ * The keyring's object, under a fresh key that `rootKey` generates and wraps, and proof that the same root key opens it:
+ * two calls to the root key. Requires `loadSodium`.
  *
- * @throws MemoryError `integrity` when the root key's answer or the keyring itself is not what the format allows;
- * failures of the root key pass through.
+ * @throws MemoryError `integrity` when the root key's answer or the keyring itself is not what the format allows, or
+ * the root key does not open what it has wrapped; failures of the root key pass through.
  */
 export async function sealKeyring({
   keyring,
@@ -129,9 +130,24 @@ export async function sealKeyring({
     const secret = encodeKeyringSecret(keyring);
     const box = sealBox(secret, { key, nonce, additional: boxBinding(head, tenant) });
     wipe(secret);
-    return concat(head, nonce, box);
+    const bytes = concat(head, nonce, box);
+    await proveOpening({ bytes, tenant, rootKeys: [rootKey], signal });
+    return bytes;
   } finally {
     wipe(key);
+  }
+}
+
+/** A keyring that its root key can make and not open is lost with the last cache that holds it. */
+async function proveOpening(request: OpenKeyringRequest): Promise<void> {
+  try {
+    forget(await openKeyring(request));
+  } catch (error) {
+    if (!hasCode(error, 'integrity')) throw error;
+    throw new MemoryError(
+      'integrity',
+      'The root key does not open what it has just wrapped, so no keyring was written: look at the root key.',
+    );
   }
 }
 
@@ -146,8 +162,8 @@ interface OpenKeyringRequest {
 /**
  * The keyring in an object, with one call to its root key. Requires `loadSodium`.
  *
- * @throws MemoryError `integrity`; `key_unavailable` for the shred marker or a root key that is not configured;
- * `unsupported_format` for another version. Failures of the root key pass through.
+ * @throws MemoryError `integrity`, the same whatever check failed; `key_unavailable` for the shred marker or a root key
+ * that is not configured; `unsupported_format` for another version. Other failures of the root key pass through.
  */
 export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyringRequest): Promise<Keyring> {
   const { epoch, keyringId, rootId, wrapped, length } = parseKeyringHead(bytes);
@@ -158,7 +174,12 @@ export async function openKeyring({ bytes, tenant, rootKeys, signal }: OpenKeyri
       'The root key that wraps the keyring is not configured: configure the root key this tenant was created with, or the one that wraps its keyring now.',
     );
   }
-  const key = await rootKey.unwrap(wrapped, contextOf(keyringId, tenant), { signal });
+  const key = await rootKey
+    .unwrap(wrapped, contextOf(keyringId, tenant), { signal })
+    .catch((error: unknown) => {
+      // In the words of every other check, whatever the root key says of it.
+      throw hasCode(error, 'integrity') ? keyringRefusal() : error;
+    });
   const box = {
     key,
     nonce: bytes.subarray(length, length + NONCE_BYTES),

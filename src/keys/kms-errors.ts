@@ -23,6 +23,11 @@ const LATE: Failure = [
   'timeout',
   'KMS did not answer in time: check the endpoint and the network, then try again.',
 ];
+/** KMS let a caller leave without an answer. */
+export function kmsLate(): MemoryError {
+  return new MemoryError(...LATE);
+}
+
 const WRONG_KEY: Failure = [
   'misconfigured',
   'The KMS key cannot be a root key: it must be a symmetric key for encryption and decryption.',

@@ -1,8 +1,11 @@
 import type { DecryptCommand, GenerateDataKeyCommand, KMSClient, KMSClientConfig } from '@aws-sdk/client-kms';
 import type { NodeHttpHandler } from '@smithy/node-http-handler';
 
-import { loadPeer, MemoryError } from '../errors.ts';
+import { loadPeer } from '../errors.ts';
 import { once, throwIfAborted, untilAborted } from '../time.ts';
+import { kmsFailure } from './kms-errors.ts';
+import { createKmsGate, type KmsGate } from './kms-gate.ts';
+import { KMS_SCHEME, parseKeyArn, regionOf } from './kms-key-arn.ts';
 import { type KeyringContext, type RootKey, wrapRefused } from './root-key.ts';
 
 interface KmsRootKeyOptions {
@@ -18,14 +21,19 @@ interface KmsRootKeyOptions {
   readonly connections?: KmsConnections | undefined;
   /** Instead of a client made from the four above; the caller destroys it. */
   readonly client?: KMSClient | undefined;
+  /** Shared with those who reach the same key by other credentials; one of its own when absent. */
+  readonly gate?: KmsGate | undefined;
 }
 
 /** A pool of kept-alive connections, opened at the first use. An idle one does not keep the process from ending. */
 export type KmsConnections = () => Promise<NodeHttpHandler>;
 
-/** The SDK, which is loaded at the first use of a root key, and a client of it. */
+/** The SDK, which is loaded at the first use of a root key, and clients of it. */
 interface Kms {
+  /** Tries a request three times. */
   readonly client: KMSClient;
+  /** Tries it once: a service in trouble is not asked more often than the gate lets through. */
+  readonly probing: () => KMSClient;
   readonly GenerateDataKey: typeof GenerateDataKeyCommand;
   readonly Decrypt: typeof DecryptCommand;
 }
@@ -34,6 +42,7 @@ interface Kms {
 interface Answer {
   readonly KeyId?: unknown;
   readonly Plaintext?: unknown;
+  readonly CiphertextBlob?: unknown;
 }
 
 const KEY_BYTES = 32;
@@ -57,40 +66,59 @@ export function openKmsConnections(): KmsConnections {
 
 /**
  * A root key in AWS KMS, where every use of it can be granted, logged and revoked; it never comes into the process
- * (docs/format.md, "Root keys"). The SDK tries a request three times before `unavailable` or `timeout`.
+ * (docs/format.md, "Root keys"). The SDK tries a request three times before `unavailable` or `timeout`; from then on the gate
+ * decides who may ask.
  *
  * @throws MemoryError `misconfigured` when `keyArn` is no key ARN; aliases are refused.
  */
 export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
   const keyArn = parseKeyArn(options.keyArn, 'keyArn');
+  const { gate = createKmsGate() } = options;
   const openOnce = once(open);
 
   async function open(): Promise<Kms> {
     const sdk = await loadSdk();
     const { endpoint, credentials, connections = openKmsConnections() } = options;
-    const client =
+    const requestHandler = options.client === undefined ? await connections() : undefined;
+    const create = (maxAttempts: number): KMSClient =>
       options.client ??
       new sdk.KMSClient({
         region: options.region ?? regionOf(keyArn),
-        maxAttempts: 3,
-        requestHandler: await connections(),
+        maxAttempts,
+        ...(requestHandler !== undefined && { requestHandler }),
         ...(endpoint !== undefined && { endpoint }),
         ...(credentials !== undefined && { credentials }),
       });
-    return { client, GenerateDataKey: sdk.GenerateDataKeyCommand, Decrypt: sdk.DecryptCommand };
+    let probing: KMSClient | undefined;
+    return {
+      client: create(3),
+      probing() {
+        probing ??= create(1);
+        return probing;
+      },
+      GenerateDataKey: sdk.GenerateDataKeyCommand,
+      Decrypt: sdk.DecryptCommand,
+    };
   }
 
-  async function ask<T>(
-    send: (kms: Kms, http: { readonly abortSignal?: AbortSignal }) => Promise<T>,
+  async function ask(
+    send: (client: KMSClient, kms: Kms, http: { readonly abortSignal?: AbortSignal }) => Promise<Answer>,
     signal: AbortSignal | undefined,
-  ): Promise<T> {
+  ): Promise<Answer> {
     throwIfAborted(signal);
     try {
-      const work = openOnce().then((kms) => send(kms, signal === undefined ? {} : { abortSignal: signal }));
-      return await untilAborted(work, signal);
+      const kms = await openOnce();
+      // Before the gate: credentials that do not come are one tenant's, and no trouble of the service.
+      await untilAborted(Promise.resolve(kms.client.config?.credentials?.()), signal);
+      return await gate.ask({
+        send: () => send(kms.client, kms, signal === undefined ? {} : { abortSignal: signal }),
+        probe: () => send(kms.probing(), kms, {}),
+        fail: kmsFailure,
+        discard: ({ Plaintext }) => void (Plaintext instanceof Uint8Array && Plaintext.fill(0)),
+        signal,
+      });
     } catch (error) {
       throwIfAborted(signal);
-      const { kmsFailure } = await import('./kms-errors.ts');
       throw kmsFailure(error);
     }
   }
@@ -98,12 +126,12 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
   return {
     id: KMS_SCHEME + keyArn,
     async generate(context, { signal } = {}) {
-      const answer = await ask(({ client, GenerateDataKey }, http) => {
+      const answer = await ask((client, { GenerateDataKey }, http) => {
         const request = { KeyId: keyArn, KeySpec: 'AES_256', EncryptionContext: pairsOf(context) } as const;
         return client.send(new GenerateDataKey(request), http);
       }, signal);
       const key = takeKey(answer, keyArn);
-      const wrapped: unknown = answer.CiphertextBlob;
+      const wrapped = answer.CiphertextBlob;
       if (!(wrapped instanceof Uint8Array && isWrappedLength(wrapped.length))) {
         key.fill(0);
         throw wrapRefused();
@@ -112,7 +140,7 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
     },
     async unwrap(wrapped, context, { signal } = {}) {
       if (!isWrappedLength(wrapped.length)) throw wrapRefused();
-      const answer = await ask(({ client, Decrypt }, http) => {
+      const answer = await ask((client, { Decrypt }, http) => {
         const request = {
           KeyId: keyArn,
           CiphertextBlob: wrapped,
@@ -147,32 +175,10 @@ function isWrappedLength(length: number): boolean {
   return length >= 1 && length <= MAX_WRAPPED_BYTES;
 }
 
-/** The ARN of one KMS key, in the only spelling that KMS answers with. */
-type KeyArn = string & { readonly __brand: 'KeyArn' };
-
-/** What stands before the ARN in a configured root key and in a root id. */
-export const KMS_SCHEME = 'aws-kms:';
-
-const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-const KEY_ARN = new RegExp(
-  `^arn:aws[a-z-]*:kms:([a-z0-9-]{1,63}):[0-9]{12}:key/(?:${UUID}|mrk-[0-9a-f]{32})$`,
-);
-const ALIAS = /^(?:arn:[^/]*:)?alias\//;
-
-/**
- * Throws `misconfigured`, naming `label` and what was expected, never the text. Aliases are refused: a keyring is
- * bound to the id of its root key, and an alias may come to mean another key.
- */
-export function parseKeyArn(text: string, label: string): KeyArn {
-  if (KEY_ARN.test(text)) return text as KeyArn;
-  throw new MemoryError(
-    'misconfigured',
-    ALIAS.test(text)
-      ? `${label} names a KMS key by an alias, which may come to mean another key: give the key's own ARN, arn:aws:kms:REGION:ACCOUNT:key/ID.`
-      : `${label} is not the ARN of a KMS key: it must read arn:aws:kms:REGION:ACCOUNT:key/ID, in lower case.`,
-  );
-}
-
-export function regionOf(keyArn: KeyArn): string {
-  return KEY_ARN.exec(keyArn)?.[1] ?? '';
+/** One key in KMS for all who reach it by credentials of their own: what is known of trouble there is shared. */
+export function openKmsRootKey(
+  shared: Pick<KmsRootKeyOptions, 'keyArn' | 'connections'>,
+): (credentials: KmsRootKeyOptions['credentials']) => RootKey {
+  const gate = createKmsGate();
+  return (credentials) => kmsRootKey({ ...shared, credentials, gate });
 }

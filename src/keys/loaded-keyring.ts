@@ -1,5 +1,6 @@
-import { MemoryError } from '../errors.ts';
+import type { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
+import { keyringRefusal } from '../format/keyring-bytes.ts';
 import { createNames, type Names } from '../format/names.ts';
 import { wipe } from '../format/sodium.ts';
 import type { SealingKeys, TenantKey } from '../format/wrap.ts';
@@ -46,7 +47,7 @@ export function activate(keyring: Keyring, options: ActivateOptions): ActiveKeyr
   const { tenant, predecessor, beforeSealing } = options;
   const { nameKey, tenantKeys, keyringId, epoch, keepsHistory, keptSince } = keyring;
   const last = tenantKeys.at(-1);
-  if (last === undefined) throw new MemoryError('integrity', 'The keyring holds no tenant key.');
+  if (last === undefined) throw keyringRefusal();
   const names = takeNames(keyring, predecessor?.loaded.names);
   wipe(nameKey, ...tenantKeys.map(({ secret }) => secret));
   const byId = new Map(tenantKeys.map((key) => [toBase64url(key.keyId), key]));
@@ -92,8 +93,5 @@ function takeNames(keyring: Keyring, earlier: Names | undefined): Names {
   names.wipe();
   if (isSame) return earlier;
   forget(keyring);
-  throw new MemoryError(
-    'integrity',
-    'The keyring has another name key or mode than the one this process has seen.',
-  );
+  throw keyringRefusal();
 }

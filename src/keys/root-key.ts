@@ -23,7 +23,8 @@ export interface GeneratedKey {
 /**
  * The port to whatever holds the root key. It makes and unwraps the 32-byte key of one keyring write and never
  * shows itself. Failures throw `MemoryError`: `integrity` when the wrapped key is not this root's for this
- * context, `key_unavailable`, `access_denied`, `unavailable`, `timeout`, `aborted`.
+ * context, `key_unavailable`, `access_denied`, `unavailable`, `timeout`, `aborted`. One that a caller hands in is waited
+ * for 60 s at most.
  */
 export interface RootKey {
   /** 1–512 printable ASCII characters; decides which configured root opens a keyring, byte for byte. */

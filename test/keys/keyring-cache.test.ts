@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { open, seal } from '../../src/format/object.ts';
@@ -168,11 +168,11 @@ describe('KeyringCache.load', () => {
     expect(calls).toEqual(['unwrap']);
   });
 
-  it('needs one generate and no unwrap to create it', async () => {
+  it('needs one generate to create it, and one unwrap to prove that it opens', async () => {
     const [{ store, requests }, { rootKey, calls }] = [tapped(), countingRoot()];
     await keyrings({ store, rootKeys: [rootKey] }).load({ create: true });
     expect(requests).toEqual(['get', 'list', 'put']);
-    expect(calls).toEqual(['generate']);
+    expect(calls).toEqual(['generate', 'unwrap']);
   });
 
   it('makes one keyring when ten processes race for it', async () => {
@@ -288,7 +288,16 @@ describe('KeyringCache.load', () => {
 
   it('refuses an object that is larger than a keyring can be', async () => {
     await write(new Uint8Array(16_385));
-    await expect(keyrings().load()).rejects.toEqual(refusal('integrity'));
+    const tooLarge = await keyrings()
+      .load()
+      .catch((error: unknown) => error);
+    expect(tooLarge).toEqual(refusal('integrity'));
+    await write(new Uint8Array(16_384));
+    const changed = await keyrings()
+      .load()
+      .catch((error: unknown) => error);
+    const told = ({ message, details, cause }: MemoryError) => ({ message, details, cause });
+    expect(told(tooLarge as MemoryError)).toEqual(told(changed as MemoryError));
   });
 
   it('refuses the keyring of another tenant', async () => {
@@ -319,7 +328,7 @@ describe('KeyringCache.load after a lost answer', () => {
     const { rootKey, calls } = countingRoot();
     expect((await keyrings({ store, rootKeys: [rootKey] }).load({ create: true }))?.epoch).toBe(1);
     expect(requests).toEqual(['get', 'list', 'put', 'get']);
-    expect(calls).toEqual(['generate']);
+    expect(calls).toEqual(['generate', 'unwrap']);
     expect(await keyrings().load()).toBeDefined();
   });
 
@@ -405,12 +414,79 @@ describe('KeyringCache and its time to live', () => {
     const cached = keyrings({ store, ttlMs: 1_000, ...clocks });
     await cached.load({ create: true });
     const before = requests.length;
-    clocks.advance(999);
+    clocks.advance(799);
     await cached.load();
     expect(requests).toHaveLength(before);
-    clocks.advance(1);
+    clocks.advance(201);
     await cached.load();
     expect(requests).toHaveLength(before + 1);
+  });
+
+  it('is loaded ahead once in the last fifth of it, and nobody waits for that', async () => {
+    await keyrings().load({ create: true });
+    const [clocks, { rootKey, calls }] = [handClocks(), countingRoot()];
+    const late = Promise.withResolvers<void>();
+    const slow: RootKey = {
+      id: rootKey.id,
+      generate: rootKey.generate,
+      async unwrap(...asked) {
+        if (calls.length > 0) await late.promise;
+        return rootKey.unwrap(...asked);
+      },
+    };
+    const { store, requests } = tapped();
+    const cached = keyrings({ store, rootKeys: [slow], ttlMs: 100_000, ...clocks });
+    const first = await cached.load();
+    clocks.advance(80_000);
+    for (let call = 0; call < 5; call++) expect(await cached.load()).toBe(first);
+    await vi.waitFor(() => expect(requests).toEqual(['get', 'get']));
+    clocks.advance(19_999);
+    expect(await cached.load()).toBe(first);
+    clocks.advance(1);
+    const waiting = cached.load();
+    expect(await Promise.race([waiting, Promise.resolve('waits')])).toBe('waits');
+    late.resolve();
+    expect(await waiting).toBe(first);
+    // It is as old as the beginning of its load, which lies 20 s back.
+    clocks.advance(59_999);
+    await cached.load();
+    clocks.advance(20_001);
+    expect(calls).toEqual(['unwrap', 'unwrap']);
+    await cached.load();
+    expect(calls).toEqual(['unwrap', 'unwrap', 'unwrap']);
+    expect(requests).toEqual(['get', 'get', 'get']);
+  });
+
+  it('ends as before for a root key that refuses a load ahead', async () => {
+    await keyrings().load({ create: true });
+    const [clocks, inner] = [handClocks(), root()];
+    let refusal: MemoryError | undefined;
+    const revoked: RootKey = {
+      id: inner.id,
+      generate: inner.generate,
+      unwrap: (...asked) => (refusal === undefined ? inner.unwrap(...asked) : Promise.reject(refusal)),
+    };
+    const { store, requests } = tapped();
+    const cached = keyrings({ store, rootKeys: [revoked], ttlMs: 100_000, ...clocks });
+    const loaded = await cached.load();
+    refusal = new MemoryError('unavailable', 'down');
+    clocks.advance(80_000);
+    // One that may pass is tried again every ten seconds, and takes nothing away.
+    for (let at = 80; at < 100; at++) {
+      expect(await cached.load()).toBe(loaded);
+      await vi.waitFor(() => expect(requests).toHaveLength(at < 90 ? 2 : 3));
+      await new Promise((resolve) => setImmediate(resolve));
+      clocks.advance(1_000);
+    }
+    await expect(cached.load()).rejects.toEqual(refusal);
+    refusal = undefined;
+    clocks.advance(1_000);
+    expect(await cached.load()).toBe(loaded);
+    refusal = new MemoryError('access_denied', 'revoked');
+    clocks.advance(80_000);
+    await cached.load();
+    await vi.waitFor(() => expect(() => loaded?.keys.active).toThrow('revoked'));
+    await expect(cached.load()).rejects.toEqual(refusal);
   });
 
   it('counts from the start of the load', async () => {

@@ -117,6 +117,16 @@ describe('no key is left', () => {
     expect(left()).toEqual([]);
   });
 
+  it.each([
+    ['another key', 'integrity', async () => noted(random(32))],
+    ['nothing', 'access_denied', () => Promise.reject(new MemoryError('access_denied', 'no'))],
+  ])('of a keyring that its root key opens to %s', async (_, code, unwrap) => {
+    const keyrings = cache({ rootKeys: [{ ...rootKey, unwrap }] });
+    await expect(keyrings.load({ create: true })).rejects.toEqual(refusal(code));
+    expect(await base.get(layout.keyring)).toBeUndefined();
+    keyrings.close();
+  });
+
   it('of a keyring that was created, when its cache is closed', async () => {
     const keyrings = cache();
     await keyrings.load({ create: true });

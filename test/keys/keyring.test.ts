@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { MemoryError } from '../../src/errors.ts';
+import { hasCode, MemoryError } from '../../src/errors.ts';
 import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
@@ -159,6 +159,56 @@ describe('openKeyring', () => {
     });
     await expect(opening).rejects.toBeInstanceOf(MemoryError);
     await expect(opening).rejects.toMatchObject({ code: refused.expect ?? defaults.expect, details: {} });
+  });
+
+  it('tells one and the same of every keyring that does not open', async () => {
+    const [rootKey, bytes] = [envRootKey(input('root')), vectorBytes('two')];
+    const refusing = new MemoryError('integrity', 'The wrapped key is of another root.', {
+      details: { why: 'tag' },
+      cause: new Error('inner'),
+    });
+    const asRoot = (unwrap: RootKey['unwrap']): RootKey => ({ ...rootKey, id: rootKey.id, unwrap });
+    const openings: readonly Parameters<typeof openKeyring>[0][] = [
+      ...cases.map(
+        ({ base = defaults.base, ops, forge, tenant = defaults.tenant, roots = defaults.roots }) => {
+          const forged = forge === undefined ? undefined : forgeKeyring({ ...keyringFields(base), ...forge });
+          const changed = ops === undefined ? forged : applyOps(vectorBytes(base), ops, vectorBytes);
+          return {
+            bytes: changed ?? vectorBytes(base),
+            tenant,
+            rootKeys: roots.map((root) => envRootKey(input(root))),
+          };
+        },
+      ),
+      ...Array.from(bytes.keys(), (at) => ({
+        bytes: bytes.slice(0, at),
+        tenant: 'acme',
+        rootKeys: [rootKey],
+      })),
+      ...Array.from(bytes.keys(), (at) => ({
+        ...{ bytes: bytes.with(at, (bytes[at] ?? 0) ^ 1), tenant: 'acme', rootKeys: [rootKey] },
+      })),
+      { bytes: new Uint8Array(16_385), tenant: 'acme', rootKeys: [rootKey] },
+      { bytes, tenant: 'acme', rootKeys: [asRoot(() => Promise.reject(refusing))] },
+      ...[0, 31, 33].map((length) => ({
+        ...{ bytes, tenant: 'acme', rootKeys: [asRoot(async () => new Uint8Array(length))] },
+      })),
+    ];
+    const told = new Set<string>();
+    for (const opening of openings) {
+      const error = await openKeyring(opening).catch((thrown: unknown) => thrown);
+      if (!hasCode(error, 'integrity', 'key_unavailable', 'unsupported_format')) throw error;
+      const { code, message, details, retry, cause } = error;
+      if (code === 'integrity') told.add(JSON.stringify({ message, details, retry, cause: cause ?? 'none' }));
+    }
+    expect([...told]).toEqual([
+      JSON.stringify({
+        message: 'A keyring was refused: it is not what was written for this tenant.',
+        details: {},
+        retry: 'never',
+        cause: 'none',
+      }),
+    ]);
   });
 
   it('refuses any one byte changed', async () => {

@@ -14,6 +14,7 @@ import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
 import { type FakeKms, startFakeKms } from '../doubles/fake-kms.ts';
 import { invocationOf } from '../doubles/invocation.ts';
+import { silentLogger } from '../doubles/silent-logger.ts';
 
 const ENV_KEY = Buffer.alloc(32, 7).toString('base64');
 const path = '/memories/f';
@@ -60,16 +61,16 @@ async function outcome(options: MemoryOptions): Promise<string> {
 }
 
 describe('A memory under a KMS key', () => {
-  it('is read by the next process with one Decrypt, and once per time to live', async () => {
+  it('is made with one GenerateDataKey and the Decrypt that proves it, and read by the next process with one Decrypt', async () => {
     await within({ rootKey: kmsKey() }, create);
-    expect(operations()).toEqual(['GenerateDataKey']);
+    expect(operations()).toEqual(['GenerateDataKey', 'Decrypt']);
     await within({ rootKey: kmsKey() }, async (memory) => {
       for (let i = 0; i < 3; i++) {
         expect(await memory.execute({ command: 'view', path })).toMatchObject({ content: shown });
       }
     });
-    expect(operations()).toEqual(['GenerateDataKey', 'Decrypt']);
-    expect(kms.requests.map(({ region }) => region)).toEqual(['eu-central-1', 'eu-central-1']);
+    expect(operations()).toEqual(['GenerateDataKey', 'Decrypt', 'Decrypt']);
+    expect(kms.requests.map(({ region }) => region)).toEqual(operations().map(() => 'eu-central-1'));
     const contexts = kms.requests.map(({ body }) => body['EncryptionContext']);
     expect(contexts[0]).toMatchObject({
       app: 'sealed-memory',
@@ -77,7 +78,7 @@ describe('A memory under a KMS key', () => {
       tenant: 'acme',
       version: '1',
     });
-    expect(contexts[1]).toEqual(contexts[0]);
+    expect(contexts).toEqual(operations().map(() => contexts[0]));
   });
 
   it('is configured by the environment alone', async () => {
@@ -100,7 +101,7 @@ describe('A memory under a KMS key', () => {
     vi.stubEnv('AWS_ENDPOINT_URL_KMS', undefined);
     vi.stubEnv('AWS_ENDPOINT_URL', kms.endpoint);
     await within({ rootKey: kmsKey() }, create);
-    expect(operations()).toEqual(['GenerateDataKey']);
+    expect(operations()).toEqual(['GenerateDataKey', 'Decrypt']);
   });
 
   it('is not read for another tenant, whose keyring it is put in place of', async () => {
@@ -155,7 +156,7 @@ describe('Moving from a key in the environment to KMS', () => {
   it('wraps a new memory with the first key and opens it with either order', async () => {
     await within({ rootKey: [kmsKey(), ENV_KEY] }, create);
     expect(await outcome({ rootKey: [ENV_KEY, kmsKey()] })).toBe(shown);
-    expect(operations()).toEqual(['GenerateDataKey', 'Decrypt']);
+    expect(operations()).toEqual(['GenerateDataKey', 'Decrypt', 'Decrypt']);
     expect(await outcome({ rootKey: ENV_KEY })).toBe('key_unavailable');
   });
 });
@@ -172,7 +173,9 @@ describe('A pool under a KMS key', () => {
       const memory = await pool.open(tenant, { credentials: of(tenant) });
       expect(await create(memory)).toMatchObject({ isError: false });
     }
-    expect(kms.requests.map(({ accessKeyId }) => accessKeyId)).toEqual(['AKIDACME', 'AKIDGLOBEX']);
+    expect(kms.requests.map(({ accessKeyId }) => accessKeyId)).toEqual(
+      ['AKIDACME', 'AKIDGLOBEX'].flatMap((each) => [each, each]),
+    );
     const intruder = await pool.open('third', { credentials: of('globex') });
     expect(await create(intruder)).toMatchObject({ isError: true, error: { code: 'access_denied' } });
   });
@@ -182,7 +185,65 @@ describe('A pool under a KMS key', () => {
     await using pool = createMemoryPool({ store, rootKey: kmsKey(), credentials });
     await create(await pool.open('acme'));
     await create(await pool.open('globex'));
-    expect(kms.requests.map(({ accessKeyId }) => accessKeyId)).toEqual(['AKIDOFTHEPOOL', 'AKIDOFTHEPOOL']);
+    expect(kms.requests.map(({ accessKeyId }) => accessKeyId)).toEqual(Array(4).fill('AKIDOFTHEPOOL'));
+  });
+});
+
+describe('A pool whose KMS is in trouble', () => {
+  const view = { command: 'view', path };
+  const tenants = Array.from({ length: 20 }, (_, index) => `tenant-${index}`);
+
+  it.each([
+    ['throttles', { type: 'ThrottlingException' }],
+    ['fails', { type: 'KMSInternalException', status: 500 }],
+  ])(
+    'asks one that %s once a second for all tenants, and works at once when that passes',
+    async (_, trouble) => {
+      await using pool = createMemoryPool({
+        ...{ store, rootKey: kmsKey(), keyring: { ttlMs: 0 }, logger: silentLogger },
+      });
+      const memories = await Promise.all(tenants.map((tenant) => pool.open(tenant)));
+      await Promise.all(memories.map(create));
+      kms.meet('Decrypt', trouble);
+      const [first] = memories;
+      await first?.execute(view);
+      const [before, began] = [kms.requests.length, performance.now()];
+      for (let round = 0; round < 3; round++) {
+        for (const memory of memories) {
+          expect(await memory.execute(view)).toMatchObject({ error: { code: 'unavailable' } });
+        }
+      }
+      const seconds = Math.ceil((performance.now() - began) / 1_000);
+      expect(kms.requests.length - before).toBeLessThanOrEqual(seconds);
+      kms.meet('Decrypt', undefined);
+      await vi.waitFor(
+        async () => expect(await first?.execute(view)).toMatchObject({ content: shown }),
+        10_000,
+      );
+    },
+  );
+
+  it('goes on with every tenant whose credentials are not refused', async () => {
+    const of = (tenant: string) => ({ accessKeyId: `AKID${tenant}`, secretAccessKey: 'secret' });
+    await using pool = createMemoryPool({ store, rootKey: kmsKey(), logger: silentLogger });
+    kms.allowOnly('AKIDrefused', '');
+    const refused = await pool.open('refused', { credentials: of('refused') });
+    expect(await create(refused)).toMatchObject({ error: { code: 'access_denied' } });
+    const hanging = await pool.open('hanging', { credentials: () => new Promise(() => {}) });
+    const signal = AbortSignal.timeout(50);
+    const held = hanging.execute({ command: 'create', path, file_text: 'text' }, { signal });
+    expect(await held).toMatchObject({ error: { code: 'aborted' } });
+    expect(await create(await pool.open('allowed', { credentials: of('allowed') }))).toMatchObject({
+      isError: false,
+    });
+  });
+
+  it('goes on under the KMS key of another pool', async () => {
+    await using pool = createMemoryPool({ store, rootKey: kmsKey(), logger: silentLogger });
+    await using other = createMemoryPool({ store, rootKey: `aws-kms:${kms.createKey()}` });
+    kms.failNext(3, { type: 'KMSInternalException', status: 500 });
+    expect(await create(await pool.open('acme'))).toMatchObject({ error: { code: 'unavailable' } });
+    expect(await create(await other.open('globex'))).toMatchObject({ isError: false });
   });
 });
 

@@ -1,0 +1,78 @@
+import type { MemoryError } from '../errors.ts';
+import { inTime } from '../time.ts';
+import { kmsLate } from './kms-errors.ts';
+
+/** A request to a service, in two forms: one for when all is well, and one that finds out whether it is again. */
+interface Asked<T> {
+  readonly send: () => Promise<T>;
+  /** Sends a single request, which no caller cancels. */
+  readonly probe: () => Promise<T>;
+  /** The failure in the operator's words: one that may pass is trouble of the service, for all who ask it. */
+  readonly fail: (error: unknown) => MemoryError;
+  /** Overwrites an answer that nobody waits for any more. */
+  readonly discard: (answer: T) => void;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Lets those who share a service ask it, and in its trouble one of them, once a second. */
+export interface KmsGate {
+  /**
+   * While the service is in trouble everybody is refused at once with its last failure; once a second one request goes out
+   * instead, if no other one is on its way. Who sends it waits for its answer for two seconds at most.
+   *
+   * @throws MemoryError what `fail` makes of a failure; `aborted`.
+   */
+  ask<T>(asked: Asked<T>): Promise<T>;
+}
+
+const PAUSE_MS = 1_000;
+const PROBE_MS = 2_000;
+
+/** @param monotonic milliseconds that never go back. */
+export function createKmsGate(monotonic: () => number = () => performance.now()): KmsGate {
+  let trouble: { readonly error: MemoryError; readonly since: number } | undefined;
+  let isProbing = false;
+
+  /** Any other failure is an answer: the service works. */
+  const note = (error: MemoryError): MemoryError => {
+    if (error.code === 'aborted') return error;
+    trouble = error.retry === 'never' ? undefined : { error, since: monotonic() };
+    return error;
+  };
+
+  const follow = async <T>(sent: Promise<T>, fail: Asked<T>['fail']): Promise<T> => {
+    const began = monotonic();
+    try {
+      const answer = await sent;
+      trouble = undefined;
+      return answer;
+    } catch (cause) {
+      const error = fail(cause);
+      // A caller that left after the time of a probe has met a service that hangs.
+      if (error.code === 'aborted' && monotonic() - began >= PROBE_MS) note(kmsLate());
+      throw note(error);
+    }
+  };
+
+  return {
+    async ask({ send, probe, fail, discard, signal }) {
+      if (trouble === undefined) return follow(send(), fail);
+      const { error, since } = trouble;
+      if (isProbing || monotonic() - since < PAUSE_MS) throw error;
+      isProbing = true;
+      let isAwaited = true;
+      const probed = follow(probe(), fail).finally(() => {
+        isProbing = false;
+      });
+      probed.then(
+        (answer) => isAwaited || discard(answer),
+        () => {},
+      );
+      try {
+        return await inTime(() => probed, { ms: PROBE_MS, late: () => error, signal });
+      } finally {
+        isAwaited = false;
+      }
+    },
+  };
+}
