@@ -9,15 +9,20 @@ export interface Recent<K, V> {
 interface RecentOptions<K, V> {
   /** Of all sizes together. */
   readonly most: number;
+  /** The number of entries, the last ones used, that stay however large they are; 1 unless given. */
+  readonly least?: number;
   /** 1 unless given; the same at every call for one entry. */
   readonly sizeOf?: (value: V, key: K) => number;
   /** Called once for every value that leaves: evicted, deleted, or replaced. */
   readonly dispose?: (value: V) => void;
 }
 
-/** Evicts what was used longest ago until the sizes together are at most `most`, if need be the new entry itself. */
+/**
+ * Evicts what was used longest ago until the sizes together are at most `most`, or `least` entries are left. The new entry
+ * stays: one that is larger than `most` would otherwise take all others with it and be gone itself.
+ */
 export function createRecent<K, V>(options: RecentOptions<K, V>): Recent<K, V> {
-  const { most, sizeOf = () => 1, dispose = () => {} } = options;
+  const { most, least = 1, sizeOf = () => 1, dispose = () => {} } = options;
   /** The one used longest ago first. */
   const entries = new Map<K, { readonly value: V; readonly size: number }>();
   let total = 0;
@@ -44,7 +49,7 @@ export function createRecent<K, V>(options: RecentOptions<K, V>): Recent<K, V> {
       entries.set(key, { value, size });
       total += size;
       for (const oldest of entries.keys()) {
-        if (total <= most) break;
+        if (total <= most || entries.size <= least) break;
         remove(oldest);
       }
     },

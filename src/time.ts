@@ -26,6 +26,16 @@ export function letOthersRun(): Promise<void> {
   });
 }
 
+/** Takes work that goes on in steps to its end and lets others run between two of them. @throws MemoryError `aborted`. */
+export async function inTurns<T>(steps: Generator<void, T>, signal?: AbortSignal): Promise<T> {
+  for (;;) {
+    throwIfAborted(signal);
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await letOthersRun();
+  }
+}
+
 /** The waiting function as a parameter: tests pass a simulated one. */
 export type Pause = typeof pause;
 
@@ -70,6 +80,34 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | un
     return await Promise.race([work, promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** How long what a caller handed in may take to answer: as long as a request to a store. */
+export const LONGEST_ANSWER_MS = 60_000;
+
+/**
+ * Waits for a function of the caller's: its result, `aborted` as soon as the signal fires, or the failure `late` after `ms`,
+ * 60 s unless given. The function may run on then: how it ends changes nothing.
+ */
+export async function inTime<T>(
+  ask: () => T | Promise<T>,
+  {
+    late,
+    signal,
+    ms = LONGEST_ANSWER_MS,
+  }: {
+    readonly late: () => Error;
+    readonly signal?: AbortSignal | undefined;
+    readonly ms?: number | undefined;
+  },
+): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(late()), ms);
+  try {
+    return await untilAborted(Promise.race([(async () => ask())(), promise]), signal);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,8 +1,8 @@
 import { MemoryError } from '../errors.ts';
 import { echoText, shorten } from './page.ts';
-import { type MemoryPath, parseMemoryPath } from './path.ts';
+import { type MemoryPath, parseGivenPath } from './path.ts';
 
-/** A path as the model wrote it, which replies echo, and in its canonical form. */
+/** A path as the model wrote it, which replies echo, and as a path; its names keep the form they were given in. */
 interface PathArgument {
   readonly given: string;
   readonly path: MemoryPath;
@@ -122,7 +122,7 @@ function takePath(fields: Fields, field: string): PathArgument {
   const given = take(fields, field);
   if (typeof given !== 'string') throw refusal({ problem: 'wrong_type', field });
   try {
-    return { given, path: parseMemoryPath(given) };
+    return { given, path: parseGivenPath(given) };
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
     throw new MemoryError(error.code, error.message, { details: { ...error.details, field } });

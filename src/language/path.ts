@@ -34,38 +34,79 @@ const FORBIDDEN = /(?![\u200C\u200D])[\p{Cc}\p{Cf}\u2028\u2029]/u;
 const ENCODED_SEPARATOR = /%(?:2e|2f|5c|00)/i;
 const ENCODED_ASCII = /%([0-7][0-9a-f])/gi;
 
-/** A canonical path: `/memories`, or `/memories/` and 1–20 valid NFC segments joined by single slashes. */
+/** A path in one spelling: `/memories`, or `/memories/` and valid segments joined by single slashes. */
 export type MemoryPath = string & { readonly __brand: 'MemoryPath' };
 
 export const MEMORY_ROOT: MemoryPath = '/memories' as MemoryPath;
 
+/** Limits the path of a new file. A file that a store holds already may lie deeper, and is read all the same. */
 const MAX_SEGMENTS = 20;
+/** No object key has room for more, in either name mode. */
+const MOST_STORED_SEGMENTS = 512;
 /** UTF-16 units. A text of n bytes of UTF-8 in NFC is never given in more than 1.5 n of them, whatever its form. */
 const LONGEST_GIVEN_SEGMENT = 2 * MAX_SEGMENT_BYTES;
 
 /**
  * The canonical path of `text`: NFC, `//` and a trailing `/` collapsed. Nothing is resolved and nothing decoded: a
- * `.` or `..` segment is refused wherever it stands, and so is whatever would become one by percent-decoding.
+ * `.` or `..` segment is refused wherever it stands, and so is whatever would become one by percent-decoding. A path may
+ * have more segments than a new file may be given: `refuseTooDeep` judges those.
  *
  * @throws MemoryError `invalid_path` with the broken rule in `details`; the message never holds the path.
  */
 export function parseMemoryPath(text: string): MemoryPath {
-  if (text !== MEMORY_ROOT && !text.startsWith(`${MEMORY_ROOT}/`)) {
-    throw refusal('outside_root', {});
-  }
-  const segments = text
-    .slice(MEMORY_ROOT.length)
-    .split('/')
-    .filter((segment) => segment !== '')
-    .map(normalize);
+  const segments = splitPath(text).map(normalize);
   for (const segment of segments) {
     const problem = segmentProblem(segment);
     if (problem !== undefined) throw refusal(problem.rule, problem.details);
   }
-  if (segments.length > MAX_SEGMENTS) {
-    throw refusal('too_many_segments', { value: segments.length, max: MAX_SEGMENTS });
-  }
+  if (segments.length > MOST_STORED_SEGMENTS) throw tooManySegments(segments.length);
   return [MEMORY_ROOT, ...segments].join('/') as MemoryPath;
+}
+
+/**
+ * As `parseMemoryPath`, but in the form that the text has: it may name a file of another writer, and names that exist are
+ * never normalised. Only what no writer could have made is brought to NFC.
+ */
+export function parseGivenPath(text: string): MemoryPath {
+  const segments = splitPath(text);
+  const isName = segments.length <= MOST_STORED_SEGMENTS && segments.every(isValidSegment);
+  return isName ? ([MEMORY_ROOT, ...segments].join('/') as MemoryPath) : parseMemoryPath(text);
+}
+
+/** The path in NFC: what two forms of one name have in common. */
+export function inNfc(path: MemoryPath): MemoryPath {
+  return path.normalize('NFC') as MemoryPath;
+}
+
+function splitPath(text: string): readonly string[] {
+  if (text !== MEMORY_ROOT && !text.startsWith(`${MEMORY_ROOT}/`)) {
+    throw refusal('outside_root', {});
+  }
+  return text
+    .slice(MEMORY_ROOT.length)
+    .split('/')
+    .filter((segment) => segment !== '');
+}
+
+/** The path that a record of the store holds, exactly as it stands there; undefined for what is no path. */
+export function parseStoredPath(text: string): MemoryPath | undefined {
+  if (text === MEMORY_ROOT) return MEMORY_ROOT;
+  const isPath = text.startsWith(`${MEMORY_ROOT}/`) && text.split('/').slice(2).every(isValidSegment);
+  return isPath ? (text as MemoryPath) : undefined;
+}
+
+/** Tells that a path has more segments than a file may be given; a renamed file may stay as deep as it is at `from`. */
+export function isTooDeep(path: MemoryPath, from: MemoryPath = MEMORY_ROOT): boolean {
+  return segmentsOf(path).length > Math.max(MAX_SEGMENTS, segmentsOf(from).length);
+}
+
+/** @throws MemoryError `invalid_path` with the rule `too_many_segments` where `isTooDeep`. */
+export function refuseTooDeep(path: MemoryPath, from?: MemoryPath): void {
+  if (isTooDeep(path, from)) throw tooManySegments(segmentsOf(path).length);
+}
+
+function tooManySegments(value: number): MemoryError {
+  return refusal('too_many_segments', { value, max: MAX_SEGMENTS });
 }
 
 /** Whether a name read back from a store could be a segment of a path. NFC is not asked for. */

@@ -67,7 +67,7 @@ export function commandRefusal(details: ErrorDetails, echo: Echo): string {
 /** The rule that a path breaks (`invalid_path`); `details.field` names its field. */
 export function pathRefusal(details: ErrorDetails, echo: Echo): string {
   const given = refusedPath(details, echo);
-  const path = shorten(given);
+  const path = `${shorten(given)}${reasonToName(details, echo)}`;
   switch (details['rule']) {
     case 'outside_root':
       return `Path must start with /memories, got: ${path}${given.startsWith('/memories') ? '. A slash must follow /memories' : ''}`;
@@ -85,7 +85,7 @@ export function pathRefusal(details: ErrorDetails, echo: Echo): string {
     case 'segment_too_long':
       return `Path ${path} has a segment of ${amountOf(details, 'value')} bytes: at most ${amountOf(details, 'max')} bytes of UTF-8 are allowed between two slashes`;
     case 'too_many_segments':
-      return `Path ${path} has ${amountOf(details, 'value')} segments: at most ${amountOf(details, 'max')} are allowed below /memories`;
+      return `Path ${path} has ${amountOf(details, 'value')} segments: at most ${amountOf(details, 'max')} are allowed below ${topOf(details)}`;
     case 'key_too_long':
       return `Path ${path} is ${amountOf(details, 'tooMany')} bytes too long: shorten its names or use fewer directories`;
     case 'directory_suffix':
@@ -117,12 +117,26 @@ function depthOf(given: string): number | undefined {
   return depth;
 }
 
-/** The path a refusal is about: the refused field, or of a rename the place that `details.role` names. */
+/** The path a refusal is about: the refused field, or of a rename the file or the place that `details` names. */
 function refusedPath(details: ErrorDetails, echo: Echo): string {
   const field = details['field'];
+  const moved = movedTo(details);
+  if (moved !== undefined) return moved;
   if (typeof field === 'string') return echo.whole(field);
   if (echo.command !== 'rename') return echo.whole('path');
   return details['role'] === 'source' ? echo.whole('old_path') || echo.whole('path') : echo.whole('new_path');
+}
+
+/** The path that the rename of a directory would have given a file; undefined where the model gave the path itself. */
+function movedTo({ paths }: ErrorDetails): string | undefined {
+  const [path] = Array.isArray(paths) ? paths : [];
+  return typeof path === 'string' ? path : undefined;
+}
+
+/** Why a path is named that the model did not give. */
+function reasonToName(details: ErrorDetails, echo: Echo): string {
+  if (movedTo(details) === undefined) return '';
+  return `, where a file of ${echo.text('old_path') || echo.text('path')} would lie,`;
 }
 
 /** What a policy refused (`policy_refused`), by rule and line: what was found there, or in a name, is never repeated. */
@@ -139,6 +153,11 @@ export function policyRefusal({ rules, lines, inName }: ErrorDetails, path: stri
 /** Which files count: those of the memory, or of one that is mounted in it. */
 function memoryOf({ below }: ErrorDetails): string {
   return typeof below === 'string' ? `below ${below}` : 'in this memory';
+}
+
+/** The directory that segments count from: the root, or that of a mounted memory. */
+function topOf({ below }: ErrorDetails): string {
+  return typeof below === 'string' ? below : '/memories';
 }
 
 /** The limit (`limit_exceeded`), the number that exceeds it, and what the model can do. */

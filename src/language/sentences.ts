@@ -193,7 +193,7 @@ function conflict(details: ErrorDetails, echo: Echo): string {
     : `${subjectOf(echo)} was changed by another command at the same time. View it and try again`;
 }
 
-/** The only reply that names paths the model did not give: without them the model would look for those files in vain. */
+/** Names paths that the model did not give: without them the model would look for those files in vain. */
 function leftBehind(details: ErrorDetails, echo: Echo): string {
   const { paths } = details;
   const named = Array.isArray(paths) ? paths : [];

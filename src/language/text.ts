@@ -90,6 +90,29 @@ export function* linesFrom(text: string, from: number): Generator<string, void> 
   }
 }
 
+/** UTF-16 units that are looked through in one step: at most 48 KiB of UTF-8. */
+const UNITS_PER_STEP = 16_384;
+
+/** Whatever `find` has of each line, in steps. What follows the last line feed is no line where it is empty. */
+export function* findInLines<T>(
+  text: string,
+  find: (line: string, number: number) => T | undefined,
+): Generator<void, readonly T[]> {
+  const found: T[] = [];
+  let [start, number] = [0, 0];
+  for (let step = UNITS_PER_STEP; start < text.length; ) {
+    const end = endOfLine(text, start);
+    number += 1;
+    const one = find(text.slice(start, end), number);
+    if (one !== undefined) found.push(one);
+    start = end + 1;
+    if (start < step) continue;
+    step = start + UNITS_PER_STEP;
+    yield;
+  }
+  return found;
+}
+
 /** The next line feed, or -1. */
 function lineFeedFrom(text: string, from: number): number {
   const near = Math.min(from + NEAR, text.length);

@@ -1,8 +1,10 @@
 import { misconfigured } from '../errors.ts';
-import { encodeText } from '../language/text.ts';
+import { countLineBreaks, decodeText, encodeText } from '../language/text.ts';
+import { letOthersRun, throwIfAborted } from '../time.ts';
 import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/policy.ts';
-import { findPersonalData, type Match, type PersonalData } from './personal-data.ts';
-import { findSecrets } from './secrets.ts';
+import { AROUND_PERSONAL_DATA, findPersonalData, type PersonalData } from './personal-data.ts';
+import { type Match, matchesIn, piecesOf } from './pieces.ts';
+import { AROUND_SECRETS, findSecrets } from './secrets.ts';
 
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from '../tree/policy.ts';
 export type { PersonalData } from './personal-data.ts';
@@ -17,14 +19,18 @@ export interface SensitiveInformationOptions {
 }
 
 const KINDS: readonly PersonalData[] = ['email', 'card', 'iban', 'phone'];
-const DECODER = new TextDecoder('utf-8', { ignoreBOM: true });
+/** Findings that a verdict names. */
+const MOST_FINDINGS = 1_000;
+/** Reads whatever bytes as far as they are text. */
+const LENIENT = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * A policy that keeps sensitive information out of a memory: it judges the whole file as it would be, and its path. It
- * tells rule and line, never the match. Bytes that are no text are looked through as far as they can be read as one,
- * and refused where a redaction would be due.
+ * tells rule and line of the first 1,000 findings, never the match. Bytes that are no text are looked through as far as
+ * they can be read as one, and refused where a redaction would be due. It takes time in proportion to the file, and lets
+ * others run at least once for each 64 KiB of it.
  *
- * @throws MemoryError `misconfigured` for options that are none.
+ * @throws MemoryError `misconfigured` for options that are none. The policy throws `aborted` once its signal has fired.
  */
 export function sensitiveInformation(options: SensitiveInformationOptions = {}): Policy {
   const { secrets = true, personal = [], action = 'refuse' } = options;
@@ -32,43 +38,85 @@ export function sensitiveInformation(options: SensitiveInformationOptions = {}):
   if (unknown !== undefined || (action !== 'refuse' && action !== 'redact')) {
     throw misconfigured(`personal takes ${KINDS.join(', ')}; action takes refuse or redact.`);
   }
-  const kinds = new Set(personal);
+  const rules: Rules = { secrets, personal: new Set(personal) };
 
-  const find = async (text: string): Promise<readonly Match[]> => [
-    ...(secrets ? await findSecrets(text) : []),
-    ...findPersonalData(text, kinds),
-  ];
-
-  return async ({ path, content }: PolicyFile): Promise<PolicyVerdict> => {
-    const inName = await find(path);
+  return async ({ path, content, signal }: PolicyFile): Promise<PolicyVerdict> => {
+    const inName = await firstFindings(foundIn(path, rules, signal));
     if (inName.length > 0) return { refuse: inName.map(({ rule }) => ({ rule })) };
     if (content === undefined) return 'allow';
-    const text = DECODER.decode(content);
-    const found = await find(text);
-    if (found.length === 0) return 'allow';
-    const findings = findingsOf(text, found);
-    const isText = encodeText(text).length === content.length;
-    return action === 'redact' && isText
-      ? { redact: encodeText(redacted(text, found)), findings }
-      : { refuse: findings };
+    const text = decodeText(content);
+    const found = foundIn(text ?? LENIENT.decode(content), rules, signal);
+    if (action === 'refuse' || text === undefined) {
+      const findings = await firstFindings(found);
+      return findings.length > 0 ? { refuse: findings } : 'allow';
+    }
+    const { redacted, findings } = await redact(text, found);
+    return findings.length > 0 ? { redact: encodeText(redacted), findings } : 'allow';
   };
 }
 
-function findingsOf(text: string, found: readonly Match[]): readonly PolicyFinding[] {
-  return inOrder(found).map(({ rule, start }) => ({ rule, line: text.slice(0, start).split('\n').length }));
+interface Rules {
+  readonly secrets: boolean;
+  readonly personal: ReadonlySet<PersonalData>;
+}
+
+interface Found extends Match {
+  readonly line: number;
+}
+
+/** Yields the findings of the rules in each piece of a text, in order. Others run between two pieces. */
+async function* foundIn(
+  text: string,
+  { secrets, personal }: Rules,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<readonly Found[], void> {
+  let [line, counted] = [1, 0];
+  const lineAt = (at: number): number => {
+    line += countLineBreaks(text, counted, at);
+    counted = at;
+    return line;
+  };
+  for (const piece of piecesOf(text)) {
+    if (piece.from > 0) await letOthersRun();
+    throwIfAborted(signal);
+    const matches = [
+      ...(secrets ? await matchesIn(piece, AROUND_SECRETS, findSecrets) : []),
+      ...(await matchesIn(piece, AROUND_PERSONAL_DATA, (part) => findPersonalData(part, personal))),
+    ];
+    const inOrder = matches.toSorted((a, b) => a.start - b.start || b.end - a.end);
+    yield inOrder.map((match) => ({ ...match, line: lineAt(match.start) }));
+    lineAt(piece.to);
+  }
+}
+
+/** Reads no further than to the last finding that is told. */
+async function firstFindings(found: AsyncIterable<readonly Found[]>): Promise<readonly PolicyFinding[]> {
+  const findings: PolicyFinding[] = [];
+  for await (const matches of found) {
+    findings.push(...tellable(matches, findings.length));
+    if (findings.length === MOST_FINDINGS) break;
+  }
+  return findings;
 }
 
 /** Matches that overlap are redacted together. */
-function redacted(text: string, found: readonly Match[]): string {
-  let [result, from] = ['', 0];
-  for (const { rule, start, end } of inOrder(found)) {
-    if (end <= from) continue;
-    if (start >= from) result += `${text.slice(from, start)}[redacted: ${rule}]`;
-    from = end;
+async function redact(
+  text: string,
+  found: AsyncIterable<readonly Found[]>,
+): Promise<{ readonly redacted: string; readonly findings: readonly PolicyFinding[] }> {
+  const findings: PolicyFinding[] = [];
+  let [redacted, from] = ['', 0];
+  for await (const matches of found) {
+    for (const { rule, start, end } of matches) {
+      if (end <= from) continue;
+      if (start >= from) redacted += `${text.slice(from, start)}[redacted: ${rule}]`;
+      from = end;
+    }
+    findings.push(...tellable(matches, findings.length));
   }
-  return result + text.slice(from);
+  return { redacted: redacted + text.slice(from), findings };
 }
 
-function inOrder(found: readonly Match[]): readonly Match[] {
-  return found.toSorted((a, b) => a.start - b.start || b.end - a.end);
+function tellable(found: readonly Found[], told: number): readonly PolicyFinding[] {
+  return found.slice(0, MOST_FINDINGS - told).map(({ rule, line }) => ({ rule, line }));
 }

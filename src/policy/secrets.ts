@@ -1,7 +1,13 @@
 import { loadPeer } from '../errors.ts';
-import type { Match } from './personal-data.ts';
+import type { Match } from './pieces.ts';
 
 const OF = 'the policy for secrets';
+
+/**
+ * UTF-16 units that a rule looks at: before a match, and from its beginning on. The longest secrets whose length a rule
+ * bounds are tokens of 12,029 characters and keys of some 10,100; a longer one is found, and ends where these units end.
+ */
+export const AROUND_SECRETS = { before: 256, behind: 12_288 } as const;
 
 /** Where secrets stand, by the recommended rules of secretlint. What it says of a secret itself is not looked at. */
 export async function findSecrets(text: string): Promise<readonly Match[]> {

@@ -5,10 +5,16 @@ import {
   isWithin,
   joinPath,
   MEMORY_ROOT,
+  parseGivenPath,
   parseMemoryPath,
+  parseStoredPath,
   rebase,
+  refuseTooDeep,
   segmentsOf,
 } from '../../src/language/path.ts';
+
+/** A path of so many segments. */
+const deep = (segments: number): string => `/memories${'/a'.repeat(segments)}`;
 
 function ruleOf(text: string): unknown {
   try {
@@ -134,10 +140,10 @@ describe('parseMemoryPath', () => {
     );
   });
 
-  it('allows 20 segments and refuses 21', () => {
-    expect(parseMemoryPath(`/memories${'/a'.repeat(20)}`)).toBe(`/memories${'/a'.repeat(20)}`);
-    expect(() => parseMemoryPath(`/memories${'/a'.repeat(21)}`)).toThrow(
-      expect.objectContaining({ details: { rule: 'too_many_segments', value: 21, max: 20 } }),
+  it('takes a path of any number of segments that a key has room for', () => {
+    expect(parseMemoryPath(deep(512))).toBe(deep(512));
+    expect(() => parseMemoryPath(deep(513))).toThrow(
+      expect.objectContaining({ details: { rule: 'too_many_segments', value: 513, max: 20 } }),
     );
   });
 
@@ -181,6 +187,66 @@ function mostUnitsPerByte(): number {
   }
   return most;
 }
+
+describe('refuseTooDeep', () => {
+  const refused = (path: string, from?: string): unknown => {
+    try {
+      refuseTooDeep(parseMemoryPath(path), from === undefined ? undefined : parseMemoryPath(from));
+    } catch (error) {
+      return (error as { details: unknown }).details;
+    }
+    return undefined;
+  };
+
+  it('allows 20 segments and refuses 21', () => {
+    expect(refused(deep(20))).toBeUndefined();
+    expect(refused(deep(21))).toEqual({ rule: 'too_many_segments', value: 21, max: 20 });
+  });
+
+  it('lets what is renamed stay as deep as it is', () => {
+    expect(refused(deep(22), deep(22))).toBeUndefined();
+    expect(refused(deep(22), deep(23))).toBeUndefined();
+    expect(refused(deep(22), deep(21))).toEqual({ rule: 'too_many_segments', value: 22, max: 20 });
+    expect(refused(deep(21), deep(3))).toEqual({ rule: 'too_many_segments', value: 21, max: 20 });
+  });
+});
+
+describe('parseGivenPath', () => {
+  it.each([
+    ['/memories/e\u0301.md', '/memories/e\u0301.md'],
+    ['/memories//u\u0308//a/', '/memories/u\u0308/a'],
+    ['/memories/', '/memories'],
+    // In NFC alone it is short enough.
+    [`/memories/${'e\u0301'.repeat(71)}`, `/memories/${'\u00e9'.repeat(71)}`],
+    // In NFC it is too long.
+    [`/memories/${'\u0958'.repeat(47)}`, `/memories/${'\u0958'.repeat(47)}`],
+  ])('takes %j as %j', (text, path) => {
+    expect(parseGivenPath(text)).toBe(path);
+  });
+
+  it.each(['/memories/../a', '/memoriesx', '/memories/e\u0301\0'])('refuses %j', (text) => {
+    expect(() => parseGivenPath(text)).toThrow(expect.objectContaining({ code: 'invalid_path' }));
+  });
+});
+
+describe('parseStoredPath', () => {
+  it.each(['/memories', '/memories/a', '/memories/e\u0301/b', deep(21)])('takes %j as it is', (text) => {
+    expect(parseStoredPath(text)).toBe(text);
+  });
+
+  it.each([
+    '',
+    '/',
+    '/memories/',
+    '/memories//a',
+    '/memories/a/',
+    '/memoriesx/a',
+    '/memories/../a',
+    'memories/a',
+  ])('knows no path in %j', (text) => {
+    expect(parseStoredPath(text)).toBeUndefined();
+  });
+});
 
 describe('isValidSegment', () => {
   it.each(['a', '.hidden', 'node_modules', 'é', 'e\u0301', 'unassigned\u0378', 'x'.repeat(143)])(

@@ -63,13 +63,32 @@ describe('pathRefusal', () => {
       `/memories/${'x'.repeat(144)}`,
       `Path /memories/${'x'.repeat(144)} has a segment of 144 bytes: at most 143 bytes of UTF-8 are allowed between two slashes`,
     ],
-    [
-      `/memories${'/a'.repeat(21)}`,
-      `Path /memories${'/a'.repeat(21)} has 21 segments: at most 20 are allowed below /memories`,
-    ],
   ])('%j', (given, sentence) => {
     expect(refuse({ command: 'view', path: given })).toBe(`Error: ${sentence}`);
     expect(refuse({ ...rename, new_path: given })).toBe(`Error: ${sentence}`);
+  });
+
+  it('tells how many segments a path has, and from where they count', () => {
+    const details = { rule: 'too_many_segments', value: 21, max: 20 };
+    expect(say(view, 'invalid_path', details)).toBe(
+      'Error: Path /memories//notes.txt has 21 segments: at most 20 are allowed below /memories',
+    );
+    expect(say(rename, 'invalid_path', { ...details, role: 'source' })).toBe(
+      'Error: Path /memories/draft.txt has 21 segments: at most 20 are allowed below /memories',
+    );
+    expect(say(rename, 'invalid_path', { ...details, role: 'target', below: '/memories/org' })).toBe(
+      'Error: Path /memories/final.txt has 21 segments: at most 20 are allowed below /memories/org',
+    );
+  });
+
+  it('names the file of a renamed directory that would have a path that is refused', () => {
+    const moved = { role: 'target', paths: ['/memories/final.txt/a/b'] };
+    expect(say(rename, 'invalid_path', { ...moved, rule: 'too_many_segments', value: 21, max: 20 })).toBe(
+      'Error: Path /memories/final.txt/a/b, where a file of /memories/draft.txt would lie, has 21 segments: at most 20 are allowed below /memories',
+    );
+    expect(say(rename, 'invalid_path', { ...moved, rule: 'key_too_long', tooMany: 40 })).toBe(
+      'Error: Path /memories/final.txt/a/b, where a file of /memories/draft.txt would lie, is 40 bytes too long: shorten its names or use fewer directories',
+    );
   });
 
   it('tells how many bytes too long a path is', () => {

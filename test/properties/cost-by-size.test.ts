@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { patchOf } from '../../src/cli/verbs/patch.ts';
+import { insertAfterLine, replaceOnce } from '../../src/language/edit.ts';
+import { findInLines } from '../../src/language/text.ts';
+import { editSnippet, viewFile } from '../../src/language/view.ts';
+import { sensitiveInformation } from '../../src/policy/index.ts';
+import { inTurns } from '../../src/time.ts';
+import { roundsDuring } from '../support/event-loop.ts';
+
+/*
+ * Everything that a text of the model passes takes time in proportion to it. What goes on in steps lets others run for
+ * each 64 KiB as well; a view and an edit of a text are one step each, beside engine and cipher, of some milliseconds.
+ */
+
+const KIB_64 = 65_536;
+/** Made up, in the form of a token of GitHub. */
+const TOKEN = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
+
+/** Repeated up to a size: many lines, one line, and what nearly matches a rule at each place. */
+const TEXTS: Readonly<Record<string, string>> = {
+  'ordinary lines': 'The quick brown fox met 12 dogs on 2026-11-21, at v1.2.3 and order 4711.\n',
+  'line feeds': '\n',
+  'a letter in one line': 'a',
+  'signs of addresses': '@',
+  'names of addresses': 'a.b-c_d.',
+  'addresses cut off': 'a@a.',
+  addresses: 'a@example.org\n',
+  digits: '4',
+  'groups of digits': '4111 1111 1111 1112 ',
+  'digits one by one': '1 ',
+  'beginnings of IBANs': 'DE89 ',
+  'beginnings of phone numbers': '+1 (',
+  tokens: `${TOKEN}\n`,
+  'beginnings of tokens': 'ghs_1_a',
+  'characters of three bytes': '\u4e2d\u6587\n',
+};
+
+const textOf = (name: string, size: number): string => {
+  const unit = TEXTS[name] ?? '';
+  return unit.repeat(Math.ceil(size / unit.length));
+};
+
+type Work = (text: string) => unknown;
+
+function judge(options: Parameters<typeof sensitiveInformation>[0]): Work {
+  const policy = sensitiveInformation(options);
+  return (text) =>
+    policy({ path: '/memories/a', content: new TextEncoder().encode(text), signal: undefined });
+}
+
+const personal = ['email', 'card', 'iban', 'phone'] as const;
+const find = (text: string) => inTurns(findInLines(text, (line) => (/x.?y/iu.test(line) ? line : undefined)));
+const compare: Work = (text) =>
+  patchOf(
+    { path: 'a', text },
+    { path: 'b', text: `x\n${text.split('\n').toReversed().join('\n')}` },
+    undefined,
+  );
+
+/** What goes on in steps. */
+const STEPS: Readonly<Record<string, Work>> = {
+  'a policy that redacts personal data': judge({ secrets: false, personal, action: 'redact' }),
+  'a policy that redacts secrets': judge({ action: 'redact' }),
+  'a search': find,
+  'a comparison': compare,
+};
+const WORKS: Readonly<Record<string, Work>> = {
+  ...STEPS,
+  'a policy that refuses': judge({ personal }),
+  'a view': (text) => viewFile({ given: '/memories/a', text }),
+  'a view of the last line': (text) =>
+    viewFile({ given: '/memories/a', text, viewRange: [text.split('\n').length] }),
+  'a str_replace': (text) => editSnippet(replaceOnce(`${text}end`, `${text.slice(-2_000)}end`, 'new')),
+  'a str_replace of much': (text) => editSnippet(replaceOnce(`${text}end`, `${text}end`, text)),
+  'an insert': (text) => insertAfterLine(text, text.split('\n').length - 1, text),
+};
+
+/** Milliseconds, the least of some runs: what else the machine does only adds to it. */
+async function leastTime(work: Work, text: string): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < 5; run += 1) {
+    const start = performance.now();
+    await work(text);
+    least = Math.min(least, performance.now() - start);
+  }
+  return least;
+}
+
+/** Below this a ratio tells of the clock and of what runs beside. */
+const TELLING_MS = 4;
+
+describe.each(Object.keys(WORKS))('%s', (name) => {
+  const work = WORKS[name] ?? find;
+  it.each(Object.keys(TEXTS))(
+    'of twice as many %s takes three times as long at most',
+    async (text) => {
+      let size = 2 * KIB_64;
+      let [once, twice] = [0, 0];
+      await work(textOf(text, size));
+      // Another machine's noise passes; what grows with the square does not.
+      for (let attempt = 0; attempt < 4; attempt += 1) {
+        once = await leastTime(work, textOf(text, size));
+        twice = await leastTime(work, textOf(text, 2 * size));
+        if (twice <= 3 * Math.max(once, TELLING_MS)) return;
+        size *= 2;
+      }
+      expect(twice / once).toBeLessThanOrEqual(3);
+    },
+    60_000,
+  );
+});
+
+describe.each(Object.keys(STEPS))('%s', (name) => {
+  it.each(Object.keys(TEXTS))('of %s lets others run for each 64 KiB', async (text) => {
+    const given = textOf(text, 8 * KIB_64);
+    const bytes = new TextEncoder().encode(given).length;
+    // One line is taken at once by what goes from line to line.
+    const steps = /search|comparison/.test(name) && !given.includes('\n') ? 0 : Math.floor(bytes / KIB_64);
+    const rounds = await roundsDuring(async () => STEPS[name]?.(given));
+    expect(rounds).toBeGreaterThanOrEqual(steps);
+  });
+});
