@@ -1,5 +1,6 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import type { MemoryPath } from '../language/path.ts';
+import { inTime, throwIfAborted } from '../time.ts';
 import type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './policy.ts';
 import type { Call, Session } from './session.ts';
 
@@ -11,16 +12,19 @@ type Admitting = Pick<Session, 'policy' | 'maxFileBytes'>;
 /**
  * The content as it may be written.
  *
- * @throws MemoryError `limit_exceeded`, `policy_refused` with `rules` and `lines`; `unavailable` when the policy failed.
+ * @param waitMs how long the policy may take; 60 s unless given.
+ * @throws MemoryError `limit_exceeded`, `policy_refused` with `rules` and `lines`; `unavailable` when the policy failed, or
+ * did not answer in time; `aborted`.
  */
 export async function admitContent(
   session: Admitting,
   { path, content }: { readonly path: MemoryPath; readonly content: Uint8Array },
   { signal, onRedacted }: Call,
+  waitMs?: number,
 ): Promise<Uint8Array> {
   refuseTooLarge(session, content);
   if (session.policy === undefined) return content;
-  const verdict = await judged(session.policy, { path, content, signal });
+  const verdict = await judged(session.policy, { path, content, signal }, waitMs);
   if (verdict === 'allow') return content;
   if ('refuse' in verdict) throw refused(verdict.refuse);
   refuseTooLarge(session, verdict.redact);
@@ -28,7 +32,7 @@ export async function admitContent(
   return verdict.redact;
 }
 
-/** @throws MemoryError `policy_refused`; `unavailable` when the policy failed. */
+/** @throws MemoryError as `admitContent`. */
 export async function admitName({ policy }: Admitting, path: MemoryPath, { signal }: Call): Promise<void> {
   if (policy === undefined) return;
   const verdict = await judged(policy, { path, content: undefined, signal });
@@ -43,23 +47,40 @@ export function refuseTooLarge({ maxFileBytes }: Pick<Session, 'maxFileBytes'>, 
   });
 }
 
-/** What a policy throws may quote the file: nothing of it is passed on. */
-async function judged(policy: Policy, file: PolicyFile): Promise<PolicyVerdict> {
-  let verdict: unknown;
+/**
+ * Asks the policy. Its error may quote the file, or have a code that says something of the memory: nothing of it is passed
+ * on but `misconfigured`, by which the policy of this library says what to install. A policy without an answer refuses, too.
+ */
+async function judged(policy: Policy, file: PolicyFile, waitMs?: number): Promise<PolicyVerdict> {
+  const { signal } = file;
+  const late = failed('did not answer');
   try {
-    verdict = await policy(file);
+    const verdict: unknown = await inTime(() => policy(file), { signal, late: () => late, ms: waitMs });
+    if (isVerdict(verdict)) return verdict;
   } catch (error) {
-    if (error instanceof MemoryError) throw error;
+    throwIfAborted(signal);
+    throw error === late || hasCode(error, 'misconfigured') ? error : failed('failed');
   }
-  if (isVerdict(verdict)) return verdict;
-  throw new MemoryError('unavailable', 'The policy failed, so nothing was written: look at the policy.');
+  throw failed('failed');
+}
+
+function failed(how: string): MemoryError {
+  return new MemoryError('unavailable', `The policy ${how}, so nothing was written: look at the policy.`);
 }
 
 function isVerdict(verdict: unknown): verdict is PolicyVerdict {
   if (verdict === 'allow') return true;
   if (typeof verdict !== 'object' || verdict === null) return false;
-  if ('refuse' in verdict) return Array.isArray(verdict.refuse);
-  return 'redact' in verdict && verdict.redact instanceof Uint8Array && 'findings' in verdict;
+  if ('refuse' in verdict) return areFindings(verdict.refuse);
+  return (
+    'redact' in verdict &&
+    verdict.redact instanceof Uint8Array &&
+    areFindings(Reflect.get(verdict, 'findings'))
+  );
+}
+
+function areFindings(given: unknown): boolean {
+  return Array.isArray(given) && given.every((finding) => typeof finding?.rule === 'string');
 }
 
 function refused(findings: readonly PolicyFinding[]): MemoryError {

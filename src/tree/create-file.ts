@@ -2,7 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { type OpenedObject, seal } from '../format/object.ts';
 import { fileKey, logicalName, type ObjectKey } from '../format/object-keys.ts';
 import { contentLength } from '../format/sizes.ts';
-import type { MemoryPath } from '../language/path.ts';
+import { type MemoryPath, refuseTooDeep } from '../language/path.ts';
 import type { ETag } from '../store/port.ts';
 import { refuseTooLarge } from './admission.ts';
 import { clashError, findClash } from './clashes.ts';
@@ -36,12 +36,17 @@ export async function createFile(work: Work, path: MemoryPath, content: Uint8Arr
   });
 }
 
-/** Creates the file or replaces what is there, always conditionally, so that no write passes another unseen. */
+/**
+ * Creates the file or replaces what is there, always conditionally, so that no write passes another unseen.
+ *
+ * @throws MemoryError `invalid_path` for a new file with too many segments; what `createFile` throws.
+ */
 export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
   let held = sizedOf(recallSettled(work, path));
   let written: ETag | undefined;
   const attempt = async (current: SizedVersion | undefined): Promise<'again' | undefined> => {
+    if (current === undefined) refuseTooDeep(path);
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
     const replaced = await saved(work, path, current);
     const created: Uint8Array[] = [];

@@ -1,6 +1,7 @@
 import { hasCode, MemoryError } from '../errors.ts';
 import { fileKey } from '../format/object-keys.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { LONGEST_ANSWER_MS } from '../time.ts';
 import { admitContent } from './admission.ts';
 import { untilSettled } from './concurrency.ts';
 import { confirmedPut } from './confirmed-put.ts';
@@ -24,11 +25,21 @@ interface Written {
   readonly version: string;
 }
 
+/** The least time that a policy has for an edit behind others that used the time of their round up. */
+const LEAST_ANSWER_MS = 1_000;
+
+/** Belongs to all edits of a round while they are judged. */
+interface JudgedRound {
+  readonly room: Room | undefined;
+  /** When a policy must have answered for all of them, so that one which hangs holds a path for a minute, by `performance.now`. */
+  readonly judgedBy: number;
+}
+
 /** An edit may be judged several times and is settled once. */
 export interface WaitingEdit extends Pick<Call, 'actor'> {
   readonly signal: AbortSignal | undefined;
   /** Judges the edit on `content` and answers with what the next one sees. */
-  judge(work: Work, content: Uint8Array, room: Room | undefined): Promise<Judged>;
+  judge(work: Work, content: Uint8Array, round: JudgedRound): Promise<Judged>;
   /** Makes the last verdict final; tells what was written by it, which is undefined where nothing was. */
   settle(written: Written | undefined): void;
   fail(error: unknown): void;
@@ -41,13 +52,27 @@ export function waitingEdit<T>(
 ): { readonly promise: Promise<T>; readonly waiting: WaitingEdit } {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let settle: WaitingEdit['settle'] = () => {};
+  /** A policy that failed is not asked once more about the edit, least of all one that does not answer. */
+  let unjudged: MemoryError | undefined;
   const waiting: WaitingEdit = {
     signal: call.signal,
     actor: call.actor,
-    async judge(work, content, room) {
+    async judge(work, content, { room, judgedBy }) {
       try {
         const edited = edit(content);
-        const admitted = await admitContent(work.session, { path, content: edited.content }, call);
+        if (unjudged !== undefined) throw unjudged;
+        const waitMs = Math.max(LEAST_ANSWER_MS, judgedBy - performance.now());
+        const judgedContent = { path, content: edited.content };
+        const admitted = await admitContent(work.session, judgedContent, call, waitMs).catch(
+          (error: unknown) => {
+            if (hasCode(error, 'unavailable', 'aborted')) {
+              unjudged = error;
+              // It is not asked again, so its caller need not wait for the others of the round.
+              reject(error);
+            }
+            throw error;
+          },
+        );
         await room?.take(admitted.length);
         settle = (written) => {
           if (written !== undefined) {
@@ -144,8 +169,9 @@ async function judgeAll(
 ): Promise<Judged> {
   let { content } = round.version;
   let changes = false;
+  const judgedBy = performance.now() + LONGEST_ANSWER_MS;
   for (const edit of round.batch) {
-    const judged = await edit.judge(work, content, round.room);
+    const judged = await edit.judge(work, content, { room: round.room, judgedBy });
     content = judged.content;
     changes ||= judged.changes;
   }

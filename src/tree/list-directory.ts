@@ -43,9 +43,12 @@ export async function listDirectory(
   const { objects, truncated } = await listObjects(work, listing);
   const files = objects.filter((entry) => entry !== undefined);
   const foreign = objects.length - files.length;
-  if (foreign > 0)
-    work.session.logger.warn('objects that no writer of this tenant made were passed over', { foreign });
+  warnOfForeign(work, foreign);
   return { files, foreign, truncated };
+}
+
+export function warnOfForeign({ session: { logger } }: Work, foreign: number): void {
+  if (foreign > 0) logger.warn('objects that no writer of this tenant made were passed over', { foreign });
 }
 
 export type PathKind =
@@ -63,7 +66,10 @@ export async function listPath(work: Work, path: MemoryPath): Promise<PathKind> 
   let foreign = 0;
   for await (const page of pagesBelow(work, { prefix: prefix.slice(0, -1) })) {
     for (const object of page.objects) {
-      if (object.key === key) return { kind: 'file', file: fileEntry(path, object) };
+      if (object.key === key) {
+        // Damaged or not it is that file, for who deletes it or renames to it.
+        return { kind: 'file', file: { ...object, path, size: contentLength(object.size) ?? 0 } };
+      }
       if (!object.key.startsWith(prefix)) continue;
       const entry = decodeEntry(work, { directory: path, prefix, object });
       if (entry === undefined) foreign++;
@@ -71,10 +77,6 @@ export async function listPath(work: Work, path: MemoryPath): Promise<PathKind> 
     }
   }
   return { kind: 'directory', listing: { files, foreign, truncated: false } };
-}
-
-export function fileEntry(path: MemoryPath, object: ListedObject): ListedEntry {
-  return { ...object, path, size: contentLength(object.size) ?? 0 };
 }
 
 /** The file of a listed object; undefined for what no writer of this tenant made. */

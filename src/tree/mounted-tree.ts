@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { type ErrorDetails, MemoryError } from '../errors.ts';
 import { isWithin, MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import type { DirectoryListing, ListedEntry } from './list-directory.ts';
 import type { Call } from './session.ts';
@@ -135,7 +135,8 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
       refuseMount(path, places);
       return at(path, ({ tree, told }, inner) => tree.remove(inner, told(options)));
     },
-    async rename({ from, to }, options) {
+    async rename(rename, options) {
+      const { from, to } = rename;
       refuseMount(from, places);
       if (places.has(to)) throw new MemoryError('already_exists', 'A memory is mounted at that path.');
       if (mountOf(from) !== mountOf(to)) {
@@ -144,7 +145,7 @@ export function createMountedTree(base: Tree, mounts: readonly Mount[]): Tree {
         });
       }
       return at(from, ({ tree, inward, told }, inner) =>
-        tree.rename({ from: inner, to: inward(to) }, told(options)),
+        tree.rename({ ...rename, from: inner, to: inward(to) }, told(options)),
       );
     },
   };
@@ -192,11 +193,11 @@ function outwardError(error: unknown, { outward }: Place): unknown {
   const { code, message, retry, cause, details } = error;
   const { paths } = details;
   const below = outward(MEMORY_ROOT);
-  if (Array.isArray(paths)) {
-    const told = { ...details, paths: paths.map((path) => outward(path as MemoryPath)) };
-    return new MemoryError(code, message, { retry, cause, details: told });
-  }
-  // Whose limit it is: nothing that lies elsewhere makes room for it.
-  if (code !== 'limit_exceeded' || below === MEMORY_ROOT) return error;
-  return new MemoryError(code, message, { retry, cause, details: { ...details, below } });
+  const told: Record<string, ErrorDetails[string]> = {};
+  if (Array.isArray(paths)) told['paths'] = paths.map((path) => outward(path as MemoryPath));
+  // Whose limit it is: nothing that lies elsewhere makes room for it, and segments count from there.
+  const isLimit = code === 'limit_exceeded' || details['rule'] === 'too_many_segments';
+  if (isLimit && below !== MEMORY_ROOT) told['below'] = below;
+  if (Object.keys(told).length === 0) return error;
+  return new MemoryError(code, message, { retry, cause, details: { ...details, ...told } });
 }

@@ -9,6 +9,7 @@ import type { MemoryPath } from '../language/path.ts';
 import { ageOf, type ETag, type StoredObject } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';
 import { BYTES_BETWEEN_TURNS } from './concurrency.ts';
+import type { ListedEntry } from './list-directory.ts';
 import type { Work } from './session.ts';
 import type { HeldVersion } from './version-cache.ts';
 import { type Instant, identityOf } from './version-history.ts';
@@ -32,8 +33,16 @@ interface OpenedVersion<S extends Pick<HeldVersion, 'body'>> extends OpenedObjec
  * process knows to be superseded; `limit_exceeded` before buffering when it is larger than the work's file limit.
  */
 export async function readFile(work: Work, path: MemoryPath): Promise<SealedVersion | undefined> {
+  return readListed(work, { path, key: fileKey(work.session.layout, work.keyring.names, path) });
+}
+
+/** The same of a file that was listed, at the key that it has there: a key may be longer than any that is made. */
+export async function readListed(
+  work: Work,
+  { path, key }: Pick<ListedEntry, 'path' | 'key'>,
+): Promise<SealedVersion | undefined> {
   return readSealed(work, {
-    key: fileKey(work.session.layout, work.keyring.names, path),
+    key,
     name: logicalName(path),
     maxBytes: sealedSize(work.session.maxFileBytes),
   });
@@ -63,8 +72,15 @@ export function recallFile(work: Work, path: MemoryPath): FileVersion | undefine
 
 /** As `readFile`, but a version that the session holds is not transferred again. It is held from then on. */
 export async function reviewFile(work: Work, path: MemoryPath): Promise<FileVersion | undefined> {
-  const { store, history, cache, layout, maxFileBytes } = work.session;
-  const key = fileKey(layout, work.keyring.names, path);
+  return reviewListed(work, { path, key: fileKey(work.session.layout, work.keyring.names, path) });
+}
+
+/** The same of a file that was listed, as `readListed`. */
+export async function reviewListed(
+  work: Work,
+  { path, key }: Pick<ListedEntry, 'path' | 'key'>,
+): Promise<FileVersion | undefined> {
+  const { store, history, cache, maxFileBytes } = work.session;
   const held = findHeld(work, key);
   const since = history.begin();
   const answer = await store.get(key, {

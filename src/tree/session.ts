@@ -52,7 +52,7 @@ export interface Session {
   readonly accessRecords?: AccessRecords | undefined;
 }
 
-/** What one command brings with it. */
+/** What one command brings with it. Nobody waits for what it has called, and a failure there is logged and changes nothing. */
 export interface Call {
   /** Ends the requests of the command. */
   readonly signal?: AbortSignal | undefined;
@@ -228,7 +228,12 @@ export interface HistorySaver {
    */
   saveListed(
     work: Work,
-    files: readonly { readonly path: MemoryPath; readonly etag: ETag; readonly size: number }[],
+    files: readonly {
+      readonly path: MemoryPath;
+      readonly key: ObjectKey;
+      readonly etag: ETag;
+      readonly size: number;
+    }[],
   ): Promise<readonly EndedFile[]>;
   /** Writes down that files at or below a path are gone, which they are: a failure is logged and changes nothing. */
   noteDeleted(work: Work, at: MemoryPath, files: readonly EndedFile[]): Promise<void>;

@@ -1,17 +1,27 @@
+import { objectRefused } from '../format/object.ts';
 import { fileKey } from '../format/object-keys.ts';
+import { contentLength } from '../format/sizes.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { anythingBelow } from './clashes.ts';
-import { fileEntry, type ListedEntry } from './list-directory.ts';
+import type { ListedEntry } from './list-directory.ts';
 import type { Work } from './session.ts';
 
 /** What a path is, without its content. Sizes and times are the store's word. */
 export type PathStat = ListedEntry | 'directory';
 
-/** Undefined when nothing is there. A HEAD, and a LIST where that finds no file. */
+/**
+ * Undefined when nothing is there. A HEAD, and a LIST where that finds no file.
+ *
+ * @throws MemoryError `integrity` for an object of a size that nothing sealed has.
+ */
 export async function statPath(work: Work, path: MemoryPath): Promise<PathStat | undefined> {
   if (path === MEMORY_ROOT) return 'directory';
   const key = fileKey(work.session.layout, work.keyring.names, path);
   const found = await work.session.store.head(key, { signal: work.call.signal });
-  if (found !== undefined) return fileEntry(path, { ...found, key });
+  if (found !== undefined) {
+    const size = contentLength(found.size);
+    if (size === undefined) throw objectRefused();
+    return { ...found, path, key, size };
+  }
   return (await anythingBelow(work, path)) ? 'directory' : undefined;
 }

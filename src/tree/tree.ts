@@ -1,5 +1,5 @@
 import { hasCode, MemoryError } from '../errors.ts';
-import { directoriesOf, MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { directoriesOf, MEMORY_ROOT, type MemoryPath, refuseTooDeep } from '../language/path.ts';
 import { type ETag, KEYS_PER_REQUEST } from '../store/port.ts';
 import { admitContent, admitName } from './admission.ts';
 import { createFile, overwriteFile, replaceVersion } from './create-file.ts';
@@ -8,7 +8,6 @@ import type { Edit } from './edit-round.ts';
 import { type DirectoryListing, listDirectory } from './list-directory.ts';
 import { type FileVersion, reviewFile } from './read-file.ts';
 import { removePath } from './remove.ts';
-import { renamePath } from './rename/rename.ts';
 import type { Rename } from './rename/rename-file.ts';
 import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
 import { type Call, openToWrite, openWork, refuseWriting, type Session, type Work } from './session.ts';
@@ -39,10 +38,10 @@ export interface Tree {
     directory: MemoryPath,
     options?: Call & { readonly recursive?: boolean; readonly after?: MemoryPath | undefined },
   ): AsyncGenerator<readonly WalkedEntry[], void, undefined>;
-  /** Every file below the directory; empty when it does not exist. */
+  /** Every file below the directory; empty when it does not exist. @throws MemoryError `invalid_path` where none can. */
   list(directory: MemoryPath, options?: Call & { readonly maxFiles?: number }): Promise<DirectoryListing>;
-  /** @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`. */
-  create(path: MemoryPath, content: Uint8Array, options?: Call): Promise<ETag>;
+  /** @throws MemoryError `already_exists`, `is_directory`, `limit_exceeded`; `invalid_path` for too many segments. */
+  create(path: MemoryPath, content: Uint8Array, options?: Call & FormerPath): Promise<ETag>;
   /** Creates or replaces. @throws MemoryError `already_exists` below a file, `is_directory`, `limit_exceeded`. */
   overwrite(path: MemoryPath, content: Uint8Array, options?: Call): Promise<ETag>;
   /** Replaces one version. @throws MemoryError `version_conflict` when it is not there, `limit_exceeded`. */
@@ -63,8 +62,17 @@ export interface Tree {
    * @throws MemoryError `not_found`, `version_conflict`.
    */
   remove(path: MemoryPath, options?: Call & { readonly version?: ETag | undefined }): Promise<void>;
-  /** A file or a directory. @throws MemoryError `not_found`, `already_exists`, `invalid_command`. */
-  rename(rename: Rename, options?: Call): Promise<void>;
+  /**
+   * A file or a directory.
+   *
+   * @throws MemoryError `not_found`, `already_exists`, `invalid_command`, `invalid_path`, `version_conflict`.
+   */
+  rename(rename: Rename, options?: Call & FormerPath): Promise<void>;
+}
+
+/** Says that a file lay at the path before: it may have as many segments as it has. */
+export interface FormerPath {
+  readonly wasThere?: boolean | undefined;
 }
 
 const NO_FILES: DirectoryListing = { files: [], foreign: 0, truncated: false };
@@ -141,6 +149,7 @@ export function createTree(context: Session): Tree {
         listDirectory(work, directory, { maxFiles, concurrent: true }),
       );
       const { files } = listing ?? NO_FILES;
+      if (files.length === 0) refuseTooDeep(directory);
       context.cache.noteDirectory(directory, files.length > 0 ? 'files' : 'nothing');
       if (files.length <= KEYS_PER_REQUEST) {
         for (const each of directoriesOf(files.map(({ path }) => path)))
@@ -149,6 +158,7 @@ export function createTree(context: Session): Tree {
       return listing ?? NO_FILES;
     },
     async create(path, content, options = {}) {
+      if (options.wasThere !== true) refuseTooDeep(path);
       return createFile(...(await creating(path, content, options)));
     },
     async overwrite(path, content, options = {}) {
@@ -160,22 +170,38 @@ export function createTree(context: Session): Tree {
       const admitted = await admitContent(context, { path, content }, options);
       return replaceVersion(await changing(options), path, { content: admitted, version });
     },
-    edit: (path, edit, options) => edits.edit(path, edit, options),
+    edit: (path, edit, options) => orTooDeep(path, edits.edit(path, edit, options)),
     async remove(path, options = {}) {
       refuseRoot(path);
-      await removePath(await changing(options), renames, { path, version: options.version });
+      const { version } = options;
+      await orTooDeep(
+        path,
+        changing(options).then((work) => removePath(work, renames, { path, version })),
+      );
       options.onTouch?.({ kind: 'deleted', path });
     },
     async rename(rename, options = {}) {
       refuseRoot(rename.from);
       refuseWriting(context);
       await admitName(context, rename.to, options);
+      // Loaded by the first rename.
+      const { renamePath } = await import('./rename/rename.ts');
       const work = await changing(options);
-      const run = (): Promise<void> => renamePath(work, renames, rename);
+      const run = (): Promise<void> => renamePath(work, renames, rename, options);
       await (context.quota?.beside(run) ?? run());
       options.onTouch?.({ kind: 'renamed', path: rename.from, to: rename.to });
     },
   };
+}
+
+/** Tells the model that no file can have the path, rather than that nothing lies there. */
+async function orTooDeep<T>(path: MemoryPath, verb: Promise<T>): Promise<T> {
+  try {
+    return await verb;
+  } catch (error) {
+    if (hasCode(error, 'not_found')) refuseTooDeep(path);
+    throw error;
+  }
 }
 
 /** No read edits anything: what it wrote beside the tree, and cannot tell the outcome of, it may write again. */

@@ -122,6 +122,7 @@ const REFUSALS: readonly MemoryErrorCode[] = [
   'access_denied',
   'already_exists',
   'integrity',
+  'invalid_path',
   'is_directory',
   'limit_exceeded',
   'misconfigured',
@@ -129,8 +130,8 @@ const REFUSALS: readonly MemoryErrorCode[] = [
 ];
 
 /**
- * Whether an object is refused for a reason of its own: it is damaged, or the server does not take its name, its copy or
- * its tombstone. A rename continues without such a file instead of blocking every other rename.
+ * Whether an object is refused for a reason of its own: it is damaged, or its name, its copy or its tombstone is not
+ * taken. A rename continues without such a file instead of blocking every other rename.
  */
 export function isRefusal(error: unknown): boolean {
   return error instanceof MemoryError && REFUSALS.includes(error.code);

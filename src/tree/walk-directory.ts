@@ -1,7 +1,7 @@
 import { directoryPrefix, fileKey } from '../format/object-keys.ts';
 import { joinPath, type MemoryPath, segmentsOf } from '../language/path.ts';
 import { KEYS_PER_REQUEST, type ListedObject } from '../store/port.ts';
-import { decodeEntry, type ListedEntry } from './list-directory.ts';
+import { decodeEntry, type ListedEntry, warnOfForeign } from './list-directory.ts';
 import { pagesBelow } from './list-objects.ts';
 import type { Work } from './session.ts';
 
@@ -26,12 +26,14 @@ export async function* walkDirectory(
   const prefix = directoryPrefix(layout, names, directory);
   let startAfter: string | undefined = after && fileKey(layout, names, after);
   let last: MemoryPath | undefined;
+  let foreign = 0;
   do {
     let behind: string | undefined;
     for await (const { objects } of pagesBelow(work, { prefix, startAfter })) {
       const found: WalkedEntry[] = [];
       for (const object of objects) {
         const entry = decodeEntry(work, { directory, prefix, object });
+        if (entry === undefined) foreign += 1;
         const inner = entry && !recursive ? directoryOf(entry.path, directory) : undefined;
         if (entry !== undefined && inner === undefined) found.push(entry);
         if (inner !== undefined && inner !== last) found.push({ directory: inner });
@@ -43,6 +45,7 @@ export async function* walkDirectory(
     }
     startAfter = behind;
   } while (startAfter !== undefined);
+  warnOfForeign(work, foreign);
 }
 
 /** The directory within `directory` that the path lies in; undefined when it lies in `directory` itself. */

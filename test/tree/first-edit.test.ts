@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
-import { confirmedPut } from '../../src/tree/confirmed-put.ts';
-import { sealFor } from '../../src/tree/create-file.ts';
 import { atFirst, countCalls, type StoreCall } from '../doubles/intercepted-store.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
+import { putUnchecked } from '../support/put-unchecked.ts';
 import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const UPPER = '/memories/q';
@@ -24,13 +23,6 @@ const WRITERS = {
   },
   rename: (client: TestClient, path: string) => client.rename(path, '/memories/elsewhere'),
 } as const;
-
-/** Puts a file there as a process does that dies, or stands still, before it looks for clashes. */
-async function putUnchecked(client: TestClient, path: string): Promise<void> {
-  const work = await client.open();
-  const key = fileKey(work.session.layout, work.keyring.names, at(path));
-  await confirmedPut(work, { key, seal: () => sealFor(work, at(path), bytes('text')), mode: 'create' });
-}
 
 describeOnBothKinds('the first change of a file that another process has created', (newSite) => {
   async function start(): Promise<{ site: TestSite; client: TestClient; other: TestClient }> {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
+import type { KeyringCache } from '../../src/keys/keyring-cache.ts';
 import { isTooLate, lateness, type ObjectStore, type PutOptions } from '../../src/store/port.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import { confirmedPut } from '../../src/tree/confirmed-put.ts';
@@ -121,7 +122,11 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
 
   it('is no loss where it was a copy: the rename of a directory, whose lease is lost by then, keeps the source', async () => {
     const scene = await start();
-    const work = await behind(scene, '/data/');
+    const opened = await behind(scene, '/data/');
+    // One that takes the keyring from its cache as it began: loaded ahead, it would seal with the new key.
+    const first: KeyringCache['load'] = async () => opened.keyring;
+    const keyrings: KeyringCache = { ...opened.session.keyrings, load: first };
+    const work = withSession(opened, { keyrings });
     const moving = createTree(work.session).rename({ from: at('/memories/dir'), to: at('/memories/moved') });
     await expect(moving).rejects.toMatchObject({ code: 'outcome_unknown' });
     const other = await scene.site.client();

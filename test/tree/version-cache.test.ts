@@ -43,6 +43,18 @@ describe('the cache of versions', () => {
     expect(one.find(C)?.etag).toBe('c');
   });
 
+  it.each([
+    ['one below its bytes', -1, ['large']],
+    ['exactly its bytes', 0, ['large']],
+    ['one above its bytes', 1, ['small']],
+  ])('holds a version of %s, or what was there before', (_, more, held) => {
+    const cache = createVersionCaches(3_000)();
+    cache.hold(A, version('small', 1));
+    // A session's name and a key take three bytes.
+    cache.hold(B, version('large', 3_000 - 256 - 3 + more));
+    expect([A, B].flatMap((key) => cache.find(key)?.etag ?? [])).toEqual(held);
+  });
+
   it('shows no session what another one holds', () => {
     const open = createVersionCaches(10_000);
     const sessions = Array.from({ length: 12 }, () => open());

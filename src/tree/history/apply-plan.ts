@@ -57,12 +57,15 @@ async function apply({ tree, call, textOf }: Deeds, change: PlannedChange): Prom
   const { onProgress: _, ...rest } = call;
   // Each change loads the keyring, which another process may have turned since the plan was made.
   const quiet: KeptCall = { ...rest, keptOnly: true };
+  const former = { ...quiet, wasThere: true };
   const now = fromVersion === undefined ? undefined : await versionAt(tree, path, fromVersion, quiet);
-  if (now !== undefined && to !== undefined) return tree.rename({ from: path, to }, quiet);
+  if (now !== undefined && to !== undefined) {
+    return tree.rename({ from: path, to, version: now.etag }, former);
+  }
   if (now !== undefined && toVersion === undefined) return tree.remove(path, { ...quiet, version: now.etag });
   const content = toVersion === undefined ? undefined : await textOf(toVersion);
   if (content === undefined) throw changedMeanwhile();
-  if (now === undefined) await tree.create(path, content, quiet);
+  if (now === undefined) await tree.create(path, content, former);
   else await tree.replace(path, { content, version: now.etag }, quiet);
 }
 

@@ -1,7 +1,7 @@
 import { concat, fromBase64url, lengthPrefixed, readU32, toBase64url } from '../../format/encoding.ts';
 import type { LogicalName } from '../../format/object-keys.ts';
 import { ID_BYTES, MAX_BOUND, NO_ID } from '../../format/wrap.ts';
-import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
+import { MEMORY_ROOT, type MemoryPath, parseStoredPath } from '../../language/path.ts';
 import { encodeText } from '../../language/text.ts';
 import { ALPHABET } from '../list-objects.ts';
 import { decodeFields, encodeFields } from '../sealed-record.ts';
@@ -192,9 +192,5 @@ function boundIn(value: unknown): bigint | undefined {
 }
 
 function pathIn(value: unknown): MemoryPath | undefined {
-  try {
-    return typeof value === 'string' ? parseMemoryPath(value) : undefined;
-  } catch {
-    return undefined;
-  }
+  return typeof value === 'string' ? parseStoredPath(value) : undefined;
 }

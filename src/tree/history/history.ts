@@ -1,6 +1,14 @@
 import { MemoryError } from '../../errors.ts';
 import { sameBytes, toBase64url } from '../../format/encoding.ts';
-import { MEMORY_ROOT, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
+import {
+  inNfc,
+  isWithin,
+  joinPath,
+  MEMORY_ROOT,
+  type MemoryPath,
+  parseGivenPath,
+  segmentsOf,
+} from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
 import type { ObjectVersions } from '../../store/port.ts';
 import { DAY_MS } from '../../time.ts';
@@ -19,7 +27,7 @@ import { readVersion } from './read-version.ts';
 import { redactVersion } from './redact.ts';
 import { type Trace, traceVersions } from './trace.ts';
 import { beginningOf, chosen, noFile, noVersion, severalBegin } from './version-name.ts';
-import { readPast, readWholePast } from './versions.ts';
+import { type Past, readMeantPast, readWholePast } from './versions.ts';
 
 /** A version of a file, as `list` names it; of the version the first characters are enough where no other has them. */
 export interface VersionName {
@@ -62,7 +70,8 @@ export interface History {
   /**
    * Writes the text of a version into its file as a new version, or creates the file where it is gone.
    *
-   * @throws MemoryError as `read`; `version_conflict` where another process changed the file meanwhile.
+   * @throws MemoryError as `read`; `version_conflict` where another process changed the file meanwhile; `invalid_command`
+   * (`reason: 'hidden_by_mount'`) where another memory is mounted at the path or above it.
    */
   restore(version: VersionName, options?: Call): Promise<RestoredVersion>;
   /**
@@ -73,7 +82,7 @@ export interface History {
    *
    * @param time a `Date`, or ISO 8601 with Z or its distance from UTC.
    * @throws MemoryError `invalid_command` for another time, or one in the future; `misconfigured` where the tenant keeps no
-   * history now; `version_conflict`.
+   * history now; `version_conflict`, with a `digest` also where the plan is another one by now.
    */
   restoreAt(time: Date | string, options?: RestoreAtOptions): Promise<PlanOutcome>;
   /**
@@ -107,6 +116,8 @@ export interface RestoreAtOptions extends Call {
   readonly below?: string;
   /** Plans, and writes nothing. */
   readonly dryRun?: boolean;
+  /** The `digest` of a dry run: writes while the plan is still that one, and nothing once it is another one. */
+  readonly digest?: string | undefined;
   /** Restores what can be had, where some of it cannot; otherwise nothing is written then. */
   readonly partial?: boolean;
 }
@@ -118,6 +129,8 @@ export interface UndoOptions extends Call {
   readonly force?: boolean;
   /** Plans, and writes nothing. */
   readonly dryRun?: boolean;
+  /** The `digest` of a dry run: writes while the plan is still that one, and nothing once it is another one. */
+  readonly digest?: string | undefined;
 }
 
 /** What a history knows besides the files. */
@@ -126,14 +139,19 @@ interface Surroundings {
   readonly versions?: ObjectVersions | undefined;
   /** How long an expiry run keeps versions; undefined: nothing is known of such runs. */
   readonly retentionDays?: number | undefined;
+  /** The tree as its users see it, with what is mounted in it; the tenant's own unless given. */
+  readonly seen?: Pick<Tree, 'isAlwaysDirectory'> | undefined;
 }
 
 /** @param tree what is restored is written by it. */
 export function createHistory(
   session: Session,
   tree: Tree,
-  { versions, retentionDays }: Surroundings = {},
+  { versions, retentionDays, seen = tree }: Surroundings = {},
 ): History {
+  // A mount lies directly below the root.
+  const isHidden = (path: MemoryPath): boolean =>
+    path !== MEMORY_ROOT && seen.isAlwaysDirectory(joinPath(MEMORY_ROOT, ...segmentsOf(path).slice(0, 1)));
   return {
     async list(path, options = {}) {
       const at = path === undefined ? MEMORY_ROOT : pathOf(path);
@@ -141,60 +159,69 @@ export function createHistory(
       if (work === undefined) return entryPage([], options);
       const { onProgress, writer } = options;
       if (writer !== undefined) checkActor(writer, 'writer');
-      const past = at === MEMORY_ROOT ? await readWholePast(work, onProgress) : await readPast(work, at);
+      const past =
+        at === MEMORY_ROOT ? await readWholePast(work, onProgress) : (await readMeantPast(work, at)).past;
       const entries = entriesOf(past, await readActors(work));
       return entryPage(writer === undefined ? entries : entries.filter(isBy(work, writer)), options);
     },
     async read(name, options = {}) {
-      const path = pathOf(name.path);
-      const { version, bytes } = await readVersion(session, options, { path, named: name.version });
+      const given = pathOf(name.path);
+      const { path, version, bytes } = await readVersion(session, options, {
+        ...{ path: given, named: name.version },
+      });
       return { path, version, bytes, text: () => textOf(bytes) };
     },
     async trace({ path: given, version }, options = {}) {
-      const path = pathOf(given);
+      const at = pathOf(given);
       const beginning = version === undefined ? '' : beginningOf(version);
       const work = await openWork(session, options);
       if (work === undefined) throw version === undefined ? noFile() : noVersion();
       const known = await readKnown(work);
+      const path = [at, inNfc(at)].find((each) => versionsAt(known, each).length > 0) ?? at;
       const ids = versionsAt(known, path).filter((id) => id.startsWith(beginning));
       if (ids.length === 0) throw version === undefined ? noFile() : noVersion();
       if (version !== undefined && ids.length > 1) throw severalBegin(ids.length);
       return traceVersions(known, path, ids);
     },
     async restore(name, options = {}) {
-      const path = pathOf(name.path);
-      const { version, bytes } = await readVersion(session, options, { path, named: name.version });
+      const given = pathOf(name.path);
+      const { path, version, bytes } = await readVersion(session, options, {
+        ...{ path: given, named: name.version },
+      });
+      if (isHidden(path)) throw hidden();
       const current = await tree.readVersion(path, options);
       if (current !== undefined && sameBytes(current.content, bytes))
         return { path, version, restored: false };
-      if (current === undefined) await tree.create(path, bytes, options);
+      if (current === undefined) await tree.create(path, bytes, { ...options, wasThere: true });
       else await tree.replace(path, { content: bytes, version: current.etag }, options);
       return { path, version, restored: true };
     },
-    async restoreAt(time, { below = MEMORY_ROOT, dryRun = false, partial = false, ...call } = {}) {
+    async restoreAt(time, { below = MEMORY_ROOT, dryRun = false, partial = false, digest, ...call } = {}) {
       const now = session.clock();
-      const moment = { time: momentOf(time, now), below: pathOf(below) };
+      const [moment, given] = [momentOf(time, now), pathOf(below)];
       const expiredBefore = retentionDays === undefined ? 0 : now - retentionDays * DAY_MS;
       return carryOut(session, tree, {
-        ...{ call, dryRun, partial, namesWriters: true },
+        ...{ call, dryRun, partial, digest, namesWriters: true },
         plan: (past, { keyring: { keptSince } }) =>
-          planRestoreAt(past, { ...moment, expiredBefore, keptSince }),
+          planRestoreAt(past, {
+            ...{ time: moment, below: meantIn(past, given), expiredBefore, keptSince, isHidden },
+          }),
       });
     },
-    async undo({ writer, force = false, dryRun = false, ...call }) {
+    async undo({ writer, force = false, dryRun = false, digest, ...call }) {
       checkActor(writer, 'writer');
       return carryOut(session, tree, {
-        ...{ call, dryRun, partial: true },
-        plan: (past, work) => planUndo(past, byWriter(work, writer), { force }),
+        ...{ call, dryRun, digest, partial: true },
+        plan: (past, work) => planUndo(past, byWriter(work, writer), { force, isHidden }),
       });
     },
     async redact(name, options = {}) {
       refuseWriting(session);
-      const path = pathOf(name.path);
+      const given = pathOf(name.path);
       const beginning = beginningOf(name.version);
       const work = await openWork(session, options);
       if (work === undefined) throw noVersion();
-      const past = await readPast(work, path);
+      const { path, past } = await readMeantPast(work, given);
       return redactVersion(work, { path, version: chosen(past, beginning), past }, versions);
     },
   };
@@ -214,14 +241,30 @@ function byWriter({ keyring }: Work, writer: string): Selection {
 }
 
 function pathOf(path: unknown): MemoryPath {
-  if (typeof path === 'string') return parseMemoryPath(path);
+  if (typeof path === 'string') return parseGivenPath(path);
   throw refused('The path must be a text.');
+}
+
+/** A directory, or a file, in the form that was given where the past knows it so, and otherwise in NFC. */
+function meantIn({ places, moves }: Past, given: MemoryPath): MemoryPath {
+  const isIn = (path: MemoryPath | undefined): boolean =>
+    path !== undefined && (path === given || isWithin(path, given));
+  const isKnown =
+    [...places.values()].some((paths) => [...paths].some(isIn)) ||
+    moves.some(({ from, to }) => isIn(from) || isIn(to));
+  return isKnown ? given : inNfc(given);
 }
 
 function textOf(bytes: Uint8Array): string {
   const text = decodeText(bytes);
   if (text !== undefined) return text;
   throw new MemoryError('not_text', 'The version is not UTF-8 text.', { details: { size: bytes.length } });
+}
+
+function hidden(): MemoryError {
+  return new MemoryError('invalid_command', 'Another memory is mounted there and hides the file.', {
+    details: { reason: 'hidden_by_mount' },
+  });
 }
 
 function refused(message: string): MemoryError {

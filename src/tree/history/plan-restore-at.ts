@@ -1,6 +1,6 @@
 import { isWithin, type MemoryPath } from '../../language/path.ts';
 import { chainOf } from './chain.ts';
-import { draftPlan, finishPlan, type HistoryPlan, haveSameText } from './plan.ts';
+import { draftPlan, finishPlan, type HistoryPlan, haveSameText, type IsHidden } from './plan.ts';
 import { treeAt, unknownBefore } from './tree-at.ts';
 import type { Past } from './versions.ts';
 
@@ -11,13 +11,14 @@ interface RestoredMoment {
   readonly expiredBefore: number;
   /** From when on every writer keeps the history; undefined where none does, or nothing tells. */
   readonly keptSince: number | undefined;
+  readonly isHidden: IsHidden;
 }
 
 /**
  * What makes the files at or below a path what they were at a moment. Of what cannot be had nothing is changed.
  */
 export function planRestoreAt(past: Past, moment: RestoredMoment): HistoryPlan {
-  const { time, below, expiredBefore } = moment;
+  const { time, below, expiredBefore, isHidden } = moment;
   const draft = draftPlan();
   const { writes, left } = draft;
   const then = treeAt(past, moment);
@@ -50,7 +51,7 @@ export function planRestoreAt(past: Past, moment: RestoredMoment): HistoryPlan {
     else if (unknown !== undefined) left.set(path, { path, ...unknown });
     else writes.set(path, { path, what: 'delete', fromVersion: id });
   }
-  return { ...finishPlan(draft, past.files), ...(isBefore && { begins: new Date(begins) }) };
+  return { ...finishPlan(draft, past.files, isHidden), ...(isBefore && { begins: new Date(begins) }) };
 }
 
 /** The time of the first entry that is known; undefined where there is none. */

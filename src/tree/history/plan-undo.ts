@@ -2,7 +2,7 @@ import type { MemoryPath } from '../../language/path.ts';
 import { chainOf } from './chain.ts';
 import { type Life, livesOf } from './lives.ts';
 import type { Move } from './moves.ts';
-import { type Draft, draftPlan, finishPlan, type HistoryPlan, haveSameText } from './plan.ts';
+import { type Draft, draftPlan, finishPlan, type HistoryPlan, haveSameText, type IsHidden } from './plan.ts';
 import type { Past, Version, VersionId } from './versions.ts';
 
 /** What is to be taken back, such as all that one actor did. */
@@ -38,7 +38,7 @@ interface Lacking {
 export function planUndo(
   past: Past,
   selection: Selection,
-  { force }: Pick<UndoContext, 'force'>,
+  { force, isHidden }: Pick<UndoContext, 'force'> & { readonly isHidden: IsHidden },
 ): HistoryPlan {
   const draft = draftPlan();
   for (const path of past.damaged.files) draft.left.set(path, { path, reason: 'damaged' });
@@ -52,7 +52,7 @@ export function planUndo(
   for (const life of lives)
     if (life.deleted === undefined) planPresent(context, withEarlierLife(selection, life, deleted));
   for (const life of deleted) if (selection.moved(life.deleted)) planDeleted(context, life);
-  return finishPlan(draft, past.files);
+  return finishPlan(draft, past.files, isHidden);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ancestorsOf, directoriesOf, type MemoryPath } from '../../language/path.ts';
 import type { Version, VersionId } from './versions.ts';
 
@@ -22,8 +23,17 @@ export interface LeftFile {
    * `redacted`, `expired`: the text is not kept. `unrecorded`: nothing tells where the version lay then. `damaged`: it, or a
    * record of the history, cannot be read. `too_early`: the history does not tell what was there then, for all that is kept
    * for certain is later. `built_on`: by others, as the versions `later`. `occupied`: another file or directory stands in the way.
+   * `hidden_by_mount`: another memory is mounted where the file lies or would lie, so that nobody would see it.
    */
-  readonly reason: 'redacted' | 'expired' | 'unrecorded' | 'damaged' | 'too_early' | 'built_on' | 'occupied';
+  readonly reason:
+    | 'redacted'
+    | 'expired'
+    | 'unrecorded'
+    | 'damaged'
+    | 'too_early'
+    | 'built_on'
+    | 'occupied'
+    | 'hidden_by_mount';
   /** The version that is meant, where one is known. */
   readonly version?: string;
   /** The newest first. */
@@ -42,6 +52,15 @@ export interface HistoryPlan {
 export interface PlanOutcome extends HistoryPlan {
   /** `withheld`: something cannot be had, and parts were not asked for. */
   readonly outcome: 'planned' | 'written' | 'withheld';
+  /** Names the plan of a dry run. A caller that gives it back has this plan carried out, and no other. */
+  readonly digest?: string;
+}
+
+/** Names a plan by all that it does and leaves. */
+export function planDigest({ changes, left }: HistoryPlan): string {
+  return createHash('sha256')
+    .update(JSON.stringify([changes, left]))
+    .digest('base64url');
 }
 
 /** Whether two versions have the same text; false where one was taken out. */
@@ -60,16 +79,33 @@ export function draftPlan(): Draft {
   return { renames: new Map(), writes: new Map(), left: new Map() };
 }
 
-/** Leaves away what has no room where it would come to lie when all else is done. */
-export function finishPlan(draft: Draft, files: ReadonlyMap<MemoryPath, VersionId>): HistoryPlan {
+/** Tells of a path whether something is mounted there or above it. */
+export type IsHidden = (path: MemoryPath) => boolean;
+
+/** Leaves away what nobody would see, and what has no room where it would come to lie when all else is done. */
+export function finishPlan(
+  draft: Draft,
+  files: ReadonlyMap<MemoryPath, VersionId>,
+  isHidden: IsHidden,
+): HistoryPlan {
+  leaveHidden(draft, isHidden);
   while (leaveOccupied(draft, files));
   const { renames, writes, left } = draft;
   const changes = [...renames.values(), ...writes.values()];
   return { changes: changes.sort(byPath), left: [...left.values()].sort(byPath) };
 }
 
+function leaveHidden(draft: Draft, isHidden: IsHidden): void {
+  for (const rename of draft.renames.values())
+    if ([rename.path, rename.to].some((path) => isHidden(path as MemoryPath)))
+      leaveRename(draft, rename, 'hidden_by_mount');
+  for (const write of draft.writes.values())
+    if (isHidden(write.path as MemoryPath)) leaveWrite(draft, write, 'hidden_by_mount');
+}
+
 /** False: there was nothing to leave away. */
-function leaveOccupied({ renames, writes, left }: Draft, files: ReadonlyMap<MemoryPath, VersionId>): boolean {
+function leaveOccupied(draft: Draft, files: ReadonlyMap<MemoryPath, VersionId>): boolean {
+  const { renames, writes } = draft;
   const staying = new Set<string>(files.keys());
   for (const { path, what } of writes.values()) if (what === 'delete') staying.delete(path);
   for (const path of renames.keys()) staying.delete(path);
@@ -80,26 +116,41 @@ function leaveOccupied({ renames, writes, left }: Draft, files: ReadonlyMap<Memo
     ancestorsOf(path as MemoryPath).some((above) => staying.has(above));
   const stuck = renameLayers([...renames.values()]).stuck;
   let found = false;
-  const leave = (path: string, version: string | undefined): void => {
-    found = true;
-    left.set(path, { path, reason: 'occupied', ...(version !== undefined && { version }) });
-  };
   for (const rename of renames.values()) {
-    const { path, to, fromVersion } = rename;
-    if (!isOccupied(to) && !stuck.includes(rename)) continue;
-    renames.delete(path);
-    leave(path, fromVersion);
-    const after = writes.get(to);
-    if (after === undefined || after.fromVersion !== fromVersion) continue;
-    writes.delete(to);
-    writes.set(path, { ...after, path });
+    if (!isOccupied(rename.to) && !stuck.includes(rename)) continue;
+    found = true;
+    leaveRename(draft, rename, 'occupied');
   }
-  for (const { path, what, toVersion } of writes.values()) {
-    if (what !== 'create' || !isOccupied(path)) continue;
-    writes.delete(path);
-    leave(path, toVersion);
+  for (const write of writes.values()) {
+    if (write.what !== 'create' || !isOccupied(write.path)) continue;
+    found = true;
+    leaveWrite(draft, write, 'occupied');
   }
   return found;
+}
+
+/** The file stays where it is, and gets its text there. */
+function leaveRename(
+  { renames, writes, left }: Draft,
+  { path, to, fromVersion }: PlannedChange & { readonly to: string },
+  reason: LeftFile['reason'],
+): void {
+  renames.delete(path);
+  left.set(path, { path, reason, ...(fromVersion !== undefined && { version: fromVersion }) });
+  const after = writes.get(to);
+  if (after === undefined || after.fromVersion !== fromVersion) return;
+  writes.delete(to);
+  writes.set(path, { ...after, path });
+}
+
+function leaveWrite(
+  { writes, left }: Draft,
+  { path, fromVersion, toVersion }: PlannedChange,
+  reason: LeftFile['reason'],
+): void {
+  const version = toVersion ?? fromVersion;
+  writes.delete(path);
+  left.set(path, { path, reason, ...(version !== undefined && { version }) });
 }
 
 /** Renames that can be done at once, one layer after the other: a file leaves a path before another one comes to it. */

@@ -7,27 +7,28 @@ import { type Call, openWork, type Session, type Work } from '../session.ts';
 import { historyRecordId } from './history-record.ts';
 import { readHistoryRecord } from './read-records.ts';
 import { beginningOf, chosen, noVersion } from './version-name.ts';
-import { readPast, type Version } from './versions.ts';
+import { readMeantPast, type Version } from './versions.ts';
 
 /** A version may be replaced between the look for it and the read of it: then it lies in a record. */
 const ROUNDS = 4;
 
 /**
- * The version at a path that is named by its first characters, and its text.
+ * The version at a path that is named by its first characters, its text, and the path as it is meant.
  *
  * @throws MemoryError `not_found`; `invalid_command` for what names no version, or several.
  */
 export async function readVersion(
   session: Session,
   call: Call,
-  { path, named }: { readonly path: MemoryPath; readonly named: unknown },
-): Promise<{ readonly version: string; readonly bytes: Uint8Array }> {
+  { path: given, named }: { readonly path: MemoryPath; readonly named: unknown },
+): Promise<{ readonly path: MemoryPath; readonly version: string; readonly bytes: Uint8Array }> {
   const beginning = beginningOf(named);
   const work = await openWork(session, call);
   for (let round = 1; work !== undefined && round <= ROUNDS; round++) {
-    const version = chosen(await readPast(work, path), beginning);
+    const { path, past } = await readMeantPast(work, given);
+    const version = chosen(past, beginning);
     const bytes = await contentOf(work, version);
-    if (bytes !== undefined) return { version: version.id, bytes };
+    if (bytes !== undefined) return { path, version: version.id, bytes };
   }
   throw noVersion();
 }

@@ -4,7 +4,7 @@ import { ID_BYTES, NO_ID, nextBound } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
 import { eachConcurrently } from '../concurrency.ts';
 import { headSized, sizedOf } from '../create-file.ts';
-import { reviewFile } from '../read-file.ts';
+import { reviewListed } from '../read-file.ts';
 import { readRecord } from '../sealed-record.ts';
 import { type EndedFile, type HistorySaver, uncancelled, type Work } from '../session.ts';
 import { reviewSettled } from '../settled.ts';
@@ -43,8 +43,9 @@ export const VERSION_SAVER: HistorySaver = {
   },
   async saveListed(work, files) {
     const saved: EndedFile[] = [];
-    const saveOne = async ({ path, etag }: (typeof files)[number]): Promise<void> => {
-      const version = await reviewFile(withoutLimit(work), path).catch((error: unknown) => {
+    const saveOne = async (file: (typeof files)[number]): Promise<void> => {
+      const { path, etag } = file;
+      const version = await reviewListed(withoutLimit(work), file).catch((error: unknown) => {
         if (!hasCode(error, 'integrity')) throw error;
       });
       if (version?.etag !== etag) return;

@@ -2,10 +2,10 @@ import { isDamaged } from '../../errors.ts';
 import { toBase64url } from '../../format/encoding.ts';
 import { equalBytes } from '../../format/sodium.ts';
 import { millisecondsOf, NO_ID } from '../../format/wrap.ts';
-import type { MemoryPath } from '../../language/path.ts';
+import { inNfc, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import { eachConcurrently } from '../concurrency.ts';
-import { listDirectory } from '../list-directory.ts';
-import { readFile } from '../read-file.ts';
+import { type ListedEntry, listDirectory } from '../list-directory.ts';
+import { readFile, readListed, type SealedVersion } from '../read-file.ts';
 import type { Call, Progress, Work } from '../session.ts';
 import { idOf, WHOLE_TREE } from './history-record.ts';
 import { type Move, movesOf, settledMoves } from './moves.ts';
@@ -66,8 +66,8 @@ export async function readWholePast(work: Work, onProgress?: Call['onProgress'])
   const found = collect();
   const { files } = await listDirectory(work, WHOLE_TREE);
   let done = 0;
-  const readOne = async ({ path }: { readonly path: MemoryPath }): Promise<void> => {
-    await addCurrent(work, found, path);
+  const readOne = async (file: ListedEntry): Promise<void> => {
+    await addCurrent(found, file.path, readListed(work, file));
     onProgress?.({ done: ++done, total: files.length });
   };
   await eachConcurrently(work.session, files, readOne, ({ size }) => size);
@@ -89,13 +89,28 @@ export async function readPast(work: Work, path: MemoryPath): Promise<Past> {
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (seen.has(next)) continue;
     seen.add(next);
-    await addCurrent(work, found, next);
+    if (next !== WHOLE_TREE) await addCurrent(found, next, readFile(work, next));
     addRecords(found, await readRecords(work, next));
     for (const { from, to } of found.moves) {
       if (to !== undefined && (from === next || to === next)) waiting.push(from, to);
     }
   }
   return only(pastOf(found), path);
+}
+
+/**
+ * The past of the path that a caller means: in the form that was given, or where nothing is known of that, in NFC, in which
+ * this library makes names.
+ */
+export async function readMeantPast(
+  work: Work,
+  given: MemoryPath,
+): Promise<{ readonly path: MemoryPath; readonly past: Past }> {
+  const past = await readPast(work, given);
+  const isKnown = past.versions.size > 0 || past.moves.length > 0;
+  if (isKnown || inNfc(given) === given) return { path: given, past };
+  const path = parseMemoryPath(given);
+  return { path, past: await readPast(work, path) };
 }
 
 /** Leaves away what other files have to do with the paths that are looked through. */
@@ -139,10 +154,13 @@ function pastOf({ versions, moves: told, places, files, damaged }: Collected): P
   return { versions, moves, movesOf, successors, places, files, damaged };
 }
 
-async function addCurrent(work: Work, found: Collected, path: MemoryPath): Promise<void> {
-  if (path === WHOLE_TREE) return;
+async function addCurrent(
+  found: Collected,
+  path: MemoryPath,
+  read: Promise<SealedVersion | undefined>,
+): Promise<void> {
   try {
-    const file = await readFile(work, path);
+    const file = await read;
     if (file === undefined) return;
     const { contentId, mtime, bound, previous, writer, content, origin } = file;
     const id = toBase64url(contentId);

@@ -1,7 +1,7 @@
 import { hasCode } from '../../errors.ts';
 import { hasBytesAt } from '../../format/encoding.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
-import { type MemoryPath, rebase } from '../../language/path.ts';
+import { isTooDeep, type MemoryPath, rebase } from '../../language/path.ts';
 import type { ETag } from '../../store/port.ts';
 import { eachConcurrently, untilSettled } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
@@ -11,6 +11,7 @@ import { hasOrigin, isBoundAgain, isRefusal, isStill, type LeftFile, type Writte
 import type { HeldVersion } from '../version-cache.ts';
 import { identityOf, type VersionIdentity } from '../version-history.ts';
 import type { LeasedWork } from './lease.ts';
+import { refuseNewKey, refuseNewPath } from './new-path.ts';
 import type { DirectoryRename } from './register.ts';
 
 /** A source file as it was copied, and the copy. */
@@ -94,13 +95,23 @@ async function copyFile(
   rename: DirectoryRename,
   { from, phase }: CopyOptions & { readonly from: MemoryPath },
 ): Promise<CopyResult> {
+  if (phase === 'copying') refuseNewPath(work, rename, from);
+  else refuseNewKey(work, rename, from);
+  const to = rebase(from, rename.from, rename.to);
+  // A process that knew no limit of segments may have left its copy there.
+  const isNeverMade = isTooDeep(to, from);
   return untilSettled<CopyResult>(work, async () => {
     const source = await readFile(work, from);
     if (source === undefined) return 'source_gone';
-    const written = await writeCopy(work, rename, { from, source, mode: 'create' });
+    const written = isNeverMade
+      ? 'conflict'
+      : await writeCopy(work, rename, { from, source, mode: 'create' });
     if (written !== 'conflict') return written;
-    const earlier = await readFile(work, rebase(from, rename.from, rename.to));
-    if (earlier === undefined) return 'again';
+    const earlier = await readFile(work, to);
+    if (earlier === undefined) {
+      refuseNewPath(work, rename, from);
+      return 'again';
+    }
     if (!hasOrigin(earlier, rename.id)) return 'taken';
     if (hasBytesAt(earlier.contentId, 0, source.contentId)) {
       return {

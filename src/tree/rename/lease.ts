@@ -21,6 +21,8 @@ export const LEASE_MS = 10_000;
 const RENEW_MS = 3_000;
 /** Nothing is put on the wire so long after the register was written: it could arrive when another process holds the lease. */
 const SEND_MS = 5_000;
+/** How often a PUT that comes too late is held again: as long as a create may wait for a tombstone that a crash left, and longer. */
+const SENDS = 64;
 const OWNER_BYTES = 16;
 
 declare const leased: unique symbol;
@@ -106,7 +108,7 @@ export async function takeLease(work: Work, request: LeaseRequest): Promise<Rena
 
 /**
  * The store behind `hold`: nothing is sent before it resolves, and no PUT past the bound it answers with; what came too
- * late for that is held again. Deletes go in batches, each behind a `hold` of its own.
+ * late for that is held again, a bounded number of times. Deletes go in batches, each behind a `hold` of its own.
  */
 function holding(store: ObjectStore, hold: () => Promise<SendBound>): ObjectStore {
   return {
@@ -119,13 +121,13 @@ function holding(store: ObjectStore, hold: () => Promise<SendBound>): ObjectStor
       return store.head(key, options);
     },
     async put(key, body, options) {
-      for (;;) {
+      for (let sends = 1; ; sends++) {
         const held = await hold();
         const sendBy: SendBound = { isPast: () => held.isPast() || options.sendBy?.isPast() === true };
         try {
           return await store.put(key, body, { ...options, sendBy });
         } catch (error) {
-          if (!isTooLate(error) || options.sendBy?.isPast() === true) throw error;
+          if (!isTooLate(error) || options.sendBy?.isPast() === true || sends === SENDS) throw error;
         }
       }
     },

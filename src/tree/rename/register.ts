@@ -2,7 +2,7 @@ import { MemoryError } from '../../errors.ts';
 import { fromBase64url, toBase64url } from '../../format/encoding.ts';
 import { classLogicalName, type LogicalName } from '../../format/object-keys.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
-import { type MemoryPath, parseMemoryPath } from '../../language/path.ts';
+import { type MemoryPath, parseStoredPath } from '../../language/path.ts';
 import type { ETag, WriteResult } from '../../store/port.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../sealed-record.ts';
 import type { Work } from '../session.ts';
@@ -91,11 +91,9 @@ function parseId(text: unknown): Uint8Array {
 }
 
 function parsePath(text: string): MemoryPath {
-  try {
-    return parseMemoryPath(text);
-  } catch {
-    throw unknown();
-  }
+  const path = parseStoredPath(text);
+  if (path === undefined) throw unknown();
+  return path;
 }
 
 function unknown(): MemoryError {

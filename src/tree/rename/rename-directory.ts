@@ -3,7 +3,7 @@ import { MAX_CONTENT_BYTES } from '../../format/sizes.ts';
 import { ancestorsOf } from '../../language/path.ts';
 import { anyFileStays, clashError, clashingPaths, listSettled } from '../clashes.ts';
 import { type ListedEntry, listDirectory } from '../list-directory.ts';
-import { readFile } from '../read-file.ts';
+import { readListed } from '../read-file.ts';
 import {
   hasOrigin,
   isRefusal,
@@ -136,8 +136,9 @@ async function findCopies(
   files: readonly ListedEntry[],
 ): Promise<readonly Written[]> {
   const copies: Written[] = [];
-  for (const { path, key } of files) {
-    const version = await readFile(work, path).catch((error: unknown) => {
+  for (const file of files) {
+    const { path, key } = file;
+    const version = await readListed(work, file).catch((error: unknown) => {
       if (isRefusal(error)) return undefined;
       throw error;
     });

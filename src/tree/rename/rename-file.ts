@@ -2,7 +2,7 @@ import { hasReason, MemoryError } from '../../errors.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
 import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
-import type { DeleteFailure } from '../../store/port.ts';
+import type { DeleteFailure, ETag } from '../../store/port.ts';
 import { clashError, findClash } from '../clashes.ts';
 import { untilSettled } from '../concurrency.ts';
 import { confirmedPut, deleteObjects } from '../confirmed-put.ts';
@@ -23,6 +23,8 @@ import {
 export interface Rename {
   readonly from: MemoryPath;
   readonly to: MemoryPath;
+  /** A file alone, and only as that version. */
+  readonly version?: ETag;
 }
 
 /**
@@ -30,7 +32,8 @@ export interface Rename {
  * guarded delete of exactly the version that was copied. A crash in between leaves the file at both places, never at none.
  *
  * @throws MemoryError `already_exists`, `is_directory` when the target is taken; `not_found` when another rename or
- * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept.
+ * delete of the source won; `version_conflict` when both places changed meanwhile and so both were kept, and when the file is
+ * no longer the only version that may be renamed.
  */
 export async function renameFile(work: Work, from: Rename, source: SealedVersion): Promise<void> {
   // Its own mark, for another rename of the same file gives its copy the same content id.
@@ -69,7 +72,10 @@ interface Copied {
   readonly contentId: Uint8Array;
 }
 
-/** Deletes the source as it was copied; where it has changed, the newer version is copied over ours first. */
+/**
+ * Deletes the source as it was copied; where it has changed, the newer version is copied over ours first, unless it is one
+ * version alone that may be renamed: then our copy is taken back.
+ */
 async function removeSource(work: Work, rename: MarkedRename, first: Copied): Promise<void> {
   const key = fileKey(work.session.layout, work.keyring.names, rename.from);
   let copied = first;
@@ -102,6 +108,7 @@ async function copyNewer(work: Work, rename: MarkedRename, copied: Copied): Prom
   const source = await readFile(work, rename.from);
   if (source === undefined) return undefined;
   if (isMigrated(copied.source, source)) return { ...copied, source };
+  if (rename.version !== undefined) throw anotherVersion();
   for (let { etag } = copied.target, round = 1; round <= COPY_ROUNDS; round++) {
     const written = await confirmedPut(work, {
       key,
@@ -163,6 +170,12 @@ function copyFor(work: Work, rename: MarkedRename, version: SealedVersion): Uint
 
 export function targetExists(): MemoryError {
   return new MemoryError('already_exists', 'the target of the rename exists');
+}
+
+export function anotherVersion(): MemoryError {
+  return new MemoryError('version_conflict', 'The file is no longer the version that was to be renamed.', {
+    retry: 'never',
+  });
 }
 
 export function bothKept(): MemoryError {

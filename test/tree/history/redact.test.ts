@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { verifyTree } from '../../../src/admin/verify.ts';
 import { MemoryError } from '../../../src/errors.ts';
 import { classKey, type ObjectKey } from '../../../src/format/object-keys.ts';
-import type { ObjectVersions } from '../../../src/store/port.ts';
+import { noVersions, type ObjectVersions } from '../../../src/store/port.ts';
 import type { WrittenEntry } from '../../../src/tree/history/entries.ts';
 import { createHistory, type History } from '../../../src/tree/history/history.ts';
 import { VERSION_SAVER } from '../../../src/tree/history/version-saver.ts';
@@ -230,22 +230,31 @@ describe('redact', () => {
       await overwrite(client, PATH, 'clean again');
       return { place, version: await versionOf(history, PATH) };
     };
-    // At the first request to the bucket's own versions that is refused, and at each further one.
-    for (let allowed = 0, isRefused = true; isRefused; allowed++) {
-      isRefused = false;
-      const { place, version } = await prepared();
-      const { client, kept, history, search } = place;
-      let removed = 0;
-      const remove: ObjectVersions['remove'] = async (...version) => {
-        isRefused = removed++ >= allowed;
-        if (isRefused) throw new MemoryError('access_denied', 'no');
-        return kept.versions.remove(...version);
-      };
-      const refused = createHistory(client.session, client.tree, { versions: { ...kept.versions, remove } });
-      await refused.redact(version).catch(() => {});
-      if (!isRefused) expect(allowed).toBe(4);
-      await history.redact(version);
-      expect(await search(), `${allowed} removed`).toEqual([]);
+    // One removal of the bucket's own versions is refused, or all from it on; each of them once.
+    for (const isAlone of [true, false]) {
+      for (let allowed = 0, isRefused = true; isRefused; allowed++) {
+        isRefused = false;
+        const { place, version } = await prepared();
+        const { client, kept, history, search } = place;
+        let removed = 0;
+        const remove: ObjectVersions['remove'] = async (...version) => {
+          const isMeant = isAlone ? removed === allowed : removed >= allowed;
+          removed++;
+          isRefused ||= isMeant;
+          if (isMeant) throw new MemoryError('access_denied', 'no');
+          return kept.versions.remove(...version);
+        };
+        const refused = createHistory(client.session, client.tree, {
+          versions: { ...kept.versions, remove },
+        });
+        const failing = refused.redact(version);
+        if (allowed < 4)
+          await expect(failing).rejects.toMatchObject({ details: { reason: 'versions_left' } });
+        else await failing;
+        expect(isRefused, `${allowed} removed`).toBe(allowed < 4);
+        await history.redact(version);
+        expect(await search(), `${allowed} removed`).toEqual([]);
+      }
     }
   });
 
@@ -269,7 +278,7 @@ describe('redact', () => {
     const unknown: ObjectVersions = {
       ...kept.versions,
       below: () => {
-        throw new MemoryError('misconfigured', 'no such request');
+        throw noVersions(undefined);
       },
     };
     const without = createHistory(client.session, client.tree, { versions: unknown });

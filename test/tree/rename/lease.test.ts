@@ -101,6 +101,17 @@ describeOnBothKinds('the lease of a rename', (newSite) => {
     expect(waits).toEqual([]);
   });
 
+  it('ends for a PUT that comes too late each time it is held again', async () => {
+    const { client, work, lease } = await take();
+    client.intercept(async (call, proceed) => {
+      if (call.verb === 'put' && call.key === KEY) await work.session.pause(6_000);
+      return proceed();
+    });
+    const putting = lease.work.session.store.put(KEY, new Uint8Array(1), { mode: 'create' });
+    await expect(putting).rejects.toSatisfy(isTooLate);
+    expect(await work.session.store.head(KEY)).toBeUndefined();
+  });
+
   it('lets nothing through that waited until another process had taken it over', async () => {
     const { client, work, lease } = await take();
     client.intercept(async (call, proceed) => {

@@ -1,14 +1,12 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
-import { fileKey } from '../../../src/format/object-keys.ts';
-import { confirmedPut } from '../../../src/tree/confirmed-put.ts';
-import { sealFor } from '../../../src/tree/create-file.ts';
 import { copyFiles } from '../../../src/tree/rename/copy-files.ts';
 import type { RenameLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
 import { countCalls } from '../../doubles/intercepted-store.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
+import { putUnchecked } from '../../support/put-unchecked.ts';
+import { at, describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 
 const FROM = '/memories/from';
 const TO = '/memories/x/to';
@@ -143,13 +141,6 @@ describeOnBothKinds('taking the rename of a directory over', (newSite) => {
     await expect(settling).rejects.toMatchObject({ code: 'aborted' });
   });
 });
-
-/** A file that another process has written and not looked for clashes yet. */
-async function putUnchecked(client: TestClient, path: string): Promise<void> {
-  const work = await client.open();
-  const key = fileKey(work.session.layout, work.keyring.names, at(path));
-  await confirmedPut(work, { key, seal: () => sealFor(work, at(path), bytes('theirs')), mode: 'create' });
-}
 
 interface Left {
   readonly site: TestSite;
