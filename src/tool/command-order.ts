@@ -1,4 +1,4 @@
-import { ancestorsOf, isWithin, MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { ancestorsOf, inNfc, isWithin, MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { untilAborted } from '../time.ts';
 
 /**
@@ -32,7 +32,8 @@ export function createCommandOrder(): CommandOrder {
   const entries = createEntries();
 
   return {
-    async run(claims, action, signal) {
+    async run(given, action, signal) {
+      const claims = given.map(claimInNfc);
       const earlier = [...entries.near(claims)].flatMap((entry) => waitOn(entry, claims) ?? []);
       const turn = Promise.all(earlier);
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
@@ -57,6 +58,15 @@ export function createCommandOrder(): CommandOrder {
       await Promise.all([...entries.all].map((entry) => entry.ended));
     },
   };
+}
+
+/**
+ * Forms of one name are one place in the order. Which of them an edit means takes a request to find out, so that no other may
+ * begin in between.
+ */
+function claimInNfc({ path: given, mode }: Claim): Claim {
+  const path = inNfc(given);
+  return path === given || mode === 'read' ? { path, mode } : { path, mode: 'write' };
 }
 
 interface Entries {

@@ -13,6 +13,7 @@ import type { DirectoryListing } from '../tree/list-directory.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { Claim } from './command-order.ts';
+import { withMeant } from './meant-path.ts';
 
 /** An image, as Claude's API takes it in the result of a tool. */
 export interface ImageBlock {
@@ -39,7 +40,22 @@ const FILES_BETWEEN_TURNS = 2_000;
 type CommandOf<Name extends MemoryCommand['command']> = Extract<MemoryCommand, { command: Name }>;
 
 /** Carries one command out and answers with what the model reads. Throws `MemoryError`. */
-export async function runCommand(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
+export function runCommand(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
+  const paths = claimsOf(command).map(({ path }) => path);
+  return withMeant(context.tree, paths, context.options, (...meant) => carryOut(context, at(meant, command)));
+}
+
+/** The command with the paths that are meant. */
+function at([first, second]: readonly [MemoryPath, MemoryPath], command: MemoryCommand): MemoryCommand {
+  if (command.command !== 'rename') return { ...command, target: { ...command.target, path: first } };
+  const [source, destination] = [
+    { ...command.source, path: first },
+    { ...command.destination, path: second },
+  ];
+  return { ...command, source, destination };
+}
+
+async function carryOut(context: CommandContext, command: MemoryCommand): Promise<MemoryContent> {
   switch (command.command) {
     case 'view':
       return view(context, command);

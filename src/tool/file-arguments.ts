@@ -1,15 +1,15 @@
 import { MemoryError } from '../errors.ts';
-import { isWithin, type MemoryPath, parseMemoryPath } from '../language/path.ts';
+import { isWithin, type MemoryPath, parseGivenPath } from '../language/path.ts';
 import { encodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
 
 /** ETags of every kind of store; `*`, which stands for any version, is none. */
 const VERSION = /^"?[\w.+/=-]{1,128}"?$/;
 
-/** A path as the caller gave it. @throws MemoryError `invalid_command` for another type, as all here; `invalid_path`. */
+/** A path in the form that the caller gave it. @throws MemoryError `invalid_command` for another type, as all here; `invalid_path`. */
 export function pathOf(path: unknown): MemoryPath {
   if (typeof path !== 'string') throw refusedArgument('The path must be a text.');
-  return parseMemoryPath(path);
+  return parseGivenPath(path);
 }
 
 /** The path that a list begins behind. */

@@ -1,5 +1,5 @@
-import { MemoryError } from '../errors.ts';
-import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { isDamaged, MemoryError } from '../errors.ts';
+import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import { decodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
 import type { ListedEntry } from '../tree/list-directory.ts';
@@ -8,6 +8,7 @@ import type { Tree } from '../tree/tree.ts';
 import { createAppending } from './appending.ts';
 import type { Claim, CommandOrder } from './command-order.ts';
 import { bytesOf, pathOf, placeWithin, refusedArgument, versionOf } from './file-arguments.ts';
+import { meantPath, withMeant } from './meant-path.ts';
 
 /**
  * A tenant's files for the application, whole and without line numbers: in one order with the commands of the model,
@@ -45,9 +46,9 @@ export interface Files {
     path?: string,
     options?: FileOptions & { readonly recursive?: boolean; readonly after?: string },
   ): AsyncIterable<FileEntry>;
-  /** What lies at the path, without reading it; undefined for nothing. */
+  /** Tells what lies at the path, without reading it; undefined for nothing. @throws MemoryError `integrity`, as `read`. */
   stat(path: string, options?: FileOptions): Promise<FileEntry | undefined>;
-  /** Whether a file or a directory lies at the path. */
+  /** True where a file, a damaged one as well, or a directory lies at the path. */
   exists(path: string, options?: FileOptions): Promise<boolean>;
   /**
    * Makes a new file of the content of another. `mode` is `create` unless given.
@@ -100,7 +101,7 @@ export interface FileContent extends WrittenFile {
   text(): string;
 }
 
-/** A file as it was read or written. */
+/** A file as it was read or written; its size is that of what a policy's redaction left. */
 export type WrittenFile = Pick<FileStat, 'path' | 'size' | 'version'>;
 
 export interface FilesOptions {
@@ -117,59 +118,74 @@ export function createFiles(given: FilesOptions): Files {
   const { tree, order, maxFileBytes, refuseWhenClosed } = given;
   const asked = (options: FileOptions): FileOptions => ({ ...options, actor: options.actor ?? given.actor });
 
+  /** `action` is given the paths of the claims, as they are meant. */
   const run = <T>(
     claims: readonly Claim[],
-    action: () => Promise<T>,
+    action: (...paths: [MemoryPath, MemoryPath]) => Promise<T>,
     { signal }: FileOptions,
   ): Promise<T> => {
     refuseWhenClosed();
-    return order.run(claims, action, signal);
+    const paths = claims.map(({ path }) => path);
+    return order.run(claims, () => withMeant(tree, paths, { signal }, action), signal);
   };
-
-  const written = (path: MemoryPath, content: Uint8Array, version: ETag): WrittenFile => ({
-    path,
-    size: content.length,
-    version,
-  });
 
   const put = async (
     path: MemoryPath,
     content: Uint8Array,
     { mode, options }: { readonly mode: unknown; readonly options: FileOptions },
   ): Promise<WrittenFile> => {
-    if (mode === 'create') return written(path, content, await tree.create(path, content, options));
-    if (mode === 'replace') return written(path, content, await tree.overwrite(path, content, options));
-    const version = versionOf(mode);
-    return written(path, content, await tree.replace(path, { content, version }, options));
+    let size = content.length;
+    const call: FileOptions = {
+      ...options,
+      onRedacted(findings, bytes) {
+        size = bytes;
+        options.onRedacted?.(findings, bytes);
+      },
+    };
+    const write = (): Promise<ETag> => {
+      if (mode === 'create') return tree.create(path, content, call);
+      if (mode === 'replace') return tree.overwrite(path, content, call);
+      return tree.replace(path, { content, version: versionOf(mode) }, call);
+    };
+    const version = await write();
+    return { path, size, version };
   };
 
   const append = createAppending({ tree, maxFileBytes });
 
-  const stat: Files['stat'] = async (path, options = {}) => {
-    const at = pathOf(path);
-    const found = await run([{ path: at, mode: 'read' }], () => tree.stat(at, options), options);
-    if (found === undefined) return undefined;
-    return found === 'directory' ? { type: 'directory', path: at } : statOf(found);
-  };
+  const stat: Files['stat'] = async (path, options = {}) =>
+    run(
+      [{ path: pathOf(path), mode: 'read' }],
+      async (at): Promise<FileEntry | undefined> => {
+        const found = await tree.stat(at, options);
+        return found === 'directory' ? { type: 'directory', path: at } : found && statOf(found);
+      },
+      options,
+    );
 
   return Object.freeze<Files>({
     async read(path, options = {}) {
-      const at = pathOf(path);
-      const found = await run([{ path: at, mode: 'read' }], () => tree.readVersion(at, options), options);
-      if (found === undefined) return undefined;
-      const { content: bytes, etag } = found;
-      return { ...written(at, bytes, etag), bytes, text: () => textOf(bytes) };
+      return run(
+        [{ path: pathOf(path), mode: 'read' }],
+        async (at) => {
+          const found = await tree.readVersion(at, options);
+          if (found === undefined) return undefined;
+          const { content: bytes, etag: version } = found;
+          return { path: at, size: bytes.length, version, bytes, text: () => textOf(bytes) };
+        },
+        options,
+      );
     },
     async write(path, content, options = {}) {
-      const at = pathOf(path);
+      const claim: Claim = { path: pathOf(path), mode: 'write' };
       const { mode = 'replace', ...verbs } = options;
       const bytes = bytesOf(content, maxFileBytes);
-      return run([{ path: at, mode: 'write' }], () => put(at, bytes, { mode, options: asked(verbs) }), verbs);
+      return run([claim], (at) => put(at, bytes, { mode, options: asked(verbs) }), verbs);
     },
     async append(path, content, options = {}) {
-      const at = pathOf(path);
+      const claim: Claim = { path: pathOf(path), mode: 'edit' };
       const bytes = bytesOf(content, maxFileBytes);
-      return run([{ path: at, mode: 'edit' }], () => append(at, bytes, asked(options)), options);
+      return run([claim], (at) => append(at, bytes, asked(options)), options);
     },
     list(path = MEMORY_ROOT, options = {}) {
       const at = pathOf(path);
@@ -179,16 +195,22 @@ export function createFiles(given: FilesOptions): Files {
       return { [Symbol.asyncIterator]: () => entriesOf(at, { ...verbs, ...behind }) };
     },
     stat,
-    exists: async (path, options) => (await stat(path, options)) !== undefined,
+    async exists(path, options) {
+      try {
+        return (await stat(path, options)) !== undefined;
+      } catch (error) {
+        if (isDamaged(error)) return true;
+        throw error;
+      }
+    },
     async copy(from, to, options = {}) {
-      const [source, target] = [pathOf(from), pathOf(to)];
       const { mode = 'create', ...verbs } = options;
-      if (mode !== 'create' && mode !== 'replace') throw refusedArgument('mode must be create or replace.');
       const claims: readonly Claim[] = [
-        { path: source, mode: 'read' },
-        { path: target, mode: 'write' },
+        { path: pathOf(from), mode: 'read' },
+        { path: pathOf(to), mode: 'write' },
       ];
-      const copyFile = async (): Promise<WrittenFile> => {
+      if (mode !== 'create' && mode !== 'replace') throw refusedArgument('mode must be create or replace.');
+      const copyFile = async (source: MemoryPath, target: MemoryPath): Promise<WrittenFile> => {
         const content = await tree.read(source, verbs);
         if (content === undefined) throw await missing(source, verbs);
         return put(target, content, { mode, options: asked(verbs) });
@@ -196,27 +218,29 @@ export function createFiles(given: FilesOptions): Files {
       return run(claims, copyFile, verbs);
     },
     async rename(from, to, options = {}) {
-      const [source, target] = [pathOf(from), pathOf(to)];
       const claims: readonly Claim[] = [
-        { path: source, mode: 'write' },
-        { path: target, mode: 'write' },
+        { path: pathOf(from), mode: 'write' },
+        { path: pathOf(to), mode: 'write' },
       ];
-      return run(claims, () => tree.rename({ from: source, to: target }, asked(options)), options);
+      const rename = (source: MemoryPath, target: MemoryPath): Promise<void> =>
+        tree.rename({ from: source, to: target }, asked(options));
+      return run(claims, rename, options);
     },
     async remove(path, options = {}) {
-      const at = pathOf(path);
+      const claim: Claim = { path: pathOf(path), mode: 'write' };
       const { ifUnchanged, ...verbs } = options;
       const version = ifUnchanged === undefined ? undefined : versionOf({ ifUnchanged });
-      return run([{ path: at, mode: 'write' }], () => tree.remove(at, { ...asked(verbs), version }), verbs);
+      return run([claim], (at) => tree.remove(at, { ...asked(verbs), version }), verbs);
     },
   });
 
   /** Each page has its own place in the order, so that the caller may write while it goes through them. */
   async function* entriesOf(
-    path: MemoryPath,
-    options: FileOptions & { readonly recursive?: boolean; readonly after?: MemoryPath },
+    given: MemoryPath,
+    { after, ...options }: FileOptions & { readonly recursive?: boolean; readonly after?: MemoryPath },
   ): AsyncGenerator<FileEntry, void, undefined> {
-    const pages = tree.walk(path, options);
+    const path = await meantPath(tree, given, options);
+    const pages = tree.walk(path, { ...options, after: after && rebase(after, given, path) });
     try {
       for (;;) {
         const page = await run([{ path, mode: 'read' }], () => pages.next(), options);

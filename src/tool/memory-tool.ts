@@ -1,6 +1,7 @@
 import { isForTheOperator, MemoryError } from '../errors.ts';
 import { COMMAND_NAMES, type CommandName, parseCommand } from '../language/command.ts';
 import { failureSentence, type Profile } from '../language/sentences.ts';
+import { heardOptions, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
 import type { History } from '../tree/history/history.ts';
@@ -104,7 +105,12 @@ export function createMemory(options: MemoryToolOptions): Memory {
   const run = async (input: unknown, verbs: ExecuteOptions): Promise<MemoryContent> => {
     const command = parseCommand(input);
     refuseWhenClosed();
-    const context = { tree, profile, onExists, options: { ...verbs, actor: verbs.actor ?? actor } };
+    const context = {
+      tree,
+      profile,
+      onExists,
+      options: { ...heardOptions(verbs, logger), actor: verbs.actor ?? actor },
+    };
     return order.run(claimsOf(command), () => runCommand(context, command), verbs.signal);
   };
 
@@ -119,7 +125,7 @@ export function createMemory(options: MemoryToolOptions): Memory {
   };
 
   const execute = watch?.execute(answer, actor) ?? answer;
-  const files = createFiles({ tree, order, maxFileBytes, actor, refuseWhenClosed });
+  const files = heardVerbs(createFiles({ tree, order, maxFileBytes, actor, refuseWhenClosed }), logger);
 
   /** For tool runners: a failure is thrown as the class that they hand to the model word for word. */
   const serve = async (input: unknown, signal?: AbortSignal | null): Promise<MemoryContent> => {

@@ -1,6 +1,7 @@
 import { MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { type CommandName, echoOf } from '../language/command.ts';
 import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
+import { heard } from '../listeners.ts';
 import type { ObjectStore } from '../store/port.ts';
 import { pause } from '../time.ts';
 import { type Call, checkActor } from '../tree/session.ts';
@@ -72,28 +73,21 @@ export function createWatch(given: {
   readonly tenant: string;
   readonly handler: EventHandler;
   readonly showsPaths: boolean;
-  /** Called for what the handler throws, and for events that are dropped. */
+  /** Called for what the handler throws, and for events that are dropped; must not throw. */
   readonly onFailure: () => void;
 }): Watch {
-  const { tenant, handler, showsPaths, onFailure } = given;
+  const { tenant, showsPaths, onFailure } = given;
+  const handle = heard(given.handler, onFailure);
   const pending = new Set<Promise<void>>();
-
-  /** A logger that throws breaks nothing either. */
-  const report = (): void => {
-    try {
-      onFailure();
-    } catch {}
-  };
 
   /** After the answer, so that no caller waits for the handler. */
   const tell = (event: MemoryEvent): void => {
     if (pending.size >= MOST_PENDING) {
-      report();
+      onFailure();
       return;
     }
     const told = new Promise<void>((resolve) => setImmediate(resolve))
-      .then(() => handler(event))
-      .then(() => {}, report)
+      .then(() => handle(event))
       .finally(() => pending.delete(told));
     pending.add(told);
   };

@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseMemoryPath } from '../../src/language/path.ts';
+import { parseGivenPath, parseMemoryPath } from '../../src/language/path.ts';
 import { type Claim, type CommandOrder, createCommandOrder } from '../../src/tool/command-order.ts';
 
 const writes = (path: string): Claim => ({ path: parseMemoryPath(path), mode: 'write' });
@@ -128,6 +128,28 @@ describe('createCommandOrder', () => {
     expect(calls.started.slice(4)).toEqual(['read']);
     await calls.end('read');
     expect(calls.started.slice(5)).toEqual(['edit 4']);
+  });
+
+  it('takes the forms of a name for one place, and starts no edit beside one whose path is yet to be found out', async () => {
+    const calls = observe(createCommandOrder());
+    const inForm = (path: string): Claim => ({ path: parseGivenPath(path), mode: 'edit' });
+    for (const [name, path] of Object.entries({
+      nfd: 'e\u0301',
+      nfc: '\u00e9',
+      more: '\u00e9',
+      other: 'e',
+    })) {
+      void calls.call(name, [inForm(`/memories/${path}`)]);
+    }
+    await nextTick();
+    expect(calls.started).toEqual(['nfd', 'other']);
+    await calls.end('nfd');
+    expect(calls.started).toEqual(['nfd', 'other', 'nfc', 'more']);
+    void calls.call('late', [inForm('/memories/e\u0301')]);
+    await calls.end('nfc');
+    expect(calls.started).not.toContain('late');
+    await calls.end('more');
+    expect(calls.started).toContain('late');
   });
 
   it('never starts an edit before one that was called earlier and still waits', async () => {

@@ -6,6 +6,7 @@ import { sensitiveInformation } from '../../src/policy/index.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
+import type { MemoryEvent } from '../../src/tool/watch.ts';
 import type { Policy } from '../../src/tree/policy.ts';
 import { countCalls, interceptStore, recordInto, type StoreCall } from '../doubles/intercepted-store.ts';
 
@@ -158,6 +159,52 @@ describe('a policy', () => {
       '/memories/b': 'Ask [redacted: email]',
       '/memories/c': 'Ask [redacted: email]',
     });
+  });
+
+  it.each<[string, (memory: Memory) => Promise<unknown>]>([
+    ['files.write', ({ files }) => files.write(path, 'Ask ada@example.org')],
+    ['files.write as new', ({ files }) => files.write('/memories/b', 'ada@example.org', { mode: 'create' })],
+    [
+      'files.write of a version',
+      async ({ files }) => {
+        const ifUnchanged =
+          (await files.stat(path).then((found) => found?.type === 'file' && found.version)) || '';
+        return files.write(path, 'Ask ada@example.org', { mode: { ifUnchanged } });
+      },
+    ],
+    ['files.copy', ({ files }) => files.copy(path, '/memories/b')],
+    ['files.append', ({ files }) => files.append(path, ' and ada@example.org')],
+    ['create', (memory) => memory.execute(create('Ask ada@example.org', '/memories/b'))],
+    ['str_replace', (memory) => memory.execute(replace('start', 'ada@example.org'))],
+    ['insert', (memory) => memory.execute(insert('ada@example.org'))],
+  ])('has the size told that a redacted %s leaves', async (_, write) => {
+    await (await open()).files.write(path, 'start with eve@example.org');
+    const events: MemoryEvent[] = [];
+    const memory = await open({ policy: 'email,redact', onEvent: (event) => void events.push(event) });
+    const told = await write(memory);
+    await memory.close();
+    const [at, text] = Object.entries(await stored()).find(([, each]) => each.includes('[redacted')) ?? [];
+    expect(text).toBeDefined();
+    expect(events.at(-1)).toMatchObject({ outcome: 'ok', bytesWritten: text?.length });
+    if (Object(told).version !== undefined) expect(told).toMatchObject({ path: at, size: text?.length });
+  });
+
+  it.each([
+    [{ fileBytes: 40 }, 'file_bytes'],
+    [{ tenantBytes: 40 }, 'tenant_bytes'],
+  ])('cannot make a file longer than %j allows', async (limits, limit) => {
+    const long = 'a@b.cc c@d.ee e@f.gg';
+    const memory = await open({ policy: 'email,redact', limits });
+    await memory.execute(create('start'));
+    const refused = { code: 'limit_exceeded', details: { limit } };
+    expect(await memory.execute(create(long, '/memories/b'))).toMatchObject({
+      isError: true,
+      error: refused,
+    });
+    expect(await memory.execute(replace('start', long))).toMatchObject({ isError: true, error: refused });
+    await expect(memory.files.write(path, long)).rejects.toMatchObject(refused);
+    await expect(memory.files.append(path, long)).rejects.toMatchObject(refused);
+    expect(await stored()).toEqual({ [path]: 'start' });
   });
 
   it.each<[string, Policy]>([
