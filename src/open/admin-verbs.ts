@@ -9,3 +9,4 @@ export { rewrapRoot, rotateKey } from '../admin/rotate.ts';
 export { shredTenant } from '../admin/shred.ts';
 export { turnTenantHistory } from '../admin/turn-history.ts';
 export { verifyTree } from '../admin/verify.ts';
+export { spareMounted } from './mounted-expiry.ts';

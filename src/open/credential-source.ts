@@ -1,4 +1,31 @@
+import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { inTime } from '../time.ts';
 import type { AwsCredentialProvider, AwsCredentials } from './store.ts';
+
+/** The same credentials; a provider of theirs is held to its answer as `answerOf` says. */
+export function answeredInTime<T extends AwsCredentials | undefined>(credentials: T): T {
+  if (typeof credentials !== 'function') return credentials;
+  const provider: AwsCredentialProvider = (properties) => answerOf(() => credentials(properties));
+  // The SDK marks providers that remember what they gave.
+  return Object.assign(provider, credentials);
+}
+
+/** @throws MemoryError `unavailable` where no answer came within 60 s, `access_denied` for one without credentials. */
+async function answerOf<T>(ask: () => Promise<T>): Promise<T> {
+  const answer = await inTime(ask, { late: () => failed('unavailable', 'did not answer') });
+  if (isIdentity(answer)) return answer;
+  throw failed('access_denied', 'answered without any');
+}
+
+function failed(code: MemoryErrorCode, how: string): MemoryError {
+  return new MemoryError(code, `The provider of the credentials ${how}: look at it.`);
+}
+
+function isIdentity(given: unknown): boolean {
+  const { accessKeyId, secretAccessKey, expiration } = Object(given);
+  const isDated = expiration === undefined || (expiration instanceof Date && !Number.isNaN(+expiration));
+  return typeof accessKeyId === 'string' && typeof secretAccessKey === 'string' && isDated;
+}
 
 /** Credentials of one tenant that may be replaced while requests use them. */
 export interface CredentialSource {
@@ -12,7 +39,7 @@ export interface CredentialSource {
 const RENEWAL_MS = 300_000;
 /**
  * Shares what one run of `ask` gives among all callers until five minutes before its `expiration`, if it has one. After a
- * failure the next call asks again.
+ * failure the next call asks again. It is held to its answer as `answerOf` says.
  */
 export function untilRenewal<T extends { readonly expiration?: Date }, A extends readonly unknown[]>(
   ask: (...args: A) => Promise<T>,
@@ -21,7 +48,7 @@ export function untilRenewal<T extends { readonly expiration?: Date }, A extends
   let current: { readonly asked: Promise<T>; endsAt: number } | undefined;
   return (...args) => {
     if (current !== undefined && current.endsAt - clock() > RENEWAL_MS) return current.asked;
-    const next = { asked: ask(...args), endsAt: Number.POSITIVE_INFINITY };
+    const next = { asked: answerOf(() => ask(...args)), endsAt: Number.POSITIVE_INFINITY };
     current = next;
     next.asked.then(
       ({ expiration }) => {

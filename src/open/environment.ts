@@ -14,6 +14,8 @@ export interface WorkerConfig {
   readonly queueUrl: string;
   /** Absent: what can never succeed is left to the queue's own attempts. */
   readonly deadLetterQueueUrl: string | undefined;
+  /** How long the queue keeps a message; absent: four days, as SQS does by default. */
+  readonly queueRetentionSeconds: number | undefined;
   readonly replyQueueUrl: string | undefined;
   readonly reply: 'pointer' | 'inline';
   readonly model: string;
@@ -40,6 +42,7 @@ const ROOT_KEY = 'SEALED_MEMORY_ROOT_KEY';
 const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
 const HARNESS = 'SEALED_MEMORY_HARNESS';
 const MOUNTS = 'SEALED_MEMORY_MOUNTS';
+const MOUNT = /^\s*(\/[^=]+)=([a-z0-9-]+)(:ro)?(?::expires=(true|false))?\s*$/;
 /** Of the command line alone: its configuration file, and the profile of that. */
 export const CONFIG_VARIABLE = 'SEALED_MEMORY_CONFIG';
 export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
@@ -47,7 +50,7 @@ const WORKER_PREFIX = 'SEALED_MEMORY_WORKER_';
 const WORKER_NAMES = [
   ...['TENANT_ROLE_ARN', 'QUEUE_URL', 'REPLY_QUEUE_URL', 'REPLY', 'MODEL', 'MAX_TOKENS', 'EFFORT'],
   ...['DEAD_LETTER_QUEUE_URL', 'API_KEY_SECRET_ARN', 'EXPIRE_DRY_RUN', 'EXPIRY_QUEUE_URL'],
-  ...['TOKENS_PER_DAY', 'CHECKPOINTS'],
+  ...['TOKENS_PER_DAY', 'CHECKPOINTS', 'QUEUE_RETENTION_SECONDS'],
 ] as const;
 type WorkerName = (typeof WORKER_NAMES)[number];
 const MOST_TOKENS = 1_000_000;
@@ -102,18 +105,21 @@ export function optionsFromEnvironment(
   return { ...options, ...(rootKey !== undefined && { rootKey }), ...(mounts !== undefined && { mounts }) };
 }
 
-/** Mounts of other tenants in the same store: `/memories/handbook=org:ro,/memories/team=team-7`. */
+/** Mounts of other tenants in the same store: `/memories/handbook=org:ro:expires=false,/memories/team=team-7`. */
 function readMounts(env: Environment): readonly MountOptions[] | undefined {
   return textOf(env, MOUNTS)
     ?.split(',')
     .map((text) => {
-      const [, at, tenant, readOnly] = /^\s*(\/[^=]+)=([a-z0-9-]+)(:ro)?\s*$/.exec(text) ?? [];
+      const [, at, tenant, readOnly, expires] = MOUNT.exec(text) ?? [];
       if (at === undefined || tenant === undefined) {
         throw misconfigured(
           `${MOUNTS} must be mounts such as /memories/handbook=org:ro, separated by commas.`,
         );
       }
-      return { at, tenant, readOnly: readOnly !== undefined };
+      return {
+        ...{ at, tenant, readOnly: readOnly !== undefined },
+        ...(expires !== undefined && { expires: expires === 'true' }),
+      };
     });
 }
 
@@ -130,12 +136,16 @@ export function readHarness(env: Environment = process.env): boolean {
 export function readWorkerConfig(env: Environment): WorkerConfig {
   const maxTokens = { kind: 'number', least: 1, most: MOST_TOKENS } as const;
   const tokensPerDay = { kind: 'number', least: 1, most: MOST_TOKENS_PER_DAY } as const;
+  const retention = { kind: 'number', least: 172_800, most: 1_209_600 } as const;
   const reply = { kind: 'choice', of: ['pointer', 'inline'] } as const;
   const effort = { kind: 'choice', of: ['low', 'medium', 'high', 'xhigh', 'max'] } as const;
   return Object.freeze({
     tenantRoleArn: workerText(env, 'TENANT_ROLE_ARN'),
     queueUrl: requiredText(env, 'QUEUE_URL', 'the queue whose messages arrive'),
     deadLetterQueueUrl: workerText(env, 'DEAD_LETTER_QUEUE_URL'),
+    queueRetentionSeconds: parse(env, `${WORKER_PREFIX}QUEUE_RETENTION_SECONDS`, retention) as
+      | number
+      | undefined,
     replyQueueUrl: workerText(env, 'REPLY_QUEUE_URL'),
     reply: (parse(env, `${WORKER_PREFIX}REPLY`, reply) as WorkerConfig['reply'] | undefined) ?? 'pointer',
     model: requiredText(env, 'MODEL', 'which Claude answers'),

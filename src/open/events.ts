@@ -1,5 +1,6 @@
 import { appendFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { reportOnce } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import { createWatch, type EventHandler, type MemoryEvent, type Watch } from '../tool/watch.ts';
 import type { Settings } from './settings.ts';
@@ -9,8 +10,6 @@ const MOST_WAITING = 1_048_576;
 
 /** By their paths, so that the lines of all memories of the process follow one another. */
 const files = new Map<string, EventHandler>();
-/** Handlers whose failure the log has told of. */
-const reported = new WeakSet<EventHandler>();
 
 /** Tells the handler of the settings, or the file that they name, of what is asked of a tenant. */
 export function openWatch(
@@ -24,9 +23,9 @@ export function openWatch(
     showsPaths: eventPaths,
     handler,
     onFailure() {
-      if (reported.has(handler)) return;
-      reported.add(handler);
-      logger.warn('an event was lost: what onEvent names did not take it; of others nothing is said');
+      reportOnce(handler, () =>
+        logger.warn('an event was lost: what onEvent names did not take it; of others nothing is said'),
+      );
     },
   });
 }

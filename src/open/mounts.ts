@@ -29,14 +29,17 @@ export async function openMounts(
   shared: {
     readonly base: BaseStore;
     readonly openCache: () => VersionCache;
+    /** The memory that they are seen in can be read only: a mount that takes writes all the same is logged. */
+    readonly isReadOnly: boolean;
     readonly known?: (tenant: TenantId) => Pick<TenantWiring, 'guard' | 'history'>;
   },
 ): Promise<OpenMounts> {
   const openOne = async ({ at, settings, tenant, given }: MountPoint): Promise<OpenedMount> => {
     const isBeside = given.store === undefined && given.s3 === undefined;
-    const { credentials } = given;
+    const { credentials } = settings;
     const base = isBeside ? shared.base : await openBaseStore(settings);
-    const reached = isBeside && credentials !== undefined ? base.withCredentials(credentials) : base;
+    const isOwn = isBeside && credentials !== undefined && given.credentials !== undefined;
+    const reached = isOwn ? base.withCredentials(credentials) : base;
     const known = isBeside ? shared.known?.(tenant) : undefined;
     const parts = await wireTenant({ ...known, settings, base: reached, tenant, cache: shared.openCache() });
     return {
@@ -59,6 +62,7 @@ export async function openMounts(
     await close();
     throw failed.reason;
   }
+  if (shared.isReadOnly) warnOfWritable(opened);
   return {
     over: (tree) => createMountedTree(tree, opened),
     async reach() {
@@ -66,4 +70,12 @@ export async function openMounts(
     },
     close,
   };
+}
+
+function warnOfWritable(opened: readonly OpenedMount[]): void {
+  const writable = opened.filter(({ parts }) => parts.context.readOnly !== true);
+  writable[0]?.parts.context.logger.warn(
+    'This memory is read-only, and takes writes below a mount that is not: give the mount readOnly as well, or :ro.',
+    { mounts: writable.length },
+  );
 }

@@ -1,3 +1,4 @@
+import { heardVerbs } from '../listeners.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import type { History } from '../tree/history/history.ts';
 import type { Session } from '../tree/session.ts';
@@ -11,6 +12,8 @@ export function openHistory(
     readonly context: Session;
     /** The tenant's own, without what is mounted in it. */
     readonly tree: Tree;
+    /** The tree as its users see it, where something is mounted in it. */
+    readonly seen?: Pick<Tree, 'isAlwaysDirectory'> | undefined;
     /** Who asks where a call does not say it. */
     readonly actor?: string | undefined;
     /** What the bucket keeps beside the current versions. */
@@ -19,12 +22,12 @@ export function openHistory(
     readonly retentionDays?: number | undefined;
   },
 ): History {
-  const { context, tree, actor, versions, retentionDays } = tenant;
+  const { context, tree, actor, ...surroundings } = tenant;
   const call = callLazily(run, async () => {
     const { createHistory } = await import('../tree/history/history.ts');
-    return createHistory(context, tree, { versions, retentionDays });
+    return createHistory(context, tree, surroundings);
   });
-  return Object.freeze<History>({
+  const verbs: History = {
     list: (path, options) => call((history) => history.list(path, options), options),
     read: (version, options) => call((history) => history.read(version, options), options),
     trace: (of, options) => call((history) => history.trace(of, options), options),
@@ -33,5 +36,6 @@ export function openHistory(
     restoreAt: (time, options) => call((history) => history.restoreAt(time, { actor, ...options }), options),
     undo: (options) => call((history) => history.undo({ actor, ...options }), options),
     redact: (version, options) => call((history) => history.redact(version, { actor, ...options }), options),
-  });
+  };
+  return heardVerbs(verbs, context.logger);
 }

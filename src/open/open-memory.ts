@@ -2,7 +2,7 @@ import type { Memory } from '../tool/memory-tool.ts';
 import type { Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
 import type { MemoryOptions } from './options.ts';
-import { readMounts, readSettings, requireTenant, type Settings } from './settings.ts';
+import { type MountPoint, readMounts, readSettings, requireTenant, type Settings } from './settings.ts';
 import { type BaseStore, openBaseStore } from './store.ts';
 import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 
@@ -38,15 +38,14 @@ interface MountedTenant {
 
 /** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
 export async function openMounted(options: MemoryOptions): Promise<MountedTenant> {
-  const points = readMounts(options);
-  const { parts, base, openCache, close } = await openTenant(options);
+  const { parts, settings, points, base, openCache, close } = await openTenant(options);
   if (points.length === 0) {
     const openMemory = (): Memory => parts.openMemory(close);
     return { own: parts.tree, reach: () => parts.reach(), openMemory, close };
   }
   try {
     const { openMounts } = await import('./mounts.ts');
-    const mounts = await openMounts(points, { base, openCache });
+    const mounts = await openMounts(points, { base, openCache, isReadOnly: settings.readOnly });
     const closeAll = async (): Promise<void> => {
       await mounts.close();
       await close();
@@ -69,6 +68,8 @@ export async function openMounted(options: MemoryOptions): Promise<MountedTenant
 export async function openTenant(options: MemoryOptions): Promise<{
   readonly parts: OpenTenant;
   readonly settings: Settings;
+  /** Its mounts; none of them is opened. */
+  readonly points: readonly MountPoint[];
   readonly base: BaseStore;
   /** Makes caches that share their room with the tenant's own. */
   readonly openCache: () => VersionCache;
@@ -76,12 +77,14 @@ export async function openTenant(options: MemoryOptions): Promise<{
 }> {
   const settings = readSettings(options);
   const tenant = requireTenant(settings);
+  const points = readMounts(options);
   const base = await openBaseStore(settings);
   const openCache = createVersionCaches(settings.cacheBytes);
-  const parts = await wireTenant({ settings, base, tenant, cache: openCache() });
+  const parts = await wireTenant({ settings, points, base, tenant, cache: openCache() });
   return {
     parts,
     settings,
+    points,
     base,
     openCache,
     async close() {

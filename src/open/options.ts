@@ -89,7 +89,10 @@ export interface MemoryOptions {
    * a mount does not say is as for this memory, but the tenant, `readOnly`, and the least epoch.
    */
   readonly mounts?: readonly MountOptions[] | undefined;
-  /** Unless given, what an operator must know goes to `console.warn`, each code once a minute. */
+  /**
+   * Unless given, what an operator must know goes to `console.warn`, each code once a minute. A failure of the logger
+   * changes nothing.
+   */
   readonly logger?: Logger | undefined;
   /**
    * Called after every command of the model, every call of `memory.files` and every verb of an administration, when its
@@ -100,7 +103,10 @@ export interface MemoryOptions {
   readonly eventPaths?: boolean | undefined;
   /** Who asks, for events and history: a session, a turn, a user; 1–256 characters. */
   readonly actor?: string | undefined;
-  /** Called for every HTTP request that is sent to an S3 store, repeated ones included; names the operation. */
+  /**
+   * Called for every HTTP request that is sent to an S3 store, repeated ones included; names the operation. What it throws
+   * is logged once.
+   */
   readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
   /**
    * The `ToolError` of the host's own copy of `@anthropic-ai/sdk`. Needed only where that is another copy than the
@@ -126,4 +132,10 @@ export interface MountOptions
   > {
   /** Where it is seen: a name directly below the root, such as `/memories/handbook`. */
   readonly at: string;
+  /**
+   * Says that unused files and sessions of the mounted tenant expire, or that they stay. An expiry run whose options mount a tenant refuses that
+   * tenant until each of its mounts says it. `false`: they stay. `true`: they expire by the reads that are recorded, as
+   * those through this mount are; a `readOnly` one records none, and so cannot say it.
+   */
+  readonly expires?: boolean | undefined;
 }

@@ -88,8 +88,15 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
   };
 }
 
-/** @throws MemoryError `misconfigured` when an option is missing, unknown or malformed. */
-export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: PoolOptions): TenantPool {
+/**
+ * `opens: 'tenants'`: what the options mount is known to the expiry, and neither opened nor seen in any memory.
+ *
+ * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
+ */
+export function createTenantPool(
+  { maxTenants = DEFAULT_TENANTS, ...options }: PoolOptions,
+  { opens = 'mounts' }: { readonly opens?: 'mounts' | 'tenants' } = {},
+): TenantPool {
   const settings = readSettings(options);
   if (settings.tenant !== undefined) {
     throw misconfigured('tenant is not an option of a pool: give it to open.');
@@ -114,7 +121,7 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
   const openMountsOnce = once(() => {
     mounts = openBase().then(async (shared) => {
       const { openMounts } = await import('./mounts.ts');
-      return openMounts(points, { base: shared, openCache, known: knownOf });
+      return openMounts(points, { base: shared, openCache, isReadOnly: settings.readOnly, known: knownOf });
     });
     return mounts;
   });
@@ -123,7 +130,7 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
     const shared = await openBase();
     const credentials = source?.provider;
     const reached = credentials === undefined ? shared : shared.withCredentials(credentials);
-    return wireTenant({ ...found, settings, base: reached, credentials, cache: openCache() });
+    return wireTenant({ ...found, settings, points, base: reached, credentials, cache: openCache() });
   };
 
   const warm = createWarmTenants({ maxTenants, wire });
@@ -159,7 +166,7 @@ export function createTenantPool({ maxTenants = DEFAULT_TENANTS, ...options }: P
         await warm.evictSurplus(found);
         const parts = await entry.parts;
         refuseWhenClosed();
-        const mounted = points.length === 0 ? undefined : await openMountsOnce();
+        const mounted = points.length === 0 || opens === 'tenants' ? undefined : await openMountsOnce();
         await Promise.all([parts.reach(), mounted?.reach()]);
         refuseWhenClosed();
         const onClose = async (): Promise<void> => {

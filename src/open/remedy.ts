@@ -1,4 +1,5 @@
-import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { MemoryError, type MemoryErrorCode, misconfigured } from '../errors.ts';
 
 /** What to do next, where the message of a failure does not say it itself. */
 const REMEDIES: Partial<Record<MemoryErrorCode, string>> = {
@@ -17,4 +18,30 @@ export function openingFailure(error: unknown): unknown {
   if (!(error instanceof MemoryError) || REMEDIES[error.code] === undefined) return error;
   const { code, details, retry, cause } = error;
   return new MemoryError(code, withRemedy(error), { details, retry, cause });
+}
+
+/** The failure of an option that is missing; it names the settings of this folder that the program was not given. */
+export function notSet(sentence: string): MemoryError {
+  return misconfigured([sentence, ...ungivenSettings()].join(' '));
+}
+
+function ungivenSettings(): readonly string[] {
+  if (/^\s*(?:export\s+)?SEALED_MEMORY_/m.test(textOf('.env'))) {
+    return [
+      'Node does not read the .env of this folder by itself: start the program with "node --env-file=.env".',
+    ];
+  }
+  if (!existsSync('.sealed-memory/config.toml')) return [];
+  return [
+    'The .sealed-memory/config.toml of this folder is for the command line alone: write the same settings into .env, ' +
+      'and start the program with "node --env-file=.env".',
+  ];
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }

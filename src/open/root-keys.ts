@@ -3,15 +3,10 @@ import { dirname } from 'node:path';
 import { misconfigured } from '../errors.ts';
 import { fromBase64 } from '../format/encoding.ts';
 import { envRootKey } from '../keys/env-root-key.ts';
-import {
-  KMS_SCHEME,
-  type KmsConnections,
-  kmsRootKey,
-  openKmsConnections,
-  parseKeyArn,
-} from '../keys/kms-root-key.ts';
+import { KMS_SCHEME, parseKeyArn } from '../keys/kms-key-arn.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
+import { once } from '../time.ts';
 import { readPrivateFile } from './private-file.ts';
 import type { AwsCredentials } from './store.ts';
 
@@ -36,16 +31,24 @@ export function openRootKeys(
   credentials?: AwsCredentials | undefined,
 ): RootKeys {
   if (inputs.length === 0) throw misconfigured('rootKey is empty: give at least one root key.');
-  let connections: KmsConnections | undefined;
+  const loadKms = once(async () => {
+    const { openKmsConnections, openKmsRootKey } = await import('../keys/kms-root-key.ts');
+    return { connections: openKmsConnections(), openKmsRootKey };
+  });
 
   function open(input: RootKeyInput): (credentials: AwsCredentials | undefined) => RootKey {
     if (typeof input === 'string' && input.startsWith(KMS_SCHEME)) {
       const keyArn = parseKeyArn(input.slice(KMS_SCHEME.length), 'rootKey');
-      connections ??= openKmsConnections();
-      const shared = { keyArn, connections };
-      return (reached) => kmsRootKey({ ...shared, credentials: reached });
+      const openOnce = once(async () => {
+        const { openKmsRootKey, connections } = await loadKms();
+        return openKmsRootKey({ keyArn, connections });
+      });
+      return (reached) => loadedLater({ id: input }, async () => (await openOnce())(reached));
     }
-    const rootKey = typeof input === 'string' || input instanceof Uint8Array ? envRootKey(input) : input;
+    const rootKey =
+      typeof input === 'string' || input instanceof Uint8Array
+        ? envRootKey(input)
+        : loadedLater(input, async () => (await import('../keys/own-root-key.ts')).heldToPort(input));
     return () => rootKey;
   }
 
@@ -53,6 +56,17 @@ export function openRootKeys(
   return {
     keys: opened.map((openWith) => openWith(credentials)),
     withCredentials: (others) => opened.map((openWith) => openWith(others)),
+  };
+}
+
+function loadedLater(named: Pick<RootKey, 'id'>, load: () => Promise<RootKey>): RootKey {
+  const loaded = once(load);
+  return {
+    get id() {
+      return named.id;
+    },
+    generate: async (...asked) => (await loaded()).generate(...asked),
+    unwrap: async (...asked) => (await loaded()).unwrap(...asked),
   };
 }
 

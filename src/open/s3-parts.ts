@@ -1,4 +1,8 @@
 // What a store in a bucket needs, in a module of its own: it is loaded when one is opened.
+
+export { checkConditions } from '../store/conditions.ts';
+export { guardDeletes } from '../store/guarded-delete.ts';
 export { openS3Connections } from '../store/s3/connection.ts';
 export { openS3ObjectStore } from '../store/s3/s3-store.ts';
 export { openS3Versions } from '../store/s3/versions.ts';
+export { buryOldTombstones } from '../store/tombstones.ts';

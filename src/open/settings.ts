@@ -1,13 +1,16 @@
 import { misconfigured } from '../errors.ts';
 import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
+import { heardLogger, heardOrLogged } from '../listeners.ts';
 import type { Policy } from '../tree/policy.ts';
 import { DEFAULT_CACHE_BYTES } from '../tree/version-cache.ts';
+import { answeredInTime } from './credential-source.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import { refuseOldNode } from './node-version.ts';
-import { DEFAULT_CONCURRENCY, DEFAULT_FILE_BYTES, judgeOptions, readTenant } from './option-table.ts';
+import { DEFAULT_CONCURRENCY, DEFAULT_FILE_BYTES, judge, judgeOptions, readTenant } from './option-table.ts';
 import type { MemoryOptions, MountOptions } from './options.ts';
 import { readPolicy } from './policy-option.ts';
+import { notSet } from './remedy.ts';
 import { openRootKeys, type RootKeyInput, type RootKeys } from './root-keys.ts';
 import { type ConfiguredStore, parseStoreLocation, type S3Options } from './store.ts';
 
@@ -55,7 +58,10 @@ export function readSettings(options: MemoryOptions): Settings {
     eventPaths = false,
   } = options;
   const { names, limits, cache, keyring, history, s3, expireAfterDays } = options;
-  const { credentials, logger, onRequest, toolError, onEvent, actor } = options;
+  const { toolError, onEvent, actor } = options;
+  const logger = options.logger && heardLogger(options.logger);
+  const onRequest = options.onRequest && heardOrLogged('onRequest', options.onRequest, logger);
+  const credentials = answeredInTime(options.credentials);
   const store = readStore(options.store);
   const prefix = store.kind === 's3' ? store.prefix : '';
   const tenant = options.tenant === undefined ? undefined : readTenant(options.tenant, 'tenant');
@@ -64,7 +70,7 @@ export function readSettings(options: MemoryOptions): Settings {
   return Object.freeze({
     ...{ store, prefix, tenant, profile, onExists, names, concurrency, lazy, readOnly, expireAfterDays },
     policy: readPolicy(options.policy),
-    rootKeys: readRootKeys(options),
+    rootKeys: readRootKeys(options.rootKey, credentials),
     maxFileBytes: limits?.fileBytes ?? DEFAULT_FILE_BYTES,
     limits: given({ files: limits?.files, tenantBytes: limits?.tenantBytes }),
     cacheBytes: cache?.bytes ?? DEFAULT_CACHE_BYTES,
@@ -77,7 +83,7 @@ export function readSettings(options: MemoryOptions): Settings {
 
 const OF_MOUNT: ReadonlySet<string> = new Set<keyof MountOptions>([
   ...(['at', 'store', 'tenant', 'rootKey', 'names', 's3', 'credentials'] as const),
-  ...(['keyring', 'limits', 'readOnly', 'policy'] as const),
+  ...(['keyring', 'limits', 'readOnly', 'policy', 'expires'] as const),
 ]);
 
 /** A mount that was judged: where it is seen, and the settings of its memory. */
@@ -85,6 +91,8 @@ export interface MountPoint {
   readonly at: MemoryPath;
   readonly tenant: TenantId;
   readonly settings: Settings;
+  /** True: unused files of the tenant expire. False: they stay. Undefined: the options do not say. */
+  readonly expires: boolean | undefined;
   readonly given: MountOptions;
 }
 
@@ -94,9 +102,13 @@ export function readMounts(options: MemoryOptions): readonly MountPoint[] {
   const points = mounts.map((mount) => {
     refuseUnknownNames(Object.keys(mount), { known: OF_MOUNT, what: 'an option of a mount' });
     // What is undefined is not said, and must not take the memory's own policy or limits away.
-    const { at, ...own } = given(mount);
+    const { at, expires, ...own } = given(mount);
     const settings = readSettings({ ...shared, keyring: { ttlMs: keyring?.ttlMs }, ...own });
-    return { at: parseMountPath(at), tenant: requireTenant(settings), settings, given: mount };
+    if (expires !== undefined) judge({ kind: 'flag' }, expires, 'expires of a mount');
+    if (expires && settings.readOnly) {
+      throw misconfigured('A read-only mount records no reads, so it cannot be expires: true.');
+    }
+    return { at: parseMountPath(at), tenant: requireTenant(settings), settings, expires, given: mount };
   });
   if (new Set(points.map(({ at }) => at)).size === points.length) return points;
   throw misconfigured('Two mounts cannot lie at one path.');
@@ -118,9 +130,7 @@ function given<T extends object>(
 
 function readStore(given: MemoryOptions['store']): Settings['store'] {
   if (given === undefined) {
-    throw misconfigured(
-      'store (SEALED_MEMORY_STORE) is not set: memory:, sqlite:PATH or s3://bucket/prefix.',
-    );
+    throw notSet('store (SEALED_MEMORY_STORE) is not set: memory:, sqlite:PATH or s3://bucket/prefix.');
   }
   return Object.freeze(
     typeof given === 'string' ? parseStoreLocation(given, 'store') : { kind: 'opened', store: given },
@@ -130,12 +140,15 @@ function readStore(given: MemoryOptions['store']): Settings['store'] {
 /** @throws MemoryError `misconfigured` when the settings name none. */
 export function requireTenant({ tenant }: Settings): TenantId {
   if (tenant !== undefined) return tenant;
-  throw misconfigured('tenant (SEALED_MEMORY_TENANT) is not set: the id of the tenant whose memory this is.');
+  throw notSet('tenant (SEALED_MEMORY_TENANT) is not set: the id of the tenant whose memory this is.');
 }
 
-function readRootKeys({ rootKey, credentials }: MemoryOptions): RootKeys {
+function readRootKeys(
+  rootKey: MemoryOptions['rootKey'],
+  credentials: MemoryOptions['credentials'],
+): RootKeys {
   if (rootKey === undefined) {
-    throw misconfigured(
+    throw notSet(
       'No root key: set rootKey, SEALED_MEMORY_ROOT_KEY or SEALED_MEMORY_ROOT_KEY_FILE; "sealed-memory init" creates a key file.',
     );
   }

@@ -1,11 +1,8 @@
 import { misconfigured } from '../errors.ts';
 import { keyringPrefix, type Layout, parseTenantId, type TenantId } from '../format/object-keys.ts';
-import { checkConditions } from '../store/conditions.ts';
-import { guardDeletes } from '../store/guarded-delete.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectStore, ObjectVersions, RequestOptions } from '../store/port.ts';
 import type { S3StoreOptions } from '../store/s3/s3-store.ts';
-import { buryOldTombstones } from '../store/tombstones.ts';
 import { pause } from '../time.ts';
 
 /** Where sealed objects lie: this process, an SQLite file, or a bucket (`prefix` without slashes at its ends). */
@@ -116,13 +113,13 @@ function s3BaseStore(parts: S3Parts, options: S3StoreOptions, dispose: () => Pro
   return {
     plain,
     forTenant(layout) {
-      const proved = custom ? checkConditions(plain, layout.probe) : plain;
-      return guarded ? proved : guardDeletes(proved);
+      const proved = custom ? parts.checkConditions(plain, layout.probe) : plain;
+      return guarded ? proved : parts.guardDeletes(proved);
     },
     withCredentials: (credentials) => s3BaseStore(parts, { ...options, credentials }, dispose),
     async buryTombstones(prefix, { signal } = {}) {
       if (guarded) return 0;
-      return buryOldTombstones({
+      return parts.buryOldTombstones({
         store: plain,
         prefix,
         olderThanMs: TOMBSTONE_AGE_MS,

@@ -13,6 +13,7 @@ import { fileKey, parseFileKey } from '../format/object-keys.ts';
 import { LEAST_TTL_MS, LONGEST_TTL_MS, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import { createKeyringEditor } from '../keys/keyring-editor.ts';
 import { parseMemoryPath } from '../language/path.ts';
+import { heardVerbs } from '../listeners.ts';
 import type { RequestOptions } from '../store/port.ts';
 import type { History } from '../tree/history/history.ts';
 import { refuseWriting } from '../tree/session.ts';
@@ -77,6 +78,7 @@ const ADMIN_TTL_MS = 60_000;
 /** As `openAdmin`, which loads it. */
 export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdmin> {
   const keyring = { ...options.keyring, ttlMs: ADMIN_TTL_MS };
+  const mounts = new Set((options.mounts ?? []).map(({ at }) => parseMemoryPath(at)));
   const { parts, settings, close } = await openTenant({ ...options, keyring });
   const { context, tree, rootKeys, versions, guard, watch } = parts;
   const closeWatched = async (): Promise<void> => {
@@ -92,7 +94,7 @@ export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdm
     throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');
   }
 
-  const admin: TenantAdmin = {
+  const verbs: TenantAdmin = {
     tenant: layout.tenant,
     keyStatus: async ({ signal } = {}) => {
       const { readKeyStatus } = await import('./admin-verbs.ts');
@@ -115,7 +117,7 @@ export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdm
       return rewrapRoot({ editor, rootKeys }, request);
     },
     history: openHistory((call) => call(), {
-      ...{ context, tree, versions },
+      ...{ context, tree, versions, seen: { isAlwaysDirectory: (path) => mounts.has(path) } },
       ...{ actor: settings.actor, retentionDays: settings.historyDays },
     }),
     turnHistory: async (to, request) => {
@@ -166,6 +168,7 @@ export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdm
     close: closeWatched,
     [Symbol.asyncDispose]: closeWatched,
   };
+  const admin = heardVerbs(verbs, context.logger);
   return watch?.verbs('admin', admin, settings.actor) ?? admin;
 }
 

@@ -5,6 +5,7 @@ import { createLayout, type TenantId } from '../format/object-keys.ts';
 import { createKeyringCache } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
+import { heardLogger } from '../listeners.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import { pause } from '../time.ts';
@@ -20,11 +21,11 @@ import { createConsoleLogger } from './console-logger.ts';
 import { openHistory } from './open-history.ts';
 import { openSessions } from './open-sessions.ts';
 import { openingFailure } from './remedy.ts';
-import type { Settings } from './settings.ts';
+import type { MountPoint, Settings } from './settings.ts';
 import type { AwsCredentials, BaseStore } from './store.ts';
 
 /** One for all memories of the process, so that many of them on one broken store warn as one. */
-const CONSOLE_LOGGER = createConsoleLogger();
+const CONSOLE_LOGGER = heardLogger(createConsoleLogger());
 
 /** Of a renamed or migrated object up to four copies are in memory at once. */
 const CONCURRENT_BYTES = 33_554_432;
@@ -44,7 +45,12 @@ export interface OpenTenant {
   verify(options?: VerifyOptions): Promise<Verification>;
   /** Writes a checkpoint, past the order of commands. */
   checkpoint(options?: CheckpointOptions): Promise<CheckpointReport>;
-  /** Deletes what expired, past the order of commands; files by the configured days unless others are given. */
+  /**
+   * Deletes what expired, past the order of commands; files by the configured days unless others are given, and none of a
+   * tenant whose mounts say that it does not expire.
+   *
+   * @throws MemoryError `misconfigured` where a mount of the tenant leaves open whether it expires.
+   */
   expire(options?: ExpiryOptions): Promise<TenantExpiry>;
   /**
    * Reaches the store and opens the keyring, which costs a GET and, for a tenant without one, a LIST; nothing is written.
@@ -72,6 +78,8 @@ interface MemoryView {
 /** What one tenant is wired of. */
 export interface TenantWiring {
   readonly settings: Settings;
+  /** Mounts of the options; an expiry looks for its tenant among them. */
+  readonly points?: readonly MountPoint[] | undefined;
   readonly base: BaseStore;
   readonly tenant: TenantId;
   /** For root keys in KMS, instead of the ones in the settings. */
@@ -157,8 +165,9 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     },
     async expire(request = {}) {
       if (request.dryRun !== true) refuseWriting(context);
-      const { expireTree } = await import('./admin-verbs.ts');
-      const report = await expireTree(context, { afterDays: expireAfterDays, historyDays, ...request });
+      const { expireTree, spareMounted } = await import('./admin-verbs.ts');
+      const days = { afterDays: expireAfterDays, historyDays, ...request };
+      const report = await expireTree(context, spareMounted(days, wiring));
       const { dryRun, signal } = request;
       const tombstones = dryRun === true ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
       return { ...report, tombstones };
@@ -178,7 +187,14 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
         order,
         createSessions: (run) => openSessions(context, run),
         createHistory: (run) =>
-          openHistory(run, { context, tree, actor, versions: base.versions, retentionDays: historyDays }),
+          openHistory(run, {
+            context,
+            tree,
+            seen,
+            actor,
+            versions: base.versions,
+            retentionDays: historyDays,
+          }),
         profile,
         onExists,
         maxFileBytes: settings.maxFileBytes,

@@ -62,13 +62,24 @@ export interface Sessions {
   remove(key: SessionKey, options?: SessionOptions): Promise<void>;
 }
 
-/** Of uuids, of all transcripts together. What is not known any more is read again before it is written to. */
-const MOST_KNOWN = 200_000;
+interface KnownBound {
+  /** The most uuids of all transcripts together. */
+  readonly uuids: number;
+  /** The number of transcripts, the last ones used, that are known however long they are. */
+  readonly transcripts: number;
+}
+
+/**
+ * A transcript that is forgotten is read whole before the next write to it. A session and its subagents write in turn, so
+ * none may evict another, however long it is: a line takes about 80 bytes here, far less than loading it does.
+ */
+const KNOWN: KnownBound = { uuids: 200_000, transcripts: 32 };
 
 /** Transcripts of the session's tenant. A host's calls come through `openSessions`, which loads this module. */
-export function createSessions(context: Session): Sessions {
+export function createSessions(context: Session, bound: KnownBound = KNOWN): Sessions {
   const known = createRecent<TranscriptId, KnownTranscript>({
-    most: MOST_KNOWN,
+    most: bound.uuids,
+    least: bound.transcripts,
     sizeOf: (pages) => pages.reduce((sum, { uuids }) => sum + uuids.size, 1),
   });
   /** The last append to each transcript. */
@@ -104,7 +115,6 @@ export function createSessions(context: Session): Sessions {
         const work = await openToWrite(context, { signal });
         const transcript = transcriptId(work.keyring.names, named);
         const before = known.get(transcript);
-        known.delete(transcript);
         known.set(transcript, await appendLines(work, { key: named, lines, fold, known: before }));
       };
       await inOrder(named, appendAll);

@@ -1,9 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
+import type { MemoryOptions } from '../../src/open/options.ts';
 import { createMemoryPool, type MemoryPool, type PoolOptions } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { interceptStore, recordInto, type StoreCall } from '../doubles/intercepted-store.ts';
+import { silentLogger } from '../doubles/silent-logger.ts';
 
 const rootKey = new Uint8Array(32).fill(3);
 const HANDBOOK = { at: '/memories/handbook', tenant: 'org', readOnly: true };
@@ -82,5 +84,44 @@ describe('a pool with mounts', () => {
     }
     const pool = poolOf({ mounts: [{ ...HANDBOOK, rootKey: new Uint8Array(32).fill(9) }] });
     await expect(pool.open('a')).rejects.toMatchObject({ code: 'key_unavailable' });
+  });
+});
+
+describe('a memory that is read-only beside a mount that is not', () => {
+  const WRITABLE = { at: '/memories/drafts', tenant: 'drafts' };
+  const HALF = expect.stringContaining('read-only, and takes writes below a mount that is not');
+
+  it.each<[string, (options: MemoryOptions) => Promise<unknown>]>([
+    [
+      'openMemory',
+      async (options) => {
+        await using memory = await openMemory({ ...options, tenant: 'a' });
+        await memory.files.write('/memories/drafts/a', 'x');
+      },
+    ],
+    [
+      'a pool',
+      async (options) => {
+        await using pool = createMemoryPool(options);
+        for (const tenant of ['a', 'b']) await pool.open(tenant);
+      },
+    ],
+  ])('says so once when it is opened: %s', async (_, open) => {
+    const warnings = async (options: MemoryOptions): Promise<readonly unknown[]> => {
+      const warn = vi.fn();
+      await open({ store, rootKey, readOnly: true, logger: { ...silentLogger, warn }, ...options });
+      return warn.mock.calls;
+    };
+    expect(await warnings({ mounts: [HANDBOOK, WRITABLE] })).toEqual([[HALF, { mounts: 1 }]]);
+    expect(await warnings({ mounts: [WRITABLE], readOnly: false })).toEqual([]);
+  });
+
+  it('says nothing where no mount takes writes', async () => {
+    const warn = vi.fn();
+    const logger = { ...silentLogger, warn };
+    await using _ = await openMemory({
+      ...{ store, rootKey, tenant: 'a', readOnly: true, logger, mounts: [HANDBOOK] },
+    });
+    expect(warn).not.toHaveBeenCalled();
   });
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { MemoryError } from '../../src/errors.ts';
 import type { SessionFold } from '../../src/sessions/append-lines.ts';
 import type { SessionKey } from '../../src/sessions/session-key.ts';
 import { createSessions, type Sessions } from '../../src/sessions/sessions.ts';
@@ -43,6 +44,84 @@ const COUNT: SessionFold = {
     lines: ((previous as { readonly lines: number } | undefined)?.lines ?? 0) + texts.length,
   }),
 };
+
+describeOnBothKinds('an append to a transcript that is known', (newSite) => {
+  const BOUND = { uuids: 24, transcripts: 3 };
+  const uuidsOf = (session: number, count: number): readonly string[] =>
+    Array.from({ length: count }, (_, i) => `${session}-${i}`);
+  const keyOf = (session: number): SessionKey => ({ ...KEY, sessionId: `session ${session}` });
+
+  /** Transcripts of so many lines, to which one line each is appended then, in turn; what each of these appends sent. */
+  const appendInTurn = async (counts: readonly number[]) => {
+    const client = await (await newSite()).client();
+    const { session } = await client.open();
+    const sessions = createSessions(session, BOUND);
+    for (const [i, count] of counts.entries()) await sessions.append(keyOf(i), lines(...uuidsOf(i, count)));
+    const sent: unknown[] = [];
+    for (let round = 0; round < 3; round++) {
+      for (const i of counts.keys()) {
+        client.calls.length = 0;
+        await sessions.append(keyOf(i), lines(`new ${round}`));
+        sent.push(countCalls(client.calls));
+      }
+    }
+    for (const [i, count] of counts.entries()) {
+      expect(await sessions.load(keyOf(i))).toEqual(lines(...uuidsOf(i, count), 'new 0', 'new 1', 'new 2'));
+    }
+    return sent;
+  };
+
+  it.each([
+    ['one that ends below the bound', [19]],
+    ['one that ends exactly at the bound', [20]],
+    ['one that ends one above the bound', [21]],
+    ['one that is above the bound from the beginning', [24]],
+    ['one far above the bound', [200]],
+    ['a large one and small ones in turn', [200, 1, 2]],
+    ['as many large ones as are in use', [50, 60, 70]],
+    ['many small ones', [1, 1, 1, 1]],
+  ])('is one PUT: %s', async (_, counts) => {
+    expect(await appendInTurn(counts)).toEqual(counts.flatMap(() => [0, 1, 2]).map(() => ({ put: 1 })));
+  });
+
+  it('reads what was used longest ago again, of more than the bound', async () => {
+    const sent = await appendInTurn([50, 60, 70, 80]);
+    expect(sent).toEqual(
+      sent.map(() => expect.objectContaining({ list: expect.any(Number), get: 1, put: 1 })),
+    );
+  });
+
+  it('is one PUT behind a transcript of 200,001 lines, with the bound that a process has', async () => {
+    const { client, sessions } = await startProcess(await newSite());
+    const many = uuidsOf(0, 200_001);
+    await sessions.append(
+      KEY,
+      many.map((uuid) => line(uuid)),
+    );
+    client.calls.length = 0;
+    await sessions.append(KEY, lines('one'));
+    await sessions.append(SUB, lines('one'));
+    await sessions.append(KEY, lines('two'));
+    const { get = 0, put, list = 0 } = countCalls(client.calls);
+    expect({ get, put }).toEqual({ get: 0, put: 3 });
+    // Of what stood behind a full page, and of the transcript that is new.
+    expect(list).toBeLessThanOrEqual(4);
+  });
+
+  it('is one PUT behind one that failed', async () => {
+    const { client, sessions } = await startProcess(await newSite());
+    await sessions.append(KEY, lines('a', 'b'));
+    client.intercept(async () => {
+      throw new MemoryError('unavailable', 'the store is gone');
+    });
+    await expect(sessions.append(KEY, lines('c'))).rejects.toMatchObject({ code: 'unavailable' });
+    client.intercept((_, proceed) => proceed());
+    client.calls.length = 0;
+    await sessions.append(KEY, lines('d'));
+    expect(countCalls(client.calls)).toEqual({ put: 1 });
+    expect(await sessions.load(KEY)).toEqual(lines('a', 'b', 'd'));
+  });
+});
 
 describeOnBothKinds('a transcript', (newSite) => {
   it('is absent before it is written, and has its lines in the order of the calls then', async () => {

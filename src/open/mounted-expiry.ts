@@ -1,0 +1,48 @@
+import { resolve } from 'node:path';
+import type { ExpiryOptions } from '../admin/expire.ts';
+import { misconfigured } from '../errors.ts';
+import type { TenantId } from '../format/object-keys.ts';
+import type { MountPoint, Settings } from './settings.ts';
+import type { ConfiguredStore } from './store.ts';
+
+/**
+ * The options of an expiry run, without days for files and sessions where a mount of the tenant says that it does not
+ * expire. Reads through a read-only mount leave no record in the tenant, so a run cannot tell its files from unused ones.
+ *
+ * @throws MemoryError `misconfigured` where days are given and a mount of the tenant leaves it open.
+ */
+export function spareMounted(
+  options: ExpiryOptions,
+  {
+    tenant,
+    settings,
+    points = [],
+  }: {
+    readonly tenant: TenantId;
+    readonly settings: Settings;
+    readonly points?: readonly MountPoint[] | undefined;
+  },
+): ExpiryOptions {
+  const place = placeOf(settings.store);
+  const mounts = points.filter((point) => point.tenant === tenant && placeOf(point.settings.store) === place);
+  if (mounts.some(({ expires }) => expires === false)) return { ...options, afterDays: undefined };
+  if (options.afterDays === undefined || mounts.every(({ expires }) => expires)) return options;
+  throw misconfigured(
+    'This tenant is mounted, and reads through a read-only mount are not recorded, so that files everybody reads would expire. ' +
+      'Mark its mounts expires: false (":expires=false" in SEALED_MEMORY_MOUNTS), and its files stay.',
+  );
+}
+
+/** A value that is equal for two stores of one place, as far as the options tell. */
+function placeOf(store: ConfiguredStore): unknown {
+  switch (store.kind) {
+    case 'opened':
+      return store.store;
+    case 'memory':
+      return 'memory:';
+    case 'sqlite':
+      return `sqlite:${resolve(store.path)}`;
+    case 's3':
+      return `s3://${store.bucket}/${store.prefix}`;
+  }
+}
