@@ -8,7 +8,7 @@ import { eachConcurrently } from '../tree/concurrency.ts';
 import { sealingOf } from '../tree/history/sealed-again.ts';
 import { decodeEntry, type ListedEntry } from '../tree/list-directory.ts';
 import { pagesBelow } from '../tree/list-objects.ts';
-import { readFile, SETTLED_MS } from '../tree/read-file.ts';
+import { readListed, SETTLED_MS } from '../tree/read-file.ts';
 import { writeRecord } from '../tree/sealed-record.ts';
 import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
 import {
@@ -132,18 +132,18 @@ async function versionsOf(
 /** Undefined: it is gone. */
 async function read(
   work: Work,
-  { path }: ListedEntry,
+  entry: ListedEntry,
   last: CheckpointEntry | undefined,
 ): Promise<CheckpointEntry | 'unread' | undefined> {
   try {
-    const file = await readFile(work, path);
+    const file = await readListed(work, entry);
     if (file === undefined) return undefined;
     const { contentId, bound, mtime, previous, writer, content, stored, origin } = file;
     const id = toBase64url(contentId);
     const isNew = equalBytes(previous, NO_ID) && equalBytes(origin, NO_ID);
     const isYoung = isNew && ageOf(stored) <= SETTLED_MS;
     const ids = { previous: toBase64url(previous), writer: toBase64url(writer) };
-    const facts = { path, id, bound, mtime, size: content.length, ...ids };
+    const facts = { path: entry.path, id, bound, mtime, size: content.length, ...ids };
     // Or what a migration of keys has made of it.
     const isSame = last !== undefined && (last.id === id || sealingOf(last) === sealingOf(facts));
     const isAccepted = isSame && last.note === 'accepted';

@@ -6,7 +6,7 @@ import { ageOf, type DatedMeta, type ETag } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { confirmedPut, deleteObjects } from '../tree/confirmed-put.ts';
 import type { DuplicateFinding, DuplicateState } from '../tree/findings.ts';
-import { bindVersion, boundId, readFile } from '../tree/read-file.ts';
+import { bindVersion, boundId, readListed } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
 
 /** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
@@ -114,9 +114,10 @@ async function removeOlder(work: Work, newest: Place, older: readonly Place[]): 
 /** Undefined: the version that was seen is not there any more. */
 async function writeAgain(
   work: Work,
-  { path, key, etag }: Place,
+  place: Place,
 ): Promise<{ readonly contentId: Uint8Array; readonly origin: Uint8Array } | undefined> {
-  const version = await readFile(work, path);
+  const { path, key, etag } = place;
+  const version = await readListed(work, place);
   if (version === undefined) return undefined;
   const name = logicalName(path);
   const origin = work.session.random(ID_BYTES);

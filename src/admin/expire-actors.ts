@@ -7,7 +7,7 @@ import { ACTOR_IN_USE_MS, type ActorRecord, readActor, renewActor } from '../tre
 import { idOf, WHOLE_TREE } from '../tree/history/history-record.ts';
 import { readWholePast } from '../tree/history/versions.ts';
 import { listDirectory } from '../tree/list-directory.ts';
-import { readFile } from '../tree/read-file.ts';
+import { readListed } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
 import { listClass, writtenLongAgo } from './expiry-records.ts';
@@ -82,8 +82,8 @@ async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string
   // A file that was renamed meanwhile may have been at neither place when that was listed.
   const { files: listed } = await listDirectory(work, WHOLE_TREE);
   const late = listed.filter(({ path }) => !files.has(path));
-  const readLate = async ({ path }: (typeof late)[number]): Promise<void> => {
-    const file = await readFile(work, path).catch((error: unknown) => {
+  const readLate = async (entry: (typeof late)[number]): Promise<void> => {
+    const file = await readListed(work, entry).catch((error: unknown) => {
       if (!isDamaged(error)) throw error;
       isWhole = false;
     });

@@ -1,5 +1,5 @@
 import { hasCode, isDamaged } from '../errors.ts';
-import { fileKey } from '../format/object-keys.ts';
+import { keyOfAny } from '../format/object-keys.ts';
 import { encodeText } from '../language/text.ts';
 import type { ListedEntry } from '../tree/list-directory.ts';
 import type { Work } from '../tree/session.ts';
@@ -21,7 +21,7 @@ export function openLastCheckpoint(work: Work, newest: number): LastCheckpoint {
   const advance = async (): Promise<void> => {
     const { done, value: entry } = await entries.next();
     next =
-      done === true || !entry ? undefined : { entry, key: encodeText(fileKey(layout, names, entry.path)) };
+      done === true || !entry ? undefined : { entry, key: encodeText(keyOfAny(layout, names, entry.path)) };
   };
   let begun = false;
   return {

@@ -1,7 +1,7 @@
 import { MemoryError } from '../errors.ts';
 import { fromBase64url, toBase64url } from '../format/encoding.ts';
 import { hashLeaf, hashRoot, pathToRoot, rootFromPath, saltOf } from '../format/hash-tree.ts';
-import { parseMemoryPath } from '../language/path.ts';
+import { inNfc, parseGivenPath } from '../language/path.ts';
 import { encodeText } from '../language/text.ts';
 import { parseFields } from '../tree/sealed-record.ts';
 import { type Call, openWork, type Session } from '../tree/session.ts';
@@ -48,8 +48,10 @@ export async function proveFile(session: Session, path: string, call: Call = {})
   if (typeof checkpoint === 'string')
     throw new MemoryError('integrity', 'The last checkpoint cannot be read.');
   const { head, leaves } = checkpoint;
-  const wanted = parseMemoryPath(path);
-  const index = leaves.findIndex(({ entry }) => entry.path === wanted);
+  const given = parseGivenPath(path);
+  const [index = -1] = [given, inNfc(given)]
+    .map((wanted) => leaves.findIndex(({ entry }) => entry.path === wanted))
+    .filter((found) => found >= 0);
   const leaf = leaves[index];
   if (leaf === undefined)
     throw new MemoryError(

@@ -2,7 +2,15 @@ import { hasCode, MemoryError } from '../errors.ts';
 import { isShredMarker, SHRED_MARKER } from '../format/keyring-bytes.ts';
 import type { Layout } from '../format/object-keys.ts';
 import { LONGEST_TTL_MS } from '../keys/keyring-cache.ts';
-import { ageOf, type DatedMeta, type ObjectStore, type ObjectVersions, type PutMode } from '../store/port.ts';
+import {
+  ageOf,
+  type DatedMeta,
+  knowsNoVersions,
+  type ObjectStore,
+  type ObjectVersions,
+  type PutMode,
+} from '../store/port.ts';
+import { removalFailure, removeVersions } from '../store/remove-versions.ts';
 import type { Pause } from '../time.ts';
 
 export type ShredProgress =
@@ -46,8 +54,9 @@ const TELL_AGAIN_MS = 10_000;
  * has expired the keyring's older versions are removed. Needs no root key, and no keyring that can be opened. A run
  * that was killed or aborted may be run again and continues where it was.
  *
- * @throws MemoryError `not_found` when nothing was ever written for this tenant; `access_denied`, also when the marker
- * is there but older versions may not be removed; what the store throws.
+ * @throws MemoryError `not_found` when nothing was ever written for this tenant; with `reason: 'versions_left'` when the
+ * marker is there but older versions of the keyring stay, or could not be listed: all that could be removed is gone,
+ * `details.versions` counts what stays, and another run takes it up; what the store throws.
  */
 export async function shredTenant(context: ShredContext, options: ShredOptions = {}): Promise<ShredReport> {
   const { ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
@@ -57,7 +66,7 @@ export async function shredTenant(context: ShredContext, options: ShredOptions =
     onProgress?.({ phase: 'marked' });
     if (await expire(context, { ...since, ttlMs, signal, onProgress })) break;
   }
-  const versionsRemoved = await removeVersions(context, options);
+  const versionsRemoved = await removeOlder(context, options);
   return { marked, versionsRemoved, ...(await countObjects(context, signal)) };
 }
 
@@ -106,8 +115,12 @@ async function isKnown(
   for await (const { objects } of store.list({ prefix: layout.tenantPrefix, maxKeys: 10, signal })) {
     if (objects.some(({ key }) => key !== layout.probe)) return true;
   }
-  for await (const page of versions?.list(layout.keyring, { signal }) ?? []) {
-    if (page.length > 0) return true;
+  try {
+    for await (const page of versions?.list(layout.keyring, { signal }) ?? []) {
+      if (page.length > 0) return true;
+    }
+  } catch (error) {
+    if (!knowsNoVersions(error)) throw error;
   }
   return false;
 }
@@ -130,37 +143,25 @@ async function expire(
   }
 }
 
-async function removeVersions(
+async function removeOlder(
   { versions, layout }: ShredContext,
   { signal, onProgress }: ShredOptions,
 ): Promise<number | undefined> {
   if (versions === undefined) return undefined;
-  let removed = 0;
-  try {
-    // Until a whole listing shows none: pages shift while their versions go.
-    for (let before = -1; removed !== before; ) {
-      before = removed;
-      for await (const page of versions.list(layout.keyring, { signal })) {
-        for (const { versionId, isCurrent } of page) {
-          if (isCurrent) continue;
-          await versions.remove(layout.keyring, versionId, { signal });
-          removed += 1;
-          onProgress?.({ phase: 'versions', removed });
-        }
-      }
-    }
-  } catch (error) {
-    const code = error instanceof MemoryError ? error.code : undefined;
-    // A server that knows no versions; the writes before this came through.
-    if (code === 'misconfigured') return undefined;
-    if (code !== 'access_denied') throw error;
-    throw new MemoryError(
-      'access_denied',
-      'the keys are out of use, but older versions of the keyring may not be listed or removed: allow that (s3:ListBucketVersions, s3:DeleteObjectVersion; an object lock must have run out) and run this again',
-      { cause: error },
-    );
-  }
-  return removed;
+  const removal = await removeVersions({
+    ...{ versions, signal },
+    listings: [() => versions.list(layout.keyring, { signal })],
+    judge: async () => 'remove',
+    onRemoved: (removed) => onProgress?.({ phase: 'versions', removed }),
+  });
+  if (removal === 'no_versions') return undefined;
+  const failure = removalFailure(removal, {
+    done: 'the keys are out of use',
+    of: 'the keyring',
+    actions: 's3:ListBucketVersions, s3:DeleteObjectVersion',
+  });
+  if (failure !== undefined) throw failure;
+  return removal.removed;
 }
 
 async function countObjects(

@@ -4,8 +4,8 @@ import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import type { Finding, SinceFinding } from '../tree/findings.ts';
 import { readRecords, textHashOf } from '../tree/history/read-records.ts';
-import { listDirectory } from '../tree/list-directory.ts';
-import { readFile } from '../tree/read-file.ts';
+import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
+import { readListed } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
 import { acceptedBy } from './acceptance.ts';
 import {
@@ -110,9 +110,10 @@ async function readHeld(work: Work): Promise<Held> {
   const files: ReadVersion[] = [];
   const damaged = new Set<MemoryPath>();
   const listed = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
-  const readOne = async ({ path }: { readonly path: MemoryPath }): Promise<void> => {
+  const readOne = async (entry: ListedEntry): Promise<void> => {
+    const { path } = entry;
     try {
-      const file = await readFile(work, path);
+      const file = await readListed(work, entry);
       if (file === undefined) return;
       const { content } = file;
       files.push({ ...factsOf({ ...file, path }), size: content.length, textHash: textHashOf(content) });

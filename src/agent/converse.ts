@@ -1,6 +1,7 @@
 import type { BetaToolRunnerParams } from '@anthropic-ai/sdk/lib/tools/BetaToolRunner';
-import type { BetaMessage } from '@anthropic-ai/sdk/resources/beta';
+import type { BetaMessage, BetaRawMessageStreamEvent } from '@anthropic-ai/sdk/resources/beta';
 import { isApiWord, ReplyCut } from './api-failure.ts';
+import { addCut } from './turn-outcome.ts';
 import { isUnfinished, type Progress, stepBehind, takeReply } from './turn-progress.ts';
 import type { ReplyStream, TurnRequest } from './turn-request.ts';
 import type { TurnTool } from './turn-tool.ts';
@@ -35,7 +36,12 @@ export async function converse(turn: {
   for await (const stream of runner) {
     progress.messages = runner.params.messages;
     progress.usage = { ...progress.usage, requests: progress.usage.requests + 1 };
-    const reply = await wholeReply(stream, request.onText);
+    const reply = await wholeReply(stream, {
+      onText: request.onText,
+      onCut(begun, characters) {
+        progress.usage = addCut(progress.usage, begun, characters);
+      },
+    });
     request.onReply?.(reply, stream.request_id ?? undefined);
     takeReply(progress, reply);
     const results = reply.stop_reason === 'tool_use' ? await runner.generateToolResponse() : null;
@@ -51,13 +57,38 @@ export async function converse(turn: {
   return 'ended';
 }
 
-async function wholeReply(stream: ReplyStream, onText: TurnRequest['onText']): Promise<BetaMessage> {
-  let began = false;
+async function wholeReply(
+  stream: ReplyStream,
+  {
+    onText,
+    onCut,
+  }: {
+    readonly onText: TurnRequest['onText'];
+    /** Hears of a reply that did not arrive whole: what the API has told of it, and how many characters came. */
+    readonly onCut: (begun: BetaMessage, characters: number) => void;
+  },
+): Promise<BetaMessage> {
+  let [began, characters] = [false, 0];
+  let begun: BetaMessage | undefined;
   stream.on('connect', () => {
     began = true;
   });
   if (onText) stream.on('text', (delta) => onText(delta));
+  stream.on('streamEvent', (event, snapshot) => {
+    begun = snapshot;
+    characters += charactersOf(event);
+  });
   return stream.finalMessage().catch((error: unknown) => {
+    if (begun !== undefined) onCut(begun, characters);
     throw began && !isApiWord(error) ? new ReplyCut(error) : error;
   });
+}
+
+/** Characters of words, thoughts and calls. */
+function charactersOf(event: BetaRawMessageStreamEvent): number {
+  if (event.type !== 'content_block_delta') return 0;
+  const { delta } = event;
+  if (delta.type === 'text_delta') return delta.text.length;
+  if (delta.type === 'thinking_delta') return delta.thinking.length;
+  return delta.type === 'input_json_delta' ? delta.partial_json.length : 0;
 }

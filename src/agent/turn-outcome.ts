@@ -123,7 +123,10 @@ function isThoughtAlone({ content }: BetaMessage, text: string): boolean {
   return text.trim() === '' && content.some(isThought);
 }
 
-/** What a turn took, over all of its replies that arrived. */
+/**
+ * The tokens and requests of a turn, over all of its replies. For a reply that was cut, the input is what the API told at
+ * its beginning; the output is what it had told by then, or one token for every four characters that came, if that is more.
+ */
 export interface TurnUsage {
   /** Requests to the API, cut ones included; repetitions inside the client are not seen. */
   readonly requests: number;
@@ -167,4 +170,14 @@ export function addReply(usage: TurnUsage, { usage: counts, content, ...reply }:
     clearedToolUses: Math.max(usage.clearedToolUses, ...cleared),
     compactions: usage.compactions + content.filter(({ type }) => type === 'compaction').length,
   };
+}
+
+const CHARACTERS_PER_TOKEN = 4;
+
+/** Adds a reply that was cut. The API tells what its output took at its end alone. */
+export function addCut(usage: TurnUsage, begun: BetaMessage, characters: number): TurnUsage {
+  const { usage: told } = begun;
+  const output_tokens = Math.max(told.output_tokens, Math.ceil(characters / CHARACTERS_PER_TOKEN));
+  // Nothing of it is used.
+  return addReply(usage, { ...begun, content: [], usage: { ...told, output_tokens } });
 }

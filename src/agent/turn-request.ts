@@ -3,6 +3,7 @@ import type {
   BetaMessage,
   BetaMessageParam,
   BetaOutputConfig,
+  BetaRawMessageStreamEvent,
   BetaTextBlockParam,
 } from '@anthropic-ai/sdk/resources/beta';
 import {
@@ -138,6 +139,11 @@ export interface TurnRunner extends AsyncIterable<ReplyStream> {
 export interface ReplyStream {
   on(event: 'connect', listener: () => void): unknown;
   on(event: 'text', listener: (delta: string) => void): unknown;
+  /** From the first event of the reply on, which has its usage so far. */
+  on(
+    event: 'streamEvent',
+    listener: (event: BetaRawMessageStreamEvent, snapshot: BetaMessage) => void,
+  ): unknown;
   finalMessage(): Promise<BetaMessage>;
   /** Known with the reply. */
   readonly request_id?: string | null | undefined;

@@ -1,7 +1,8 @@
 import * as mastra from '@mastra/core/workspace';
 import { hasCode, MemoryError } from '../errors.ts';
 import { imageMediaType } from '../language/image.ts';
-import { parseMemoryPath } from '../language/path.ts';
+import { parseGivenPath, parseMemoryPath } from '../language/path.ts';
+import { damagedFile } from '../tool/damaged-file.ts';
 import type { FileEntry, FileStat } from '../tool/files.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { failureOf, isReading, type Operation } from './mastra-failure.ts';
@@ -35,7 +36,7 @@ export function memoryFilesystem(
     status: 'ready' as const,
   };
   const root = parseMemoryPath(directory);
-  const at = (path: string): string => parseMemoryPath([root, ...path.split('/').filter(isName)].join('/'));
+  const at = (path: string): string => parseGivenPath([root, ...path.split('/').filter(isName)].join('/'));
 
   /** The last of `paths` is the one that is written to. */
   const run = async <T>(
@@ -116,7 +117,7 @@ export function memoryFilesystem(
     appendFile: (path, content) => run('appendFile', [path], (to) => files.append(to, content)),
     deleteFile: (path, { force = false } = {}) =>
       run('deleteFile', [path], async (from) => {
-        const found = force ? await find(from) : await demand(path, from);
+        const found = await (force ? find(from) : demand(path, from)).catch(damagedFile);
         if (found?.type === 'directory') throw new mastra.IsDirectoryError(path);
         if (found !== undefined) await files.remove(from);
       }),
@@ -166,7 +167,7 @@ export function memoryFilesystem(
           return { ...named, type: 'directory', size: 0, createdAt: new Date(0), modifiedAt: new Date(0) };
         }
         const image = IMAGE_NAME.test(from) ? await files.read(from) : undefined;
-        const mimeType = image && imageMediaType(parseMemoryPath(from), image.bytes);
+        const mimeType = image && imageMediaType(parseGivenPath(from), image.bytes);
         const date = modifiedAt(found);
         return {
           ...named,

@@ -1,6 +1,7 @@
 import type { Driver, StorageMeta } from 'unstorage';
 import { hasCode, MemoryError } from '../errors.ts';
-import { parseMemoryPath } from '../language/path.ts';
+import { parseGivenPath, parseMemoryPath } from '../language/path.ts';
+import { damagedFile } from '../tool/damaged-file.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 
 export interface MemoryDriverOptions {
@@ -25,7 +26,7 @@ export function memoryDriver({ files }: Pick<Memory, 'files'>, options: MemoryDr
   const root = parseMemoryPath(options.directory ?? '/memories');
   // Without a base unstorage passes undefined, whatever its types say.
   const at = (key = ''): string =>
-    parseMemoryPath([root, ...key.split(':').filter((segment) => segment !== '')].join('/'));
+    parseGivenPath([root, ...key.split(':').filter((segment) => segment !== '')].join('/'));
 
   const statOf = async (key: string) => {
     const found = await files.stat(at(key));
@@ -49,7 +50,8 @@ export function memoryDriver({ files }: Pick<Memory, 'files'>, options: MemoryDr
     setItemRaw: async (key, value) => void (await files.write(at(key), contentOf(value))),
     async removeItem(key) {
       // A directory stays: items lie below it.
-      if ((await statOf(key)) !== undefined) await removeIfThere(at(key));
+      const found = await files.stat(at(key)).catch(damagedFile);
+      if (found?.type === 'file') await removeIfThere(at(key));
     },
     async getMeta(key): Promise<MemoryItemMeta | null> {
       const found = await statOf(key);

@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprot
 import { isForTheOperator, MemoryError } from '../errors.ts';
 import { toBase64 } from '../format/encoding.ts';
 import { imageMediaType } from '../language/image.ts';
-import { MEMORY_ROOT, parseMemoryPath } from '../language/path.ts';
+import { MEMORY_ROOT, parseGivenPath } from '../language/path.ts';
 import { failureSentence } from '../language/sentences.ts';
 import { decodeText } from '../language/text.ts';
 import type { FileStat, Files } from '../tool/files.ts';
@@ -69,7 +69,7 @@ function contentOf(
   path: string,
   bytes: Uint8Array,
 ): { mimeType: string } & ({ text: string } | { blob: string }) {
-  const image = imageMediaType(parseMemoryPath(path), bytes);
+  const image = imageMediaType(parseGivenPath(path), bytes);
   if (image !== undefined) return { mimeType: image, blob: toBase64(bytes) };
   const text = decodeText(bytes);
   if (text === undefined) return { mimeType: 'application/octet-stream', blob: toBase64(bytes) };

@@ -8,7 +8,7 @@ import { MemoryError } from '../../src/errors.ts';
 import { SHRED_MARKER } from '../../src/format/keyring-bytes.ts';
 import { createLayout, type ObjectKey, parseTenantId } from '../../src/format/object-keys.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
-import type { ObjectStore, ObjectVersion, ObjectVersions } from '../../src/store/port.ts';
+import { type KeptVersion, noVersions, type ObjectStore, type ObjectVersions } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Pause } from '../../src/time.ts';
 import { type Around, atFirst, interceptStore, loseAnswer, noAnswer } from '../doubles/intercepted-store.ts';
@@ -51,8 +51,8 @@ function keptVersions(ids: readonly string[], pageSize = 2) {
   const versions: ObjectVersions = {
     ...NOT_ASKED,
     async *list() {
-      const entries: ObjectVersion[] = [...kept].map((versionId, index) => ({
-        versionId,
+      const entries: KeptVersion[] = [...kept].map((versionId, index) => ({
+        ...{ key: layout.keyring, versionId, size: 1 },
         isCurrent: index === 0,
       }));
       for (let at = 0; at < entries.length; at += pageSize) yield entries.slice(at, at + pageSize);
@@ -196,7 +196,7 @@ describeOnBothKinds('shredTenant', (newSite) => {
       ...NOT_ASKED,
       // biome-ignore lint/correctness/useYield: it fails before there is anything to yield
       async *list() {
-        throw new MemoryError('misconfigured', 'no such request');
+        throw noVersions(undefined);
       },
       remove: () => Promise.reject(noAnswer()),
     };

@@ -142,6 +142,36 @@ describe('runTurn, when a reply is cut,', () => {
     expect(await isThere('/memories/f')).toBe(true);
   });
 
+  it.each([
+    ['before it began', 'break', 0, 'none'],
+    ['behind its beginning', 'break', 1, 'input'],
+    ['behind words', 'break', 3, 'words'],
+    ['before its end', 'end', 5, 'all'],
+    ['by the API itself, behind words', 'overloaded', 3, 'words'],
+  ] as const)('counts the tokens of a reply that was cut %s', async (_, fault, afterEvents, counted) => {
+    const part = { say: 'word '.repeat(400) };
+    const { outcome: whole } = await play([part]);
+    const cut = { fault, afterEvents, part } as const;
+    const { outcome } = await play(fault === 'overloaded' ? [cut] : [cut, cut, cut]);
+    expect(outcome).toMatchObject({ outcome: 'failed' });
+    const times = outcome.usage.requests;
+    expect(times).toBe(fault === 'overloaded' ? 1 : 3);
+    const inputOf = ({ usage }: typeof outcome): number =>
+      usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+    expect(inputOf(outcome)).toBe(counted === 'none' ? 0 : times * inputOf(whole));
+    // The API has told one token of output at the beginning, and tells all of them at the end.
+    const output = { none: 0, input: 1, words: 500, all: whole.usage.outputTokens }[counted];
+    expect(outcome.usage.outputTokens).toBe(times * output);
+    expect(outcome.usage).toMatchObject({ compactions: 0, clearedToolUses: 0 });
+  });
+
+  it('adds them to those of the reply that arrives', async () => {
+    const part = { say: 'Done.' };
+    const { outcome: whole } = await play([part]);
+    const { outcome } = await play([{ fault: 'break', afterEvents: 1, part }, part]);
+    expect(outcome.usage.outputTokens).toBe(whole.usage.outputTokens + 1);
+  });
+
   it('asks again from where the turn was', async () => {
     const { outcome, sent } = await play([VIEW, { fault: 'break', afterEvents: 3, part: DONE }, DONE]);
     expect(outcome).toMatchObject({ outcome: 'answered', text: 'Done.' });

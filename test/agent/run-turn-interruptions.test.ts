@@ -33,6 +33,16 @@ describe('runTurn, when its time is over,', () => {
     expect(outcome).toMatchObject({ outcome: 'interrupted', by: 'aborted' });
   });
 
+  it('counts the tokens of the reply that it was in', async () => {
+    const stop = new AbortController();
+    const say = 'word '.repeat(400);
+    const { outcome } = await play([{ say }], { signal: stop.signal, onText: () => stop.abort() });
+    expect(outcome).toMatchObject({ outcome: 'interrupted', usage: { requests: 1 } });
+    const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = outcome.usage;
+    expect(outputTokens).toBeGreaterThanOrEqual(500);
+    expect(inputTokens + cacheReadTokens + cacheWriteTokens).toBeGreaterThan(0);
+  });
+
   it('does not wait for a reply that does not come', async () => {
     const never = () => new Promise<never>(() => {});
     const { outcome, elapsed } = await play([CREATE, never], { signal: AbortSignal.timeout(300) });
