@@ -46,6 +46,7 @@ function openWorker(): Worker {
     tokensPerDay,
     queueUrl,
     deadLetterQueueUrl,
+    queueRetentionSeconds: retentionSeconds,
   } = config;
   worker = createWorker({
     memory: optionsFromEnvironment(),
@@ -55,7 +56,7 @@ function openWorker(): Worker {
     maxTokens,
     turn: effort === undefined ? {} : { effort },
     tokensPerDay,
-    queue: { sqs, url: queueUrl, deadLetterUrl: deadLetterQueueUrl },
+    queue: { sqs, url: queueUrl, deadLetterUrl: deadLetterQueueUrl, retentionSeconds },
     replies:
       replyQueueUrl === undefined ? undefined : createReplies({ sqs, queueUrl: replyQueueUrl, mode: reply }),
     log,

@@ -61,7 +61,6 @@ function bodyOf({ body = '', isBase64Encoded }: LambdaFunctionURLEvent): string 
 const STATUS: Readonly<Record<string, number>> = {
   invalid_command: 400,
   limit_exceeded: 413,
-  access_denied: 403,
   running: 409,
   conversation_busy: 409,
   other_message: 422,

@@ -31,7 +31,7 @@ export async function withExpiryPool<T>(
   { memory, log }: ScheduledExpiryOptions,
   work: (pool: TenantPool) => Promise<T>,
 ): Promise<T> {
-  const pool = createTenantPool({ lazy: true, ...memory, mounts: [], logger: log });
+  const pool = createTenantPool({ lazy: true, ...memory, logger: log }, { opens: 'tenants' });
   try {
     return await work(pool);
   } finally {

@@ -1,10 +1,11 @@
-import type { SQSClient } from '@aws-sdk/client-sqs';
+import type { MessageAttributeValue, SQSClient } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { DAY_MS } from '../time.ts';
 import type { LambdaTime } from './direct-handler.ts';
 import type { JsonLog } from './json-log.ts';
-import { groupsOf, isFifo, receivesOf } from './queue-records.ts';
+import { FIRST_SENT, groupsOf, isFifo, receivesOf, type Sending, sendingOf } from './queue-records.ts';
 import { loadSqs, within } from './replies.ts';
-import type { Delivery } from './turn-verdict.ts';
+import type { Delivery, NotAnswered } from './turn-verdict.ts';
 
 interface SqsHandlerOptions {
   readonly sqs: Pick<SQSClient, 'send'>;
@@ -12,17 +13,34 @@ interface SqsHandlerOptions {
   readonly queueUrl: string;
   /** Of its dead letters; absent: what can never succeed is left to the queue's own attempts. */
   readonly deadLetterUrl?: string | undefined;
+  /** How long the queue keeps a message; four days by default, as SQS does. */
+  readonly retentionSeconds?: number | undefined;
   /** Delivers the text of one message. Never rejects. */
   readonly deliver: (text: string, request: DeliverRequest) => Promise<Delivery>;
   readonly log: JsonLog;
   /** From 0 to below 1. */
   readonly random?: () => number;
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number;
 }
 
 export interface DeliverRequest {
   readonly context: LambdaTime;
   /** To be called when the turn is taken: no other worker is shown the message before the lease has ended. */
   readonly onTaken: (leaseMs: number) => Promise<void>;
+  /** Since the message was sent first. */
+  readonly waitedMs: number;
+}
+
+/** A message while this process has it. */
+interface Received {
+  readonly record: SQSRecord;
+  readonly sending: Sending;
+  readonly context: LambdaTime;
+  /** Settles when the queue was asked to hide the message while this function may run. */
+  readonly hidden: Promise<void>;
+  /** Hides the message from everybody, from now on. Requests for one message follow each other. */
+  hide(seconds: number): Promise<void>;
 }
 
 type Delayed = Extract<Delivery, { readonly state: 'later' }>;
@@ -31,10 +49,15 @@ type Delayed = Extract<Delivery, { readonly state: 'later' }>;
 const PAUSES = [5, 30, 120, 600] as const;
 /** The same of a turn that waits for another of its conversation: many of them do not all ask again at every turn's end. */
 const BLOCKED_PAUSES = [5, 10, 20, 30] as const;
+/** The same in a FIFO queue of a turn that is held up: its ten deliveries are all it has, and last for three hours at least. */
+const ORDERED_PAUSES = [5, 30, 120, 600, 900, 1_800, 3_600] as const;
 /** Pauses are shortened by up to this part of them, so that what failed together does not come back together. */
 const JITTER = 0.2;
-/** A turn that comes further, or waits for another, is sent to its queue again after so many attempts, so that they do not run out. */
+/** The receive at which a turn that was only held up is sent to its queue again, so that its attempts do not run out. */
 const RENEWED_FROM = 5;
+/** How often the queue gives a message out before it moves it to the dead letters, without a reason (docs/worker.md). */
+const MOST_RECEIVES = 10;
+const FOUR_DAYS_SECONDS = 345_600;
 const LONGEST_DELAY_SECONDS = 900;
 /** Without a queue for dead letters: a message that will never succeed goes through its attempts without delay. */
 const FAILED_PAUSE_SECONDS = 1;
@@ -44,9 +67,11 @@ const BEYOND_LEASE_SECONDS = 5;
 const LONGEST_VISIBILITY_SECONDS = 43_200 - 900;
 
 /**
- * Answers which messages return to the queue; the others are done and deleted. A message that returns becomes visible
- * when a retry makes sense. What can never succeed is sent to the dead letters first, and is done then. Messages of one
- * FIFO group keep their order: behind one that returns, the others of its group return too.
+ * Answers which messages return to the queue; the others are done and deleted. A message is hidden while this function may
+ * run, and one that returns becomes visible when a retry makes sense. What can never succeed is sent to the dead letters
+ * with its code, and is done then; so is what was received ten times, or what was held up for as long as the queue keeps a
+ * message, less a day. Messages of one FIFO group keep their order: behind one that returns, the others of its group
+ * return too.
  */
 export function createSqsHandler(
   options: SqsHandlerOptions,
@@ -54,31 +79,54 @@ export function createSqsHandler(
   return async ({ Records }, context) => {
     const { awsRequestId: requestId } = context;
     const log = options.log.with(requestId === undefined ? {} : { requestId });
-    const groups = [...groupsOf(Records, options.queueUrl)];
-    const returned = await Promise.all(
-      groups.map((group) => deliverInOrder({ ...options, log }, group, context)),
+    const own = { ...options, log };
+    const groups = [...groupsOf(Records, options.queueUrl)].map((group) =>
+      group.map((record) => receive(own, record, context)),
     );
+    const returned = await Promise.all(groups.map((group) => deliverInOrder(own, group)));
     return { batchItemFailures: returned.flat().map((itemIdentifier) => ({ itemIdentifier })) };
   };
+}
+
+/** Hides the message until the function must have ended: if the worker dies, it comes back then. */
+function receive(options: SqsHandlerOptions, record: SQSRecord, context: LambdaTime): Received {
+  const sending = sendingOf(record, { nowMs: nowOf(options), longestMs: longestOf(options) });
+  let changing = Promise.resolve();
+  const hide = (seconds: number): Promise<void> => {
+    changing = changing.then(() => changeVisibility(options, record, seconds));
+    return changing;
+  };
+  const hidden = hide(context.getRemainingTimeInMillis() / 1_000 + BEYOND_LEASE_SECONDS);
+  return { record, sending, context, hidden, hide };
+}
+
+function nowOf({ clock = Date.now }: SqsHandlerOptions): number {
+  return clock();
+}
+
+/** How long a turn is tried after its first sending, in milliseconds: until a day before the queue drops a message. */
+function longestOf({ retentionSeconds = FOUR_DAYS_SECONDS }: SqsHandlerOptions): number {
+  return retentionSeconds * 1_000 - DAY_MS;
 }
 
 /** Ids of the messages that return to the queue. */
 async function deliverInOrder(
   options: SqsHandlerOptions,
-  group: readonly SQSRecord[],
-  context: LambdaTime,
+  group: readonly Received[],
 ): Promise<readonly string[]> {
-  for (const [index, record] of group.entries()) {
-    const onTaken = (leaseMs: number): Promise<void> =>
-      hide(options, record, leaseMs / 1_000 + BEYOND_LEASE_SECONDS);
-    const delivery = await options.deliver(record.body, { context, onTaken });
+  for (const [index, received] of group.entries()) {
+    const { record, sending, context, hidden, hide } = received;
+    const onTaken = (leaseMs: number): Promise<void> => hide(leaseMs / 1_000 + BEYOND_LEASE_SECONDS);
+    const waitedMs = Math.max(0, nowOf(options) - sending.firstMs);
+    const delivery = await options.deliver(record.body, { context, onTaken, waitedMs });
+    await hidden;
     if (delivery.state === 'answered') continue;
-    const seconds = await secondsUntilRetry(options, { record, delivery, context });
+    const seconds = await secondsUntilRetry(options, received, delivery);
     if (seconds === undefined) continue;
     // The others of the group are not received before this one, and must not wait longer than it either.
     const returned = group.slice(index);
-    await Promise.all(returned.map((each) => hide(options, each, seconds)));
-    return returned.map(({ messageId }) => messageId);
+    await Promise.all(returned.map((each) => each.hide(seconds)));
+    return returned.map(({ record: { messageId } }) => messageId);
   }
   return [];
 }
@@ -86,36 +134,58 @@ async function deliverInOrder(
 /** Undefined: the message lies in the dead letters, or in the queue a second time, and is done here. */
 async function secondsUntilRetry(
   options: SqsHandlerOptions,
-  {
-    record,
-    delivery,
-    context,
-  }: {
-    readonly record: SQSRecord;
-    readonly delivery: Exclude<Delivery, { readonly state: 'answered' }>;
-    readonly context: LambdaTime;
-  },
+  received: Received,
+  delivery: NotAnswered,
 ): Promise<number | undefined> {
   const { queueUrl, deadLetterUrl } = options;
-  const { code } = delivery;
+  const { record, sending, context } = received;
   if (delivery.state === 'later') {
-    const seconds = pauseOf(options, record, delivery);
-    // A sent message has its attempts before it. In a FIFO queue it would stand behind its group.
-    const isNoAttempt = delivery.hasProgress || delivery.isBlocked;
-    const isRenewed = isNoAttempt && receivesOf(record) >= RENEWED_FROM && !isFifo(queueUrl);
-    return isRenewed && (await send(options, { to: queueUrl, record, seconds })) ? undefined : seconds;
+    const seconds = pauseOf(options, received, delivery);
+    // In a FIFO queue it would stand behind its group.
+    const mayRenew = isNoAttempt(delivery) && !isFifo(queueUrl);
+    const isLast = receivesOf(record) >= MOST_RECEIVES && !mayRenew;
+    const isOver = nowOf(options) - sending.firstMs >= longestOf(options);
+    if (!isLast && !isOver) {
+      if (!mayRenew || receivesOf(record) < RENEWED_FROM) return seconds;
+      // A message that was sent has its attempts before it.
+      const firstSent = { DataType: 'Number', StringValue: String(sending.firstMs) };
+      const isSent = await send(options, {
+        ...{ to: queueUrl, record, seconds },
+        attributes: { [FIRST_SENT]: firstSent },
+      });
+      return isSent ? undefined : seconds;
+    }
+    if (deadLetterUrl === undefined) return seconds;
+    const { code, turn } = delivery;
+    options.log.error('a turn is not tried any more', { code, ...(turn !== undefined && { turn }) });
   }
   if (deadLetterUrl === undefined) return FAILED_PAUSE_SECONDS;
-  const attributes = { code, turn: delivery.turn, requestId: context.awsRequestId };
+  const told = { code: delivery.code, turn: delivery.turn, requestId: context.awsRequestId };
+  const attributes = Object.fromEntries(
+    Object.entries(told).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, { DataType: 'String', StringValue: value }]],
+    ),
+  );
   const isBuried = await send(options, { to: deadLetterUrl, record, attributes });
   return isBuried ? undefined : backoff(options, record);
 }
 
-function pauseOf(options: SqsHandlerOptions, record: SQSRecord, delivery: Delayed): number {
-  const { afterSeconds, isExact, isBlocked } = delivery;
+/** Tells a delivery that uses up none of the message's attempts. */
+function isNoAttempt({ hasProgress, isBlocked, isCondition }: Delayed): boolean {
+  return hasProgress === true || isBlocked === true || isCondition === true;
+}
+
+function pauseOf(options: SqsHandlerOptions, { record, sending }: Received, delivery: Delayed): number {
+  const { afterSeconds, isExact, isBlocked, isCondition } = delivery;
   if (isExact) return afterSeconds;
-  // In a FIFO queue it uses up attempts to wait, so its pauses grow as those of a failure.
-  const pauses = isBlocked && !isFifo(options.queueUrl) ? BLOCKED_PAUSES : PAUSES;
+  if (isFifo(options.queueUrl)) {
+    // It uses up attempts to wait, so its pauses grow as those of a failure.
+    const pauses = isCondition ? ORDERED_PAUSES : PAUSES;
+    return Math.max(afterSeconds, backoff(options, record, pauses));
+  }
+  if (isBlocked) return Math.max(afterSeconds, backoff(options, record, BLOCKED_PAUSES));
+  // A turn that was held up until it was sent on keeps the longest pause, instead of beginning with short ones again.
+  const pauses = isCondition && sending.isSentOn ? PAUSES.slice(-1) : PAUSES;
   return Math.max(afterSeconds, backoff(options, record, pauses));
 }
 
@@ -134,21 +204,17 @@ async function send(
   given: {
     readonly to: string;
     readonly record: SQSRecord;
-    readonly attributes?: Readonly<Record<string, string | undefined>>;
+    readonly attributes: Record<string, MessageAttributeValue>;
     readonly seconds?: number;
   },
 ): Promise<boolean> {
-  const { to, record, attributes = {}, seconds = 0 } = given;
+  const { to, record, attributes, seconds = 0 } = given;
   const { SendMessageCommand } = await loadSqs();
   const { MessageGroupId } = record.attributes;
   const command = new SendMessageCommand({
     QueueUrl: to,
     MessageBody: record.body,
-    MessageAttributes: Object.fromEntries(
-      Object.entries(attributes).flatMap(([name, value]) =>
-        value === undefined ? [] : [[name, { DataType: 'String', StringValue: value }]],
-      ),
-    ),
+    MessageAttributes: attributes,
     ...(MessageGroupId !== undefined && { MessageGroupId }),
     ...(isFifo(queueUrl)
       ? { MessageDeduplicationId: record.messageId }
@@ -163,21 +229,23 @@ async function send(
   );
 }
 
-/** When this fails the message becomes visible at the end of the queue's own timeout. */
-async function hide(
+/** When this fails, which the log says, the message becomes visible at the end of the queue's own timeout. */
+async function changeVisibility(
   { sqs, queueUrl, log }: SqsHandlerOptions,
   { receiptHandle }: SQSRecord,
   seconds: number,
 ): Promise<void> {
-  const { ChangeMessageVisibilityCommand } = await loadSqs();
-  const command = new ChangeMessageVisibilityCommand({
-    QueueUrl: queueUrl,
-    ReceiptHandle: receiptHandle,
-    VisibilityTimeout: Math.min(LONGEST_VISIBILITY_SECONDS, Math.max(0, Math.ceil(seconds))),
-  });
-  await sqs.send(command, within()).catch((error: unknown) => {
+  try {
+    const { ChangeMessageVisibilityCommand } = await loadSqs();
+    const command = new ChangeMessageVisibilityCommand({
+      QueueUrl: queueUrl,
+      ReceiptHandle: receiptHandle,
+      VisibilityTimeout: Math.min(LONGEST_VISIBILITY_SECONDS, Math.max(0, Math.ceil(seconds))),
+    });
+    await sqs.send(command, within());
+  } catch (error) {
     log.warn('the visibility of a message could not be changed', { code: nameOf(error) });
-  });
+  }
 }
 
 function nameOf(error: unknown): string {

@@ -35,7 +35,7 @@ export function createTokenBudget(
       if (tokens < tokensPerDay) return undefined;
       const untilTomorrow = (today() + 1) * DAY_MS - context.clock();
       const afterSeconds = Math.ceil(untilTomorrow / 1_000);
-      return { state: 'later', code: 'tokens_per_day', afterSeconds, isExact: true };
+      return { state: 'later', code: 'tokens_per_day', afterSeconds, isExact: true, isCondition: true };
     },
     async count({ inputTokens, cacheWriteTokens, outputTokens }, { signal }) {
       const taken = inputTokens + cacheWriteTokens + outputTokens;

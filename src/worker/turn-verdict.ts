@@ -1,5 +1,5 @@
-import type { TurnOutcome } from '../agent/turn-outcome.ts';
-import { MemoryError } from '../errors.ts';
+import { NO_USAGE, type TurnOutcome, type TurnUsage } from '../agent/turn-outcome.ts';
+import { hasReason, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { codeOf } from './json-log.ts';
 import { isFinal, type TurnAnswer } from './turn-answer.ts';
 import type { TurnMessage } from './turn-message.ts';
@@ -27,13 +27,22 @@ export type Delivery =
       readonly hasProgress?: true;
       /** It waits for another turn of its conversation: this delivery was no failed attempt either. */
       readonly isBlocked?: true;
+      /**
+       * A condition holds it up that is no fault of the message's, such as an overload, a wrong key or a spent budget: this
+       * delivery was no failed attempt either.
+       */
+      readonly isCondition?: true;
+      /** The name of the turn in logs, where it came so far. */
+      readonly turn?: string;
     }
   | {
       readonly state: 'failed';
       readonly code: string;
-      /** What the turn is called in logs, where it came so far. */
+      /** The name of the turn in logs, where it came so far. */
       readonly turn?: string;
     };
+
+export type NotAnswered = Exclude<Delivery, { readonly state: 'answered' }>;
 
 /** A turn that could not be finished waits so long at least, in seconds. */
 const SHORTEST_PAUSE = 5;
@@ -50,10 +59,19 @@ export const KEY_REFUSED: ReadonlySet<string> = new Set([
 ]);
 /** Whatever the API advises its client: a message can wait for longer than that. */
 const PASSING: ReadonlySet<string> = new Set(['rate_limit_error', 'overloaded_error', 'api_error']);
+/** Failures of the store, the root key, the token service or the queue of replies that end with a condition of the deployment. */
+const CONDITIONS: ReadonlySet<string> = new Set<MemoryErrorCode>([
+  'unavailable',
+  'timeout',
+  'outcome_unknown',
+  'access_denied',
+  'key_unavailable',
+]);
+/** They may be the message's own fault: a reply that is always cut, and what nobody has foreseen. */
+const NO_CONDITIONS: ReadonlySet<string> = new Set(['reply_cut', 'unexpected']);
 export const NO_CLIENT: Delivery = {
-  state: 'later',
-  code: 'api_key_unavailable',
-  afterSeconds: SHORTEST_PAUSE,
+  ...{ state: 'later', code: 'api_key_unavailable', afterSeconds: SHORTEST_PAUSE },
+  isCondition: true,
 };
 export const TAKEN_OVER: Delivery = { state: 'later', code: 'taken_over', afterSeconds: SHORTEST_PAUSE };
 /** Turns of people come one after the other, and are mostly short. */
@@ -86,24 +104,37 @@ export function unfinished(
   const progress = steps.hasProgress ? ({ hasProgress: true } as const) : {};
   if (outcome.outcome === 'interrupted') {
     const code = outcome.by === 'stopped' ? 'unfinished' : outcome.by;
-    if (!steps.hasProgress) return { state: 'later', code, afterSeconds: SHORTEST_PAUSE };
-    return { state: 'later', code, afterSeconds: 0, isExact: true, hasProgress: true };
+    if (steps.hasProgress) return { state: 'later', code, afterSeconds: 0, isExact: true, hasProgress: true };
+    const isUnheard = code === 'deadline' && tokensOf(outcome.usage) === tokensOf(steps.latest?.usage);
+    return { state: 'later', code, afterSeconds: SHORTEST_PAUSE, ...(isUnheard && { isCondition: true }) };
+  }
+  if (outcome.source === 'memory') {
+    const failure = failureOf(outcome.error, undefined);
+    return failure.state === 'later' ? { ...failure, ...progress } : failure;
   }
   const { code, retry, retryAfterMs = 0 } = outcome;
   const isDeployments = code === 'not_found_error' && message.model === undefined;
   if (KEY_REFUSED.has(code) || isDeployments) {
-    return { state: 'later', code, afterSeconds: OPERATOR_PAUSE, ...progress };
+    return { state: 'later', code, afterSeconds: OPERATOR_PAUSE, isCondition: true, ...progress };
   }
   if (retry === 'never' && !PASSING.has(code)) return { state: 'failed', code };
   const afterSeconds = Math.max(SHORTEST_PAUSE, Math.ceil(retryAfterMs / 1_000));
-  return { state: 'later', code, afterSeconds, ...progress };
+  const condition = NO_CONDITIONS.has(code) ? {} : ({ isCondition: true } as const);
+  return { state: 'later', code, afterSeconds, ...condition, ...progress };
 }
 
-/** Of anything that went wrong before or after Claude's part. */
-export function failureOf(error: unknown, signal: AbortSignal | undefined): Delivery {
+/** Zero for a turn that Claude has not begun to answer. */
+function tokensOf(usage: TurnUsage = NO_USAGE): number {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens;
+}
+
+/** The verdict on anything that went wrong outside of Claude's part. A tenant that was shredded does not come back. */
+export function failureOf(error: unknown, signal: AbortSignal | undefined): NotAnswered {
   const code = codeOf(error);
-  if (signal?.aborted) return { state: 'later', code: 'deadline', afterSeconds: SHORTEST_PAUSE };
-  const mayPass =
-    !(error instanceof MemoryError) || error.retry !== 'never' || error.code === 'outcome_unknown';
-  return mayPass ? { state: 'later', code, afterSeconds: SHORTEST_PAUSE } : { state: 'failed', code };
+  const passing = { state: 'later', afterSeconds: SHORTEST_PAUSE } as const;
+  if (signal?.aborted) return { ...passing, code: 'deadline', isCondition: true };
+  if (CONDITIONS.has(code) && !hasReason(error, 'destroyed')) return { ...passing, code, isCondition: true };
+  const mayPass = !(error instanceof MemoryError) || error.retry !== 'never';
+  return mayPass ? { ...passing, code } : { state: 'failed', code };
 }

@@ -46,6 +46,11 @@ export interface WorkerOptions {
     readonly url: string;
     /** Of its dead letters, where the worker sends what can never succeed; absent: the queue's own attempts lead there. */
     readonly deadLetterUrl?: string | undefined;
+    /**
+     * How long it keeps a message, in seconds: 172,800 (two days) to 1,209,600; four days by default, as SQS does. What is held
+     * up goes to the dead letters a day before.
+     */
+    readonly retentionSeconds?: number | undefined;
   };
   readonly replies?: Replies | undefined;
   readonly log: JsonLog;
@@ -80,10 +85,13 @@ export function createWorker(options: WorkerOptions): Worker {
   if (tokensPerDay !== undefined) {
     checkWholeNumber('tokensPerDay', tokensPerDay, { least: 1, most: Number.MAX_SAFE_INTEGER });
   }
+  if (queue.retentionSeconds !== undefined) {
+    checkWholeNumber('queue.retentionSeconds', queue.retentionSeconds, { least: 172_800, most: 1_209_600 });
+  }
   const onRequest: MemoryOptions['onRequest'] = (request) => {
-    options.memory.onRequest?.(request);
     const sent = requestsOfTurn.getStore();
     if (sent !== undefined) sent.count += 1;
+    return options.memory.onRequest?.(request);
   };
   const memory = { lazy: true, ...options.memory, mounts: mountsOf(options), logger: log, onRequest };
   const pool = createTenantPool(memory);
@@ -164,12 +172,19 @@ async function deliverLogged(delivery: MessageDelivery): Promise<Delivery> {
   if (ended.state === 'answered') {
     log.info('turn answered', { code: ended.answer.outcome, ...cost });
   } else if (ended.state === 'later') {
-    log.warn('turn will be retried', { code: ended.code, afterSeconds: ended.afterSeconds, ...cost });
+    const { waitedMs } = delivery;
+    const waited = waitedMs === undefined ? {} : { waitedSeconds: Math.round(waitedMs / 1_000) };
+    log.warn('turn will be retried', {
+      code: ended.code,
+      afterSeconds: ended.afterSeconds,
+      ...waited,
+      ...cost,
+    });
   } else {
     log.error('turn failed', { code: ended.code, ...cost });
   }
   const { turn } = named;
-  return ended.state === 'failed' && typeof turn === 'string' ? { ...ended, turn } : ended;
+  return ended.state !== 'answered' && typeof turn === 'string' ? { ...ended, turn } : ended;
 }
 
 async function deliverOne(

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createClientSource } from '../../infra/worker/client-source.ts';
 import { TurnClient } from '../../infra/worker/turn-client.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
@@ -22,9 +22,11 @@ describe('a bad day', () => {
   let site: TestWorker | undefined;
   let claude: ScriptedClaude | undefined;
   beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'] });
     store = openSqliteObjectStore({ path: ':memory:' });
   });
   afterEach(async () => {
+    vi.useRealTimers();
     await site?.[Symbol.asyncDispose]();
     await claude?.[Symbol.asyncDispose]();
     claude = undefined;
@@ -35,7 +37,7 @@ describe('a bad day', () => {
     play: Play,
     options: { readonly fifo?: boolean; readonly client?: WorkerOptions['client'] } = {},
   ): Promise<TestWorker> => {
-    queue = createFastQueue(options);
+    queue = createFastQueue({ ...options, onTime: (ms) => vi.setSystemTime(ms) });
     const { sqs, url, deadLetterUrl, replyUrl } = queue;
     site = await startTestWorker(store, play, {
       queue: { sqs, url, deadLetterUrl },

@@ -98,7 +98,7 @@ describe('deliverTurn', () => {
     });
     const contextManagement = { compaction: { triggerTokens: 0.5 } };
     expect(await deliver(ending.signal, { contextManagement })).toEqual({
-      ...{ state: 'later', code: 'deadline', afterSeconds: 5 },
+      ...{ state: 'later', code: 'deadline', afterSeconds: 5, isCondition: true },
     });
     vi.restoreAllMocks();
     expect(await deliver(undefined, { contextManagement })).toEqual({
@@ -140,7 +140,9 @@ describe('deliverTurn', () => {
     const site = await createSite();
     const first = await worker(site);
     const late = AbortSignal.abort(new DOMException('late', 'TimeoutError'));
-    expect(await first.deliver(late)).toEqual({ state: 'later', code: 'deadline', afterSeconds: 5 });
+    expect(await first.deliver(late)).toEqual({
+      ...{ state: 'later', code: 'deadline', afterSeconds: 5, isCondition: true },
+    });
     expect(asked).toBe(0);
     // Not even its receipt is written.
     expect(await receiptsOf(site)).toEqual([]);
@@ -238,6 +240,7 @@ describe('deliverTurn', () => {
       state: 'later',
       code: 'overloaded_error',
       afterSeconds: 8,
+      isCondition: true,
     });
   });
 
@@ -360,17 +363,31 @@ describe('failureOf', () => {
   const going = new AbortController().signal;
 
   it.each([
-    ['unavailable', 'later'],
-    ['timeout', 'later'],
-    ['version_conflict', 'later'],
-    ['outcome_unknown', 'later'],
-    ['access_denied', 'failed'],
-    ['key_unavailable', 'failed'],
-    ['integrity', 'failed'],
-    ['misconfigured', 'failed'],
-    ['invalid_command', 'failed'],
-  ] as const)('takes %s for one that ends %s', (code, state) => {
-    expect(failureOf(new MemoryError(code, 'x'), going)).toMatchObject({ state, code });
+    ['unavailable', true],
+    ['timeout', true],
+    ['outcome_unknown', true],
+    ['access_denied', true],
+    ['key_unavailable', true],
+    ['version_conflict', false],
+  ] as const)(
+    'takes %s for one that may pass, and for a condition of the deployment: %s',
+    (code, isCondition) => {
+      expect(failureOf(new MemoryError(code, 'x'), going)).toEqual({
+        ...{ state: 'later', code, afterSeconds: 5, ...(isCondition && { isCondition }) },
+      });
+    },
+  );
+
+  it.each(['integrity', 'misconfigured', 'unsupported_format', 'invalid_command', 'limit_exceeded'] as const)(
+    'takes %s for one that stays',
+    (code) => {
+      expect(failureOf(new MemoryError(code, 'x'), going)).toEqual({ state: 'failed', code });
+    },
+  );
+
+  it('does not wait for a tenant that was shredded', () => {
+    const shredded = new MemoryError('key_unavailable', 'x', { details: { reason: 'destroyed' } });
+    expect(failureOf(shredded, going)).toEqual({ state: 'failed', code: 'key_unavailable' });
   });
 
   it('takes whatever it does not know for one that may pass, and everything after the deadline', () => {

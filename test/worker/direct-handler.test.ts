@@ -78,11 +78,11 @@ describe('the direct handler', () => {
 
   it.each([
     [{ state: 'failed', code: 'invalid_command' }, 400],
-    [{ state: 'failed', code: 'access_denied' }, 403],
     [{ state: 'failed', code: 'limit_exceeded' }, 413],
     [{ state: 'failed', code: 'integrity' }, 500],
     [{ state: 'later', code: 'running', afterSeconds: 85 }, 409],
     [{ state: 'later', code: 'deadline', afterSeconds: 5 }, 503],
+    [{ state: 'later', code: 'access_denied', afterSeconds: 5 }, 503],
   ] as const)('answers %o with its status and its code alone', async (delivery, statusCode) => {
     const answer = await handlerOf(delivery).handler(urlEvent('{}'), TIME);
     const headers = {

@@ -45,6 +45,7 @@ describe('the budget of a tenant', () => {
     await another.count(usage(1, 0), {});
     expect(await budget.refusal({})).toEqual({
       ...{ state: 'later', code: 'tokens_per_day', afterSeconds: 3_600, isExact: true },
+      isCondition: true,
     });
     now += 3_600_000;
     expect(await budget.refusal({})).toBeUndefined();
@@ -95,6 +96,20 @@ describe('a worker with a budget', () => {
     expect(await site.deliver([{ ...message('one') }])).toEqual({ batchItemFailures: [] });
     expect(await site.deliver([{ ...message('one'), tenant: 'globex' }])).toEqual({ batchItemFailures: [] });
     expect(site.scenes).toHaveLength(2);
+  });
+
+  it('counts replies that were cut, and tells of them', async () => {
+    const part = { say: 'word '.repeat(400), think: false } as const;
+    const cut = { fault: 'break', afterEvents: 3, part } as const;
+    await using site = await startTestWorker(store, () => cut, { tokensPerDay: 1_500 });
+    const back = { batchItemFailures: [{ itemIdentifier: expect.any(String) }] };
+    expect(await site.deliver([message('one')])).toEqual(back);
+    const told = site.lines.map((line) => JSON.parse(line)).find(({ code }) => code === 'reply_cut');
+    expect(told).toMatchObject({ claudeRequests: 3, outputTokens: 1_500 });
+    expect(told.inputTokens).toBeGreaterThan(0);
+    expect(await site.deliver([message('two')])).toEqual(back);
+    expect(site.scenes).toHaveLength(3);
+    expect(site.lines.join()).toContain('"code":"tokens_per_day"');
   });
 
   it('refuses a bound that would let no turn run', async () => {

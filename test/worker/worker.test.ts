@@ -188,7 +188,7 @@ describe('the worker', () => {
     expect(operations).toContain('GetObject');
     const lines = site.lines.map((line) => JSON.parse(line));
     expect(lines).toContainEqual(
-      expect.objectContaining({ message: 'turn failed', storeRequests: operations.length }),
+      expect.objectContaining({ message: 'turn will be retried', storeRequests: operations.length }),
     );
   });
 
@@ -206,9 +206,11 @@ describe('the worker', () => {
     expect(site.replies).toHaveLength(1);
   });
 
-  it('hides a message until the lease of its turn must have ended', async () => {
+  it('hides a message until its function must have ended, then until the lease of its turn must have', async () => {
     await start();
     await site.deliver([TURN], { remainingMs: 60_000 });
+    expect(site.received[0]).toBeGreaterThan(55);
+    expect(site.received[0]).toBeLessThanOrEqual(65);
     // A minute of the function, 30 s of the lease beyond it, and what stores and queues do not tell exactly.
     expect(site.taken[0]).toBeGreaterThan(85);
     expect(site.taken[0]).toBeLessThanOrEqual(95);
@@ -290,7 +292,7 @@ describe('the worker', () => {
     expect(site.lines.join('\n')).not.toContain('canary');
   });
 
-  it('fails fast when the tenant role may not be assumed', async () => {
+  it('gives a turn back whose tenant role may not be assumed, and says why', async () => {
     const { MemoryError } = await import('../../src/errors.ts');
     await start(undefined, {
       credentials: () => async () => {
@@ -298,9 +300,21 @@ describe('the worker', () => {
       },
     });
     expect(await site.deliver([TURN])).toEqual(FIRST_BACK);
-    expect(site.visibility).toEqual([1]);
-    expect(logOf(site)).toContainEqual(expect.objectContaining({ code: 'access_denied' }));
+    expect(site.visibility).toEqual([5]);
+    expect(logOf(site)).toContainEqual(
+      expect.objectContaining({ message: 'turn will be retried', code: 'access_denied' }),
+    );
   });
+
+  it.each([0, 172_799, 1_209_601, 345_600.5])(
+    'refuses a queue that keeps its messages for %d s',
+    async (seconds) => {
+      const queue = { sqs: { send: async () => {} } as never, url: 'https://queue.example/turns' };
+      await expect(
+        startTestWorker(undefined, undefined, { queue: { ...queue, retentionSeconds: seconds } }),
+      ).rejects.toMatchObject({ code: 'misconfigured' });
+    },
+  );
 
   it('writes no path, no text and no turn into its log', async () => {
     await start(noting);
