@@ -1,10 +1,12 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import type { Memory } from '../tool/memory-tool.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
 import type { Tree } from '../tree/tree.ts';
 import { costed } from './costs.ts';
-import { pathIn, textIn, versionIn } from './inputs.ts';
-import type { Changed } from './protocol.ts';
+import { listedIn, pathIn, textIn, versionIn } from './inputs.ts';
+import type { Changed, DirectoryRemoved } from './protocol.ts';
 import type { Asking, Questions } from './questions.ts';
 
 /** Who writes, for events and for the history. */
@@ -39,15 +41,14 @@ export function changeQuestions(
       const text = textIn(input, 'text');
       return write(await open(), { path, content: text, version: versionIn(input, 'version') }, signal);
     }),
-    /** Of a file the version that is deleted; null for a directory. */
+    /** Takes the `version` of a file that is deleted; for a directory null, and `files`, as the page has listed them below it. */
     remove: changing(async (input, { signal }) => {
       const path = pathIn(input);
       const version = versionIn(input, 'version');
-      const { files } = await open();
-      if (version === undefined && (await files.stat(path, { signal }))?.type === 'file') {
-        throw new MemoryError('version_conflict', 'That is a file by now.', { retry: 'never' });
+      if (version === undefined) {
+        return removeListed(await open(), { path, listed: listedIn(input, 'files') }, signal);
       }
-      await files.remove(path, { signal, ...(version !== undefined && { ifUnchanged: version }) });
+      await (await open()).files.remove(path, { signal, ifUnchanged: version });
       return { path, isRedacted: false };
     }),
     rename: changing(async (input, { signal }) => {
@@ -70,6 +71,54 @@ export function changeQuestions(
       return write(memory, { path, content: bytes, version: now?.etag }, signal);
     }),
   };
+}
+
+const AT_ONCE = { concurrency: 16, concurrentBytes: Number.POSITIVE_INFINITY };
+
+/**
+ * Deletes the files below a directory, each only as the version that was listed; nothing where the files are not those that
+ * were. What another writer does to a file meanwhile saves it.
+ */
+async function removeListed(
+  { files }: Memory,
+  { path, listed }: { readonly path: MemoryPath; readonly listed: ReadonlyMap<string, string> },
+  signal: AbortSignal,
+): Promise<Omit<DirectoryRemoved, 'requests'>> {
+  if (path === MEMORY_ROOT) {
+    throw new MemoryError('invalid_command', 'the root cannot be deleted', { details: { reason: 'root' } });
+  }
+  if ((await files.stat(path, { signal }))?.type === 'file') {
+    throw new MemoryError('version_conflict', 'That is a file by now.', { retry: 'never' });
+  }
+  const found = new Map<string, string>();
+  for await (const entry of files.list(path, { recursive: true, signal })) {
+    if (entry.type === 'file') found.set(entry.path, entry.version);
+  }
+  const differing = [...differences(listed, found)];
+  if (differing.length > 0) return { path, isRedacted: false, deleted: 0, differing };
+  let deleted = 0;
+  await eachConcurrently(AT_ONCE, [...found], async ([each, ifUnchanged]) => {
+    try {
+      await files.remove(each, { signal, ifUnchanged });
+      deleted += 1;
+    } catch (error) {
+      if (hasCode(error, 'version_conflict')) differing.push({ path: each, what: 'changed' });
+      // Another process deleted it, which is all that was asked.
+      else if (!hasCode(error, 'not_found')) throw error;
+    }
+  });
+  return { path, isRedacted: false, deleted, differing };
+}
+
+function* differences(
+  listed: ReadonlyMap<string, string>,
+  found: ReadonlyMap<string, string>,
+): Generator<DirectoryRemoved['differing'][number]> {
+  for (const [path, version] of found) {
+    const shown = listed.get(path);
+    if (shown !== version) yield { path, what: shown === undefined ? 'created' : 'changed' };
+  }
+  for (const path of listed.keys()) if (!found.has(path)) yield { path, what: 'gone' };
 }
 
 async function write(

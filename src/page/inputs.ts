@@ -1,12 +1,12 @@
 import { MemoryError } from '../errors.ts';
-import { type MemoryPath, parseMemoryPath } from '../language/path.ts';
+import { type MemoryPath, parseGivenPath } from '../language/path.ts';
 
 /** What a question brings, as it came from the browser. */
 type Input = Readonly<Record<string, unknown>>;
 
 /** @throws MemoryError `invalid_command`, `invalid_path`. */
 export function pathIn(input: Input, name = 'path'): MemoryPath {
-  return parseMemoryPath(textIn(input, name));
+  return parseGivenPath(textIn(input, name));
 }
 
 /** @throws MemoryError `invalid_command` for anything but a text. */
@@ -19,6 +19,19 @@ export function textIn(input: Input, name: string): string {
 /** The version of a file that the page has shown; undefined where it has shown none. @throws MemoryError `invalid_command`. */
 export function versionIn(input: Input, name: string): string | undefined {
   return input[name] === null ? undefined : textIn(input, name);
+}
+
+/**
+ * The versions of files by their paths, as the page has listed them: pairs of texts, the paths as they came.
+ *
+ * @throws MemoryError `invalid_command` for anything else.
+ */
+export function listedIn(input: Input, name: string): ReadonlyMap<string, string> {
+  const given = input[name];
+  const isPair = (pair: unknown): pair is readonly [string, string] =>
+    Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === 'string');
+  if (Array.isArray(given) && given.every(isPair)) return new Map(given);
+  throw new MemoryError('invalid_command', `${name} must be a list of paths with their versions.`);
 }
 
 const MOST_PATHS = 200;

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { MemoryError } from '../errors.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import type { History } from '../tree/history/history.ts';
 import { costed } from './costs.ts';
@@ -13,9 +11,7 @@ type Outcome = Awaited<ReturnType<History['undo']>>;
 /** What would become of the files: `undo` names an actor, or `at` a moment. Nothing is written. */
 export function planQuestions(history: History): Questions {
   return {
-    plan: costed<PlanReading>(async (input, { signal }) =>
-      read(await run(history, input, { signal, dryRun: true })),
-    ),
+    plan: costed<PlanReading>(async (input, { signal }) => run(history, input, { signal, dryRun: true })),
   };
 }
 
@@ -30,12 +26,9 @@ export function carryOutQuestions({
   return {
     carryOut: costed<PlanReading>(async (input, { signal }) => {
       const { history } = await open();
-      const shown = textIn(input, 'digest');
-      if (read(await run(history, input, { signal, dryRun: true })).digest !== shown) {
-        throw new MemoryError('version_conflict', 'The plan is another one by now.', { retry: 'never' });
-      }
+      const digest = textIn(input, 'digest');
       try {
-        return read(await run(history, input, { signal, dryRun: false }));
+        return await run(history, input, { signal, digest });
       } finally {
         onChanged();
       }
@@ -46,17 +39,9 @@ export function carryOutQuestions({
 function run(
   history: History,
   input: Input,
-  options: { readonly signal: AbortSignal; readonly dryRun: boolean },
+  options: { readonly signal: AbortSignal; readonly dryRun?: true; readonly digest?: string },
 ): Promise<Outcome> {
   return 'undo' in input
     ? history.undo({ ...options, writer: textIn(input, 'undo') })
     : history.restoreAt(textIn(input, 'at'), { ...options, partial: true });
-}
-
-function read(outcome: Outcome): Omit<PlanReading, 'requests'> {
-  const { changes, left } = outcome;
-  const digest = createHash('sha256')
-    .update(JSON.stringify([changes, left]))
-    .digest('base64url');
-  return { ...outcome, digest };
 }

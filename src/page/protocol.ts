@@ -126,8 +126,8 @@ export interface PlanReading extends Costed {
   }[];
   /** Files that stay as they are, though they were meant. */
   readonly left: readonly { readonly path: string; readonly reason: string }[];
-  /** Names the plan: what is carried out is this one, or nothing. */
-  readonly digest: string;
+  /** Names what is planned: this plan is carried out, or nothing. */
+  readonly digest?: string;
 }
 
 /** `write`, `remove`, `rename` and `restore`: what was done. */
@@ -137,6 +137,14 @@ export interface Changed extends Costed {
   readonly version?: string;
   /** The policy had something replaced in what was written. */
   readonly isRedacted: boolean;
+}
+
+/** `remove` of a directory: it deletes the versions that the page has listed, and no others. */
+export interface DirectoryRemoved extends Changed {
+  /** Files that were deleted; none where `differing` was seen before. */
+  readonly deleted: number;
+  /** Files that are not as the page has listed them. They stay. */
+  readonly differing: readonly { readonly path: string; readonly what: 'created' | 'changed' | 'gone' }[];
 }
 
 /** `directory`: what `view` answers for it. */

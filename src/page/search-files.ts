@@ -1,7 +1,7 @@
-import { isDamaged } from '../errors.ts';
+import { hasCode, isDamaged } from '../errors.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
-import { decodeText } from '../language/text.ts';
-import { throwIfAborted } from '../time.ts';
+import { decodeText, findInLines } from '../language/text.ts';
+import { inTurns, throwIfAborted } from '../time.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { FoundLine, SearchReading } from './protocol.ts';
 import type { Asking } from './questions.ts';
@@ -46,7 +46,8 @@ export async function searchFiles(
       throwIfAborted(signal);
       const content = await files.read(path, signal).catch(unreadOrThrown);
       if (content === 'unread') unread += 1;
-      const found = content instanceof Uint8Array ? linesWith(wanted, decodeText(content) ?? '') : [];
+      const text = content instanceof Uint8Array ? decodeText(content) : undefined;
+      const found = await inTurns(linesWith(wanted, text ?? ''), signal);
       done += 1;
       for (const line of found) {
         if (lines === MOST_LINES) return;
@@ -60,17 +61,17 @@ export async function searchFiles(
   return { files: done, lines, unread, isCut: lines === MOST_LINES };
 }
 
-/** A file that is damaged or too large keeps no one from the others. */
+/** A file that is damaged or too large, or listed under a name that no file can have, keeps no one from the others. */
 function unreadOrThrown(error: unknown): 'unread' {
-  if (isDamaged(error)) return 'unread';
+  if (isDamaged(error) || hasCode(error, 'invalid_path')) return 'unread';
   throw error;
 }
 
-function* linesWith(wanted: string, text: string): Generator<Omit<FoundLine, 'path'>, void> {
-  for (const [index, line] of text.split('\n').entries()) {
+function linesWith(wanted: string, text: string): Generator<void, readonly Omit<FoundLine, 'path'>[]> {
+  return findInLines(text, (line, number) => {
     const at = line.toLowerCase().indexOf(wanted);
-    if (at === -1) continue;
+    if (at === -1) return undefined;
     const start = Math.max(0, at - LEAD);
-    yield { line: index + 1, text: `${start > 0 ? '…' : ''}${line.slice(start, start + LINE_LENGTH)}` };
-  }
+    return { line: number, text: `${start > 0 ? '…' : ''}${line.slice(start, start + LINE_LENGTH)}` };
+  });
 }

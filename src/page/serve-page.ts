@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type BoundedServer, createBoundedServer, type ServerBounds } from '../open/bounded-server.ts';
 import { LOOPBACK, listenOnLoopback } from '../open/loopback.ts';
 import type { Asset } from './assets.ts';
 import { createGuard, type Guard, type Refusal } from './guard.ts';
@@ -16,12 +17,16 @@ interface PageOptions {
   readonly onListening: (address: string) => Promise<void>;
   /** Called when a browser has exchanged the address for its cookie. */
   readonly onOpened?: (() => void) | undefined;
+  /** Instead of the usual ones. */
+  readonly bounds?: Partial<ServerBounds> | undefined;
   /** Ends the serving; what is still running is cancelled. */
   readonly signal: AbortSignal;
 }
 
-const MAX_CONNECTIONS = 64;
-/** Of what asks for a cookie, and has none yet. */
+const BOUNDS = { connections: 64, headersMs: 5_000, bodyMs: 10_000, idleMs: 5_000 };
+/** Room for all questions at once, beside one of the largest. */
+const QUESTIONS_BYTES = 16_777_216;
+/** The longest body of a request for a cookie. Its sender has proved nothing yet. */
 const MAX_SESSION_BYTES = 1_024;
 const API = '/api/';
 
@@ -53,13 +58,14 @@ const HEADERS: Readonly<Record<string, string>> = {
  * @throws MemoryError `misconfigured` when the port cannot be had.
  */
 export async function servePage(options: PageOptions): Promise<void> {
-  const { assets, questions, maxQuestionBytes, onListening, onOpened, signal } = options;
-  const server = createServer({ keepAliveTimeout: 5_000, requestTimeout: 10_000 });
-  server.maxConnections = MAX_CONNECTIONS;
+  const { assets, questions, maxQuestionBytes, onListening, onOpened, bounds, signal } = options;
+  const bodiesBytes = QUESTIONS_BYTES + maxQuestionBytes;
+  const { server, readBody } = createBoundedServer({ ...BOUNDS, bodiesBytes, ...bounds });
   const port = await listenOnLoopback(server, { port: options.port, option: '--port' });
   const guard = createGuard(port);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const served = { request, response, guard, assets, questions, maxQuestionBytes, onOpened, signal };
+    const asked = { request, response, guard, readBody };
+    const served = { ...asked, assets, questions, maxQuestionBytes, onOpened, signal };
     // A browser that hung up needs no answer.
     serve(served).catch(() => response.destroy());
   });
@@ -77,6 +83,7 @@ interface Served
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly guard: Guard;
+  readonly readBody: BoundedServer['readBody'];
 }
 
 async function serve(served: Served): Promise<void> {
@@ -95,7 +102,7 @@ async function serve(served: Served): Promise<void> {
   if (url.startsWith(API) && !guard.isKnown(request.headers)) {
     return refuse(response, { status: 401, message: 'This browser was not given the address.' });
   }
-  const input = await readObject(request, url === '/session' ? MAX_SESSION_BYTES : maxQuestionBytes);
+  const input = await readObject(served, url === '/session' ? MAX_SESSION_BYTES : maxQuestionBytes);
   if ('status' in input) return refuse(response, input);
   if (url === '/session') {
     const cookie = guard.exchange(input.value['token']);
@@ -117,21 +124,16 @@ function refuse(response: ServerResponse, { status, message }: Refusal): void {
 
 /** The JSON object that a request carries. */
 async function readObject(
-  request: IncomingMessage,
+  { request, response, readBody }: Served,
   most: number,
 ): Promise<{ readonly value: Readonly<Record<string, unknown>> } | Refusal> {
   if (request.headers['content-type'] !== 'application/json') {
     return { status: 415, message: 'Questions are asked in JSON.' };
   }
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Uint8Array>) {
-    length += chunk.length;
-    if (length > most) return { status: 413, message: 'The question is too long.' };
-    chunks.push(chunk);
-  }
+  const body = await readBody({ request, response }, most);
+  if ('status' in body) return body;
   try {
-    const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    const value: unknown = JSON.parse(new TextDecoder().decode(body));
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       return { value: value as Readonly<Record<string, unknown>> };
     }

@@ -43,6 +43,8 @@ export interface PageView extends AsyncDisposable {
 
 /** Of a question that writes nothing. */
 export const QUESTION_BYTES = 65_536;
+/** The longest question that deletes a directory: it lists the files, some 80,000 of them. */
+const LIST_BYTES = 8_388_608;
 
 /**
  * Opens the memory for reading: nothing is written to the store, not even what reading notes elsewhere. With `canWrite`
@@ -159,7 +161,7 @@ export async function openTenantView(
   return {
     questions,
     // A text of a file twice, as quotation marks and line breaks take two characters.
-    maxQuestionBytes: QUESTION_BYTES + (canWrite ? 2 * maxFileBytes : 0),
+    maxQuestionBytes: QUESTION_BYTES + (canWrite ? Math.max(2 * maxFileBytes, LIST_BYTES) : 0),
     async [Symbol.asyncDispose]() {
       await (await writing)?.close();
       await close();

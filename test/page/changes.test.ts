@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { openMemory } from '../../src/open/open-memory.ts';
 import type { Changed, FileReading, VersionReading, VersionsReading } from '../../src/page/protocol.ts';
 import { openTenantView, type PageView } from '../../src/page/tenant-view.ts';
+import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { interceptStore } from '../doubles/intercepted-store.ts';
 import { type AgentSite, askRaw, linesIn, openAgent, serveQuestions, signIn } from '../support/page-site.ts';
 
 const open = ({ options }: AgentSite, canWrite = true): Promise<PageView> =>
@@ -19,6 +22,7 @@ const ask = async <T>(
 const versionOf = async (view: PageView, path: string): Promise<string> =>
   (await ask<FileReading>(view, 'file', { path })).version;
 
+const KEY = new Uint8Array(32).fill(9);
 const CHANGES = ['write', 'remove', 'rename', 'restore'];
 
 describe('a page that may write', () => {
@@ -81,7 +85,9 @@ describe('a page that may write', () => {
       version: await versionOf(view, '/memories/first.md'),
     });
     await ask(view, 'write', { path: '/memories/d/1.md', text: '1', version: null });
-    await ask(view, 'remove', { path: '/memories/d', version: null });
+    const one = ['/memories/d/1.md', await versionOf(view, '/memories/d/1.md')];
+    const removed = await ask(view, 'remove', { path: '/memories/d', version: null, files: [one] });
+    expect(removed).toMatchObject({ path: '/memories/d', deleted: 1, differing: [] });
     expect(await agent.memory.files.exists('/memories/d')).toBe(false);
   });
 
@@ -96,13 +102,18 @@ describe('a page that may write', () => {
     const refused = { code: 'version_conflict' };
     await expect(ask(view, 'write', { path, text: 'mine', version })).rejects.toMatchObject(refused);
     await expect(ask(view, 'remove', { path, version })).rejects.toMatchObject(refused);
-    await expect(ask(view, 'remove', { path, version: null })).rejects.toMatchObject(refused);
+    await expect(ask(view, 'remove', { path, version: null, files: [] })).rejects.toMatchObject(refused);
     await expect(ask(view, 'write', { path, text: 'mine', version: null })).rejects.toMatchObject({
       code: 'already_exists',
     });
-    await expect(ask(view, 'remove', { path: '/memories', version: null })).rejects.toMatchObject({
-      code: 'invalid_command',
-    });
+    for (const wrong of [
+      { path: '/memories', version: null, files: [[path, version]] },
+      { path: '/memories/d', version: null },
+      { path: '/memories/d', version: null, files: ['/memories/d/a.md'] },
+      { path: '/memories/d', version: null, files: [['/memories/d/a.md', null]] },
+    ]) {
+      await expect(ask(view, 'remove', wrong)).rejects.toMatchObject({ code: 'invalid_command' });
+    }
     expect((await files.read(path))?.text()).toBe("an agent's");
     for (const input of [
       { path },
@@ -143,6 +154,128 @@ describe('a page that may write', () => {
     await expect(restore(two?.version, three?.version)).rejects.toMatchObject({ code: 'version_conflict' });
     await restore(two?.version, null);
     expect((await files.read(path))?.text()).toBe('two');
+  });
+
+  const ONE = '/memories/d/one.md';
+  const TWO = '/memories/d/deep/two.md';
+  const NEW = '/memories/d/new.md';
+  const WRITERS: Readonly<Record<string, (files: AgentSite['memory']['files']) => Promise<unknown>>> = {
+    'creates a file': (files) => files.write(NEW, 'by an agent'),
+    'changes a file': (files) => files.write(ONE, 'by an agent'),
+    'removes a file': (files) => files.remove(ONE),
+    'replaces a file by another': async (files) => {
+      await files.remove(ONE);
+      await files.write(ONE, 'by an agent');
+    },
+    'puts a file in place of the directory': async (files) => {
+      await files.remove('/memories/d');
+      await files.write('/memories/d', 'by an agent');
+    },
+  };
+  /** What an agent does between what was shown and the act: the texts after it are those before it, or the act's own. */
+  const ACTS: Readonly<
+    Record<
+      string,
+      (view: PageView, shown: { readonly versions: ReadonlyMap<string, string> }) => Promise<unknown>
+    >
+  > = {
+    'a delete of the directory': (view, { versions }) =>
+      ask(view, 'remove', { path: '/memories/d', version: null, files: [...versions] }),
+    'a delete of the file': (view, { versions }) =>
+      ask(view, 'remove', { path: ONE, version: versions.get(ONE) }),
+    'an edit': (view, { versions }) =>
+      ask(view, 'write', { path: ONE, text: 'by the page', version: versions.get(ONE) }),
+    'a new file': (view) => ask(view, 'write', { path: NEW, text: 'by the page', version: null }),
+    'a version that is taken back': async (view) => {
+      const { entries } = await ask<VersionsReading>(view, 'versions', { path: ONE });
+      const [shown, older] = entries.filter(({ kind }) => kind === 'written').slice(-2);
+      await ask(view, 'restore', { path: ONE, version: older?.version, base: shown?.version });
+    },
+    'a rename of the file': (view) => ask(view, 'rename', { path: ONE, to: NEW }),
+    'a rename of the directory': (view) => ask(view, 'rename', { path: '/memories/d', to: '/memories/e' }),
+  };
+  const textsOf = async ({ memory: { files } }: AgentSite): Promise<ReadonlyMap<string, string>> => {
+    const texts = new Map<string, string>();
+    for await (const { path, type } of files.list('/memories', { recursive: true })) {
+      if (type === 'file') texts.set(path, (await files.read(path))?.text() ?? '');
+    }
+    return texts;
+  };
+
+  it.each(Object.keys(ACTS).flatMap((act) => Object.keys(WRITERS).map((writer) => [act, writer] as const)))(
+    'loses nothing by %s where an agent %s meanwhile',
+    async (act, writer) => {
+      await using agent = await openAgent({ history: { days: 30 } });
+      const { files } = agent.memory;
+      for (const [path, text] of [
+        [ONE, 'first'],
+        [ONE, 'one'],
+        [TWO, 'two'],
+      ] as const)
+        await files.write(path, text);
+      await using view = await open(agent);
+      const versions = new Map([
+        [ONE, await versionOf(view, ONE)],
+        [TWO, await versionOf(view, TWO)],
+      ]);
+      await WRITERS[writer]?.(files);
+      const before = await textsOf(agent);
+      await ACTS[act]?.(view, { versions }).catch((error: unknown) => expect(error).toHaveProperty('code'));
+      const after = [...(await textsOf(agent)).values()];
+      // What the agent wrote is there, under whichever path; of the rest only what was shown may be gone.
+      for (const text of before.values()) if (text === 'by an agent') expect(after).toContain(text);
+      if (act === 'a delete of the directory') expect(await textsOf(agent)).toEqual(before);
+    },
+  );
+
+  it.each([
+    { writer: 'creates a file', differing: [{ path: NEW, what: 'created' }] },
+    { writer: 'changes a file', differing: [{ path: ONE, what: 'changed' }] },
+    { writer: 'removes a file', differing: [{ path: ONE, what: 'gone' }] },
+  ])('deletes a directory only as it was listed: $writer', async ({ writer, differing }) => {
+    await using agent = await openAgent();
+    const { files } = agent.memory;
+    for (const path of [ONE, TWO]) await files.write(path, 'text');
+    await using view = await open(agent);
+    const listed = async () => [
+      [ONE, await versionOf(view, ONE)],
+      [TWO, await versionOf(view, TWO)],
+    ];
+    const input = { path: '/memories/d', version: null, files: await listed() };
+    await WRITERS[writer]?.(files);
+    const before = await textsOf(agent);
+    expect(await ask(view, 'remove', input)).toMatchObject({ deleted: 0, differing });
+    expect(await textsOf(agent)).toEqual(before);
+  });
+
+  it('leaves a file that is written while its directory is being deleted', async () => {
+    const store = openSqliteObjectStore({ path: ':memory:' });
+    const agent = await openMemory({ store, tenant: 'acme', rootKey: KEY });
+    for (const path of [ONE, TWO]) await agent.files.write(path, 'text');
+    let written: Promise<unknown> | undefined;
+    const watched = interceptStore(store, async (call, proceed) => {
+      if (call.verb === 'delete') {
+        written ??= agent.files.write(ONE, 'by an agent');
+        await written;
+      }
+      return proceed();
+    });
+    await using view = await openTenantView(
+      { store: watched, tenant: 'acme', rootKey: KEY },
+      { lineOf: () => '', canWrite: true },
+    );
+    const listed = [
+      [ONE, await versionOf(view, ONE)],
+      [TWO, await versionOf(view, TWO)],
+    ];
+    expect(await ask(view, 'remove', { path: '/memories/d', version: null, files: listed })).toMatchObject({
+      deleted: 1,
+      differing: [{ path: ONE, what: 'changed' }],
+    });
+    expect((await agent.files.read(ONE))?.text()).toBe('by an agent');
+    expect(await agent.files.exists(TWO)).toBe(false);
+    await agent.close();
+    await store[Symbol.asyncDispose]();
   });
 
   it('holds to the policy of the memory', async () => {

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useReducer, useState } from 'preact/hooks';
-import type { Facts, Requests, TreeChange } from '../protocol.ts';
+import type { Facts, ListedFile, Requests, TreeChange } from '../protocol.ts';
 import { addRequests, ask, GONE, LOCKED, Refused } from './ask.ts';
 import { BucketPane } from './bucket-pane.tsx';
 import { type Draft, type Drafts, useWarning, withDraft } from './drafts.ts';
@@ -96,10 +96,10 @@ export function App() {
   const version = tree.files.get(selected)?.version;
   const isFile = version !== undefined;
   const filesBelow = useMemo(
-    () => (isFile ? 0 : countBelow(tree.files, selected)),
+    () => (isFile ? [] : listBelow(tree.files, selected)),
     [isFile, tree.files, selected],
   );
-  const gone = !isFile && tree.isLoaded && selected !== ROOT && filesBelow === 0;
+  const gone = !isFile && tree.isLoaded && selected !== ROOT && filesBelow.length === 0;
   useShortcuts({
     setView: (next) => setView(isExport ? 'memory' : next),
     setPane: (next) => setPane(isExport && next === 'bucket' ? 'file' : next),
@@ -182,9 +182,6 @@ export function App() {
   );
 }
 
-function countBelow(files: Files, path: string): number {
-  if (path === ROOT) return files.size;
-  let count = 0;
-  for (const each of files.keys()) if (each.startsWith(`${path}/`)) count += 1;
-  return count;
+function listBelow(files: Files, path: string): readonly ListedFile[] {
+  return [...files.values()].filter((file) => file.path.startsWith(`${path}/`));
 }

@@ -13,6 +13,12 @@ export class Refused extends Error {
 export const LOCKED = 'locked';
 export const GONE = 'gone';
 
+/** Explains the status with which the server refuses a question unread. */
+const REFUSED: ReadonlyMap<number, string> = new Map([
+  [413, 'That is more than the page can send at once. Nothing was changed.'],
+  [503, 'The program that shows this page has too much to do. Nothing was changed; try again.'],
+]);
+
 interface AskOptions {
   readonly signal?: AbortSignal;
   /** Sees every line before the last one. */
@@ -27,6 +33,8 @@ export async function ask<T>(
 ): Promise<T> {
   const response = await post(`/api/${name}`, input, signal);
   if (response.status === 401) throw new Refused({ error: { code: LOCKED, message: 'Not signed in.' } });
+  const refused = REFUSED.get(response.status);
+  if (refused !== undefined) throw new Refused({ error: { code: 'limit_exceeded', message: refused } });
   if (!response.ok || response.body === null) throw gone();
   let last: unknown;
   for await (const line of linesOf(response.body, signal)) {

@@ -1,11 +1,12 @@
-import { diffWordsWithSpace, structuredPatch } from 'diff';
+import { diffWordsWithSpace } from 'diff';
+import { diffLines, hunksOf } from '../../language/line-diff.ts';
 
 /** Lines around a change. */
 const CONTEXT = 3;
-/** Texts that differ more than can be told in this time are not compared line by line. */
-const MOST_MS = 1_500;
 /** Longer lines are not compared word by word. */
 const LONGEST_LINE = 2_000;
+/** Lines with more words that differ are told as changed altogether. */
+const MOST_WORDS = 100;
 
 export interface DiffPart {
   readonly text: string;
@@ -22,17 +23,35 @@ export type DiffLine =
     }
   | { readonly kind: 'gap' };
 
-/** How two texts differ, line by line; undefined where they differ too much to tell. Nothing for the same text. */
-export function diffLines(before: string, after: string): readonly DiffLine[] | undefined {
-  const options = { context: CONTEXT, timeout: MOST_MS };
-  const patch = structuredPatch('', '', before, after, '', '', options);
-  if (patch === undefined) return undefined;
+export interface Comparison {
+  /** Nothing for the same text. */
+  readonly lines: readonly DiffLine[];
+  /** How many follow on them. */
+  readonly more: number;
+  /** The texts differ so much that lines which both have are told as removed and added. */
+  readonly isCoarse: boolean;
+}
+
+/** How two texts differ, line by line; of the lines the first, as many as `most` says. */
+export function compareTexts(before: string, after: string, most: number): Comparison {
+  const found = toEnd(diffLines(before, after));
   const lines: DiffLine[] = [];
-  for (const { oldStart, newStart, lines: hunk } of patch.hunks) {
+  let more = 0;
+  for (const { oldStart, newStart, lines: hunk } of toEnd(hunksOf(found, CONTEXT))) {
     if (oldStart > 1 || newStart > 1) lines.push({ kind: 'gap' });
-    lines.push(...numbered(hunk, { before: oldStart, after: newStart }));
+    const shown = hunk.slice(0, Math.max(0, most - lines.length));
+    lines.push(...numbered(shown, { before: oldStart, after: newStart }));
+    more += hunk.length - shown.length;
   }
-  return lines;
+  return { lines: lines.slice(0, most), more, isCoarse: found.isCoarse };
+}
+
+/** Nothing else in a page waits for the some hundred milliseconds that the longest comparison takes. */
+function toEnd<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
 }
 
 const KINDS: Readonly<Record<string, 'same' | 'removed' | 'added'>> = {
@@ -72,7 +91,8 @@ function partsOf(hunk: readonly string[]): ReadonlyMap<number, readonly DiffPart
     for (let at = start; removed === added && at < start + removed; at += 1) {
       const [before, after] = [hunk[at]?.slice(1) ?? '', hunk[at + removed]?.slice(1) ?? ''];
       if (before.length + after.length > LONGEST_LINE) continue;
-      const words = diffWordsWithSpace(before, after);
+      const words = diffWordsWithSpace(before, after, { maxEditLength: MOST_WORDS });
+      if (words === undefined) continue;
       const side = (other: 'added' | 'removed'): readonly DiffPart[] =>
         words
           .filter((part) => !part[other])

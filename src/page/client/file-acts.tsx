@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { Changed, Requests } from '../protocol.ts';
-import { ask } from './ask.ts';
+import type { Changed, DirectoryRemoved, ListedFile, Requests } from '../protocol.ts';
+import { ask, Refused } from './ask.ts';
 import { Dialog } from './dialog.tsx';
 import { ROOT } from './tree-rows.ts';
 import { counted, visible } from './words.ts';
@@ -9,8 +9,8 @@ interface FileActsProps {
   readonly path: string;
   /** Of the file that is shown; null: a directory. */
   readonly version: string | null;
-  /** Of a directory: the files below it. */
-  readonly files: number;
+  /** The files below a directory, as they are listed; none for a file. */
+  readonly files: readonly ListedFile[];
   /** Undefined: what is there is no text. */
   readonly onEdit: (() => void) | undefined;
   readonly onNew: (path: string) => void;
@@ -79,18 +79,45 @@ function Rename({ path, onOpen, onSpend, onClose }: Asked) {
 
 function Delete({ path, version, files, onSpend, onClose }: Asked) {
   // What was shown when the question was put is what is deleted.
-  const [shown] = useState(version);
+  const [shown] = useState({ version, files });
   const remove = async (): Promise<void> => {
-    onSpend((await ask<Changed>('remove', { path, version: shown })).requests);
+    if (shown.version !== null) {
+      onSpend((await ask<Changed>('remove', { path, version: shown.version })).requests);
+      return;
+    }
+    const listed = shown.files.map((file) => [file.path, file.version]);
+    const removed = await ask<DirectoryRemoved>('remove', { path, version: null, files: listed });
+    onSpend(removed.requests);
+    if (removed.differing.length > 0) throw othersWrote(removed);
   };
   return (
     <Dialog title={`Delete ${visible(path)}?`} act="Delete" isRisky onAct={remove} onClose={onClose}>
-      <p>
-        {shown === null ? `${counted(files, 'file')} below it. ` : ''}Where the tenant keeps history, each can
-        be taken back; elsewhere it is gone.
-      </p>
+      {shown.version === null && (
+        <>
+          <p>{counted(shown.files.length, 'file')} below it:</p>
+          <ul class="listed" tabIndex={0} aria-label="Files that are deleted">
+            {shown.files.slice(0, MOST_LISTED).map((file) => (
+              <li key={file.path}>{visible(file.path)}</li>
+            ))}
+          </ul>
+          {shown.files.length > MOST_LISTED && <p>The first {MOST_LISTED} are listed.</p>}
+        </>
+      )}
+      <p>Where the tenant keeps history, each can be taken back; elsewhere it is gone.</p>
     </Dialog>
   );
+}
+
+const MOST_LISTED = 100;
+const MOST_NAMED = 5;
+
+function othersWrote({ deleted, differing }: DirectoryRemoved): Refused {
+  const named = differing.slice(0, MOST_NAMED).map(({ path, what }) => `${visible(path)} (${what})`);
+  const more = differing.length - named.length;
+  const list = [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  const done = deleted === 0 ? 'Nothing was deleted' : `${counted(deleted, 'file')} deleted`;
+  const message = `${done}: others were at work since this was shown. Not as shown: ${list}. Close this and look again.`;
+  return new Refused({ error: { code: 'version_conflict', message } });
 }
 
 function PathField({

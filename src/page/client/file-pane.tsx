@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { DirectoryReading, Facts, FileReading, Requests } from '../protocol.ts';
+import type { DirectoryReading, Facts, FileReading, ListedFile, Requests } from '../protocol.ts';
 import type { Draft } from './drafts.ts';
 import { Editor } from './editor.tsx';
 import { FileActs } from './file-acts.tsx';
@@ -27,7 +27,7 @@ interface FilePaneProps {
   readonly isGone: boolean;
   readonly isReady: boolean;
   /** Of a directory. */
-  readonly filesBelow: number;
+  readonly filesBelow: readonly ListedFile[];
   /** To be shown first. */
   readonly line: number | undefined;
   /** Another one: what is stored has changed. */

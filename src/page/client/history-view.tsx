@@ -3,8 +3,9 @@ import type { PlanReading, Requests, VersionEntry, VersionsReading } from '../pr
 import { ask, Refused } from './ask.ts';
 import { Plan } from './plan.tsx';
 import { ROOT } from './tree-rows.ts';
+import { useNow } from './use-now.ts';
 import { Facts } from './versions.tsx';
-import { visible } from './words.ts';
+import { agoWords, momentIn, timeWords, visible } from './words.ts';
 
 /** Further ones are counted alone. */
 const MOST_ENTRIES = 500;
@@ -108,8 +109,8 @@ function Choices({
   );
   const [writer, setWriter] = useState('');
   const [time, setTime] = useState('');
-  const moment = new Date(time);
-  const isMoment = !Number.isNaN(moment.getTime());
+  const moment = momentIn(time);
+  const now = useNow();
   return (
     <div class="choices">
       <form
@@ -138,11 +139,11 @@ function Choices({
         class="acts"
         onSubmit={(event) => {
           event.preventDefault();
-          onPreview({ at: moment.toISOString() });
+          if (moment !== undefined) onPreview({ at: moment.toISOString() });
         }}
       >
         <label>
-          All since{' '}
+          All since (UTC){' '}
           <input
             type="datetime-local"
             step="0.001"
@@ -150,7 +151,12 @@ function Choices({
             onInput={(event) => setTime(event.currentTarget.value)}
           />
         </label>
-        <button type="submit" disabled={!isMoment}>
+        {moment && (
+          <output class="dim">
+            {timeWords(moment.getTime())}, {agoWords(moment.getTime(), now)}
+          </output>
+        )}
+        <button type="submit" disabled={moment === undefined}>
           Preview that moment
         </button>
       </form>

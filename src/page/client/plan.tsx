@@ -10,6 +10,7 @@ const REASONS: Readonly<Record<string, string>> = {
   too_early: 'the history does not tell what was there then',
   built_on: 'others have written on: compare its versions',
   occupied: 'another file or directory stands in the way',
+  hidden_by_mount: 'another memory is mounted there and hides it',
 };
 
 /** What would become of the files, or became of them. */

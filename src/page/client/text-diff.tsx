@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { type DiffLine, diffLines } from './diff-lines.ts';
+import { compareTexts, type DiffLine } from './diff-lines.ts';
 import { counted } from './words.ts';
 
 /** Further lines are counted alone. */
@@ -16,17 +16,19 @@ export function TextDiff({
   readonly after: string;
   readonly label: string;
 }) {
-  const lines = useMemo(() => diffLines(before, after), [before, after]);
-  if (lines === undefined) return <p class="empty">The texts differ too much to be compared line by line.</p>;
+  const { lines, more, isCoarse } = useMemo(() => compareTexts(before, after, MOST_LINES), [before, after]);
   if (lines.length === 0) return <p class="empty">The texts are the same.</p>;
   return (
     <div class="diff" role="region" aria-label={label}>
-      {lines.slice(0, MOST_LINES).map((line, index) => (
+      {isCoarse && (
+        <p class="empty">
+          The texts differ so much that lines which both have are shown as removed and added.
+        </p>
+      )}
+      {lines.map((line, index) => (
         <Line key={index} line={line} />
       ))}
-      {lines.length > MOST_LINES && (
-        <p class="empty">And {counted(lines.length - MOST_LINES, 'more line')}.</p>
-      )}
+      {more > 0 && <p class="empty">And {counted(more, 'more line')}.</p>}
     </div>
   );
 }

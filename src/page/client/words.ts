@@ -29,11 +29,24 @@ export function ageWords(modified: number, now: number): string {
   return unit === 's' && count < 5 ? 'now' : `${count} ${unit}`;
 }
 
+/** How long ago a moment was, for a sentence. */
+export function agoWords(moment: number, now: number): string {
+  if (moment > now) return 'in the future';
+  const age = ageWords(moment, now);
+  return age === 'now' ? age : `${age} ago`;
+}
+
 export function timeWords(modified: number): string {
   return new Date(modified)
     .toISOString()
     .replace('T', ' ')
     .replace(/\.\d+Z$/, ' UTC');
+}
+
+/** The moment that a field for date and time holds, read as UTC, as every time on the page is; undefined where it is empty. */
+export function momentIn(field: string): Date | undefined {
+  const moment = new Date(`${field}Z`);
+  return Number.isNaN(moment.getTime()) ? undefined : moment;
 }
 
 /** `1 file`, `2 files`. */

@@ -90,11 +90,63 @@ describePage('what a page changes, in Chromium', ({ show }) => {
     expect(await textOf(agent)).toContain('a stranger');
     expect(await violationsOf(page)).toEqual([]);
     await button(page, 'Take it back').click();
-    await page.getByText('Done: 1 change').waitFor();
+    await page.getByText(/^Done: 1 change/).waitFor();
     expect(await textOf(agent)).toContain('launch in June');
     await expect.poll(() => page.locator('.log .version').count(), PATIENT).toBe(5);
     await page.locator('.log .version').getByText('page').click();
     await page.locator('.comparison').waitFor();
+    expect(strays).toEqual([]);
+  });
+
+  it.each(['Europe/Berlin', 'America/Los_Angeles', 'Asia/Kolkata'])(
+    'takes back all since a moment as it is shown, in UTC, in a browser in %s',
+    async (timezoneId) => {
+      const { agent, page } = await show(somePast, { memory: WITH_HISTORY, canWrite: true, timezoneId });
+      const [last] = await agent.memory.history.list(PLAN);
+      const moment = last?.time.toISOString().slice(0, -1) ?? '';
+      await page.getByRole('button', { name: 'History' }).click();
+      const shown = moment.slice(0, 19).replace('T', ' ');
+      await page.locator('.log .when').first().getByText(`${shown} UTC`).waitFor();
+      const field = page.getByLabel('All since (UTC)');
+      await field.fill(moment);
+      await page.locator('.choices output').getByText(`${shown} UTC`).waitFor();
+      expect(await violationsOf(page)).toEqual([]);
+      await button(page, 'Preview that moment').click();
+      await page.getByRole('status').getByText('This would be done: 1 change').waitFor();
+      expect(await page.getByRole('list', { name: 'Changes' }).textContent()).toMatch(/replace.*plan\.md/);
+      await button(page, 'Take it back').click();
+      await page
+        .getByRole('status')
+        .getByText(/^Done: 1 change/)
+        .waitFor();
+      expect(await textOf(agent)).not.toContain('a stranger');
+      expect(await textOf(agent, '/memories/customers/acme.md')).toBe('# Acme\n');
+    },
+  );
+
+  it('deletes of a directory what it has listed, and nothing where an agent was at work', async () => {
+    const { agent, page, strays } = await show(somePast, { memory: WITH_HISTORY, canWrite: true });
+    const { files } = agent.memory;
+    const remove = async (): Promise<void> => {
+      await button(page, 'Delete').click();
+      await dialog(page).getByText('/memories/customers/acme.md').waitFor();
+    };
+    await row(page, 'customers').click();
+    await remove();
+    await files.write('/memories/customers/bolt.md', 'by an agent');
+    await dialog(page).getByRole('button', { name: 'Delete' }).click();
+    const refused = dialog(page).getByRole('alert');
+    await refused.getByText('Nothing was deleted').waitFor();
+    expect(await refused.textContent()).toContain('/memories/customers/bolt.md (created)');
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await textOf(agent, '/memories/customers/acme.md')).toBe('# Acme\n');
+    await button(page, 'Cancel').click();
+    await remove();
+    await dialog(page).getByText('2 files below it').waitFor();
+    await dialog(page).getByRole('button', { name: 'Delete' }).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    expect(await files.exists('/memories/customers')).toBe(false);
+    expect(await textOf(agent)).toContain('a stranger');
     expect(strays).toEqual([]);
   });
 

@@ -43,6 +43,8 @@ export interface Stage {
       readonly height?: number;
       readonly canWrite?: boolean;
       readonly memory?: MemoryOptions;
+      /** Where the browser believes to be; this machine's own unless given. */
+      readonly timezoneId?: string;
       /** False: the page is given while it loads. */
       readonly isAwaited?: boolean;
     },
@@ -80,6 +82,7 @@ export function describePage(name: string, tests: (stage: Stage) => void): void 
         colorScheme,
         viewport: { width, height },
         reducedMotion: 'reduce',
+        ...(options.timezoneId !== undefined && { timezoneId: options.timezoneId }),
       });
       stack.defer(() => context.close());
       context.setDefaultTimeout(PATIENT.timeout);
