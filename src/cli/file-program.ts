@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Choose, collect, withSource } from './arguments.ts';
+import { type Choose, collect, pathArgument, typedPath, withSource } from './arguments.ts';
 import { forReaders } from './readers.ts';
 import type { ExportArguments } from './verbs/export.ts';
 import type { CatArguments, GrepArguments, LineRange, PutArguments } from './verbs/files.ts';
@@ -17,7 +17,8 @@ export function addFileVerbs(program: Command, choose: Choose): void {
 
 function addListing(program: Command, choose: Choose): void {
   program
-    .command('ls [path]')
+    .command('ls')
+    .addArgument(pathArgument('[path]'))
     .description('list a directory')
     .option('-l, --long', 'with sizes and times')
     .option('-R, --recursive', 'every file below it')
@@ -25,19 +26,23 @@ function addListing(program: Command, choose: Choose): void {
       choose(forReaders(async (run) => (await listing()).runLs(path, options, run))),
     );
   program
-    .command('tree [path]')
+    .command('tree')
+    .addArgument(pathArgument('[path]'))
     .description('draw all that lies below a directory')
     .action((path: string = ROOT) => choose(forReaders(async (run) => (await listing()).runTree(path, run))));
   program
-    .command('du [path]')
+    .command('du')
+    .addArgument(pathArgument('[path]'))
     .description('sum up sizes below a directory')
     .action((path: string = ROOT) => choose(forReaders(async (run) => (await listing()).runDu(path, run))));
   program
-    .command('stat <path>')
+    .command('stat')
+    .addArgument(pathArgument('<path>'))
     .description('show size, time and version')
     .action((path: string) => choose(async (run) => (await listing()).runStat(path, run)));
   program
-    .command('grep <pattern> [path]')
+    .command('grep <pattern>')
+    .addArgument(pathArgument('[path]'))
     .description('search the lines of all files; exit code 1 when none matches')
     .option('-i, --ignore-case', 'capitals count as small letters')
     .option('-F, --fixed-strings', 'the pattern is a text, no regular expression')
@@ -53,14 +58,18 @@ function addListing(program: Command, choose: Choose): void {
 
 function addReadingAndWriting(program: Command, choose: Choose): void {
   program
-    .command('cat <path...>')
+    .command('cat')
+    .addArgument(pathArgument('<path...>'))
     .description('write files to standard output')
     .option('--lines <first,last>', 'some lines of a text, such as 10,20; 10, to the end', parseLines)
     .action((paths: string[], options: CatArguments) =>
       choose(forReaders(async (run) => (await files()).runCat(paths, options, run))),
     );
   withSource(
-    program.command('put <path>').description('write a file of any bytes, new or in place of the old'),
+    program
+      .command('put')
+      .addArgument(pathArgument('<path>'))
+      .description('write a file of any bytes, new or in place of the old'),
   )
     .option('--create', 'never replace a file')
     .option('--append', 'behind what is there')
@@ -68,23 +77,28 @@ function addReadingAndWriting(program: Command, choose: Choose): void {
       choose(async (run) => (await files()).runPut(path, options, run)),
     );
   program
-    .command('get <path> [file]')
+    .command('get')
+    .addArgument(pathArgument('<path>'))
+    .argument('[file]')
     .description('write a file to one of yours; - for standard output')
     .option('-f, --force', 'replace a file that is there')
     .action((path: string, to: string | undefined, { force }: { readonly force?: boolean }) =>
       choose(async (run) => (await files()).runGet(path, { to, ...(force && { force }) }, run)),
     );
   program
-    .command('edit <path>')
+    .command('edit')
+    .addArgument(pathArgument('<path>'))
     .description('open a file in $EDITOR, and write it back unless another writer changed it')
     .action((path: string) => choose(async (run) => (await import('./verbs/edit.ts')).runEdit(path, run)));
   program
     .command('diff')
     .usage('[options] <left> <right> | <path> <version> [version]')
-    .argument('<left>', 'a path; one outside of /memories is a file of yours')
-    .argument(
-      '<right>',
-      'a path, or a version of the file at the first one; a file of yours whose name could be a version is ./NAME',
+    .addArgument(pathArgument('<left>', 'a path; one outside of /memories is a file of yours'))
+    .addArgument(
+      pathArgument(
+        '<right>',
+        'a path, or a version of the file at the first one; a file of yours whose name could be a version is ./NAME',
+      ),
     )
     .argument('[version]', 'a second version; without it, what the file holds now')
     .description('show how two files differ, or two versions of a file as "log" names them')
@@ -95,7 +109,9 @@ function addReadingAndWriting(program: Command, choose: Choose): void {
 
 function addWholeTrees(program: Command, choose: Choose): void {
   program
-    .command('cp <from> <to>')
+    .command('cp')
+    .addArgument(pathArgument('<from>'))
+    .addArgument(pathArgument('<to>'))
     .description('copy a file')
     .option('-r, --recursive', 'a directory with all below it')
     .option('-f, --force', 'replace files that are there')
@@ -103,11 +119,14 @@ function addWholeTrees(program: Command, choose: Choose): void {
       choose(async (run) => (await files()).runCp({ from, to }, options, run)),
     );
   program
-    .command('mv <from> <to>')
+    .command('mv')
+    .addArgument(pathArgument('<from>'))
+    .addArgument(pathArgument('<to>'))
     .description('rename a file or a directory')
     .action((from: string, to: string) => choose(async (run) => (await files()).runMv({ from, to }, run)));
   program
-    .command('rm <path...>')
+    .command('rm')
+    .addArgument(pathArgument('<path...>'))
     .description('remove files')
     .option('-r, --recursive', 'directories with all below them')
     .option('-f, --force', 'no failure where there is nothing')
@@ -115,7 +134,8 @@ function addWholeTrees(program: Command, choose: Choose): void {
       choose(async (run) => (await files()).runRm(paths, options, run)),
     );
   program
-    .command('import <folder> [path]')
+    .command('import <folder>')
+    .addArgument(pathArgument('[path]'))
     .description(
       "write all files of a folder into the memory; also of the SDK's filesystem tool or Claude Code's memory",
     )
@@ -145,7 +165,8 @@ function addWholeTrees(program: Command, choose: Choose): void {
             : 'the folder to write to';
           command.error(`error: name ${missing}`, { code: 'commander.missingArgument' });
         }
-        const ends = second === undefined ? { path: ROOT, to: first } : { path: first, to: second };
+        const ends =
+          second === undefined ? { path: ROOT, to: first } : { path: typedPath(first), to: second };
         choose(async (run) => (await import('./verbs/export.ts')).runExport(ends, options, run));
       },
     );

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Choose, parseCount } from './arguments.ts';
+import { type Choose, parseCount, pathArgument, typedPath } from './arguments.ts';
 import { forReaders } from './readers.ts';
 import type { Consent } from './verbs/consent.ts';
 import type { LogArguments } from './verbs/history.ts';
@@ -8,7 +8,8 @@ import type { RestoreAtArguments, UndoArguments } from './verbs/take-back.ts';
 /** Adds the commands of docs/history.md. What they do is loaded when one of them runs. */
 export function addHistoryVerbs(program: Command, choose: Choose): void {
   program
-    .command('log [path]')
+    .command('log')
+    .addArgument(pathArgument('[path]'))
     .description(
       'show what happened to a file, or to all files, where the tenant keeps history; the newest first',
     )
@@ -17,7 +18,8 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
       choose(forReaders(async (run) => (await verbs()).runLog(path, options, run))),
     );
   program
-    .command('show <path>')
+    .command('show')
+    .addArgument(pathArgument('<path>'))
     .argument('<version>', '')
     .description('print one version of a file, as "log" names it')
     .action((path: string, version: string) =>
@@ -26,7 +28,7 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
   program
     .command('restore-at <time>')
     .description('make the files what they were at a moment: 2026-11-17T09:30:00Z, or with +01:00 for Z')
-    .option('--below <path>', 'that file alone, or what lies below that directory')
+    .option('--below <path>', 'that file alone, or what lies below that directory', typedPath)
     .option('--partial', 'restore what can be had, where some of it cannot')
     .option('--diff', 'show how the texts of all those files differ')
     .option('--dry-run', 'show the plan, and write nothing')
@@ -46,7 +48,8 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
       choose(async (run) => (await takingBack()).runUndo(writer, options, run)),
     );
   program
-    .command('redact <path>')
+    .command('redact')
+    .addArgument(pathArgument('<path>'))
     .argument('<version>', '')
     .description(
       'take the text of one version out of the history for good, and out of the versions a bucket keeps',
@@ -59,7 +62,8 @@ export function addHistoryVerbs(program: Command, choose: Choose): void {
       ),
     );
   program
-    .command('trace <path>')
+    .command('trace')
+    .addArgument(pathArgument('<path>'))
     .argument('[version]', '')
     .description('show which turns read a version, or any of that path, and what came of it')
     .action((path: string, version?: string) =>
@@ -77,7 +81,7 @@ export function addRestore(program: Command, choose: Choose): void {
   program
     .command('restore')
     .usage('[options] <path> <version> | --from <source> --to <folder>')
-    .argument('[path]', 'the file that gets the text of one of its versions again')
+    .addArgument(pathArgument('[path]', 'the file that gets the text of one of its versions again'))
     .argument('[version]', 'the version, as "log" names it')
     .description(
       'give a file the text of one of its versions again; or write every file of a backup, opened and checked, into a new folder',

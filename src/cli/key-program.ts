@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Choose, parseCount } from './arguments.ts';
+import { type Choose, parseCount, pathArgument } from './arguments.ts';
 import { addHistorySwitch } from './history-program.ts';
 import type { MigrateArguments, RotateArguments, ShredArguments } from './verbs/operate.ts';
 
@@ -42,7 +42,8 @@ export function addKeyVerbs(program: Command, choose: Choose): void {
 
   const names = program.command('names').description('translate between paths and object keys');
   names
-    .command('encode <path>')
+    .command('encode')
+    .addArgument(pathArgument('<path>'))
     .description('print the object key of the file at a path')
     .action((path: string) => choose(async (run) => (await verbs()).runEncodeName(path, run)));
   names

@@ -6,6 +6,7 @@ import {
   parseCount,
   parsePort,
   takeMarksOut,
+  typedPath,
   withoutMarks,
   withVersionsMarked,
 } from './arguments.ts';
@@ -23,8 +24,8 @@ import type { VerifyArguments } from './verbs/verify.ts';
 const EXIT_MISUSED = 2;
 
 const EPILOGUE = `
-Settings come from flags, the environment, .env in the current folder, and .sealed-memory/config.toml or
-~/.config/sealed-memory/config.toml; the first that has one counts. "sealed-memory init" writes one.
+Settings come from flags, the environment, .env in the current folder, which "sealed-memory init" writes, and
+.sealed-memory/config.toml or ~/.config/sealed-memory/config.toml; the first that has one counts.
 SEALED_MEMORY_ACTOR says on whose behalf you write; where the tenant keeps history, "log" shows it and "undo" takes it.
 
 Exit codes: 0 done; 1 refused, or something is left to do; 2 wrong call or setting; 130 interrupted.`;
@@ -164,9 +165,20 @@ export function createProgram(choose: Choose): Command {
       'write down which version each file has, and print the line to keep elsewhere for verify --since',
     )
     .option('--accept <line>', 'what is found since that line was on purpose, as after a restore')
-    .option('--prove <path>', 'print a proof, as JSON, of which version of a file the last checkpoint has')
+    .option(
+      '--prove <path>',
+      'print a proof, as JSON, of which version of a file the last checkpoint has',
+      typedPath,
+    )
     .action((options: CheckpointArguments) =>
       choose(async (run) => (await import('./verbs/checkpoint.ts')).runCheckpoint(options, run)),
+    );
+  program
+    .command('backup <file>')
+    .description('copy an SQLite store with all its tenants into one file, still sealed, while others write')
+    .option('-f, --force', 'replace a file that is there')
+    .action((file: string, options: { readonly force?: boolean }) =>
+      choose(async (run) => (await import('./verbs/backup.ts')).runBackup(file, options, run)),
     );
   addRestore(program, choose);
   program

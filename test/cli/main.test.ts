@@ -117,6 +117,20 @@ describe('sealed-memory', () => {
     expect(stderr).toBe(`sealed-memory: ${message}\n`);
   });
 
+  it.each(['ls', 'mcp'])(
+    'says at the start of %s that a mount takes writes beside --read-only',
+    async (verb) => {
+      const args = [verb, '--read-only', '--mount', '/memories/drafts=drafts'];
+      const half = 'This memory is read-only, and takes writes below a mount that is not';
+      const { code, stderr } = await runCli(args, { env: CLI_MEMORY_ENV });
+      expect([code, stderr]).toEqual([0, expect.stringContaining(`sealed-memory: warning: ${half}`)]);
+      const { stderr: said } = await runCli([...args.slice(0, -1), '/memories/drafts=drafts:ro'], {
+        env: CLI_MEMORY_ENV,
+      });
+      expect(said).not.toContain('warning');
+    },
+  );
+
   it('ends without a word when the reader of its help is gone', () => {
     const command = '"$0" "$1" --help | true';
     const { stderr } = spawnSync('sh', ['-c', command, process.execPath, MAIN], { encoding: 'utf8' });

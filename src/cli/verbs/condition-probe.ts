@@ -32,6 +32,7 @@ export async function* probeConditions(options: ProbeOptions): AsyncGenerator<Fi
     yield await probeIfMatch(options);
     yield await probeRaces(options);
     yield await probeDelete(options);
+    yield await probeCreateAgain(options);
   } finally {
     isClean = await removeScratch(options);
   }
@@ -104,6 +105,22 @@ async function probeDelete(options: ProbeOptions): Promise<Finding> {
   return {
     ok: true,
     what: `deletes: an unguarded store, each delete takes one more request to be safe, and one that is cut off midway holds its path back for three minutes${hint}`,
+  };
+}
+
+async function probeCreateAgain(options: ProbeOptions): Promise<Finding> {
+  const { store, signal } = options;
+  const key = keyOf(options, 'again');
+  const first = etagOf(await put(options, key, 'create'));
+  await store.delete([{ key }], { signal });
+  const again = await put(options, key, 'create');
+  await store.delete([{ key }], { signal });
+  const late = first && (await put(options, key, { ifMatch: first }));
+  return {
+    ok: 'etag' in again && isConflict(late),
+    what: 'conditions: what was deleted can be created again, and not edited',
+    advice:
+      'this server takes what was deleted for still there, as some do in a bucket with versioning: use a bucket on which versioning was never turned on, or another server',
   };
 }
 

@@ -5,7 +5,7 @@ import { decodeText } from '../../language/text.ts';
 import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import { type FileRun, readFile, runOnFiles } from './memory.ts';
 import { cannotRead } from './own-file.ts';
-import { colouredLines, patchOf, type Side } from './patch.ts';
+import { changeLines, patchOf, type Side, type TextPatch } from './patch.ts';
 
 interface DiffArguments {
   readonly left: string;
@@ -22,15 +22,18 @@ const VERSION = /^[\w-]{4,22}$/;
  */
 export function runDiff(asked: DiffArguments, invocation: Invocation): Promise<number> {
   return runOnFiles(async (run) => {
-    const { report, terminal } = invocation;
+    const { report, terminal, signal } = invocation;
     const [before, after] = await sidesOf(run, asked);
     const differ = before.text !== after.text;
-    const patch = differ ? patchOf(before, after) : '';
+    const found: TextPatch = differ ? await patchOf(before, after, signal) : { patch: '' };
     const named = {
       ...(before.version !== undefined && { fromVersion: before.version }),
       ...(after.version !== undefined && { toVersion: after.version }),
     };
-    await report.done({ ...named, differ, patch }, differ ? colouredLines(patch, terminal) : []);
+    await report.done(
+      { ...named, differ, ...found },
+      differ ? await changeLines(found, terminal, signal) : [],
+    );
     return differ ? EXIT_FAILED : 0;
   }, invocation);
 }

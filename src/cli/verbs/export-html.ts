@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { toBase64 } from '../../format/encoding.ts';
 import { imageMediaType } from '../../language/image.ts';
-import { parseMemoryPath } from '../../language/path.ts';
+import { parseGivenPath } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { counted } from './report.ts';
@@ -96,7 +96,7 @@ ${content}
 }
 
 function contentOf(path: string, bytes: Uint8Array): string {
-  const type = imageMediaType(parseMemoryPath(path), bytes);
+  const type = imageMediaType(parseGivenPath(path), bytes);
   if (type !== undefined) return `<img alt="${named(path)}" src="data:${type};base64,${toBase64(bytes)}">`;
   const text = decodeText(bytes);
   if (text === undefined)

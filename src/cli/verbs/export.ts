@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile as readOwn, realpath } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+import { lstat, mkdir, readFile as readOwn, realpath } from 'node:fs/promises';
+import { basename, join, sep } from 'node:path';
 import { hasCode, MemoryError, misconfigured } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import { parseMemoryPath } from '../../language/path.ts';
@@ -9,7 +9,7 @@ import { throwIfAborted } from '../../time.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { CONTINUES, type Invocation } from './invocation.ts';
 import { type FileRun, filesAt, readFile, runOnFiles } from './memory.ts';
-import { cannotWrite, existsAlready, removeAbandoned, writeOwnFile } from './own-file.ts';
+import { cannotWrite, existsAlready, removeAbandoned, replaceOwnFile, writeOwnFile } from './own-file.ts';
 import { counted } from './report.ts';
 import { type Outcome, transferAll } from './transfer.ts';
 
@@ -81,28 +81,57 @@ async function exportFile({
   /** Folders in which nothing is left of an export that was cut off. */
   readonly tidied: Set<string>;
 }): Promise<Outcome> {
-  const target = join(root, ...name.split('/'));
   try {
-    const folder = await madeFolder(dirname(target));
-    // A link in the folder may lead elsewhere.
-    if (!`${folder}${sep}`.startsWith(`${root}${sep}`)) {
-      return { left: 'lies behind a link that leads out of the folder' };
-    }
+    const folder = await folderWithin(root, name.split('/').slice(0, -1));
+    if (folder === undefined) return { left: 'lies behind a link that leads out of the folder' };
     if (!tidied.has(folder)) await removeAbandoned(folder);
     tidied.add(folder);
-    const there = await readOwn(target).catch((error: unknown) => {
-      if (fileCodeOf(error) === 'ENOENT') return undefined;
-      throw error;
-    });
-    if (there !== undefined && sameBytes(there, bytes)) return 'same';
-    if (there !== undefined && !force) return { left: `differs from ${target}; --force replaces that` };
-    await writeOwnFile(target, (file) => file.writeFile(bytes), { modified: source.modified });
+    const target = join(folder, basename(name));
+    const there = await lookAt(target, bytes);
+    if (there === 'same') return 'same';
+    if (there === 'special') return { left: `has no room: ${target} is neither a file nor a link` };
+    if (there === 'file' && !force) return { left: `differs from ${target}; --force replaces that` };
+    if (there === 'link' && !force) return { left: `would replace a link, ${target}; --force replaces that` };
+    await replaceOwnFile(target, (file) => file.writeFile(bytes), { modified: source.modified });
     return 'written';
   } catch (error) {
     const code = fileCodeOf(error);
     if (code === undefined || hasCode(error, 'aborted')) throw error;
     return { left: `cannot be written (${code})` };
   }
+}
+
+/** Makes the folders on the way to a file; undefined where a link leads out of `root`, in which nothing is made then. */
+async function folderWithin(root: string, names: readonly string[]): Promise<string | undefined> {
+  let folder = root;
+  for (const name of names) {
+    const next = join(folder, name);
+    await mkdir(next, { mode: 0o700 }).catch((error: unknown) => {
+      if (fileCodeOf(error) !== 'EEXIST') throw error;
+    });
+    folder = await realpath(next);
+    if (!`${folder}${sep}`.startsWith(`${root}${sep}`)) return undefined;
+  }
+  return folder;
+}
+
+/**
+ * Looks at the place of a file: `same` is a file of the same bytes. Nothing is read through a link, and nothing is opened that is
+ * no file: the reading of a pipe may never end.
+ */
+async function lookAt(
+  target: string,
+  bytes: Uint8Array,
+): Promise<'nothing' | 'same' | 'file' | 'link' | 'special'> {
+  const there = await lstat(target).catch((error: unknown) => {
+    if (fileCodeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (there === undefined) return 'nothing';
+  if (there.isSymbolicLink()) return 'link';
+  if (!there.isFile()) return 'special';
+  const isSame = there.size === bytes.length && sameBytes(await readOwn(target), bytes);
+  return isSame ? 'same' : 'file';
 }
 
 /** One tar archive of all files, encrypted for the recipients: `age -d` and `tar -x` open it. */

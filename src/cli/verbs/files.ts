@@ -3,7 +3,9 @@ import { basename } from 'node:path';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { toBase64 } from '../../format/encoding.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
-import { decodeText, encodeText } from '../../language/text.ts';
+import { decodeText, encodeText, findInLines } from '../../language/text.ts';
+import { inTurns } from '../../time.ts';
+import { damagedFile } from '../../tool/damaged-file.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { type FileRun, filesAt, readFile, requireEntry, runOnFiles, worded } from './memory.ts';
 import { cannotWrite, existsAlready, writeOwnFile } from './own-file.ts';
@@ -160,7 +162,7 @@ export function runRm(
       }
       const found = await worded({ command: 'delete', path }, () =>
         run.files.stat(path, { signal: invocation.signal }),
-      );
+      ).catch(damagedFile);
       if (found === undefined && force) continue;
       if (found?.type === 'directory' && !recursive) {
         throw new MemoryError('is_directory', `${path} is a directory: --recursive removes all below it.`);
@@ -188,7 +190,10 @@ export interface GrepArguments {
   readonly filesWithMatches?: boolean;
 }
 
-/** Prints the lines that match; resolves to 1 when none does, as grep does. */
+/**
+ * Prints the lines that match; resolves to 1 when none does, as grep does, or when a file could not be read. Such a file is
+ * named and keeps no one from the others.
+ */
 export function runGrep(
   { pattern, path }: { readonly pattern: string; readonly path: string },
   options: GrepArguments,
@@ -198,12 +203,16 @@ export function runGrep(
   return runOnFiles(async (run) => {
     const { report, terminal } = invocation;
     const files = await filesAt(run, path);
-    let [matches, skipped] = [0, 0];
+    let [matches, skipped, unread] = [0, 0, 0];
     for (const [done, file] of files.entries()) {
       report.progress({ done, total: files.length }, { what: 'files', done, total: files.length });
       const bytes = await readFile(run, file.path).catch((error: unknown) => {
-        if (!hasCode(error, 'limit_exceeded')) throw error;
-        terminal.note(error.message);
+        // Deleted meanwhile.
+        if (hasCode(error, 'not_found')) return undefined;
+        if (!hasCode(error, 'limit_exceeded', 'integrity', 'invalid_path')) throw error;
+        if (error.code !== 'limit_exceeded') unread += 1;
+        const { message } = error;
+        terminal.note(error.code === 'integrity' ? `${file.path} is damaged: ${message}` : message);
         return undefined;
       });
       if (bytes === undefined) continue;
@@ -212,10 +221,10 @@ export function runGrep(
         skipped += 1;
         continue;
       }
-      const lines = text.split('\n');
-      // What follows the last line feed is no line.
-      if (lines.at(-1) === '') lines.pop();
-      const hits = lines.flatMap((line, index) => (matcher.test(line) ? [{ line, number: index + 1 }] : []));
+      const matching = findInLines(text, (line, number) =>
+        matcher.test(line) ? { line, number } : undefined,
+      );
+      const hits = await inTurns(matching, invocation.signal);
       if (hits.length > 0 && options.filesWithMatches === true) {
         await report.entry({ path: file.path }, file.path);
       } else {
@@ -231,8 +240,8 @@ export function runGrep(
     }
     if (skipped > 0)
       terminal.note(`${counted(skipped, 'file')} that ${skipped === 1 ? 'is' : 'are'} not text, passed over`);
-    await report.done({ matches, skipped });
-    return matches > 0 ? 0 : EXIT_FAILED;
+    await report.done({ matches, skipped, unread });
+    return matches > 0 && unread === 0 ? 0 : EXIT_FAILED;
   }, invocation);
 }
 

@@ -4,6 +4,7 @@ import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import { readSettings } from '../../open/settings.ts';
 import { fileCodeOf } from '../../store/failures.ts';
+import { typedPath } from '../arguments.ts';
 import { CONTINUES, type Invocation } from './invocation.ts';
 import { type FileRun, runOnFiles, worded } from './memory.ts';
 import { isPartial, noFolder } from './own-file.ts';
@@ -28,16 +29,23 @@ export function runImport(
     const { maxFileBytes: most, readOnly } = readSettings(run.options);
     if (readOnly) throw new MemoryError('read_only', 'This memory can be read only; nothing was imported.');
     const folder = await folderToImport(from);
-    if (folder !== from) invocation.terminal.note(`the memory in this folder is ${folder}`);
-    const sources = await entriesBelow(folder);
+    const { terminal } = invocation;
+    if (folder !== from) terminal.note(`the memory in this folder is ${folder}`);
+    const { sources, unfinished } = await entriesBelow(folder);
+    for (const each of unfinished)
+      terminal.note(`${each} is of an export that has not finished: passed over`);
+    /** Paths that have a file of the folder. */
+    const taken = new Set<string>();
     return transferAll(
       sources.map((source) => ({
         name: source.path,
         transfer: async (): Promise<Outcome> => {
           const read = await readSourceFile(source, most);
           if ('left' in read) return read;
-          const target = `${path}/${relative(folder, source.path).split(sep).join('/')}`;
-          return importFile(run, { ...read, target, force });
+          const target = typedPath(`${path}/${relative(folder, source.path).split(sep).join('/')}`);
+          const outcome = await importFile(run, { ...read, target, force, isTaken: taken.has(target) });
+          if (typeof outcome === 'string') taken.add(target);
+          return outcome;
         },
       })),
       { from, to: path, invocation },
@@ -65,8 +73,12 @@ interface Source {
   readonly isFile: boolean;
 }
 
-async function entriesBelow(folder: string): Promise<readonly Source[]> {
-  const found: Source[] = [];
+/** All that lies below a folder, but what an export writes there or has left unfinished: that is told apart. */
+async function entriesBelow(
+  folder: string,
+): Promise<{ readonly sources: readonly Source[]; readonly unfinished: readonly string[] }> {
+  const sources: Source[] = [];
+  const unfinished: string[] = [];
   const pending = [folder];
   for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
     const below = at;
@@ -76,10 +88,12 @@ async function entriesBelow(folder: string): Promise<readonly Source[]> {
     for (const entry of entries) {
       const path = join(below, entry.name);
       if (entry.isDirectory()) pending.push(path);
-      else if (!isPartial(entry.name)) found.push({ path, isFile: entry.isFile() });
+      else if (isPartial(entry.name)) unfinished.push(path);
+      else sources.push({ path, isFile: entry.isFile() });
     }
   }
-  return found.sort((left, right) => (left.path < right.path ? -1 : 1));
+  sources.sort((left, right) => (left.path < right.path ? -1 : 1));
+  return { sources, unfinished: unfinished.sort() };
 }
 
 async function readSourceFile(
@@ -100,7 +114,18 @@ async function readSourceFile(
 
 async function importFile(
   { files, invocation: { signal } }: FileRun,
-  { bytes, target, force }: { readonly bytes: Uint8Array; readonly target: string; readonly force: boolean },
+  {
+    bytes,
+    target,
+    force,
+    isTaken,
+  }: {
+    readonly bytes: Uint8Array;
+    readonly target: string;
+    readonly force: boolean;
+    /** Another file of the folder was imported to that path: names that differ in their form of Unicode are one path. */
+    readonly isTaken: boolean;
+  },
 ): Promise<Outcome> {
   const write = (mode: 'create' | 'replace') =>
     worded({ command: 'create', path: target }, () => files.write(target, bytes, { mode, signal }));
@@ -112,6 +137,8 @@ async function importFile(
   }
   const there = await files.read(target, { signal });
   if (there !== undefined && sameBytes(there.bytes, bytes)) return 'same';
+  if (isTaken)
+    return { left: 'has the path of a file that was imported: the names differ in accents typed apart' };
   if (!force) return { left: `differs from ${target}; --force replaces that` };
   await write('replace');
   return 'written';

@@ -1,80 +1,134 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 import { stringify } from 'smol-toml';
 import { misconfigured } from '../../errors.ts';
 import { processEnvironment } from '../../open/environment.ts';
 import { createRootKeyFile } from '../../open/root-keys.ts';
 import { fileCodeOf, redactedFileCause } from '../../store/failures.ts';
 import type { Invocation } from './invocation.ts';
-import { CONFIG_NAME, PROJECT_FOLDER } from './settings.ts';
+import { CONFIG_NAME, DOT_ENV, PROJECT_FOLDER } from './settings.ts';
 
 const NAME = 'sealed-memory';
+const CONFIG = join(PROJECT_FOLDER, CONFIG_NAME);
+const GIT_IGNORE = '.gitignore';
+
+/** Settings by their names in a profile of the configuration file; `.env` has them as `SEALED_MEMORY_…`. */
+type NewSettings = Readonly<Record<'store' | 'tenant' | 'root_key_file', string>>;
 
 /**
- * Makes what every other verb needs: a root key file (mode 0600) and a configuration file with the store and the tenant,
- * both in the project's folder unless the flags say otherwise. Nothing that is there is changed.
+ * Makes what every other verb and every sample needs: a root key file (mode 0600), and the store, the tenant and that file
+ * as settings in `.env` (mode 0600, ignored by git). In the home folder, whose `.env` no program should find, the settings go
+ * to a configuration file. Nothing that is there is changed: the lines for a `.env` that exists are printed.
  *
- * @throws MemoryError `misconfigured` when the key file or the configuration file exists, or one cannot be written.
+ * @throws MemoryError `misconfigured` when the key file or such settings exist, or a file cannot be written.
  */
 export async function runInit({ flags, report }: Invocation): Promise<number> {
-  const config = join(PROJECT_FOLDER, CONFIG_NAME);
-  if (existsSync(config)) {
-    throw misconfigured(`There is a configuration file already (${config}); it is never overwritten.`);
-  }
-  const keyFile = flags.rootKeyFile ?? join(PROJECT_FOLDER, 'root.key');
-  const { store = 'sqlite:store.sqlite', tenant = 'my-agent' } = flags;
-  createRootKeyFile(keyFile, `${randomBytes(32).toString('base64')}\n`);
-  const profile = { store: storeIn(store), tenant, root_key_file: fromProjectFolder(keyFile) };
-  writeNewFiles({ config, profile });
+  refuseSecond();
+  const { rootKeyFile = join(PROJECT_FOLDER, 'root.key'), tenant = 'my-agent' } = flags;
+  const { store = `sqlite:${join(PROJECT_FOLDER, 'store.sqlite')}` } = flags;
+  const settings: NewSettings = { store, tenant, root_key_file: rootKeyFile };
+  const lines = envLines(settings);
+  createRootKeyFile(rootKeyFile, `${randomBytes(32).toString('base64')}\n`);
+  const place = writeSettings(settings, lines);
   const name = programName();
-  await report.done({ keyFile: resolve(keyFile), config: resolve(config) }, [
-    `Root key:      ${keyFile}; only you may read it`,
-    `Configuration: ${config}`,
-    `Store:         ${flags.store ?? `sqlite:${join(PROJECT_FOLDER, 'store.sqlite')}`}`,
-    `Tenant:        ${tenant}`,
+  await report.done({ keyFile: resolve(rootKeyFile), settings: place && resolve(place), lines }, [
+    `Root key: ${rootKeyFile}; only you may read it`,
+    `Settings: ${place ?? `yours to add to ${DOT_ENV}, which is there already`}`,
+    `Store:    ${store}`,
+    `Tenant:   ${tenant}`,
     '',
     'Keep a copy of the key in a safe place: without it nothing that is stored under it can be read again.',
+    ...(place === undefined ? ['', `Add these lines to ${DOT_ENV}:`, ...lines] : []),
     '',
     'Next:',
     `  ${name} doctor                                 # is everything well?`,
     `  ${name} put --text 'hello' /memories/hello.md  # the first file`,
     `  ${name} ls -l`,
+    ...(place === CONFIG ? [] : ['', `Programs of yours: node --env-file=${DOT_ENV} program.mjs`]),
   ]);
   return 0;
 }
 
-/** The default store lies beside the configuration; one that was given is meant from the current folder. */
-function storeIn(store: string): string {
-  return store.replace(
-    /^sqlite:(?!store\.sqlite$)(.+)$/s,
-    (_, path: string) => `sqlite:${fromProjectFolder(path)}`,
+/** A second root key beside the first would open nothing of what lies under that. */
+function refuseSecond(): void {
+  const text = existsSync(DOT_ENV) ? readFileSync(DOT_ENV, 'utf8') : '';
+  const found = existsSync(CONFIG) ? CONFIG : Object.keys(parseEnv(text)).some(isOfInit) && DOT_ENV;
+  if (found) throw misconfigured(`There are settings already (${found}); they are never overwritten.`);
+}
+
+function isOfInit(variable: string): boolean {
+  return /^SEALED_MEMORY_(STORE|TENANT|ROOT_KEY|ROOT_KEY_FILE)$/.test(variable);
+}
+
+function envLines(settings: NewSettings): readonly string[] {
+  return Object.entries(settings).map(
+    ([name, value]) => `SEALED_MEMORY_${name.toUpperCase()}=${quoted(value)}`,
   );
 }
 
-function fromProjectFolder(path: string): string {
-  return isAbsolute(path) ? path : relative(PROJECT_FOLDER, path);
+/** As a shell, Node and this program read it alike. */
+function quoted(value: string): string {
+  if (/^[\w./:@%+,-]+$/.test(value)) return value;
+  if (!/['\n\r]/.test(value)) return `'${value}'`;
+  if (!/["$`\\\n\r]/.test(value)) return `"${value}"`;
+  throw misconfigured(
+    `A ${DOT_ENV} cannot hold this store or key file: choose a path without quotes and line breaks.`,
+  );
 }
 
-function writeNewFiles({
-  config,
-  profile,
-}: {
-  readonly config: string;
-  readonly profile: Readonly<Record<string, string>>;
-}): void {
-  const header = '# Settings of sealed-memory; a profile of another name is chosen with --profile-name.\n';
+/** Answers with the file that holds the settings; undefined where the user has to add them. */
+function writeSettings(settings: NewSettings, lines: readonly string[]): string | undefined {
   try {
-    mkdirSync(dirname(config), { recursive: true, mode: 0o700 });
-    writeFileSync(config, `${header}${stringify({ default: profile })}\n`, { flag: 'wx', mode: 0o600 });
+    mkdirSync(PROJECT_FOLDER, { recursive: true, mode: 0o700 });
     // Neither the key nor the store is for a repository.
-    writeFileSync(join(dirname(config), '.gitignore'), '*\n');
+    writeFileSync(join(PROJECT_FOLDER, GIT_IGNORE), '*\n');
+    if (isHome()) {
+      const header =
+        '# Settings of sealed-memory; a profile of another name is chosen with --profile-name.\n';
+      writeNew(CONFIG, `${header}${stringify({ default: fromProjectFolder(settings) })}\n`);
+      return CONFIG;
+    }
+    if (existsSync(DOT_ENV)) return undefined;
+    writeNew(
+      DOT_ENV,
+      `# Settings of sealed-memory: node --env-file=${DOT_ENV} hands them to a program.\n${lines.join('\n')}\n`,
+    );
+    ignoreDotEnv();
+    return DOT_ENV;
   } catch (error) {
     throw misconfigured(
-      `The configuration file cannot be written (${fileCodeOf(error) ?? 'unknown error'}).`,
+      `The settings cannot be written (${fileCodeOf(error) ?? 'unknown error'}).`,
       redactedFileCause(error),
     );
   }
+}
+
+function writeNew(path: string, text: string): void {
+  writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+}
+
+function isHome(): boolean {
+  return existsSync(homedir()) && realpathSync(homedir()) === realpathSync('.');
+}
+
+/** Paths of a configuration file are meant from its own folder. */
+function fromProjectFolder({ store, tenant, root_key_file }: NewSettings): NewSettings {
+  const seen = (path: string): string => (isAbsolute(path) ? path : relative(PROJECT_FOLDER, path));
+  return {
+    store: store.replace(/^sqlite:(.+)$/s, (_, path: string) => `sqlite:${seen(path)}`),
+    tenant,
+    root_key_file: seen(root_key_file),
+  };
+}
+
+/** Says to git what belongs to this machine alone, unless it has been told. */
+function ignoreDotEnv(): void {
+  const text = existsSync(GIT_IGNORE) ? readFileSync(GIT_IGNORE, 'utf8') : '';
+  if (/^\/?(\.env\*?|\*\.env|\*)\s*$/m.test(text)) return;
+  appendFileSync(GIT_IGNORE, `${text === '' || text.endsWith('\n') ? '' : '\n'}${DOT_ENV}\n`);
 }
 
 /** What the user types to call the program again: the printed lines are to be run. */

@@ -1,14 +1,15 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createMcpHandler, isLegacyRequest, type McpServerFactory } from '@modelcontextprotocol/server';
 import { misconfigured } from '../../errors.ts';
+import { type BoundedServer, createBoundedServer, type ServerBounds } from '../../open/bounded-server.ts';
 import { foreignSiteOf, LOOPBACK, listenOnLoopback } from '../../open/loopback.ts';
 import { type PrivateFile, readPrivateFile } from '../../open/private-file.ts';
 import { MAX_LINE_BYTES } from './lines.ts';
-import { createSessions } from './mcp-sessions.ts';
+import { createSessions, type ParsedBody } from './mcp-sessions.ts';
 
 export interface HttpOptions {
   /** 0: any that is free. */
@@ -19,12 +20,18 @@ export interface HttpOptions {
   /** Hears why a message of a client was not taken. */
   readonly onRefused: (reason: string) => void;
   readonly onListening: (address: { readonly url: string; readonly token?: string }) => Promise<void>;
+  /** Instead of the usual ones. */
+  readonly bounds?: Partial<ServerBounds> | undefined;
   /** Ends the serving; what is still running is cancelled. */
   readonly signal: AbortSignal;
 }
 
 const PATH = '/mcp';
-const MAX_CONNECTIONS = 256;
+const BOUNDS: ServerBounds = {
+  ...{ connections: 256, headersMs: 5_000, bodyMs: 10_000, idleMs: 5_000 },
+  // One of the largest, and room for others beside it.
+  bodiesBytes: MAX_LINE_BYTES + 16_777_216,
+};
 const LEAST_TOKEN_LENGTH = 32;
 
 /**
@@ -33,16 +40,14 @@ const LEAST_TOKEN_LENGTH = 32;
  * @throws MemoryError `misconfigured` when the port cannot be had, or the token not be read.
  */
 export async function serveHttp(options: HttpOptions): Promise<void> {
-  const { tokenFile, factory, onRefused, onListening, signal } = options;
+  const { tokenFile, factory, onRefused, onListening, bounds, signal } = options;
   const given = tokenFile === undefined ? undefined : readToken(tokenFile);
   const token = given ?? randomBytes(32).toString('base64url');
   const onerror = ({ message }: Error): void => onRefused(message);
-  const limits = { maxRequestBodySize: MAX_LINE_BYTES };
-  const modern = createMcpHandler(factory, { ...limits, legacy: 'reject', onerror });
-  const sessions = createSessions(factory, limits);
+  const modern = createMcpHandler(factory, { legacy: 'reject', onerror });
+  const sessions = createSessions(factory);
 
-  const server = createServer({ keepAliveTimeout: 5_000 });
-  server.maxConnections = MAX_CONNECTIONS;
+  const { server, readBody } = createBoundedServer({ ...BOUNDS, ...bounds });
   const port = await listenOnLoopback(server, { port: options.port, option: '--http' });
   const isAllowed = createGuard({ port, token });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -52,8 +57,10 @@ export async function serveHttp(options: HttpOptions): Promise<void> {
       refuse(response, refused);
       return;
     }
-    void respond(request, response, async (asked) =>
-      (await isLegacyRequest(asked, undefined, limits)) ? sessions.fetch(asked) : modern.fetch(asked),
+    void respond({ request, response, readBody }, async (asked, body) =>
+      (await isLegacyRequest(asked, body?.parsedBody))
+        ? sessions.fetch(asked, body)
+        : modern.fetch(asked, body),
     );
   });
   try {
@@ -87,7 +94,12 @@ interface Refusal {
   readonly status: number;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The error code of JSON-RPC; `SERVER_ERROR` unless given. */
+  readonly code?: number;
 }
+
+const SERVER_ERROR = -32_000;
+const PARSE_ERROR = -32_700;
 
 /** Returns why a request is not served: pages of other sites are not, and other programs of this machine lack the token. */
 function createGuard({ port, token }: { readonly port: number; readonly token: string }) {
@@ -105,25 +117,32 @@ function createGuard({ port, token }: { readonly port: number; readonly token: s
   };
 }
 
-function refuse(response: ServerResponse, { status, message, headers }: Refusal): void {
+function refuse(response: ServerResponse, { status, message, headers, code = SERVER_ERROR }: Refusal): void {
   // The body of the request stays unread, so the connection cannot be used again.
   response.writeHead(status, { ...headers, 'content-type': 'application/json', connection: 'close' });
-  response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } }));
+  response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }));
+}
+
+interface Exchange extends Pick<BoundedServer, 'readBody'> {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 /** Answers through `fetch`. A client that closes the connection aborts the signal of its request. */
 async function respond(
-  request: IncomingMessage,
-  response: ServerResponse,
-  fetch: (request: Request) => Promise<Response>,
+  { request, response, readBody }: Exchange,
+  fetch: (request: Request, body: ParsedBody | undefined) => Promise<Response>,
 ): Promise<void> {
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   try {
-    const { status, headers, body } = await fetch(requestOf(request, gone.signal));
-    response.writeHead(status, Object.fromEntries(headers));
-    if (body === null) response.end();
-    else await pipeline(Readable.fromWeb(body), response);
+    // Read once, within the bounds of the server: the handlers would hold several copies.
+    const body = request.method === 'POST' ? await readJson({ request, response, readBody }) : undefined;
+    if (body !== undefined && 'status' in body) return refuse(response, body);
+    const answer = await fetch(requestOf(request, gone.signal), body);
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (answer.body === null) response.end();
+    else await pipeline(Readable.fromWeb(answer.body), response);
   } catch {
     // The client is gone, or its request is none that fetch knows, such as a CONNECT.
     if (response.headersSent) response.destroy();
@@ -131,17 +150,21 @@ async function respond(
   }
 }
 
-function requestOf(request: IncomingMessage, signal: AbortSignal): Request {
-  const { method = 'GET', url = '', rawHeaders } = request;
+async function readJson({ readBody, ...exchange }: Exchange): Promise<ParsedBody | Refusal> {
+  const body = await readBody(exchange, MAX_LINE_BYTES);
+  if ('status' in body) return body;
+  try {
+    return { parsedBody: JSON.parse(new TextDecoder().decode(body)) };
+  } catch {
+    return { status: 400, message: 'The body is no JSON.', code: PARSE_ERROR };
+  }
+}
+
+/** Without its body. */
+function requestOf({ method = 'GET', url = '', rawHeaders }: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
   }
-  const hasBody = method !== 'GET' && method !== 'HEAD';
-  return new Request(new URL(url, `http://${LOOPBACK}`), {
-    method,
-    headers,
-    signal,
-    ...(hasBody && { body: Readable.toWeb(request), duplex: 'half' }),
-  });
+  return new Request(new URL(url, `http://${LOOPBACK}`), { method, headers, signal });
 }

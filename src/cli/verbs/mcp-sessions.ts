@@ -8,8 +8,13 @@ import {
 const MAX_SESSIONS = 64;
 const SESSION_HEADER = 'mcp-session-id';
 
+/** The JSON that came with a request. */
+export interface ParsedBody {
+  readonly parsedBody: unknown;
+}
+
 export interface Sessions {
-  fetch(request: Request): Promise<Response>;
+  fetch(request: Request, body?: ParsedBody): Promise<Response>;
   /** Ends every session; what is still running is cancelled. */
   close(): Promise<void>;
 }
@@ -18,15 +23,11 @@ export interface Sessions {
  * Serves clients of the protocol before 2026-07-28 over HTTP. Each has a session, without which a message that cancels a
  * request could not be told from another client's.
  */
-export function createSessions(
-  factory: McpServerFactory,
-  limits: { readonly maxRequestBodySize: number },
-): Sessions {
+export function createSessions(factory: McpServerFactory): Sessions {
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
 
   const begin = async (): Promise<WebStandardStreamableHTTPServerTransport> => {
     const transport = new WebStandardStreamableHTTPServerTransport({
-      ...limits,
       sessionIdGenerator: randomUUID,
       async onsessioninitialized(id) {
         const [oldest] = sessions.values();
@@ -45,10 +46,10 @@ export function createSessions(
   };
 
   return {
-    async fetch(request) {
+    async fetch(request, body) {
       const id = request.headers.get(SESSION_HEADER);
       const transport = id === null ? await begin() : sessions.get(id);
-      if (transport !== undefined) return transport.handleRequest(request);
+      if (transport !== undefined) return transport.handleRequest(request, body);
       const error = { code: -32_001, message: 'There is no such session: begin another one.' };
       return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 404 });
     },

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { constants, rmSync } from 'node:fs';
 import { type FileHandle, open, readdir, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MemoryError } from '../../errors.ts';
@@ -13,6 +13,11 @@ const unfinished = new Set<string>();
 process.on('exit', () => {
   for (const path of unfinished) rmSync(path, { recursive: true, force: true });
 });
+
+/** Makes the name under which this process writes the file at a place until it is whole. */
+export function partialBeside(place: string): string {
+  return join(dirname(place), `.sealed-memory-${process.pid}-${randomBytes(4).toString('hex')}.partial`);
+}
 
 /** Whether a name is that of a file which a process was writing when it ended. */
 export function isPartial(name: string): boolean {
@@ -32,29 +37,45 @@ export async function removingAfter<T>(path: string, work: (keep: () => void) =>
   }
 }
 
+/** Opening a pipe that nobody reads waits for ever, against signals too. @throws Error `ENXIO` for such a pipe. */
+async function requireReader(pipe: string): Promise<void> {
+  const probe = await open(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+  await probe.close();
+}
+
 /**
  * Writes a file of the user's, for its owner alone, as a whole or not at all: beside its place first. What is there is
- * replaced; a device or a pipe is written to.
+ * replaced. A device or a pipe is written to, and a link goes on leading to its file, which is replaced.
  *
  * @throws Error of the file system.
  */
 export async function writeOwnFile(
   target: string,
   write: (file: FileHandle) => Promise<unknown>,
-  { modified }: { readonly modified?: Date } = {},
+  { modified }: { readonly modified?: Date | undefined } = {},
 ): Promise<void> {
   const there = await stat(target).catch(() => undefined);
   if (there !== undefined && !there.isFile()) {
+    if (there.isFIFO()) await requireReader(target);
     await using file = await open(target, 'w');
     await write(file);
     return;
   }
-  // A link goes on leading to its file.
-  const place = there === undefined ? target : await realpath(target);
-  const partial = join(
-    dirname(place),
-    `.sealed-memory-${process.pid}-${randomBytes(4).toString('hex')}.partial`,
-  );
+  await replaceOwnFile(there === undefined ? target : await realpath(target), write, { modified });
+}
+
+/**
+ * The same for a file that the user did not name, in a folder that others may have filled: a link at its place is replaced, and
+ * leads nowhere any more.
+ *
+ * @throws Error of the file system.
+ */
+export async function replaceOwnFile(
+  place: string,
+  write: (file: FileHandle) => Promise<unknown>,
+  { modified }: { readonly modified?: Date | undefined } = {},
+): Promise<void> {
+  const partial = partialBeside(place);
   await removingAfter(partial, async (keep) => {
     {
       await using file = await open(partial, 'wx', 0o600);

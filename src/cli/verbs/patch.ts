@@ -1,5 +1,7 @@
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
-import { decodeText } from '../../language/text.ts';
+import { FILE_HEADERS_ONLY, formatPatch } from 'diff';
+import { diffLines, hunkLines, hunksOf } from '../../language/line-diff.ts';
+import { decodeText, linesFrom } from '../../language/text.ts';
+import { inTurns } from '../../time.ts';
 import { shortVersion } from './short-version.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -11,11 +13,30 @@ export interface Side {
   readonly version?: string | undefined;
 }
 
-/** How two texts differ, as `diff -u` writes it; the first characters of a version stand behind the path. */
-export function patchOf(before: Side, after: Side): string {
+/** Lines around a change. */
+const CONTEXT = 4;
+
+/** How two texts differ. */
+export interface TextPatch {
+  /** As `diff -u` writes it; the first characters of a version stand behind the path. */
+  readonly patch: string;
+  /** The texts differ so much that lines which both have are told as removed and added; left out where not. */
+  readonly coarse?: true;
+}
+
+/** Compares two texts, and lets others run meanwhile. @throws MemoryError `aborted`. */
+export async function patchOf(
+  before: Side,
+  after: Side,
+  signal: AbortSignal | undefined,
+): Promise<TextPatch> {
+  const found = await inTurns(diffLines(before.text, after.text), signal);
+  const hunks = await inTurns(hunksOf(found, CONTEXT), signal);
   const [from, to] = [before, after].map(({ version }) => version && shortVersion(version));
-  const options = { headerOptions: FILE_HEADERS_ONLY };
-  return createTwoFilesPatch(before.path, after.path, before.text, after.text, from, to, options);
+  const names = { oldFileName: before.path, newFileName: after.path, oldHeader: from, newHeader: to };
+  const header = formatPatch({ ...names, hunks: [] }, FILE_HEADERS_ONLY);
+  const patch = `${header}${await inTurns(hunkLines(hunks), signal)}`;
+  return { patch, ...(found.isCoarse && { coarse: true }) };
 }
 
 /** What a file holds or is to hold; of a version, with its whole name. */
@@ -26,9 +47,13 @@ export interface Content {
 }
 
 /** How a change alters a file that is created, replaced or deleted; null where a side is no text. */
-export function changePatch(before: Content | undefined, after: Content | undefined): string | null {
+export async function changePatch(
+  before: Content | undefined,
+  after: Content | undefined,
+  signal: AbortSignal | undefined,
+): Promise<TextPatch | null> {
   const [from, to] = [sideOf(before), sideOf(after)];
-  return from && to ? patchOf(from, to) : null;
+  return from && to ? patchOf(from, to, signal) : null;
 }
 
 /** The place of a file that is not there, as `diff` writes it. */
@@ -43,18 +68,28 @@ function sideOf(content: Content | undefined): Side | undefined {
 
 export const NOT_TEXT = 'what the file holds is not text';
 
+const COARSE = 'the texts differ so much that lines which both have are shown as removed and added';
+
 /** A patch of `changePatch` for people. */
-export function changeLines(patch: string | null, terminal: Pick<Terminal, 'style'>): readonly string[] {
-  return patch === null ? [NOT_TEXT] : colouredLines(patch, terminal);
+export async function changeLines(
+  found: TextPatch | null,
+  { style, note }: Pick<Terminal, 'style' | 'note'>,
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  if (found === null) return [NOT_TEXT];
+  if (found.coarse) note(COARSE);
+  return inTurns(colouredLines(found.patch, style), signal);
 }
 
-export function colouredLines(patch: string, { style }: Pick<Terminal, 'style'>): readonly string[] {
-  return patch
-    .trimEnd()
-    .split('\n')
-    .map((line) => {
-      if (line.startsWith('+')) return style('green', line);
-      if (line.startsWith('-')) return style('red', line);
-      return line.startsWith('@@') ? style('cyan', line) : line;
-    });
+const LINES_PER_STEP = 4_096;
+
+function* colouredLines(patch: string, style: Terminal['style']): Generator<void, readonly string[]> {
+  const lines: string[] = [];
+  for (const line of linesFrom(patch.trimEnd(), 0)) {
+    if (line.startsWith('+')) lines.push(style('green', line));
+    else if (line.startsWith('-')) lines.push(style('red', line));
+    else lines.push(line.startsWith('@@') ? style('cyan', line) : line);
+    if (lines.length % LINES_PER_STEP === 0) yield;
+  }
+  return lines;
 }

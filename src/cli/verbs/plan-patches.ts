@@ -1,10 +1,10 @@
 import { hasCode } from '../../errors.ts';
 import type { PlannedChange } from '../../tree/history/plan.ts';
 import type { AdminRun } from './operate.ts';
-import { type Content, changePatch } from './patch.ts';
+import { type Content, changePatch, type TextPatch } from './patch.ts';
 
 /** What a change does to a text. `not_text`: one of the two is none. `gone`: one is not kept, or not any more. */
-export type Patch = { readonly patch: string } | { readonly without: 'not_text' | 'gone' };
+export type Patch = TextPatch | { readonly without: 'not_text' | 'gone' };
 
 /**
  * How a change alters the text of its file; undefined for a rename, which alters none.
@@ -36,6 +36,6 @@ export async function patchOfChange(
     await contentOf(toVersion),
   ]);
   if (before === 'gone' || after === 'gone') return { without: 'gone' };
-  const patch = changePatch(before, after);
-  return patch === null ? { without: 'not_text' } : { patch };
+  const found = await changePatch(before, after, signal);
+  return found ?? { without: 'not_text' };
 }

@@ -1,4 +1,4 @@
-import { hasReason, MemoryError } from '../../errors.ts';
+import { type ErrorDetails, hasReason, MemoryError } from '../../errors.ts';
 import { decodeText } from '../../language/text.ts';
 import type { Redaction, WrittenEntry } from '../../tree/history/entries.ts';
 import { type Consent, requireYes } from './consent.ts';
@@ -6,7 +6,7 @@ import type { Invocation } from './invocation.ts';
 import { timeOf } from './list.ts';
 import { type AdminRun, runOnAdmin } from './operate.ts';
 import { NOT_TEXT } from './patch.ts';
-import { counted } from './report.ts';
+import { counted, type Report } from './report.ts';
 import { shortVersion } from './short-version.ts';
 import { onOneLine, type Terminal } from './terminal.ts';
 
@@ -31,15 +31,18 @@ export function runRedact(
   return runOnAdmin(
     async (run) => {
       const { admin, report, signal } = run;
-      if (!yes || dryRun) await preview(run, { path, version }, invocation);
+      const shown = !yes || dryRun ? await preview(run, { path, version }, invocation) : version;
       if (dryRun) {
         await report.done({ outcome: 'planned' }, ['plan  the text would be destroyed; nothing was changed']);
         return 0;
       }
       if (!yes) await requireYes(invocation.terminal, QUESTION);
-      const redaction = await report.during('redacting', () =>
-        admin.history.redact({ path, version }, { signal }),
-      );
+      const redaction = await report
+        .during('redacting', () => admin.history.redact({ path, version: shown }, { signal }))
+        .catch(async (error: unknown) => {
+          if (hasReason(error, 'versions_left')) await tellLeft(report, error.details);
+          throw error;
+        });
       await report.done({ ...redaction }, redactionLines(redaction));
       return 0;
     },
@@ -47,20 +50,32 @@ export function runRedact(
   );
 }
 
+/** Names the paths of which a bucket still keeps versions. */
+async function tellLeft(report: Report, { paths, counts }: ErrorDetails): Promise<void> {
+  for (const [index, path] of (paths as readonly string[]).entries()) {
+    const versions = (counts as readonly number[])[index] ?? 0;
+    await report.entry({ what: 'left', path, versions }, `left  ${counted(versions, 'version')} of ${path}`);
+  }
+}
+
 type Name = Pick<RedactArguments, 'path' | 'version'>;
 
-/** Shows which version is meant; what it begins with, where the owner's screen is all that shows it. */
-async function preview(run: AdminRun, name: Name, { terminal, flags }: Invocation): Promise<void> {
+/**
+ * Shows which version is meant; what it begins with, where the owner's screen is all that shows it. Resolves to its whole name:
+ * another one may begin with the characters that were given, once this one has expired.
+ */
+async function preview(run: AdminRun, name: Name, { terminal, flags }: Invocation): Promise<string> {
   const { entry, bytes } = await run.report.during('reading the history', () => find(run, name));
   const { path, version, time, writer, size } = entry;
   const by = writer === undefined ? '' : `  by ${onOneLine(writer)}`;
-  const shown = terminal.style('red', 'redact');
-  const line = `${shown}  ${path}  ${shortVersion(version)}  ${timeOf(time)}  ${counted(size, 'byte')}${by}`;
+  const what = terminal.style('red', 'redact');
+  const line = `${what}  ${path}  ${shortVersion(version)}  ${timeOf(time)}  ${counted(size, 'byte')}${by}`;
   const isForEyes = terminal.isForEyes && flags.json !== true;
   await run.report.entry(
     { what: 'redact', path, version, time, writer, size, text: entry.text },
     [line, ...(isForEyes ? beginningOf(bytes, terminal) : [])].join('\n'),
   );
+  return version;
 }
 
 /** @throws MemoryError as `redact`. */

@@ -1,5 +1,5 @@
 import { MemoryError } from '../../errors.ts';
-import { isWithin, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
+import { inNfc, isWithin, type MemoryPath, parseGivenPath } from '../../language/path.ts';
 import type { HistoryEntry } from '../../tree/history/entries.ts';
 import type { AdminRun } from './operate.ts';
 
@@ -38,8 +38,9 @@ export async function requireKnown(
 
 function isBelow(path: string | undefined): (entry: HistoryEntry) => boolean {
   if (path === undefined) return () => true;
-  const below = parseMemoryPath(path);
-  const isIn = (at = ''): boolean => at === below || isWithin(at as MemoryPath, below);
+  const given = parseGivenPath(path);
+  const isIn = (at = ''): boolean =>
+    [given, inNfc(given)].some((below) => at === below || isWithin(at as MemoryPath, below));
   return (entry) => isIn(entry.path) || (entry.kind !== 'written' && isIn(entry.to));
 }
 

@@ -1,5 +1,7 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
+import { parseMemoryPath } from '../../language/path.ts';
+import type { MemoryOptions } from '../../open/options.ts';
 import { type Consent, requireYes } from './consent.ts';
 import type { Invocation } from './invocation.ts';
 import { runOnFiles } from './memory.ts';
@@ -20,7 +22,8 @@ export function runRestoreVersion(
   invocation: Invocation,
 ): Promise<number> {
   const { terminal, report, signal } = invocation;
-  return runOnFiles(async ({ files, history }) => {
+  return runOnFiles(async ({ files, history, options }) => {
+    refuseMounted(path, options);
     const then = await report.during('reading the history', () =>
       history.read({ path, version }, { signal }),
     );
@@ -35,13 +38,14 @@ export function runRestoreVersion(
     }
     const what = now === undefined ? 'create' : 'replace';
     if (!yes || dryRun) {
-      const patch = changePatch(now && { path, bytes: now.bytes, version: 'now' }, {
-        ...named,
-        bytes: then.bytes,
-      });
+      const found = await changePatch(
+        now && { path, bytes: now.bytes, version: 'now' },
+        { ...named, bytes: then.bytes },
+        signal,
+      );
       const line = `${terminal.style(now ? 'yellow' : 'green', what)}  ${path}  with the text of ${shortVersion(then.version)}`;
-      const lines = [line, ...changeLines(patch, terminal)];
-      await report.entry({ what, path, toVersion: then.version, patch }, lines.join('\n'));
+      const lines = [line, ...(await changeLines(found, terminal, signal))];
+      await report.entry({ what, path, toVersion: then.version, patch: null, ...found }, lines.join('\n'));
     }
     if (dryRun) {
       await report.done({ outcome: 'planned', ...named, changes: 1 }, [
@@ -61,4 +65,11 @@ export function runRestoreVersion(
     ]);
     return 0;
   }, invocation);
+}
+
+/** The version is of the memory's own file, and what is read and written at the path is the mounted one. */
+function refuseMounted(path: string, { mounts = [] }: MemoryOptions): void {
+  if (!mounts.some(({ at }) => `${path}/`.startsWith(`${parseMemoryPath(at)}/`))) return;
+  const why = `Another memory is mounted at ${path} or above it: run the command without that mount.`;
+  throw new MemoryError('invalid_command', why, { details: { reason: 'hidden_by_mount' } });
 }

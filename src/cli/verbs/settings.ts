@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse } from 'smol-toml';
 import { misconfigured } from '../../errors.ts';
-import { KMS_SCHEME } from '../../keys/kms-root-key.ts';
+import { KMS_SCHEME } from '../../keys/kms-key-arn.ts';
 import {
   CONFIG_VARIABLE,
   type Environment,
@@ -20,9 +20,11 @@ import type { MemoryOptions } from '../../open/options.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import type { Flags, Invocation } from './invocation.ts';
 
-/** The folder of a project that `init` makes: root key, configuration and the embedded store. */
+/** The folder of a project that `init` makes: the root key and the embedded store. */
 export const PROJECT_FOLDER = '.sealed-memory';
 export const CONFIG_NAME = 'config.toml';
+/** Settings of a project, in the folder that a verb runs in. */
+export const DOT_ENV = '.env';
 
 const ROOT_KEY = 'SEALED_MEMORY_ROOT_KEY';
 const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
@@ -117,7 +119,7 @@ function flagsAsEnvironment(flags: Flags): Environment {
 
 /** Of `.env` only what is about this program and about AWS. */
 function readDotEnv(cwd: string): Environment {
-  const text = readText(join(cwd, '.env'), 'The file .env');
+  const text = readText(join(cwd, DOT_ENV), 'The file .env');
   const entries = Object.entries(text === undefined ? {} : parseEnv(text));
   return Object.fromEntries(entries.filter(([name]) => /^(SEALED_MEMORY|AWS)_/.test(name)));
 }
@@ -129,7 +131,7 @@ function readProfile(env: Environment, around: Surroundings): Environment {
   if (found === undefined) {
     if (chosen === undefined) return {};
     throw misconfigured(
-      `The profile "${chosen}" was asked for, and there is no configuration file: "sealed-memory init" makes one.`,
+      `The profile "${chosen}" was asked for, and there is no configuration file: write one at ${join(PROJECT_FOLDER, CONFIG_NAME)}.`,
     );
   }
   const profiles = parseConfig(found.text);

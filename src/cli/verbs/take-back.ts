@@ -5,7 +5,7 @@ import { type BroughtBack, broughtBackLine, broughtBackOf } from './brought-back
 import { type Consent, requireYes } from './consent.ts';
 import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import { type AdminRun, runOnAdmin } from './operate.ts';
-import { colouredLines, NOT_TEXT } from './patch.ts';
+import { changeLines, NOT_TEXT } from './patch.ts';
 import { type Patch, patchOfChange } from './plan-patches.ts';
 import { counted, type Report } from './report.ts';
 import { type Named, requireKnown } from './require-known.ts';
@@ -27,7 +27,9 @@ export interface UndoArguments extends TakeBackArguments {
   readonly force?: boolean;
 }
 
-type Plan = (options: Call & { readonly dryRun: boolean }) => Promise<PlanOutcome>;
+type Plan = (
+  options: Call & { readonly dryRun?: true; readonly digest?: string | undefined },
+) => Promise<PlanOutcome>;
 
 /** Makes the files what they were at a moment. Resolves to 0 when nothing was left. */
 export function runRestoreAt(
@@ -76,7 +78,12 @@ function writerOf(actor: string | undefined, turn: string | undefined): string {
   throw wrongCall('give either a writer, as "log" names it, or --turn and its id');
 }
 
-/** Shows the plan first, and writes when that was wanted, or is after the plan was seen. */
+/**
+ * Shows the plan first. Writes that plan and no other once a person agreed to it; with `yes` whatever the plan is by then, and
+ * shows that.
+ *
+ * @throws MemoryError `version_conflict` where the plan that was agreed to is another one by now.
+ */
 async function carryOut(
   run: AdminRun,
   invocation: Invocation,
@@ -120,7 +127,7 @@ async function carryOut(
   }
   if (consent.yes !== true) await requireYes(terminal);
   const written = await plan({
-    dryRun: false,
+    ...(consent.yes !== true && { digest: planned.digest }),
     signal,
     onProgress: ({ done, total }) => report.progress({ done, total }, { what: 'files', done, total }),
   });
@@ -162,7 +169,7 @@ async function tell(
   const isShown = isAsked || (isForEyes && changes.length <= FEW_FILES);
   for (const change of changes) {
     const found = isShown ? await patchOfChange(run, change, changes) : undefined;
-    const lines = found === undefined ? [] : patchLines(found, terminal);
+    const lines = found === undefined ? [] : await patchLines(found, terminal, run.signal);
     const few = isAsked || lines.length <= FEW_LINES ? lines : [`${lines.length} lines: --diff shows them`];
     await run.report.entry({ ...change, ...found }, [changeLine(change, terminal), ...few].join('\n'));
   }
@@ -170,8 +177,8 @@ async function tell(
   for (const file of left) await run.report.entry({ what: 'left', ...file }, leftLine(file, terminal));
 }
 
-function patchLines(found: Patch, terminal: Terminal): readonly string[] {
-  if ('patch' in found) return colouredLines(found.patch, terminal);
+async function patchLines(found: Patch, terminal: Terminal, signal: AbortSignal): Promise<readonly string[]> {
+  if ('patch' in found) return changeLines(found, terminal, signal);
   return [found.without === 'gone' ? 'one of its texts is not kept any more' : NOT_TEXT];
 }
 
@@ -191,6 +198,7 @@ const REASONS: Readonly<Record<LeftFile['reason'], string>> = {
   too_early: 'the history does not tell what was there then',
   built_on: 'others have built on it',
   occupied: 'another file or directory stands in the way',
+  hidden_by_mount: 'a mount hides it: run the command without that mount',
 };
 
 function leftLine({ path, reason, version, later = [] }: LeftFile, { style }: Terminal): string {

@@ -4,6 +4,7 @@ import { type Finding, probeConditions } from '../../../src/cli/verbs/condition-
 import { MemoryError } from '../../../src/errors.ts';
 import { type ObjectStore, resentConflict } from '../../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { keepMarks } from '../../doubles/kept-marks.ts';
 
 /** What the probe finds on a store of SQLite that differs in `changes`, and what it leaves there. */
 async function probe(
@@ -30,11 +31,12 @@ const failures = (findings: readonly Finding[]) => findings.filter(({ ok }) => !
 const CREATE = 'conditions: a create never replaces what is there';
 const EDIT = 'conditions: an edit replaces only the version it was made from';
 const RACE = 'conditions: of 16 racing writers exactly one wins';
+const AGAIN = 'conditions: what was deleted can be created again, and not edited';
 
 describe('probeConditions', () => {
   it('finds nothing wrong with a store that keeps its word, and leaves nothing behind', async () => {
     const { findings, left } = await probe(() => ({}));
-    expect(findings).toHaveLength(4);
+    expect(findings).toHaveLength(5);
     expect(failures(findings)).toEqual([]);
     expect(left).toBe(0);
   });
@@ -53,7 +55,13 @@ describe('probeConditions', () => {
       put: (key, body, options) =>
         store.put(key, body, typeof options.mode === 'object' ? { ...options, mode: 'overwrite' } : options),
     }));
-    expect(failures(findings)).toEqual([EDIT, RACE]);
+    expect(failures(findings)).toEqual([EDIT, RACE, AGAIN]);
+  });
+
+  it('notices a store for which the mark of a delete is an object', async () => {
+    const { findings, left } = await probe(keepMarks);
+    expect(failures(findings)).toEqual([AGAIN]);
+    expect(left).toBe(0);
   });
 
   it('notices a store that checks the condition first and writes later', async () => {

@@ -91,7 +91,7 @@ describe('sealed-memory doctor', () => {
     });
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    expect(lines.filter((line) => line.startsWith('FAIL  conditions: '))).toHaveLength(3);
+    expect(lines.filter((line) => line.startsWith('FAIL  conditions: '))).toHaveLength(4);
     expect(last).toMatch(/^ok {4}keyring/);
     expect(code).toBe(1);
   }, 60_000);

@@ -66,6 +66,30 @@ describe('sealed-memory expire', () => {
     expect(lastLine(await run())).toMatchObject({ deleted: 0, files: 1 });
   });
 
+  it('refuses a tenant that a mount names, and spares one that it says does not expire', async () => {
+    await markedAgo(2 * HOUR);
+    const refused = await run('--mount', '/memories/handbook=acme:ro');
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('expires: false');
+    expect(lastLine(refused)).toMatchObject({ event: 'failed', code: 'misconfigured' });
+    env['SEALED_MEMORY_MOUNTS'] = '/memories/handbook=acme:ro:expires=false';
+    expect(lastLine(await run())).toMatchObject({ ...NOTHING, event: 'done' });
+    env['SEALED_MEMORY_MOUNTS'] = '/memories/handbook=acme:expires=true';
+    expect(lastLine(await run())).toMatchObject({ event: 'done', files: 2, deleted: 1 });
+  });
+
+  it.each([
+    ['cat', '/memories/old.md'],
+    ['grep', 'x'],
+    ['cp', '/memories/old.md', '/memories/copy.md'],
+    ['export', 'out'],
+  ])('keeps a file that %s has read', async (...args) => {
+    const out = args.map((each) => (each === 'out' ? join(folder, `out-${count}`) : each));
+    expect((await runCli(out, { env })).code).toBe(0);
+    await markedAgo(2 * HOUR);
+    expect(lastLine(await run())).toMatchObject({ deleted: 0, marked: 0 });
+  });
+
   it('takes other days than the configured ones', async () => {
     expect(lastLine(await run('--after', '50'))).toMatchObject({ files: 2, marked: 0 });
     expect(lastLine(await run('--after', '39', '--dry-run'))).toMatchObject({ files: 2, marked: 1 });

@@ -43,6 +43,22 @@ const TREE = {
   '/memories/notes/deep/c.md': 'Two',
 };
 
+describe('mv of a directory', () => {
+  it('names the file whose path would have too many segments, and moves nothing', async () => {
+    const deep = `/s`.repeat(18);
+    await put({ [`/memories/d${deep}`]: 'text', '/memories/d/near': 'text' });
+    const move = said((run) => runMv({ from: '/memories/d', to: '/memories/x/y/z' }, run));
+    await expect(move).rejects.toThrow(
+      `Path /memories/x/y/z${deep}, where a file of /memories/d would lie, has 21 segments: at most 20 are allowed below /memories`,
+    );
+    const { text } = await said((run) => runLs('/memories', { recursive: true }, run));
+    expect(text).toBe(`d/near\nd${deep}\n`);
+    await said((run) => runMv({ from: '/memories/d', to: '/memories/x/y' }, run));
+    expect((await said((run) => runCat([`/memories/x/y${deep}`], {}, run))).text).toBe('text');
+    expect((await said((run) => runGrep({ pattern: 'text', path: '/memories' }, {}, run))).code).toBe(0);
+  });
+});
+
 describe('the verbs that list', () => {
   beforeEach(() => put(TREE));
 

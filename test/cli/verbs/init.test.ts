@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -10,7 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runCli } from '../../support/cli.ts';
 
@@ -23,7 +25,7 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
 
   const modeOf = (path: string): number => statSync(join(cwd, path)).mode & 0o777;
 
-  it('makes a key that only its owner may read, and a configuration that all verbs find', async () => {
+  it('makes a key and settings that only their owner may read, and that all verbs find', async () => {
     const { code, stdout, stderr } = await runCli(['init'], { cwd });
     expect([code, stderr]).toEqual([0, '']);
     expect(modeOf('.sealed-memory/root.key')).toBe(0o600);
@@ -32,11 +34,9 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
     expect(text).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
     expect(stdout).not.toContain(text.trim());
     expect(readFileSync(join(cwd, '.sealed-memory/.gitignore'), 'utf8')).toBe('*\n');
-    expect(readdirSync(join(cwd, '.sealed-memory')).sort()).toEqual([
-      '.gitignore',
-      'config.toml',
-      'root.key',
-    ]);
+    expect(readdirSync(join(cwd, '.sealed-memory')).sort()).toEqual(['.gitignore', 'root.key']);
+    expect(modeOf('.env')).toBe(0o600);
+    expect(readFileSync(join(cwd, '.gitignore'), 'utf8')).toBe('.env\n');
   });
 
   it.each(['npx ', ''])('prints next steps that work as %jsealed-memory', async (runner) => {
@@ -69,9 +69,9 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
 
   it('tells where the store lies, as seen from here', async () => {
     const { stdout } = await runCli(['init'], { cwd });
-    expect(stdout).toContain('Store:         sqlite:.sealed-memory/store.sqlite\n');
+    expect(stdout).toContain('Store:    sqlite:.sealed-memory/store.sqlite\n');
     const other = await runCli(['init', '--store', 's3://bucket/a'], { cwd: join(cwd, '.sealed-memory') });
-    expect(other.stdout).toContain('Store:         s3://bucket/a\n');
+    expect(other.stdout).toContain('Store:    s3://bucket/a\n');
   });
 
   it('takes store, tenant and key file from the flags', async () => {
@@ -107,11 +107,79 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
     expect(readFileSync(join(cwd, 'file'), 'utf8')).toBe('mine');
     expect(() => statSync(join(cwd, 'nowhere'))).toThrow();
     expect((await runCli(['init'], { cwd })).code).toBe(0);
-    const before = readFileSync(join(cwd, '.sealed-memory/config.toml'), 'utf8');
+    const before = readFileSync(join(cwd, '.env'), 'utf8');
     const again = await runCli(['init', '--root-key-file', 'other'], { cwd });
     expect([again.code, again.stdout]).toEqual([2, '']);
     expect(again.stderr).toContain('never overwritten');
     expect(existsSync(join(cwd, 'other'))).toBe(false);
-    expect(readFileSync(join(cwd, '.sealed-memory/config.toml'), 'utf8')).toBe(before);
+    expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(before);
+  });
+
+  it('hands its settings to a program of yours by node --env-file', async () => {
+    const program = [
+      `import { openMemory, optionsFromEnvironment } from '${resolve('src/index.ts')}';`,
+      'const memory = await openMemory(optionsFromEnvironment());',
+      "console.log((await memory.files.read('/memories/a'))?.text());",
+      'await memory.close();',
+    ].join('\n');
+    const env = { PATH: process.env['PATH'] ?? '' };
+    const start = (...options: readonly string[]) =>
+      promisify(execFile)(process.execPath, [...options, '--input-type=module', '--eval', program], {
+        cwd,
+        env,
+      });
+    const flags = ['--store', 'sqlite:my store.db', '--root-key-file', "it's/a key"];
+    await runCli(['init', ...flags], { cwd });
+    await runCli(['put', '/memories/a', '--text', 'from the command line'], { cwd });
+    expect((await start('--env-file=.env')).stdout).toBe('from the command line\n');
+    await expect(start()).rejects.toThrow(/start the program with "node --env-file=\.env"/);
+
+    rmSync(join(cwd, '.env'));
+    writeFileSync(join(cwd, '.sealed-memory/config.toml'), '[default]\n');
+    await expect(start()).rejects.toThrow(/config\.toml of this folder is for the command line alone/);
+  });
+
+  it('prints the lines for a .env that is there, and changes nothing of it', async () => {
+    writeFileSync(join(cwd, '.env'), 'MINE=1');
+    const { code, stdout } = await runCli(['init'], { cwd });
+    expect(code).toBe(0);
+    const lines = stdout.match(/^SEALED_MEMORY_.+$/gm) ?? [];
+    expect(lines).toEqual([
+      'SEALED_MEMORY_STORE=sqlite:.sealed-memory/store.sqlite',
+      'SEALED_MEMORY_TENANT=my-agent',
+      'SEALED_MEMORY_ROOT_KEY_FILE=.sealed-memory/root.key',
+    ]);
+    expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe('MINE=1');
+    expect(existsSync(join(cwd, '.gitignore'))).toBe(false);
+
+    writeFileSync(join(cwd, '.env'), `MINE=1\n${lines.join('\n')}\n`);
+    expect((await runCli(['put', '/memories/a', '--text', 'x'], { cwd })).code).toBe(0);
+    const again = await runCli(['init', '--root-key-file', 'other'], { cwd });
+    expect([again.code, existsSync(join(cwd, 'other'))]).toEqual([2, false]);
+  });
+
+  it.each([
+    ['nothing yet', undefined, '.env\n'],
+    ['other names', 'dist', 'dist\n.env\n'],
+    ['it, in another way', 'dist\n.env*\n', 'dist\n.env*\n'],
+  ])('has git ignore .env where .gitignore has %s', async (_, before, after) => {
+    if (before !== undefined) writeFileSync(join(cwd, '.gitignore'), before);
+    await runCli(['init'], { cwd });
+    expect(readFileSync(join(cwd, '.gitignore'), 'utf8')).toBe(after);
+  });
+
+  it('writes a configuration file in the home folder, which the command line finds from there', async () => {
+    const env = { HOME: cwd };
+    expect((await runCli(['init', '--store', 'sqlite:a.sqlite'], { cwd, env })).code).toBe(0);
+    expect(existsSync(join(cwd, '.env'))).toBe(false);
+    expect(modeOf('.sealed-memory/config.toml')).toBe(0o600);
+    expect((await runCli(['put', '/memories/a', '--text', 'x'], { cwd, env })).code).toBe(0);
+    expect(existsSync(join(cwd, 'a.sqlite'))).toBe(true);
+  });
+
+  it('refuses a place that no .env can name', async () => {
+    const { code, stderr } = await runCli(['init', '--root-key-file', `it's "odd"`], { cwd });
+    expect([code, readdirSync(cwd)]).toEqual([2, []]);
+    expect(stderr).toContain('choose a path without quotes');
   });
 });

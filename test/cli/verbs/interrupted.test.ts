@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { runImport } from '../../../src/cli/verbs/import.ts';
 import type { Flags, Invocation } from '../../../src/cli/verbs/invocation.ts';
 import { runVerify } from '../../../src/cli/verbs/verify.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
+import { startCli } from '../../support/cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-interrupted-'));
 const flags: Flags = {
@@ -54,4 +56,33 @@ it.each<readonly [string, (run: Invocation) => Promise<unknown>, string]>([
   const interrupted = { ...invocation, signal: AbortSignal.abort() };
   await expect(verb(interrupted)).rejects.toMatchObject({ code: 'aborted' });
   expect(complaints).toEqual([`interrupted: ${said}`]);
+});
+
+it('a search ends at Ctrl-C, although neither the store nor the reader ever makes it wait', async () => {
+  const env = {
+    SEALED_MEMORY_STORE: flags.store ?? '',
+    SEALED_MEMORY_TENANT: 'acme',
+    SEALED_MEMORY_ROOT_KEY_FILE: flags.rootKeyFile ?? '',
+  };
+  mkdirSync(join(folder, 'lines'));
+  writeFileSync(join(folder, 'lines/00'), 'aa');
+  // Each takes the pattern some milliseconds.
+  const slow = `${'a'.repeat(26)}b\n`.repeat(12);
+  for (let i = 1; i <= 60; i++) writeFileSync(join(folder, `lines/${String(i).padStart(2, '0')}`), slow);
+  await runImport(
+    { from: join(folder, 'lines'), path: '/memories/lines' },
+    {},
+    invocationOf({ flags }).invocation,
+  );
+
+  const child = startCli(['grep', '--json', '^(a|aa)+$', '/memories/lines'], { env });
+  let stdout = '';
+  child.stdout.on('data', (data: Buffer) => {
+    // The first file matches.
+    if (stdout === '') child.kill('SIGINT');
+    stdout += data.toString();
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  expect(code).toBe(130);
+  expect(stdout.trim().split('\n').at(-1)).toBe('{"event":"interrupted"}');
 });

@@ -33,6 +33,13 @@ describe('writeOwnFile', () => {
   const write = (target: string, content: string) => writeOwnFile(target, (file) => file.writeFile(content));
   const left = () => readdirSync(folder).sort();
 
+  it('refuses a pipe that nobody reads, for which no signal would end the wait', async () => {
+    const program = 'mkfifo';
+    const pipe = join(folder, 'pipe');
+    spawnSync(program, [pipe]);
+    await expect(write(pipe, 'new')).rejects.toMatchObject({ code: 'ENXIO' });
+  });
+
   it('writes for the owner alone, and replaces what is there', async () => {
     const target = join(folder, 'a');
     writeFileSync(target, 'old', { mode: 0o644 });

@@ -1,9 +1,18 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RedactArguments, runRedact } from '../../../src/cli/verbs/redact.ts';
+import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 import { type KeptMemory, openKeptMemory } from '../../support/kept-memory.ts';
 
 const PATH = '/memories/card.md';
+
+const ids = vi.hoisted(() => ({ beginAlike: false }));
+vi.mock('../../../src/store/os-random.ts', async (load) => {
+  const { osRandom } = await load<typeof import('../../../src/store/os-random.ts')>();
+  return {
+    osRandom: (length: number) => (ids.beginAlike ? osRandom(length).fill(7, 0, 3) : osRandom(length)),
+  };
+});
 
 describe('redact', () => {
   let kept: KeptMemory;
@@ -18,7 +27,11 @@ describe('redact', () => {
 
   const redact = async (
     options: Partial<RedactArguments>,
-    { typed = '', isForEyes = true, json = false } = {},
+    {
+      typed = '',
+      isForEyes = true,
+      json = false,
+    }: { typed?: string | (() => Promise<string>); isForEyes?: boolean; json?: boolean } = {},
   ) => {
     const { invocation, shown } = invocationOf({ flags: { ...kept.flags, json }, isForEyes, typed });
     const asked = { path: PATH, version: version.slice(0, 8), ...options };
@@ -69,5 +82,33 @@ describe('redact', () => {
       code: expect.objectContaining({ code: 'invalid_command', details: { reason: 'current' } }),
       text: '',
     });
+  });
+
+  it('destroys the text that it showed, and no other whose version begins alike', async () => {
+    const { files, history } = kept.memory;
+    const writeAlike = async (content: string): Promise<void> => {
+      ids.beginAlike = true;
+      await files.write(PATH, content);
+      ids.beginAlike = false;
+      await files.write(PATH, 'no number\n');
+    };
+    const expire = async (): Promise<void> => {
+      await using store = openSqliteObjectStore({ path: kept.flags.store.slice('sqlite:'.length) });
+      for await (const { objects } of store.list({ prefix: 'tenants/acme/history/' }))
+        await store.delete(objects.map(({ key }) => ({ key })));
+    };
+    await writeAlike('shown\n');
+    version = (await history.list(PATH))[1]?.version ?? '';
+    const typed = async (): Promise<string> => {
+      await expire();
+      await writeAlike('another\n');
+      return 'yes\n';
+    };
+    const { code, text: said } = await redact({ version: version.slice(0, 4) }, { typed });
+    expect(said).toContain('  shown\n');
+    expect(code).toMatchObject({ code: 'not_found' });
+    const another = (await history.list(PATH))[1];
+    expect(another?.version.slice(0, 4)).toBe(version.slice(0, 4));
+    expect((await history.read(another ?? expect.unreachable())).text()).toBe('another\n');
   });
 });

@@ -148,7 +148,14 @@ describe('sealed-memory --mount', { timeout: 60_000 }, () => {
       SEALED_MEMORY_MOUNTS: '/memories/team=team-7, /memories/handbook=org:ro',
     };
     expect((await runCli(['ls'], { env: inEnvironment })).stdout).toBe('handbook/\nteam/\n');
-    for (const wrong of ['handbook=org', '/memories/a=Org', '/memories/a=org:rw', '/memories/a/b=org']) {
+    for (const wrong of [
+      'handbook=org',
+      '/memories/a=Org',
+      '/memories/a=org:rw',
+      '/memories/a=org:expires=no',
+      '/memories/a=org:ro:expires=true',
+      '/memories/a/b=org',
+    ]) {
       expect((await runCli(['ls', '--mount', wrong], { env })).code).toBe(2);
     }
   });

@@ -252,6 +252,43 @@ describe('a plan that is not agreed to', () => {
   });
 });
 
+describe('a plan that is another one when it is agreed to', () => {
+  let kept: KeptMemory;
+  let then: string;
+  beforeEach(async () => {
+    kept = await openKeptMemory();
+    await kept.memory.files.write(PATH, 'one\n', { actor: 'ann' });
+    await setTimeout(2);
+    then = new Date().toISOString();
+    await kept.memory.files.write(PATH, 'poison\n', { actor: 'bad' });
+  });
+  afterEach(() => kept.remove());
+
+  it.each<[string, (invocation: Invocation) => Promise<number>]>([
+    ['restore-at', (run) => runRestoreAt(then, {}, run)],
+    ['undo', (run) => runUndo('bad', {}, run)],
+  ])('is not carried out: %s', async (_, verb) => {
+    const { files } = kept.memory;
+    const agree = (meanwhile: () => Promise<unknown>) =>
+      invocationOf({ flags: kept.flags, isForEyes: true, typed: () => meanwhile().then(() => 'yes\n') });
+    const another = agree(() => files.write(OTHER, 'new\n', { actor: 'bad' }));
+    const refusal = await verb(another.invocation).catch((error: unknown) => error);
+    expect(another.shown.join('')).not.toContain(OTHER);
+    expect(refusal).toMatchObject({ code: 'version_conflict' });
+    expect(failureLine(refusal)).toBe(
+      'The plan is another one by now, and nothing was written: look at it again.',
+    );
+    expect((await files.read(OTHER))?.text()).toBe('new\n');
+    expect((await files.read(PATH))?.text()).toBe('poison\n');
+
+    const same = agree(async () => {});
+    expect(await verb(same.invocation)).toBe(0);
+    expect(same.shown.join('')).toContain(`delete   ${OTHER}`);
+    expect(await files.exists(OTHER)).toBe(false);
+    expect((await files.read(PATH))?.text()).toBe('one\n');
+  });
+});
+
 describe('a name of which the history knows nothing', () => {
   let kept: KeptMemory;
   beforeAll(async () => {

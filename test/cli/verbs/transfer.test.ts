@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,6 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -158,8 +160,77 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
     mkdirSync(outside);
     symlinkSync(outside, join(out, 'notes'));
     expect((await exportTo(out)).code).toBe(1);
-    expect(readdirSync(outside)).toEqual(['deep']);
-    expect(read(outside)).toEqual({});
+    expect(readdirSync(outside)).toEqual([]);
+  });
+
+  it('export replaces a link in the place of a file with --force alone, and leaves its file as it is', async () => {
+    await importFrom(write(join(folder, 'in')));
+    const [out, outside] = [join(folder, 'out'), join(folder, 'outside')];
+    mkdirSync(join(out, 'notes'), { recursive: true });
+    const theirs = write(outside, { a: Buffer.from('theirs'), same: FILES['a.md'] ?? Buffer.alloc(0) });
+    symlinkSync(join(outside, 'same'), join(out, 'a.md'));
+    symlinkSync(join(outside, 'a'), join(out, 'notes/empty'));
+    symlinkSync('nowhere', join(out, 'notes/日本 b.md'));
+    const before = read(theirs);
+    const { code, text } = await exportTo(out);
+    expect(code).toBe(1);
+    expect(text).toContain(`FAIL  /memories/a.md would replace a link, ${out}/a.md; --force replaces that\n`);
+    expect(text).toContain('FAIL  1 file written to');
+    expect((await exportTo(out, { force: true })).code).toBe(0);
+    expect(read(outside)).toEqual(before);
+    expect(read(out)).toEqual(FILES);
+    expect(lstatSync(join(out, 'a.md')).isFile()).toBe(true);
+  });
+
+  it('export opens no pipe, no folder and no socket in the place of a file', async () => {
+    await importFrom(write(join(folder, 'in')));
+    const out = join(folder, 'out');
+    mkdirSync(join(out, 'notes/empty'), { recursive: true });
+    const program = 'mkfifo';
+    execFileSync(program, [join(out, 'a.md'), join(out, 'notes/deep')]);
+    const socket = createServer().listen(join(out, 'notes/日本 b.md'));
+    await once(socket, 'listening');
+    for (const force of [false, true]) {
+      const { code, text } = await exportTo(out, { force });
+      expect(code).toBe(1);
+      for (const name of ['a.md', 'notes/empty', 'notes/日本 b.md'])
+        expect(text).toContain(
+          `FAIL  /memories/${name} has no room: ${out}/${name} is neither a file nor a link\n`,
+        );
+      expect(text).toContain('FAIL  /memories/notes/deep/bytes cannot be written (ENOTDIR)\n');
+    }
+    socket.close();
+  });
+
+  it('import takes one of two names that are one path, and leaves the other', async () => {
+    const [apart, whole] = ['cafe\u0301.md', 'caf\u00e9.md'];
+    const from = write(join(folder, 'in'), { [apart]: Buffer.from('one'), [whole]: Buffer.from('two') });
+    await said((run) => runPut('/memories/café.md', { text: 'zero' }, run));
+    const { code, text } = await importFrom(from, { force: true });
+    expect({ code, text }).toEqual({
+      code: 1,
+      text:
+        `FAIL  ${from}/${whole} has the path of a file that was imported: the names differ in accents typed apart\n` +
+        'FAIL  1 file written to /memories, 1 left\n',
+    });
+    await exportTo(join(folder, 'out'));
+    expect(read(join(folder, 'out'))).toEqual({ [whole]: Buffer.from('one') });
+    writeFileSync(join(from, whole), 'one');
+    expect(await importFrom(from, { force: true })).toMatchObject({ code: 0 });
+  });
+
+  it('import takes files of yours that end like those of an export, and says which it passes over', async () => {
+    const from = write(join(folder, 'in'), {
+      'a.partial': Buffer.from('mine'),
+      '.sealed-memory.partial': Buffer.from('mine'),
+      'notes/.sealed-memory-1-01234567.partial': Buffer.from('half'),
+    });
+    const { invocation, shown, complaints } = invocationOf({ flags });
+    expect(await runImport({ from, path: '/memories' }, {}, invocation)).toBe(0);
+    expect(shown.join('')).toBe('ok    2 files written to /memories\n');
+    expect(complaints).toEqual([
+      `${from}/notes/.sealed-memory-1-01234567.partial is of an export that has not finished: passed over`,
+    ]);
   });
 
   it('export --age makes one archive that age and tar open, and nothing readable beside it', async () => {
