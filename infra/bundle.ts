@@ -17,6 +17,8 @@ const REQUIRE =
 /** How the AWS SDK finds credentials in a function. */
 const CREDENTIALS = fileURLToPath(new URL('worker/function-credentials.ts', import.meta.url));
 
+const NO_BROWSER = fileURLToPath(new URL('worker/no-browser.ts', import.meta.url));
+
 /** The budget of what a function loads before its first invocation. */
 export const MOST_EAGER_BYTES = 750_000;
 
@@ -53,7 +55,7 @@ export async function bundle({
     outExtension: { '.js': '.mjs' },
     chunkNames: 'part-[hash]',
     mainFields: ['module', 'main'],
-    alias: { '@aws-sdk/credential-provider-node': CREDENTIALS },
+    alias: { '@aws-sdk/credential-provider-node': CREDENTIALS, bowser: NO_BROWSER },
     plugins: [builtinsAtFirstUse],
     banner: { js: REQUIRE },
     legalComments: 'none',

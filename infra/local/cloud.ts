@@ -8,7 +8,13 @@ import {
 import { WORKER_DEFAULTS, workerEnvironment } from '../../src/cdk/worker-settings.ts';
 import { startEventSource } from './event-source.ts';
 import type { TurnFunctions } from './local-function.ts';
-import { createResources, type LocalQueue, type LocalResources, MOTO_CREDENTIALS } from './resources.ts';
+import {
+  createResources,
+  type LocalQueue,
+  type LocalResources,
+  MOTO_CREDENTIALS,
+  RETENTION_SECONDS,
+} from './resources.ts';
 import type { Environment } from './servers/find-program.ts';
 import type { S3Server } from './servers/s3-server.ts';
 import { checkMessage } from './service-limits.ts';
@@ -80,6 +86,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     rootKeyArns: [resources.rootKeyArn],
     tenantRoleArn: ROLE_ARN,
     turnQueueUrl: asSeen(resources.turns.url),
+    turnRetentionSeconds: RETENTION_SECONDS,
     deadLetterQueueUrl: asSeen(resources.deadLetters.url),
     replyQueueUrl: asSeen(resources.replies.url),
     apiKeySecretArn: resources.apiKeySecretArn,

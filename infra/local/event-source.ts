@@ -106,12 +106,25 @@ function recordOf({ queueArn, region }: EventSourceOptions, message: Message): S
     receiptHandle: message.ReceiptHandle ?? '',
     body: message.Body ?? '',
     attributes: (message.Attributes ?? {}) as unknown as SQSRecord['attributes'],
-    messageAttributes: (message.MessageAttributes ?? {}) as unknown as SQSRecord['messageAttributes'],
+    messageAttributes: attributesOf(message),
     md5OfBody: message.MD5OfBody ?? '',
     eventSource: 'aws:sqs',
     eventSourceARN: queueArn,
     awsRegion: region,
   };
+}
+
+/** Lambda writes the members of an attribute in another way than SQS does. */
+function attributesOf({ MessageAttributes = {} }: Message): SQSRecord['messageAttributes'] {
+  return Object.fromEntries(
+    Object.entries(MessageAttributes).map(([name, { StringValue, DataType = '' }]) => [
+      name,
+      {
+        ...(StringValue !== undefined && { stringValue: StringValue }),
+        ...{ stringListValues: [], binaryListValues: [], dataType: DataType },
+      },
+    ]),
+  );
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -33,6 +33,8 @@ export interface ResourceOptions {
 export const MOTO_CREDENTIALS = { accessKeyId: 'AKIDOFTHISMACHINE', secretAccessKey: 'believed' } as const;
 /** As the deployed queue has it. */
 const MAX_RECEIVE_COUNT = 10;
+/** As long as the deployed queue, and SQS by default, keeps a message. */
+export const RETENTION_SECONDS = 345_600;
 
 /** A bucket in MinIO; queues, a root key and a secret in moto. Their names are of this call alone. */
 export async function createResources(options: ResourceOptions): Promise<LocalResources> {
@@ -75,6 +77,7 @@ async function createQueues(
   const deadLetters = await createQueue(sqs, `dead-letters-${run}`);
   const turns = await createQueue(sqs, `turns-${run}`, {
     VisibilityTimeout: String(visibilitySeconds),
+    MessageRetentionPeriod: String(RETENTION_SECONDS),
     RedrivePolicy: JSON.stringify({
       deadLetterTargetArn: deadLetters.arn,
       maxReceiveCount: MAX_RECEIVE_COUNT,

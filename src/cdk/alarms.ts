@@ -10,7 +10,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import type { BundledFunction } from './bundled-function.ts';
-import { sumOfLogs, type Tokens, withCode, withMessage } from './log-metrics.ts';
+import { sumOfLogs, type Tokens, waitedFor, withCode, withMessage } from './log-metrics.ts';
 import type { Queues } from './queues.ts';
 
 /** What the alarms watch and the dashboard shows. */
@@ -35,7 +35,8 @@ const SELDOM = { evaluationPeriods: 6, datapointsToAlarm: 3 };
 /**
  * What an operator should be woken for (docs/deployment.md, "Alarms"). No data is no alarm.
  *
- * @param options.oldestMessage A turn that waits longer means that the workers do not keep up.
+ * @param options.oldestMessage A turn that waits longer means that the workers do not keep up. The queue leaves turns out of
+ *   its own metric that were received three times, so that those which are tried again are counted from the log.
  * @param options.tokensPerHour Input and output of all tenants; more is worth a look.
  */
 export function createAlarms(
@@ -123,6 +124,15 @@ export function createAlarms(
       queues.turns.metricApproximateAgeOfOldestMessage({ statistic: 'Maximum', period: FIVE_MINUTES }),
       'turns wait longer than they should',
       { threshold: oldestMessage.toSeconds() },
+    ),
+    alarm(
+      'WaitingTurnsAlarm',
+      sumOfLogs(scope, {
+        functions: [worker],
+        name: 'WaitingTurns',
+        pattern: waitedFor(oldestMessage.toSeconds(), { butFor: 'tokens_per_day' }),
+      }),
+      'turns are tried again and again: something does not work that they need',
     ),
     alarm('ExpiryAlarm', expiry.run.metricErrors(sum), 'the expiry function failed'),
     alarm(

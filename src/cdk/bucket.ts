@@ -1,10 +1,11 @@
-import { Annotations, Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Annotations, AspectPriority, Aspects, Duration, RemovalPolicy, Token } from 'aws-cdk-lib';
 import { AnyPrincipal, Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import {
   BlockPublicAccess,
   Bucket,
   BucketEncryption,
   BucketPolicy,
+  CfnBucket,
   type IBucket,
   ObjectOwnership,
 } from 'aws-cdk-lib/aws-s3';
@@ -52,6 +53,7 @@ export function placeBucket(
     policy.document.addStatements(...transportStatements(bucket.bucketArn));
     return { bucket, addToPolicy: (statements) => policy.document.addStatements(...statements) };
   }
+  if (given !== undefined) warnOf(scope, given);
   const bucket = given ?? createBucket(scope, noncurrentDays);
   const addToPolicy = (statements: readonly PolicyStatement[]): void => {
     const added = statements.map((statement) => bucket.addToResourcePolicy(statement).statementAdded);
@@ -63,6 +65,53 @@ export function placeBucket(
   };
   return { bucket, addToPolicy };
 }
+
+/** A caller's bucket is taken as it is. It is judged at the synthesis, when nothing changes it any more. */
+function warnOf(scope: Construct, bucket: IBucket): void {
+  Aspects.of(scope).add(
+    {
+      visit(node) {
+        if (node !== scope) return;
+        for (const fault of faultsOf(bucket)) {
+          Annotations.of(scope).addWarningV2(`sealed-memory:bucket-${fault}`, FAULTS[fault]);
+        }
+      },
+    },
+    { priority: AspectPriority.READONLY },
+  );
+}
+
+const FAULTS = {
+  versions:
+    'The bucket keeps no versions: what is overwritten or deleted there by mistake is lost. Turn versioning on.',
+  public:
+    'The bucket may be public: its settings leave a way to open it to everybody. Block all public access, with all four settings.',
+  unchecked:
+    'It could not be checked that the bucket keeps versions and blocks all public access, which a memory needs: see to both.',
+} as const;
+
+function faultsOf(bucket: IBucket): readonly (keyof typeof FAULTS)[] {
+  const { defaultChild } = bucket.node;
+  if (!(defaultChild instanceof CfnBucket)) return ['unchecked'];
+  const { versioningConfiguration: versioning, publicAccessBlockConfiguration: blocks } = defaultChild;
+  const { status } = (versioning ?? {}) as CfnBucket.VersioningConfigurationProperty;
+  const { blockPublicAcls, blockPublicPolicy, ignorePublicAcls, restrictPublicBuckets } = (blocks ??
+    // S3 blocks all of it unless a bucket says otherwise.
+    ALL_BLOCKED) as CfnBucket.PublicAccessBlockConfigurationProperty;
+  const four = [blockPublicAcls, blockPublicPolicy, ignorePublicAcls, restrictPublicBuckets];
+  if ([versioning, status, blocks, ...four].some((value) => Token.isUnresolved(value))) return ['unchecked'];
+  return [
+    ...(status === 'Enabled' ? [] : (['versions'] as const)),
+    ...(four.every((isBlocked) => isBlocked === true) ? [] : (['public'] as const)),
+  ];
+}
+
+const ALL_BLOCKED: CfnBucket.PublicAccessBlockConfigurationProperty = {
+  blockPublicAcls: true,
+  blockPublicPolicy: true,
+  ignorePublicAcls: true,
+  restrictPublicBuckets: true,
+};
 
 /**
  * It outlives the stack. What was overwritten or deleted stays restorable for `noncurrentDays`; after that shredded

@@ -22,6 +22,14 @@ export function withMessage(...messages: readonly string[]): IFilterPattern {
   return FilterPattern.any(...messages.map((text) => FilterPattern.stringValue('$.message', '=', text)));
 }
 
+/** Turns that will be tried again and were sent so long ago, unless they have this code. */
+export function waitedFor(seconds: number, { butFor }: { readonly butFor: string }): IFilterPattern {
+  return FilterPattern.all(
+    FilterPattern.numberValue('$.waitedSeconds', '>=', seconds),
+    FilterPattern.stringValue('$.code', '!=', butFor),
+  );
+}
+
 export function sumOfLogs(scope: Construct, { functions, name, pattern, value }: LogMetric): IMetric {
   const named = {
     namespace: `SealedMemory/${Stack.of(scope).stackName}/${scope.node.id}`,

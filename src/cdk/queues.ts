@@ -20,11 +20,10 @@ export interface Queues {
   readonly expiry: Queue;
 }
 
-/**
- * What passes by itself is tried again for an hour with these (docs/worker.md, "Again, or not"); what can never succeed
- * the worker sends to the dead letters itself.
- */
+/** The worker counts the same, and sends a message to the dead letters at its tenth receive itself, with the reason. */
 const MAX_RECEIVE_COUNT = 10;
+/** How long a turn is kept; the worker is told, and gives up a day before. */
+export const TURN_RETENTION: Duration = Duration.days(4);
 /** AWS's advice: room for the retries of the event source itself. */
 const VISIBILITY_PER_TIMEOUT = 6;
 /** A run of the expiry is over before the next one begins. */
@@ -74,7 +73,7 @@ export function createQueues(
     ...common,
     ...ordered,
     visibilityTimeout: hiddenFor(timeout),
-    retentionPeriod: Duration.days(4),
+    retentionPeriod: TURN_RETENTION,
     deadLetterQueue: { queue: deadLetters, maxReceiveCount: MAX_RECEIVE_COUNT },
   });
   const replies = new Queue(scope, 'Replies', { ...common, retentionPeriod: Duration.days(4) });

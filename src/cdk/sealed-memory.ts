@@ -16,7 +16,7 @@ import { acknowledgeFindings } from './findings.ts';
 import { tokensOf } from './log-metrics.ts';
 import { packedBundle } from './packed-bundle.ts';
 import { placeQueueKey, queueKeyStatement } from './queue-key.ts';
-import { createQueues, type Queues } from './queues.ts';
+import { createQueues, type Queues, TURN_RETENTION } from './queues.ts';
 import { placeRootKey, rootKeyStatements } from './root-key.ts';
 import type { SealedMemoryProps } from './sealed-memory-props.ts';
 import { tenantResources } from './tenant-resources.ts';
@@ -111,6 +111,7 @@ export class SealedMemory extends Construct {
       rootKeyArns: [rootKeyArn, ...formerRootKeyArns],
       tenantRoleArn: this.tenantRole.roleArn,
       turnQueueUrl: this.queues.turns.queueUrl,
+      turnRetentionSeconds: TURN_RETENTION.toSeconds(),
       deadLetterQueueUrl: this.queues.deadLetters.queueUrl,
       replyQueueUrl: this.queues.replies.queueUrl,
       apiKeySecretArn: this.apiKey.secretArn,

@@ -36,6 +36,8 @@ export interface WorkerPlaces {
   readonly rootKeyArns: readonly [string, ...string[]];
   readonly tenantRoleArn: string;
   readonly turnQueueUrl: string;
+  /** How long it keeps a message. */
+  readonly turnRetentionSeconds: number;
   readonly deadLetterQueueUrl: string;
   readonly replyQueueUrl: string;
   readonly apiKeySecretArn: string;
@@ -52,6 +54,7 @@ export function workerEnvironment(
   return {
     ...memoryEnvironment(settings, places),
     SEALED_MEMORY_WORKER_QUEUE_URL: places.turnQueueUrl,
+    SEALED_MEMORY_WORKER_QUEUE_RETENTION_SECONDS: String(places.turnRetentionSeconds),
     SEALED_MEMORY_WORKER_DEAD_LETTER_QUEUE_URL: places.deadLetterQueueUrl,
     SEALED_MEMORY_WORKER_REPLY_QUEUE_URL: places.replyQueueUrl,
     SEALED_MEMORY_WORKER_REPLY: settings.reply,

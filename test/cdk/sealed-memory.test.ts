@@ -1,12 +1,18 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { App, Duration, Stack } from 'aws-cdk-lib';
+import { App, Aspects, CfnParameter, Duration, Stack } from 'aws-cdk-lib';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { type IVpc, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
-import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
+import {
+  BlockPublicAccess,
+  Bucket,
+  type BucketProps,
+  type CfnBucket,
+  type IBucket,
+} from 'aws-cdk-lib/aws-s3';
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SealedMemory, type SealedMemoryProps } from '../../src/cdk/index.ts';
@@ -37,6 +43,8 @@ function synthesizeWith(props: (stack: Stack) => SealedMemoryProps): {
     .map(({ entry }) => String(entry.data));
   return { template, warnings, memory };
 }
+
+const bucketOf = (stack: Stack, props: BucketProps): Bucket => new Bucket(stack, 'Bucket', props);
 
 const typesOf = ({ Resources }: Template): readonly string[] =>
   Object.values(Resources).map(({ Type }) => Type);
@@ -74,13 +82,109 @@ describe('SealedMemory, in a stack with things of its own', { timeout: 60_000 },
       rootKey: Key.fromKeyArn(stack, 'Key', KEY),
       queueKey: Key.fromKeyArn(stack, 'Queues', KEY),
     }));
-    expect(warnings.map((text) => /docs\/iam\/[\w-]+\.json/.exec(text)?.[0]).sort()).toEqual([
+    expect(warnings.map((text) => /docs\/iam\/[\w-]+\.json|not be checked/.exec(text)?.[0]).sort()).toEqual([
       'docs/iam/bucket.json',
       'docs/iam/queue-key.json',
       'docs/iam/root-key.json',
+      'not be checked',
     ]);
     expect(typesOf(template)).not.toContain('AWS::S3::Bucket');
     expect(typesOf(template)).not.toContain('AWS::S3::BucketPolicy');
+  });
+
+  describe('warns of a bucket that', () => {
+    const VERSIONS = 'keeps no versions';
+    const PUBLIC = 'may be public';
+    const UNCHECKED = 'could not be checked';
+    const ALL = {
+      ...{ blockPublicAcls: true, blockPublicPolicy: true },
+      ...{ ignorePublicAcls: true, restrictPublicBuckets: true },
+    };
+    const partly = (open: keyof typeof ALL): BlockPublicAccess =>
+      new BlockPublicAccess({ ...ALL, [open]: false });
+    const { BLOCK_ALL, BLOCK_ACLS_ONLY } = BlockPublicAccess;
+    const resourceOf = (bucket: Bucket): CfnBucket => bucket.node.defaultChild as CfnBucket;
+
+    it.each<[string, readonly string[], (stack: Stack) => Bucket | IBucket]>([
+      [
+        'is as it should be',
+        [],
+        (stack) => bucketOf(stack, { versioned: true, blockPublicAccess: BLOCK_ALL }),
+      ],
+      ['leaves it to S3 to block public access', [], (stack) => bucketOf(stack, { versioned: true })],
+      ['keeps none, by default', [VERSIONS], (stack) => bucketOf(stack, {})],
+      [
+        'keeps none',
+        [VERSIONS],
+        (stack) => bucketOf(stack, { versioned: false, blockPublicAccess: BLOCK_ALL }),
+      ],
+      [
+        'keeps no more',
+        [VERSIONS],
+        (stack) => {
+          const bucket = bucketOf(stack, { versioned: true });
+          resourceOf(bucket).versioningConfiguration = { status: 'Suspended' };
+          return bucket;
+        },
+      ],
+      ...(['blockPublicAcls', 'blockPublicPolicy', 'ignorePublicAcls', 'restrictPublicBuckets'] as const).map(
+        (name): [string, readonly string[], (stack: Stack) => Bucket] => [
+          `leaves out ${name}`,
+          [PUBLIC],
+          (stack) => bucketOf(stack, { versioned: true, blockPublicAccess: partly(name) }),
+        ],
+      ),
+      [
+        'blocks access lists alone',
+        [PUBLIC],
+        (stack) => bucketOf(stack, { versioned: true, blockPublicAccess: BLOCK_ACLS_ONLY }),
+      ],
+      [
+        'everybody reads',
+        [VERSIONS, PUBLIC],
+        (stack) => {
+          const blockPublicAccess = partly('blockPublicPolicy');
+          return bucketOf(stack, { publicReadAccess: true, blockPublicAccess });
+        },
+      ],
+      [
+        'is decided at deployment',
+        [UNCHECKED],
+        (stack) => {
+          const bucket = bucketOf(stack, { versioned: true });
+          const status = new CfnParameter(stack, 'Versions').valueAsString;
+          resourceOf(bucket).versioningConfiguration = { status };
+          return bucket;
+        },
+      ],
+      ['is known by its name alone', [UNCHECKED], (stack) => Bucket.fromBucketName(stack, 'Named', 'team')],
+    ])('%s: %j', (_, expected, bucket) => {
+      const { warnings } = synthesizeWith((stack) => ({ bucket: bucket(stack) as IBucket }));
+      const told = warnings.filter((text) => !text.includes('docs/iam'));
+      expect(told.map((text) => [VERSIONS, PUBLIC, UNCHECKED].find((each) => text.includes(each)))).toEqual(
+        expected,
+      );
+    });
+
+    it('is put right behind the construct, no more', () => {
+      const { warnings } = synthesizeWith((stack) => {
+        const bucket = bucketOf(stack, {});
+        Aspects.of(stack).add({
+          visit(node) {
+            if (node === bucket.node.defaultChild) {
+              (node as CfnBucket).versioningConfiguration = { status: 'Enabled' };
+            }
+          },
+        });
+        return { bucket: bucket as IBucket };
+      });
+      expect(warnings).toEqual([]);
+    });
+
+    it('is its own, or left by an earlier stack, never', () => {
+      expect(synthesizeWith(() => ({})).warnings).toEqual([]);
+      expect(synthesizeWith(() => ({ adoptedBucketName: 'of-earlier' })).warnings).toEqual([]);
+    });
   });
 
   it('takes a key for its queues, or leaves them to SQS', () => {

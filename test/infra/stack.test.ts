@@ -96,6 +96,11 @@ describe.each([{ fifo: 'false' }, { fifo: 'true' }])('the queues, with fifo=$fif
     expect(queue('DeadLetters')).toMatchObject({ MessageRetentionPeriod: 1_209_600 });
   });
 
+  it('tell the worker how long they keep a turn', () => {
+    expect(environmentOf('Worker', of)['SEALED_MEMORY_WORKER_QUEUE_RETENTION_SECONDS']).toBe('345600');
+    expect(queue('Turns')).toMatchObject({ MessageRetentionPeriod: 345_600 });
+  });
+
   it('lie encrypted under the key of the account, all of them', () => {
     const key = `arn:aws:kms:eu-central-1:111122223333:key/${onlyResource(of, 'AWS::KMS::Key', 'MemoryQueueKey').id}`;
     for (const name of ['Turns', 'DeadLetters', 'Replies', 'ExpiryQueue']) {
@@ -235,6 +240,15 @@ describe('the alarms', () => {
     });
   });
 
+  it('go off when turns are tried again for long, which the queue leaves out of its own metric', () => {
+    expect(alarm('WaitingTurns')).toMatchObject({ MetricName: 'WaitingTurns', Threshold: 1 });
+    const filters = filtersOf('WaitingTurns');
+    expect(filters).toHaveLength(1);
+    expect(filters[0]?.Properties['FilterPattern']).toBe(
+      '{ ($.waitedSeconds >= 900) && ($.code != "tokens_per_day") }',
+    );
+  });
+
   it('go off when tenants are not expired, or not all of them by noon', () => {
     expect(alarm('ExpiryTenants')).toMatchObject({ MetricName: 'TenantsNotExpired', Threshold: 1 });
     const [filter, ...others] = filtersOf('TenantsNotExpired');
@@ -269,7 +283,7 @@ describe('the alarms', () => {
   it('tell the topic, when they go off and when it is over', () => {
     for (const name of [
       ...['DeadLetters', 'Integrity', 'ApiKey', 'Expiry', 'ExpiryTenants', 'ExpiryUnfinished', 'Tokens'],
-      ...['Throttles', 'OldestTurn', 'DirectErrors', 'DirectThrottles'],
+      ...['Throttles', 'OldestTurn', 'WaitingTurns', 'DirectErrors', 'DirectThrottles'],
     ]) {
       expect(alarm(name)).toMatchObject({ AlarmActions: [topic], OKActions: [topic] });
     }

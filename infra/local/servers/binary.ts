@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FoundProgram } from './find-program.ts';
 import { type GuardedProcess, startGuarded } from './guarded-process.ts';
@@ -46,20 +47,17 @@ export function launchMinio(options: {
   });
 }
 
-/** VersityGW of this run alone, over a folder, from a program on this machine. */
+/** VersityGW of this run alone, over a folder, able to keep versions, from a program on this machine. */
 export function startVersitygw(found: FoundProgram): Promise<Attempt> {
   return start('versitygw', found, (credentials) =>
     startGuarded({
       program: found.path,
-      arguments: ({ address, directory }) => [
-        '--quiet',
-        '--port',
-        address,
-        '--health',
-        '/healthy',
-        'posix',
-        directory,
-      ],
+      arguments: ({ address, directory }) => {
+        const [data, versions] = [join(directory, 'data'), join(directory, 'versions')];
+        for (const folder of [data, versions]) mkdirSync(folder);
+        const gateway = ['--quiet', '--port', address, '--health', '/healthy'];
+        return [...gateway, 'posix', '--versioning-dir', versions, data];
+      },
       env: { ROOT_ACCESS_KEY: credentials.accessKeyId, ROOT_SECRET_KEY: credentials.secretAccessKey },
       healthPath: '/healthy',
     }),

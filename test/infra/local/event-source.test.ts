@@ -11,7 +11,11 @@ async function deliver(
   answer: (event: SQSEvent) => unknown,
   { batchSize = 10, maxConcurrency = 1 } = {},
 ) {
-  const waiting = bodies.map((Body, i) => ({ MessageId: `m${i}`, ReceiptHandle: `h${i}`, Body }));
+  const waiting = bodies.map((Body, i) => ({
+    ...{ MessageId: `m${i}`, ReceiptHandle: `h${i}`, Body },
+    Attributes: { SentTimestamp: '1767225600000' },
+    MessageAttributes: { firstSentAt: { DataType: 'Number', StringValue: '1767225600000' } },
+  }));
   const deleted: (string | undefined)[] = [];
   const events: SQSEvent[] = [];
   let [working, most] = [0, 0];
@@ -55,6 +59,16 @@ describe('startEventSource', () => {
     expect(events).toMatchObject([
       { Records: [{ messageId: 'm0', receiptHandle: 'h0', body: 'a', eventSourceARN: ARN }, { body: 'b' }] },
     ]);
+  });
+
+  it('writes the attributes of a message as Lambda does', async () => {
+    const { events } = await deliver(['a'], () => undefined);
+    expect(events[0]?.Records[0]).toMatchObject({ attributes: { SentTimestamp: '1767225600000' } });
+    expect(events[0]?.Records[0]?.messageAttributes).toEqual({
+      firstSentAt: {
+        ...{ dataType: 'Number', stringValue: '1767225600000', stringListValues: [], binaryListValues: [] },
+      },
+    });
   });
 
   it('keeps the messages that the function gives back', async () => {
