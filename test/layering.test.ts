@@ -17,7 +17,7 @@ const NODE = /^node:(?!buffer$|process$)/;
 const AWS = /^@aws-sdk\/|^@smithy\//;
 
 const LAYERS: readonly Group[] = [
-  { name: 'ground', layer: 0, files: /^(errors|logger|recent|time)\.ts$/, packages: NOTHING },
+  { name: 'ground', layer: 0, files: /^(errors|listeners|logger|recent|time)\.ts$/, packages: NOTHING },
   { name: 'language', layer: 1, files: /^language\//, packages: NOTHING },
   { name: 'sodium', layer: 1, files: /^format\/sodium(-scratch)?\.ts$/, packages: /^libsodium-wrappers$/ },
   { name: 'native cipher', layer: 1, files: /^format\/native-box\.ts$/, packages: /^node:crypto$/ },
@@ -34,6 +34,7 @@ const LAYERS: readonly Group[] = [
   { name: 'folder store', layer: 3, files: /^store\/folder/, packages: NODE },
   { name: 'guarded delete', layer: 3, files: /^store\/(guarded-delete|tombstones)\.ts$/, packages: NODE },
   { name: 'conditions', layer: 3, files: /^store\/conditions\.ts$/, packages: NODE },
+  { name: 'removal of versions', layer: 3, files: /^store\/remove-versions\.ts$/, packages: NOTHING },
   { name: 'environment root key', layer: 3, files: /^keys\/env-root-key\.ts$/, packages: NODE },
   {
     name: 'KMS root key',
@@ -135,11 +136,12 @@ const DOORS: readonly {
     files: /^store\/(conditions|guarded-delete|tombstones|s3\/connection|s3\/versions)\.ts$/,
     importers: /^open\//,
   },
+  { room: /^store\//, files: /^store\/remove-versions\.ts$/, importers: /^(admin|tree\/history)\// },
   {
     room: /^store\//,
-    files: /^store\/(folder|s3\/s3-store|sqlite\/sqlite-store)\.ts$/,
-    // The doctor and a restore look at stores below what is put before them for a tenant.
-    importers: /^(open\/|cli\/verbs\/(doctor|restore)\.ts$)/,
+    files: /^store\/(folder|s3\/s3-store|sqlite\/(sqlite-store|backup|database-file))\.ts$/,
+    // The doctor, a restore and a backup look at stores below what is put before them for a tenant.
+    importers: /^(open\/|cli\/verbs\/(backup|doctor|restore)\.ts$)/,
   },
   {
     room: /^tree\/(?!rename\/)/,

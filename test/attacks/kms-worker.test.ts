@@ -131,6 +131,7 @@ describe.each(['encrypted', 'plain'] as const satisfies readonly NameMode[])('un
       expect(asked).toEqual([
         ['GenerateDataKey', context],
         ['Decrypt', context],
+        ['Decrypt', context],
       ]);
     });
 

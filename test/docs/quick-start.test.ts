@@ -23,7 +23,7 @@ describe('docs/quick-start.md', { timeout: 120_000 }, () => {
     symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
     putNpx(folder);
     const path = `${folder}:${resolve('node_modules/node/bin')}:${process.env['PATH']}`;
-    environment = { PATH: path, HOME: folder, ANTHROPIC_API_KEY: 'none' };
+    environment = { PATH: path, HOME: tmpdir(), ANTHROPIC_API_KEY: 'none' };
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -64,7 +64,7 @@ describe('docs/quick-start.md', { timeout: 120_000 }, () => {
           : { say: 'Tea, with milk.', calls: [] },
     });
     environment = { ...environment, ANTHROPIC_BASE_URL: claude.url };
-    const turn = await type('node turn.mjs');
+    const turn = await type('node --env-file=.env turn.mjs');
     expect(turn).toContain('Tea, with milk.');
     expect(turn).toContain('The customer prefers tea with milk.');
 

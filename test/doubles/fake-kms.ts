@@ -29,14 +29,16 @@ export interface FakeKms extends AsyncDisposable {
   removeKey(keyArn: string): void;
   /** From now on these credentials may use keys for this tenant only; a tenant of `''` is none. */
   allowOnly(accessKeyId: string, tenant: string): void;
+  /** From now on that operation is met like this, with whatever key; undefined: rightly again. */
+  meet(operation: KmsOperation, meeting: KmsError | AnswerChange | undefined): void;
   /** The next `times` requests are answered with this error, or get no answer, or break off. */
   failNext(times: number, failure: KmsError | 'silence' | 'break'): void;
   /** The next `times` requests are answered with what `answer` makes of the right answer. */
-  answerNext(
-    times: number,
-    answer: (right: Record<string, unknown>) => Record<string, unknown> | RawAnswer,
-  ): void;
+  answerNext(times: number, answer: AnswerChange): void;
 }
+
+export type KmsOperation = 'GenerateDataKey' | 'Decrypt';
+type AnswerChange = (right: Record<string, unknown>) => Record<string, unknown> | RawAnswer;
 
 export interface KmsError {
   readonly type: string;
@@ -70,6 +72,7 @@ export async function startFakeKms(): Promise<FakeKms> {
   const keys = new Map<string, Key>();
   const requests: KmsRequest[] = [];
   const tenants = new Map<string, string>();
+  const meetings = new Map<string, KmsError | AnswerChange>();
   const scripted: ((
     right: () => Record<string, unknown>,
   ) => Record<string, unknown> | RawAnswer | 'silence' | 'break')[] = [];
@@ -138,6 +141,13 @@ export async function startFakeKms(): Promise<FakeKms> {
     }
   };
 
+  const meet = (request: KmsRequest): Record<string, unknown> | RawAnswer => {
+    const meeting = meetings.get(request.operation);
+    if (meeting === undefined) return answer(request);
+    if (typeof meeting === 'function') return meeting(answer(request));
+    throw new Refusal(meeting);
+  };
+
   const answer = (request: KmsRequest): Record<string, unknown> => {
     if (request.operation === 'GenerateDataKey') return generateDataKey(request);
     if (request.operation === 'Decrypt') return decrypt(request);
@@ -160,7 +170,7 @@ export async function startFakeKms(): Promise<FakeKms> {
     const request = parseRequest(incoming, Buffer.concat(chunks).toString());
     requests.push(request);
     const script = scripted.shift();
-    const result = script === undefined ? answer(request) : script(() => answer(request));
+    const result = script === undefined ? meet(request) : script(() => answer(request));
     if (result === 'silence') return;
     if (result === 'break') {
       incoming.socket.destroy();
@@ -189,6 +199,10 @@ export async function startFakeKms(): Promise<FakeKms> {
     },
     removeKey: (keyArn) => void keys.delete(keyArn),
     allowOnly: (accessKeyId, tenant) => void tenants.set(accessKeyId, tenant),
+    meet(operation, meeting) {
+      if (meeting === undefined) meetings.delete(operation);
+      else meetings.set(operation, meeting);
+    },
     failNext(times, failure) {
       for (let i = 0; i < times; i++) {
         scripted.push(() => {

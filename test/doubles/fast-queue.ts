@@ -28,8 +28,10 @@ export interface FastQueue {
   readonly replies: readonly Taken[];
   /** Seconds at which each receive happened, by body. */
   readonly receives: ReadonlyMap<string, readonly number[]>;
-  put(message: unknown, group?: string): void;
-  /** Delivers one message an event, until none is left or `until` is past, in seconds. */
+  /** Messages that the queue itself dropped, because they were there for longer than it keeps them. */
+  readonly dropped: readonly Taken[];
+  put(message: unknown, group?: string, attributes?: SendMessageCommandInput['MessageAttributes']): void;
+  /** Delivers one message an event, until none is left or `until` is past, in seconds. A handler that rejects gives nothing back. */
   run(handler: Handler, until: number, contextOf?: () => LambdaTime): Promise<void>;
   /** The next so many deletes are lost. */
   loseDeletes(count: number): void;
@@ -44,18 +46,33 @@ interface Message {
   readonly body: string;
   readonly group: string | undefined;
   readonly attributes: SendMessageCommandInput['MessageAttributes'];
+  readonly sentAt: number;
   visibleAt: number;
+  receivedAt: number;
   receives: number;
 }
 
 const VISIBILITY_SECONDS = 1_800;
+const LONGEST_VISIBILITY_SECONDS = 43_200;
 
+/**
+ * It refuses what SQS refuses: a delay above 15 min, or any in a FIFO queue, a visibility beyond 12 hours from the receive,
+ * one of a message that is not in flight, and attributes that are none.
+ */
 export function createFastQueue({
   fifo = false,
   maxReceiveCount = 10,
+  retentionSeconds = 345_600,
+  startMs = Date.UTC(2026, 0, 1),
+  onTime = () => {},
 }: {
   readonly fifo?: boolean;
   readonly maxReceiveCount?: number;
+  readonly retentionSeconds?: number;
+  /** When the queue's clock is at 0, in milliseconds since the epoch. */
+  readonly startMs?: number;
+  /** Hears each time to which the clock jumps, in milliseconds since the epoch. */
+  readonly onTime?: (ms: number) => void;
 } = {}): FastQueue {
   const suffix = fifo ? '.fifo' : '';
   const [url, deadLetterUrl, replyUrl] = ['turns', 'dead', 'replies'].map(
@@ -64,23 +81,32 @@ export function createFastQueue({
   const messages: Message[] = [];
   const deadLetters: Taken[] = [];
   const replies: Taken[] = [];
+  const dropped: Taken[] = [];
   const receives = new Map<string, number[]>();
   let [now, sent, lost] = [0, 0, 0];
   let refusal: Error | undefined;
 
   const put = (body: string, given: Partial<Pick<Message, 'group' | 'attributes' | 'visibleAt'>>): void => {
     const { group, attributes, visibleAt = now } = given;
-    messages.push({ id: `m${sent++}`, body, group, attributes, visibleAt, receives: 0 });
+    const id = `m${sent++}`;
+    messages.push({ id, body, group, attributes, sentAt: now, visibleAt, receivedAt: 0, receives: 0 });
   };
   const send = async (command: unknown): Promise<unknown> => {
     if (command instanceof ChangeMessageVisibilityCommand) {
       const { ReceiptHandle, VisibilityTimeout = 0 } = command.input;
       const message = messages.find(({ id, receives: count }) => ReceiptHandle === `${id}/${count}`);
-      if (message) message.visibleAt = now + VisibilityTimeout;
+      if (message === undefined || message.visibleAt <= now) throw refused('MessageNotInflight');
+      const until = now + VisibilityTimeout;
+      const isTooLate = until > message.receivedAt + LONGEST_VISIBILITY_SECONDS;
+      if (!isSeconds(VisibilityTimeout, LONGEST_VISIBILITY_SECONDS) || isTooLate) {
+        throw refused('InvalidParameterValue');
+      }
+      message.visibleAt = until;
       return {};
     }
     if (!(command instanceof SendMessageCommand)) throw new Error('unexpected command');
     const { input } = command;
+    checkSent(input);
     const { QueueUrl, MessageBody: body = '', MessageAttributes: attributes, DelaySeconds = 0 } = input;
     if (QueueUrl === url) {
       put(body, { group: input.MessageGroupId, attributes, visibleAt: now + DelaySeconds });
@@ -98,10 +124,12 @@ export function createFastQueue({
   const remove = (message: Message): void => void messages.splice(messages.indexOf(message), 1);
 
   return {
-    ...{ url, deadLetterUrl, replyUrl, deadLetters, replies, receives },
+    ...{ url, deadLetterUrl, replyUrl, deadLetters, replies, receives, dropped },
     sqs: { send } as unknown as Pick<SQSClient, 'send'>,
     now: () => now,
-    put: (message, group) => put(typeof message === 'string' ? message : JSON.stringify(message), { group }),
+    put(message, group, attributes) {
+      put(typeof message === 'string' ? message : JSON.stringify(message), { group, attributes });
+    },
     loseDeletes(count) {
       lost = count;
     },
@@ -111,15 +139,31 @@ export function createFastQueue({
     async run(handler, until, contextOf = () => timeOf(60_000)) {
       for (let next = nextOne(); next !== undefined && next.visibleAt <= until; next = nextOne()) {
         now = Math.max(now, next.visibleAt);
+        onTime(startMs + now * 1_000);
+        if (now - next.sentAt > retentionSeconds) {
+          remove(next);
+          dropped.push({ at: now, body: next.body, attributes: {}, input: undefined });
+          continue;
+        }
         next.receives++;
+        next.receivedAt = now;
         receives.set(next.body, [...(receives.get(next.body) ?? []), now]);
         if (next.receives > maxReceiveCount) {
           remove(next);
-          deadLetters.push({ at: now, body: next.body, attributes: {}, input: undefined });
+          const { attributes: MessageAttributes } = next;
+          deadLetters.push({
+            at: now,
+            body: next.body,
+            ...readable({ MessageAttributes }),
+            input: undefined,
+          });
           continue;
         }
         next.visibleAt = now + VISIBILITY_SECONDS;
-        const { batchItemFailures } = await handler({ Records: [recordOf(next)] }, contextOf());
+        const event = { Records: [recordOf(next, startMs)] };
+        const { batchItemFailures } = await handler(event, contextOf()).catch(() => ({
+          batchItemFailures: [{ itemIdentifier: next?.id }],
+        }));
         const isDone = !batchItemFailures.some(({ itemIdentifier }) => itemIdentifier === next?.id);
         if (isDone && lost > 0) lost--;
         else if (isDone) remove(next);
@@ -128,18 +172,49 @@ export function createFastQueue({
   };
 }
 
-function readable({ MessageAttributes = {} }: SendMessageCommandInput): Pick<Taken, 'attributes'> {
+function refused(name: string): Error {
+  return Object.assign(new Error(name), { name });
+}
+
+function isSeconds(value: number, most: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= most;
+}
+
+function checkSent({
+  QueueUrl,
+  DelaySeconds,
+  MessageAttributes = {},
+  ...input
+}: SendMessageCommandInput): void {
+  const isOrdered = QueueUrl?.endsWith('.fifo') === true;
+  const isDelay = DelaySeconds === undefined || (!isOrdered && isSeconds(DelaySeconds, 900));
+  const isNamed =
+    !isOrdered || (input.MessageGroupId !== undefined && input.MessageDeduplicationId !== undefined);
+  const areAttributes = Object.entries(MessageAttributes).every(([name, { DataType, StringValue = '' }]) => {
+    const isValue = DataType === 'Number' ? /^-?[0-9]{1,38}$/.test(StringValue) : DataType === 'String';
+    return /^[A-Za-z0-9_.-]{1,256}$/.test(name) && StringValue !== '' && isValue;
+  });
+  const count = Object.keys(MessageAttributes).length;
+  if (!isDelay || !isNamed || !areAttributes || count > 10) throw refused('InvalidParameterValue');
+}
+
+function readable({
+  MessageAttributes = {},
+}: Pick<SendMessageCommandInput, 'MessageAttributes'>): Pick<Taken, 'attributes'> {
   const entries = Object.entries(MessageAttributes).map(
     ([name, value]) => [name, value.StringValue] as const,
   );
   return { attributes: Object.fromEntries(entries) };
 }
 
-function recordOf({ id, body, group, attributes = {}, receives }: Message): SQSRecord {
+function recordOf(
+  { id, body, group, attributes = {}, receives, sentAt }: Message,
+  startMs: number,
+): SQSRecord {
   const messageAttributes = Object.fromEntries(
-    Object.entries(attributes).map(([name, { StringValue }]) => [
+    Object.entries(attributes).map(([name, { StringValue, DataType }]) => [
       name,
-      { stringValue: StringValue, dataType: 'String' },
+      { stringValue: StringValue, dataType: DataType },
     ]),
   );
   return {
@@ -148,6 +223,7 @@ function recordOf({ id, body, group, attributes = {}, receives }: Message): SQSR
     body,
     attributes: {
       ApproximateReceiveCount: String(receives),
+      SentTimestamp: String(startMs + Math.floor(sentAt * 1_000)),
       ...(group !== undefined && { MessageGroupId: group }),
     },
     messageAttributes,

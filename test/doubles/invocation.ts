@@ -1,7 +1,10 @@
 import type { Flags, Invocation } from '../../src/cli/verbs/invocation.ts';
 import { createReport } from '../../src/cli/verbs/report.ts';
 
-/** An invocation by a caller who types `typed`, at a screen or not, and what it said. Progress is shown to no one. */
+/**
+ * An invocation by a caller who types `typed`, at a screen or not, and what it said; a function runs when the caller is asked.
+ * Progress is shown to no one.
+ */
 export function invocationOf({
   flags = {},
   isForEyes = false,
@@ -9,13 +12,13 @@ export function invocationOf({
 }: {
   readonly flags?: Flags;
   readonly isForEyes?: boolean;
-  readonly typed?: string;
+  readonly typed?: string | (() => Promise<string>);
 }): { readonly invocation: Invocation; readonly shown: string[]; readonly complaints: string[] } {
   const shown: string[] = [];
   const complaints: string[] = [];
   const terminal: Invocation['terminal'] = {
     stdin: (async function* () {
-      yield new TextEncoder().encode(typed);
+      yield new TextEncoder().encode(typeof typed === 'string' ? typed : await typed());
     })(),
     out: async (said) => void shown.push(Buffer.from(said as string).toString()),
     complain: (line) => complaints.push(line),

@@ -1,4 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
+import { operationsWait } from '../../src/store/sqlite/turns.ts';
 import type { Pause } from '../../src/time.ts';
 
 /** Time that passes only when nothing else can happen, and chance that repeats itself for the same seed. */
@@ -24,6 +25,10 @@ export function createVirtualTime(seed = 1): VirtualTime {
   let pumping = false;
 
   const pump = (): void => {
+    if (operationsWait()) {
+      setImmediate(pump);
+      return;
+    }
     const next = pending.reduce((first, each) => (each.at < first.at ? each : first), pending[0] ?? NEVER);
     const place = pending.indexOf(next);
     if (place >= 0) pending.splice(place, 1);

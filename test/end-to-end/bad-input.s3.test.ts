@@ -185,7 +185,8 @@ describeOnS3('a memory in bad conditions', ['minio'], (server) => {
     );
     const writes = proxy.requests.filter(({ method }) => method !== 'GET' && method !== 'HEAD');
     expect(writes.length).toBeGreaterThan(0);
-    for (const { method, url } of writes) expect(`${method} ${url}`).toMatch(/^PUT \/.*\/probe\b/);
+    for (const { method, url } of writes)
+      expect(`${method} ${url}`).toMatch(/^(PUT|DELETE) \/.*\/probe(-[\w-]+)?\?/);
     expect(await succeed(await open(), VIEW)).toContain(CONTENT);
   });
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   CreateBucketCommand,
+  type CreateBucketCommandInput,
   DeleteBucketCommand,
   DeleteObjectCommand,
   ListObjectsV2Command,
@@ -79,7 +80,10 @@ export interface TestBucket extends AsyncDisposable {
   remove(): Promise<void>;
 }
 
-export async function createTestBucket(server: S3Server): Promise<TestBucket> {
+export async function createTestBucket(
+  server: S3Server,
+  options: Pick<CreateBucketCommandInput, 'ObjectLockEnabledForBucket'> = {},
+): Promise<TestBucket> {
   const bucket = `sealed-memory-test-${randomBytes(6).toString('hex')}`;
   const { endpoint, region, accessKeyId, secretAccessKey } = server;
   const connection = {
@@ -89,7 +93,7 @@ export async function createTestBucket(server: S3Server): Promise<TestBucket> {
     credentials: { accessKeyId, secretAccessKey },
   } as const;
   const client = new S3Client(connection);
-  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  await client.send(new CreateBucketCommand({ Bucket: bucket, ...options }));
   const remove = async () => {
     await emptyBucket(client, bucket);
     await client.send(new DeleteBucketCommand({ Bucket: bucket }));

@@ -11,6 +11,7 @@ import { createMemory } from '../../src/tool/memory-tool.ts';
 import { createHistory } from '../../src/tree/history/history.ts';
 import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 // Loaded now: virtual time would pass while it is loaded by the first rename.
+import '../../src/tree/rename/rename.ts';
 import '../../src/tree/rename/rename-directory.ts';
 import type { HistorySaver, Session } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';

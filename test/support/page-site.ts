@@ -9,6 +9,7 @@ import { bundlePage } from '../../infra/bundle-page.ts';
 import { findingLine } from '../../src/cli/verbs/finding-lines.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
+import type { ServerBounds } from '../../src/open/bounded-server.ts';
 import { openMemory, openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
 import { type Asset, readAssets } from '../../src/page/assets.ts';
@@ -91,13 +92,16 @@ export async function servePageOf(
 export async function serveQuestions(
   questions: Questions,
   assets: ReadonlyMap<string, Asset>,
-  { maxQuestionBytes }: { readonly maxQuestionBytes: number } = { maxQuestionBytes: 65_536 },
+  {
+    maxQuestionBytes = 65_536,
+    bounds,
+  }: { readonly maxQuestionBytes?: number; readonly bounds?: Partial<ServerBounds> } = {},
 ): Promise<ServedPage> {
   const ending = new AbortController();
   const listening = Promise.withResolvers<string>();
   const serving = servePage({
     port: 0,
-    ...{ assets, questions, maxQuestionBytes, signal: ending.signal },
+    ...{ assets, questions, maxQuestionBytes, bounds, signal: ending.signal },
     onListening: async (address) => listening.resolve(address),
   });
   const address = await Promise.race([listening.promise, serving.then(() => '')]);

@@ -14,6 +14,7 @@ import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 import { createQuota, createTenantUsage, type TenantLimits, type TenantUsage } from '../../src/tree/quota.ts';
 import type { LeasedWork } from '../../src/tree/rename/lease.ts';
 import '../../src/tree/rename/rename-directory.ts';
+import '../../src/tree/rename/rename.ts';
 import type { Session, Work } from '../../src/tree/session.ts';
 import { createTree, type Tree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';

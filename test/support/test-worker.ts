@@ -14,6 +14,8 @@ export type Play = (scene: Scene) => Part | Fault | Promise<Part | Fault>;
 
 export interface TestWorker extends AsyncDisposable {
   readonly worker: Worker;
+  /** Of the scripted Claude. */
+  readonly client: Anthropic;
   /** One more process on the same store, with the same Claude and queues. */
   another(options?: Partial<WorkerOptions>): Worker;
   /** Delivers messages in one batch. */
@@ -23,7 +25,9 @@ export interface TestWorker extends AsyncDisposable {
   readonly replies: readonly unknown[];
   /** Seconds after which messages that went back are visible again. */
   readonly visibility: readonly (number | undefined)[];
-  /** Seconds for which messages were hidden first: while their turn runs, if it was taken. */
+  /** Seconds for which messages were hidden at their receive. */
+  readonly received: readonly (number | undefined)[];
+  /** Seconds for which messages were hidden next: while their turn runs, if it was taken. */
   readonly taken: readonly (number | undefined)[];
   readonly lines: readonly string[];
   /** What the queue does with a request instead of taking it. */
@@ -47,8 +51,9 @@ export async function startTestWorker(
   const scenes: Scene[] = [];
   const replies: unknown[] = [];
   const visibility: (number | undefined)[] = [];
+  const received: (number | undefined)[] = [];
   const taken: (number | undefined)[] = [];
-  const changes = new Map<string | undefined, number | undefined>();
+  const changes = new Map<string | undefined, (number | undefined)[]>();
   let deliveries = 0;
   const lines: string[] = [];
   let failure: Error | undefined;
@@ -62,8 +67,10 @@ export async function startTestWorker(
     async send(command: unknown) {
       if (command instanceof ChangeMessageVisibilityCommand) {
         const { ReceiptHandle, VisibilityTimeout } = command.input;
-        if (!changes.has(ReceiptHandle)) taken.push(VisibilityTimeout);
-        changes.set(ReceiptHandle, VisibilityTimeout);
+        const earlier = changes.get(ReceiptHandle) ?? [];
+        if (earlier.length === 0) received.push(VisibilityTimeout);
+        if (earlier.length === 1) taken.push(VisibilityTimeout);
+        changes.set(ReceiptHandle, [...earlier, VisibilityTimeout]);
       } else if (!(command instanceof SendMessageCommand)) throw new Error('unexpected command');
       else if (failure !== undefined) throw failure;
       else replies.push(JSON.parse(command.input.MessageBody ?? ''));
@@ -89,10 +96,12 @@ export async function startTestWorker(
   const worker = another();
   return {
     worker,
+    client,
     another,
     scenes,
     replies,
     visibility,
+    received,
     taken,
     lines,
     async deliver(messages, { worker: other = worker, remainingMs = 60_000 } = {}) {
@@ -101,7 +110,7 @@ export async function startTestWorker(
       const answer = await other.handler({ Records }, timeOf(remainingMs));
       for (const { itemIdentifier } of answer.batchItemFailures) {
         const back = Records.find(({ messageId }) => messageId === itemIdentifier);
-        visibility.push(changes.get(back?.receiptHandle));
+        visibility.push(changes.get(back?.receiptHandle)?.at(-1));
       }
       return answer;
     },

@@ -49,7 +49,7 @@ export interface Reply {
   readonly stop_reason: string;
   readonly stop_details: object | null;
   readonly stop_sequence: null;
-  readonly usage: object;
+  readonly usage: { readonly iterations?: readonly object[] };
   readonly context_management?: { readonly applied_edits: View['applied'] };
   readonly input_transformations?: readonly DroppedThought[];
 }
@@ -123,11 +123,20 @@ export function eventsOf({
   stop_sequence,
   ...message
 }: Reply): readonly Event[] {
-  const { context_management, ...head } = message;
+  const { context_management, usage, ...head } = message;
+  const { iterations: _, ...begun } = usage;
   return [
     {
       type: 'message_start',
-      message: { ...head, content: [], stop_reason: null, stop_details: null, stop_sequence: null },
+      // What the reply takes is known at its end.
+      message: {
+        ...head,
+        usage: { ...begun, output_tokens: 1 },
+        content: [],
+        stop_reason: null,
+        stop_details: null,
+        stop_sequence: null,
+      },
     },
     ...content.flatMap((block, index): readonly Event[] => {
       const { start, deltas = [] } = pieces(block);
@@ -140,7 +149,7 @@ export function eventsOf({
     {
       type: 'message_delta',
       delta: { stop_reason, stop_details, stop_sequence },
-      usage: message.usage,
+      usage,
       ...(context_management && { context_management }),
     },
     { type: 'message_stop' },

@@ -1,0 +1,20 @@
+import { fileKey } from '../../src/format/object-keys.ts';
+import { type MemoryPath, parseStoredPath } from '../../src/language/path.ts';
+import { confirmedPut } from '../../src/tree/confirmed-put.ts';
+import { sealFor } from '../../src/tree/create-file.ts';
+import { openToWrite } from '../../src/tree/session.ts';
+import { bytes, type TestClient } from './test-tree.ts';
+
+/** Puts a file there as another writer with the tenant's keys may: under that very name, and without a look for clashes. */
+export async function putUnchecked(
+  { session }: Pick<TestClient, 'session'>,
+  path: string,
+  text = 'text',
+): Promise<MemoryPath> {
+  const named = parseStoredPath(path);
+  if (named === undefined) throw new Error('no writer can give a file that path');
+  const work = await openToWrite(session, {});
+  const key = fileKey(work.session.layout, work.keyring.names, named);
+  await confirmedPut(work, { key, seal: () => sealFor(work, named, bytes(text)), mode: 'create' });
+  return named;
+}
