@@ -2,7 +2,7 @@
 
 The memory itself is a program of Node.js, ``sealed-memory``; each object here starts one as a child process. Where a
 memory lies, whose it is and which key opens it is told by the program's own settings: its environment variables, or
-the file that ``sealed-memory init`` writes.
+the file ``.env`` that ``sealed-memory init`` writes.
 
 ``SealedMemoryTool`` and ``SealedAsyncMemoryTool`` need the package ``anthropic``, ``SealedSessionStore`` needs
 ``claude-agent-sdk``; each is asked for by the class that needs it alone.
