@@ -14,6 +14,7 @@ import { type Row, verdictOf } from './report/row.ts';
 import type { RunReport } from './report/run.ts';
 import { textHead, textTable } from './report/table.ts';
 import { findSites } from './sites.ts';
+import { standStill } from './stand-still.ts';
 import { start } from './start.ts';
 import { turn } from './turn.ts';
 import { wire } from './wire.ts';
@@ -40,6 +41,7 @@ const GROUPS: Readonly<
     about: 'from the start of a process to its first file, and the size of bundles',
     run: (lab) => start(lab, sites),
   },
+  'stand-still': { about: 'for how long 1 MiB holds the event loop', run: standStill },
   crypto: { about: 'sealing and opening beside AES-GCM and the AWS Encryption SDK', run: crypto },
 };
 
