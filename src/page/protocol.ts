@@ -118,7 +118,7 @@ export interface VersionReading extends Costed {
 
 /** `plan`: what would become of the files, and `carryOut`: what became of them. */
 export interface PlanReading extends Costed {
-  readonly outcome: 'planned' | 'written' | 'withheld';
+  readonly outcome: 'planned' | 'written' | 'nothing' | 'withheld';
   readonly changes: readonly {
     readonly path: string;
     readonly what: 'create' | 'replace' | 'delete' | 'rename';

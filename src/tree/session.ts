@@ -122,11 +122,16 @@ export async function beginWork(
 }
 
 /** @throws MemoryError `misconfigured` where the tenant keeps no history. */
-export function refuseToLose({ keepsHistory }: Pick<LoadedKeyring, 'keepsHistory'>): void {
+export function refuseToLose({ keepsHistory, keys }: Pick<LoadedKeyring, 'keepsHistory' | 'keys'>): void {
   if (keepsHistory) return;
   throw misconfigured(
-    'The tenant keeps no history now, so what is replaced would be lost: turn it on first, by "tenant history on".',
+    `The tenant keeps no history now, so nothing can be taken back: ${turningHistoryOn(keys.tenant)} keeps what is written from then on.`,
   );
+}
+
+/** The command that has a tenant keep its history. */
+export function turningHistoryOn(tenant: string): string {
+  return `"sealed-memory tenant history on --tenant ${tenant}"`;
 }
 
 /** @throws MemoryError `read_only`. */

@@ -30,8 +30,7 @@ export function runRestoreVersion(
     const now = await files.read(path, { signal });
     const named = { path, version: then.version };
     if (now !== undefined && sameBytes(now.bytes, then.bytes)) {
-      const outcome = dryRun ? 'planned' : 'written';
-      await report.done({ outcome, ...named, changes: 0 }, [
+      await report.done({ outcome: 'nothing', ...named, changes: 0 }, [
         'ok    nothing to do: that is the text of the file already',
       ]);
       return 0;

@@ -113,14 +113,13 @@ async function carryOut(
   if (planned.changes.length === 0 && mayBeUnknown) {
     const { entries, writer } = await requireKnown(run, named);
     const again = writer === undefined ? [] : broughtBackOf(entries, writer);
-    if (again.length > 0)
-      return tellAgain(again, { report, outcome: consent.dryRun === true ? 'planned' : 'written' });
+    if (again.length > 0) return tellAgain(again, report);
   }
   if (!hasWork || consent.yes !== true) await tellAll(planned);
   if (!hasWork) {
     const { changes, left } = planned;
-    const asked = isWithheld ? 'withheld' : 'written';
-    const outcome = consent.dryRun === true ? 'planned' : asked;
+    const asked = isWithheld ? 'withheld' : 'nothing';
+    const outcome = consent.dryRun === true ? planned.outcome : asked;
     const lines = changes.length + left.length === 0 ? [idle] : summaryLines({ ...planned, outcome });
     await report.done(fieldsOf({ ...planned, outcome }), lines);
     return isWithheld || left.length > 0 ? EXIT_FAILED : 0;
@@ -137,16 +136,13 @@ async function carryOut(
 }
 
 /** There is nothing to take back, but not because all is well. */
-async function tellAgain(
-  again: readonly BroughtBack[],
-  { report, outcome }: { readonly report: Report; readonly outcome: PlanOutcome['outcome'] },
-): Promise<number> {
+async function tellAgain(again: readonly BroughtBack[], report: Report): Promise<number> {
   for (const each of again) {
     const { path, version, writer } = each.entry;
     const { textOf } = each;
     await report.entry({ what: 'again', path, version, writer, textOf }, broughtBackLine(each));
   }
-  await report.done({ outcome, changes: 0, left: 0, again: again.length }, [
+  await report.done({ outcome: 'nothing', changes: 0, left: 0, again: again.length }, [
     `FAIL  nothing to take back: ${counted(again.length, 'file')} got such a text again by others`,
   ]);
   return EXIT_FAILED;
@@ -224,6 +220,7 @@ function summary({ outcome, changes, left }: PlanOutcome): string {
   const done = counted(changes.length, 'change');
   const rest = left.length === 0 ? '' : `, ${counted(left.length, 'file')} left`;
   if (outcome === 'written') return `ok    ${done} written${rest}`;
+  if (outcome === 'nothing') return `ok    nothing to do${rest}`;
   if (outcome === 'planned') return `plan  ${done}${rest}; nothing was written`;
   if (changes.length === 0) return `FAIL  nothing can be restored${rest}`;
   return `FAIL  ${done} not written${rest}: --partial writes what can be had`;

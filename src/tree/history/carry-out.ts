@@ -43,14 +43,16 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
   if (!dryRun) refuseWriting(session);
   for (let round = 1; round <= ROUNDS; round++) {
     const work = await openWork(session, call);
-    if (work === undefined) return answer([], { left: [], outcome: dryRun ? 'planned' : 'written' });
+    if (work === undefined) return answer([], { left: [], outcome: 'nothing' });
+    refuseToLose(work.keyring);
     const past = await readWholePast(work);
     const plan = request.plan(past, work);
     const { changes, ...rest } = plan;
     const { left } = rest;
     if (dryRun) {
       const shown = namesWriters === true ? await withWriters(work, past, changes) : changes;
-      return answer(shown, { ...rest, outcome: 'planned', digest: planDigest(plan) });
+      const outcome = changes.length + left.length === 0 ? 'nothing' : 'planned';
+      return answer(shown, { ...rest, outcome, digest: planDigest(plan) });
     }
     if (digest !== undefined) {
       const isAgreed = agreed === undefined ? planDigest(plan) === digest : isRestOf(plan, agreed);
@@ -58,8 +60,9 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
       agreed ??= plan;
     }
     const isWithheld = left.length > 0 && !partial;
-    if (changes.length === 0 && !isWithheld) return answer(done, { ...rest, outcome: 'written' });
-    refuseToLose(work.keyring);
+    if (changes.length === 0 && !isWithheld) {
+      return answer(done, { ...rest, outcome: done.length === 0 ? 'nothing' : 'written' });
+    }
     if (isWithheld) return answer([...done, ...changes], { ...rest, outcome: 'withheld' });
     const textOf = async (id: string): Promise<Uint8Array | undefined> => {
       const version = past.versions.get(id);

@@ -78,7 +78,7 @@ export interface History {
    * Makes the files what they were at a moment, by the clocks of their writers: what was written, renamed and deleted before
    * it counts, and what carries the moment itself does not. All is done by new versions, on behalf of the actor who asks;
    * nothing that is kept is lost. What another process changes meanwhile is judged again. A GET for each version that is kept
-   * and each file, and the requests of each change; for a dry run those of the actors.
+   * and each file, and the requests of each change; for a dry run those of the actors. Answers `nothing` where nothing differs.
    *
    * @param time a `Date`, or ISO 8601 with Z or its distance from UTC.
    * @throws MemoryError `invalid_command` for another time, or one in the future; `misconfigured` where the tenant keeps no

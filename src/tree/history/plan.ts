@@ -50,8 +50,11 @@ export interface HistoryPlan {
 
 /** The plan with what became of it. */
 export interface PlanOutcome extends HistoryPlan {
-  /** `withheld`: something cannot be had, and parts were not asked for. */
-  readonly outcome: 'planned' | 'written' | 'withheld';
+  /**
+   * `planned`: of a dry run. `written`: the changes were made. `nothing`: there is nothing to change, and nothing was written.
+   * `withheld`: something cannot be had, and parts were not asked for.
+   */
+  readonly outcome: 'planned' | 'written' | 'nothing' | 'withheld';
   /** Names the plan of a dry run. A caller that gives it back has this plan carried out, and no other. */
   readonly digest?: string;
 }

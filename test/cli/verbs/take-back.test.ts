@@ -106,13 +106,13 @@ describe('a text that others brought back', () => {
     );
     expect((await undo('bad', true)).text.split('\n').map((line) => line && JSON.parse(line))).toMatchObject([
       { event: 'entry', what: 'again', path: PATH, version: now?.version, writer: 'bob' },
-      { event: 'done', outcome: 'written', changes: 0, again: 1 },
+      { event: 'done', outcome: 'nothing', changes: 0, again: 1 },
       '',
     ]);
-    // Of a plan the same is said, and that it is one.
+    // Of a plan the same is said.
     const { invocation, shown } = invocationOf({ flags: { ...kept.flags, json: true } });
     expect(await runUndo('bad', { dryRun: true }, invocation)).toBe(1);
-    expect(shown.join('')).toContain('"outcome":"planned"');
+    expect(shown.join('')).toContain('"outcome":"nothing"');
     // What it says helps.
     expect((await undo('bob')).code).toBe(0);
     expect(await undo('bad')).toMatchObject({
