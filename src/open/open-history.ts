@@ -28,6 +28,7 @@ export function openHistory(
     return createHistory(context, tree, surroundings);
   });
   const verbs: History = {
+    state: (options) => call((history) => history.state(options), options),
     list: (path, options) => call((history) => history.list(path, options), options),
     read: (version, options) => call((history) => history.read(version, options), options),
     trace: (of, options) => call((history) => history.trace(of, options), options),

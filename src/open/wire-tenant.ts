@@ -2,10 +2,11 @@ import type { CheckpointOptions, CheckpointReport } from '../admin/accept-checkp
 import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
 import type { Verification, VerifyOptions } from '../admin/verify.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
-import { createKeyringCache } from '../keys/keyring-cache.ts';
+import { createKeyringCache, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import { createRollbackGuard, type RollbackGuard } from '../keys/rollback-guard.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import { heardLogger } from '../listeners.ts';
+import type { Logger } from '../logger.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectVersions } from '../store/port.ts';
 import { pause } from '../time.ts';
@@ -13,7 +14,7 @@ import { type CommandOrder, createCommandOrder } from '../tool/command-order.ts'
 import { createMemory, type Memory } from '../tool/memory-tool.ts';
 import type { Watch } from '../tool/watch.ts';
 import { createAccessRecords } from '../tree/access-records.ts';
-import { refuseWriting, type Session } from '../tree/session.ts';
+import { refuseWriting, type Session, turningHistoryOn } from '../tree/session.ts';
 import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
@@ -96,6 +97,22 @@ export interface TenantWiring {
   readonly order?: CommandOrder | undefined;
 }
 
+/** Tenants of which it was said that they keep no history. */
+const warnedOf = new WeakSet<RollbackGuard>();
+
+/** Days of history are given, and the tenant exists without one: nothing is kept, which is said once. */
+function warnOfNoHistory(
+  { keepsHistory }: LoadedKeyring,
+  { settings: { historyDays }, tenant }: TenantWiring,
+  { guard, logger }: { readonly guard: RollbackGuard; readonly logger: Logger },
+): void {
+  if (keepsHistory || historyDays === undefined || warnedOf.has(guard)) return;
+  warnedOf.add(guard);
+  logger.warn(
+    `The tenant ${tenant} keeps no history, though days are set for it, as it exists since before: ${turningHistoryOn(tenant)} keeps it from then on.`,
+  );
+}
+
 /** Wires one tenant's parts over a store that is open already. */
 export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
   const { settings, base, tenant, credentials, minimumEpoch } = wiring;
@@ -173,9 +190,12 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
       return { ...report, tombstones };
     },
     async reach() {
-      const loading = keyrings.load().catch((error: unknown) => {
-        if (!settings.lazy) throw openingFailure(error);
-      });
+      const loading = keyrings.load().then(
+        (keyring) => keyring && !settings.readOnly && warnOfNoHistory(keyring, wiring, { guard, logger }),
+        (error: unknown) => {
+          if (!settings.lazy) throw openingFailure(error);
+        },
+      );
       if (!settings.lazy) await loading;
     },
     watch,

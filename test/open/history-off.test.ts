@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runRestoreAt, runUndo } from '../../src/cli/verbs/take-back.ts';
-import { type MemoryOptions, openAdmin, openMemory } from '../../src/index.ts';
+import { createMemoryPool, type MemoryOptions, openAdmin, openMemory } from '../../src/index.ts';
 import { openTenantView } from '../../src/page/tenant-view.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { invocationOf } from '../doubles/invocation.ts';
@@ -63,6 +63,52 @@ describe('taking back where the tenant keeps no history', () => {
     await expect(runUndo('ann', { yes: true }, invocation)).rejects.toMatchObject(OFF);
     await expect(runRestoreAt(new Date().toISOString(), {}, invocation)).rejects.toMatchObject(OFF);
     await kept.remove();
+  });
+});
+
+describe('days of history for a tenant that exists without it', () => {
+  const warned: string[] = [];
+  const logger = { debug() {}, info() {}, warn: (line: string) => void warned.push(line), error() {} };
+  const dated = (more: MemoryOptions = {}) => options({ history: { days: 30 }, logger, ...more });
+  beforeEach(async () => {
+    await using memory = await openMemory(options());
+    await memory.files.write(PATH, 'one');
+    warned.length = 0;
+  });
+
+  it.each([false, true])('are warned of once, with the command, lazy: %s', async (lazy) => {
+    await using memory = await openMemory(dated({ lazy }));
+    await memory.files.write(PATH, 'two');
+    await memory.files.write(PATH, 'three');
+    expect(warned).toEqual([expect.stringContaining(COMMAND)]);
+    expect(await memory.history.state()).toBe('off');
+  });
+
+  it('are warned of once in a pool, and for a mount that takes writes', async () => {
+    const { tenant: _, ...shared } = dated();
+    await using pool = createMemoryPool({ ...shared, mounts: [{ at: '/memories/team', tenant: 'acme' }] });
+    for (const tenant of ['begins', 'acme', 'acme']) await (await pool.open(tenant)).close();
+    expect(warned).toEqual([expect.stringContaining(COMMAND)]);
+  });
+
+  it.each<[string, MemoryOptions]>([
+    ['a tenant that keeps it', { tenant: 'keeps' }],
+    ['a tenant that begins', { tenant: 'begins' }],
+    ['a memory that is only read', { readOnly: true }],
+    [
+      'a mount that is only read',
+      { tenant: 'begins', mounts: [{ at: '/memories/m', tenant: 'acme', readOnly: true }] },
+    ],
+    ['a memory without days', { history: undefined }],
+  ])('are nothing to warn of: %s', async (_, more) => {
+    await using keeps = await openMemory(dated({ tenant: 'keeps' }));
+    await keeps.files.write(PATH, 'one');
+    await using memory = await openMemory(dated(more));
+    await memory.files.read(PATH);
+    expect(warned).toEqual([]);
+    expect(await keeps.history.state()).toBe('on');
+    await using nobody = await openMemory(dated({ tenant: 'nobody' }));
+    expect(await nobody.history.state()).toBe('absent');
   });
 });
 

@@ -53,6 +53,11 @@ export interface RestoredVersion extends VersionName {
  */
 export interface History {
   /**
+   * Whether the tenant keeps history now; `absent` for a tenant to which nothing was ever written. Costs the requests that load the
+   * keyring, none where it is loaded.
+   */
+  state(options?: Call): Promise<'on' | 'off' | 'absent'>;
+  /**
    * What happened to a file, or to all of them, the newest first. The file's own path is enough: what it was under other
    * paths, before and after a rename, is in it. Nothing for a path at which nothing ever was. A GET for each version; for
    * all files another for each of them; `onProgress` counts those. By pages with `limit` and `before`.
@@ -153,6 +158,11 @@ export function createHistory(
   const isHidden = (path: MemoryPath): boolean =>
     path !== MEMORY_ROOT && seen.isAlwaysDirectory(joinPath(MEMORY_ROOT, ...segmentsOf(path).slice(0, 1)));
   return {
+    async state({ signal } = {}) {
+      const keyring = await session.keyrings.load({ signal });
+      if (keyring === undefined) return 'absent';
+      return keyring.keepsHistory ? 'on' : 'off';
+    },
     async list(path, options = {}) {
       const at = path === undefined ? MEMORY_ROOT : pathOf(path);
       const work = await openWork(session, options);
