@@ -254,7 +254,7 @@ describe('the types of the built package', () => {
     async function main(options: MemoryOptions): Promise<MemoryResult> {
       // @ts-expect-error a tenant is a string
       await openMemory({ tenant: 1 });
-      const pool: MemoryPool = createMemoryPool({ store: 'memory:' });
+      const pool: MemoryPool = createMemoryPool({ store: 'memory:', rootKey: new Uint8Array(32) });
       const memory: Memory = await openMemory(options);
       const client = new Anthropic();
       const request = { model: 'm', max_tokens: 1, messages: [], tools: [memory.tool(), betaMemoryTool(memory.handlers)] };

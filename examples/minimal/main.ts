@@ -3,7 +3,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { openMemory } from 'sealed-memory';
 
-const rootKey = process.env['ROOT_KEY']; // base64 of 32 bytes: without it the memory cannot be read again
+const { ROOT_KEY: rootKey = '' } = process.env; // base64 of 32 bytes: without it the memory cannot be read again
 await using memory = await openMemory({ store: 'sqlite:./memory.db', tenant: 'my-agent', rootKey });
 const client = new Anthropic();
 

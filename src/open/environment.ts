@@ -87,7 +87,7 @@ export function setAwsVariables(env: Environment): void {
  */
 export function optionsFromEnvironment(
   env: Environment = process.env,
-  overrides: MemoryOptions = {},
+  overrides: Partial<MemoryOptions> = {},
 ): MemoryOptions {
   const names = Object.keys(env).filter((name) => name.startsWith(PREFIX));
   refuseUnknownNames(names, { known: KNOWN, listed: VARIABLES, what: 'a setting' });
@@ -102,7 +102,12 @@ export function optionsFromEnvironment(
   }
   const rootKey = overrides.rootKey ?? readRootKeys(env);
   const mounts = overrides.mounts ?? readMounts(env);
-  return { ...options, ...(rootKey !== undefined && { rootKey }), ...(mounts !== undefined && { mounts }) };
+  // As they are; whether one is missing is judged where they are used.
+  return {
+    ...options,
+    ...(rootKey !== undefined && { rootKey }),
+    ...(mounts !== undefined && { mounts }),
+  } as MemoryOptions;
 }
 
 /** Mounts of other tenants in the same store: `/memories/handbook=org:ro:expires=false,/memories/team=team-7`. */

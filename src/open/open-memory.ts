@@ -14,7 +14,7 @@ import { type OpenTenant, wireTenant } from './wire-tenant.ts';
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed, or the place does not exist;
  * `access_denied`, `key_unavailable`, `unavailable` and the like. The message says what to do next.
  */
-export async function openMemory(options: MemoryOptions = {}): Promise<Memory> {
+export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const opened = await openMounted(options);
   try {
     await opened.reach();
@@ -65,7 +65,7 @@ export async function openMounted(options: MemoryOptions): Promise<MountedTenant
 }
 
 /** The parts of one tenant's memory, and what closes them. */
-export async function openTenant(options: MemoryOptions): Promise<{
+export async function openTenant(given: MemoryOptions): Promise<{
   readonly parts: OpenTenant;
   readonly settings: Settings;
   /** Its mounts; none of them is opened. */
@@ -75,6 +75,8 @@ export async function openTenant(options: MemoryOptions): Promise<{
   readonly openCache: () => VersionCache;
   close(): Promise<void>;
 }> {
+  // A caller without types may have given nothing.
+  const options: MemoryOptions = Object(given);
   const settings = readSettings(options);
   const tenant = requireTenant(settings);
   const points = readMounts(options);

@@ -157,7 +157,7 @@ const GROUPS: ReadonlySet<string> = new Set(['limits', 'cache', 'keyring', 'hist
  *
  * @throws MemoryError `misconfigured` for an unknown option or a malformed value.
  */
-export function judgeOptions(options: MemoryOptions): void {
+export function judgeOptions(options: Partial<MemoryOptions>): void {
   refuseUnknown(options);
   for (const { option, rule } of OPTIONS) {
     const value = memberOf(options, option);
@@ -185,7 +185,7 @@ export function judge(rule: Rule, value: unknown, label: string): void {
   }
 }
 
-function refuseUnknown(options: MemoryOptions): void {
+function refuseUnknown(options: Partial<MemoryOptions>): void {
   const names = Object.entries(options).flatMap(([name, value]) =>
     GROUPS.has(name) ? Object.keys(value ?? {}).map((inner) => `${name}.${inner}`) : [name],
   );
@@ -193,7 +193,7 @@ function refuseUnknown(options: MemoryOptions): void {
 }
 
 /** The value under a dotted name. */
-function memberOf(options: MemoryOptions, option: string): unknown {
+function memberOf(options: Partial<MemoryOptions>, option: string): unknown {
   return option.split('.').reduce((value: unknown, name) => Object(value)[name], options);
 }
 

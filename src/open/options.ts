@@ -6,14 +6,17 @@ import type { PolicyInput } from './policy-option.ts';
 import type { RootKeyInput } from './root-keys.ts';
 import type { AwsCredentials, S3Options } from './store.ts';
 
-/** No option is read from the environment: `optionsFromEnvironment()` makes options of it. */
+/**
+ * A store, a tenant and a root key are required. No option is read from the environment: `optionsFromEnvironment()` makes
+ * options of it.
+ */
 export interface MemoryOptions {
   /** `memory:`, `sqlite:PATH`, `s3://bucket/prefix`, or a store that the caller opened and closes. */
-  readonly store?: string | ObjectStore | undefined;
+  readonly store: string | ObjectStore;
   /** Whose memory: `[a-z0-9][a-z0-9-]{0,62}`, visible in object keys. Never take it from the model. */
-  readonly tenant?: string | undefined;
+  readonly tenant: string;
   /** The first wraps what is written, all of them open what is read. */
-  readonly rootKey?: RootKeyInput | readonly RootKeyInput[] | undefined;
+  readonly rootKey: RootKeyInput | readonly RootKeyInput[];
   /** `doc` (default): the documented sentences. `sdk`: the wording of the SDK's filesystem tool. */
   readonly profile?: 'doc' | 'sdk' | undefined;
   /** What `create` does where a file exists; default `error`. */
@@ -119,17 +122,10 @@ export interface MemoryOptions {
 export interface MountOptions
   extends Pick<
     MemoryOptions,
-    | 'store'
-    | 'tenant'
-    | 'rootKey'
-    | 'names'
-    | 's3'
-    | 'credentials'
-    | 'keyring'
-    | 'limits'
-    | 'readOnly'
-    | 'policy'
+    'tenant' | 'names' | 's3' | 'credentials' | 'keyring' | 'limits' | 'readOnly' | 'policy'
   > {
+  readonly store?: MemoryOptions['store'] | undefined;
+  readonly rootKey?: MemoryOptions['rootKey'] | undefined;
   /** Where it is seen: a name directly below the root, such as `/memories/handbook`. */
   readonly at: string;
   /**

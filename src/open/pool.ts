@@ -80,7 +80,7 @@ const DEFAULT_TENANTS = 1_000;
  * @throws MemoryError `misconfigured` when an option is missing, unknown or malformed.
  */
 export function createMemoryPool(options: PoolOptions): MemoryPool {
-  const pool = createTenantPool(options);
+  const pool = createTenantPool(Object(options));
   return {
     open: async (tenant, request) => (await pool.open(tenant, request)).memory,
     close: pool.close,

@@ -46,7 +46,7 @@ export interface Settings
  * @throws MemoryError `misconfigured` for an unknown option, a missing store or root key, or a malformed value; its
  * sentence names the option and what was expected, never the value.
  */
-export function readSettings(options: MemoryOptions): Settings {
+export function readSettings(options: Partial<MemoryOptions>): Settings {
   refuseOldNode();
   judgeOptions(options);
   const {
@@ -97,7 +97,7 @@ export interface MountPoint {
 }
 
 /** @throws MemoryError `misconfigured` for a mount at a wrong place or of a wrong option, as `readSettings`. */
-export function readMounts(options: MemoryOptions): readonly MountPoint[] {
+export function readMounts(options: Partial<MemoryOptions>): readonly MountPoint[] {
   const { mounts = [], tenant: _tenant, readOnly: _readOnly, keyring, ...shared } = options;
   const points = mounts.map((mount) => {
     refuseUnknownNames(Object.keys(mount), { known: OF_MOUNT, what: 'an option of a mount' });
@@ -114,7 +114,9 @@ export function readMounts(options: MemoryOptions): readonly MountPoint[] {
   throw misconfigured('Two mounts cannot lie at one path.');
 }
 
-function parseMountPath(text: string): MemoryPath {
+function parseMountPath(text: unknown): MemoryPath {
+  if (typeof text !== 'string')
+    throw misconfigured('A mount needs the option at: where it is seen, such as /memories/handbook.');
   const path = parseMemoryPath(text);
   if (segmentsOf(path).length === 1) return path;
   throw misconfigured('A mount must lie directly below /memories, such as /memories/handbook.');
@@ -128,7 +130,7 @@ function given<T extends object>(
   return Object.freeze(Object.fromEntries(members)) as { readonly [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-function readStore(given: MemoryOptions['store']): Settings['store'] {
+function readStore(given: MemoryOptions['store'] | undefined): Settings['store'] {
   if (given === undefined) {
     throw notSet('store (SEALED_MEMORY_STORE) is not set: memory:, sqlite:PATH or s3://bucket/prefix.');
   }
@@ -144,7 +146,7 @@ export function requireTenant({ tenant }: Settings): TenantId {
 }
 
 function readRootKeys(
-  rootKey: MemoryOptions['rootKey'],
+  rootKey: MemoryOptions['rootKey'] | undefined,
   credentials: MemoryOptions['credentials'],
 ): RootKeys {
   if (rootKey === undefined) {

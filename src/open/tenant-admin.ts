@@ -76,7 +76,8 @@ export interface TenantAdmin extends AsyncDisposable {
 const ADMIN_TTL_MS = 60_000;
 
 /** As `openAdmin`, which loads it. */
-export async function openTenantAdmin(options: MemoryOptions): Promise<TenantAdmin> {
+export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin> {
+  const options: MemoryOptions = Object(given);
   const keyring = { ...options.keyring, ttlMs: ADMIN_TTL_MS };
   const mounts = new Set((options.mounts ?? []).map(({ at }) => parseMemoryPath(at)));
   const { parts, settings, close } = await openTenant({ ...options, keyring });

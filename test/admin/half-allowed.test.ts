@@ -46,7 +46,7 @@ afterEach(async () => {
 const during = (): readonly string[] => [kmsKey, ENV_KEY];
 const back = (): readonly string[] => [ENV_KEY, kmsKey];
 
-function options(rootKey: readonly string[], more: MemoryOptions = {}): MemoryOptions {
+function options(rootKey: readonly string[], more: Partial<MemoryOptions> = {}): MemoryOptions {
   return { store, tenant: 'acme', rootKey, logger: silentLogger, ...more };
 }
 

@@ -279,7 +279,7 @@ describe('exec --jsonl with mounts and policies', () => {
     const file = `sqlite:${join(folder, 'mounted.sqlite')}`;
     const events = join(folder, 'events.jsonl');
     const env = { ...CLI_MEMORY_ENV, SEALED_MEMORY_STORE: file };
-    const rootKey = CLI_MEMORY_ENV['SEALED_MEMORY_ROOT_KEY'];
+    const { SEALED_MEMORY_ROOT_KEY: rootKey = '' } = CLI_MEMORY_ENV;
     await using org = await openMemory({ store: file, tenant: 'org', rootKey });
     await org.files.write('/memories/rules.md', 'be kind');
     const secret = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;

@@ -35,7 +35,7 @@ export function describeFiles(name: string, start: () => Promise<FilesSite>): vo
     });
     afterAll(() => Promise.all(opened.map((each) => each.close())));
 
-    const open = async (more: MemoryOptions = {}): Promise<Memory> => {
+    const open = async (more: Partial<MemoryOptions> = {}): Promise<Memory> => {
       const another = await openMemory({
         ...site.options,
         tenant,

@@ -16,7 +16,7 @@ const [PLAN, DIRECTORY] = ['/memories/plan.md', '/memories/projects'];
 /** Where tenants that keep history lie, for processes and for an attacker who may write there without a key. */
 export interface HistoryLifeSite {
   /** How a process opens a tenant; `laterMs` of the server's time have passed. */
-  options(laterMs?: number): MemoryOptions;
+  options(laterMs?: number): Omit<MemoryOptions, 'tenant'>;
   readonly raw: RawStore;
   /** What the store itself keeps of what ever lay under a key; absent where it keeps none. */
   readonly kept?: (key: string) => Promise<readonly Uint8Array[]>;

@@ -15,7 +15,7 @@ import { createTrail, recordSpans, type SpanRecord } from '../support/trail.ts';
 
 /** One store and what a party sees of it that reaches it without the library. */
 export interface LeakSite extends AsyncDisposable {
-  readonly options: MemoryOptions;
+  readonly options: Omit<MemoryOptions, 'tenant' | 'rootKey'>;
   /** What the command line needs beside tenant and root key. */
   readonly env: Readonly<Record<string, string>>;
   /** The credentials with which a worker reaches this tenant, where the store knows any. */
@@ -27,7 +27,7 @@ export interface LeakSite extends AsyncDisposable {
   bytes(): Promise<readonly Uint8Array[]>;
   damage(key: string): Promise<void>;
   /** Options that fail at the store: wrong credentials, or a place that is not there. */
-  readonly broken: MemoryOptions;
+  readonly broken: Partial<MemoryOptions>;
 }
 
 const DIRECTORY = 'canary-directory-quetzal';
@@ -63,7 +63,7 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
       ...site.credentials,
     ];
 
-    const open = (options: MemoryOptions = {}): Promise<Memory> =>
+    const open = (options: Partial<MemoryOptions> = {}): Promise<Memory> =>
       openMemory({
         ...{ lazy: true, ...site.options, tenant, rootKey, names, logger: trail.logger },
         ...{ history: { days: 30 }, actor: ACTOR, ...options },

@@ -52,7 +52,7 @@ export function describeToolHost(name: string, { play, marksErrors }: ToolHost):
     let memory: Memory;
     const opened: Memory[] = [];
 
-    const open = async (options: MemoryOptions = {}): Promise<Memory> => {
+    const open = async (options: Partial<MemoryOptions> = {}): Promise<Memory> => {
       const over = interceptStore(store, (call, proceed) => around(call, proceed));
       const rootKey = new Uint8Array(32).fill(7);
       const each = await openMemory({

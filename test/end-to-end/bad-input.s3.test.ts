@@ -60,13 +60,13 @@ describeOnS3('a memory in bad conditions', ['minio'], (server) => {
     await Promise.all(proxies.splice(0).map((proxy) => proxy[Symbol.asyncDispose]()));
   });
 
-  async function open(options: MemoryOptions = {}): Promise<Memory> {
+  async function open(options: Partial<MemoryOptions> = {}): Promise<Memory> {
     const memory = await openMemory({ lazy: true, ...good, logger: witness.logger, ...options });
     opened.push(memory);
     return memory;
   }
 
-  const at = (endpoint: string): MemoryOptions => ({ s3: { ...good.s3, endpoint } });
+  const at = (endpoint: string): Pick<MemoryOptions, 's3'> => ({ s3: { ...good.s3, endpoint } });
 
   async function proxied(): Promise<S3Proxy> {
     const proxy = await startS3Proxy(server().endpoint);

@@ -41,7 +41,7 @@ describe('a memory in bad conditions', { timeout: 60_000 }, () => {
   const rootKeys: string[] = [];
   const witness = createWitness();
 
-  const open = async (options: MemoryOptions = {}): Promise<Memory> => {
+  const open = async (options: Partial<MemoryOptions> = {}): Promise<Memory> => {
     const memory = await openMemory({ lazy: true, ...good, logger: witness.logger, ...options });
     opened.push(memory);
     return memory;
@@ -284,14 +284,17 @@ describe('a memory in bad conditions', { timeout: 60_000 }, () => {
     ['no root key at all', { rootKey: [] }],
     ['an unknown profile', { profile: 'verbose' as 'doc' }],
     ['a limit that is none', { limits: { fileBytes: -1 } }],
-  ] satisfies readonly (readonly [string, MemoryOptions])[])('does not open with %s', async (_, options) => {
-    const opening = open(options);
-    await expect(opening).rejects.toMatchObject({ code: 'misconfigured' });
-    const error = await opening.catch((reason: unknown) => reason);
-    witness.note(error);
-    const values = Object.values(options).filter((value) => typeof value === 'string' && value.length > 8);
-    expect(findTraces(String((error as Error).message), values as string[])).toEqual([]);
-  });
+  ] satisfies readonly (readonly [string, Partial<MemoryOptions>])[])(
+    'does not open with %s',
+    async (_, options) => {
+      const opening = open(options);
+      await expect(opening).rejects.toMatchObject({ code: 'misconfigured' });
+      const error = await opening.catch((reason: unknown) => reason);
+      witness.note(error);
+      const values = Object.values(options).filter((value) => typeof value === 'string' && value.length > 8);
+      expect(findTraces(String((error as Error).message), values as string[])).toEqual([]);
+    },
+  );
 
   it('never tells the model or the operator what is none of their business', () => {
     const { model, operator } = witness.said();

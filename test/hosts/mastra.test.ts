@@ -32,7 +32,7 @@ let folder: string;
 let memory: Memory;
 const opened: Memory[] = [];
 
-async function open(options: MemoryOptions = {}): Promise<Memory> {
+async function open(options: Partial<MemoryOptions> = {}): Promise<Memory> {
   const each = await openMemory({
     store: 'memory:',
     tenant: 'acme',

@@ -16,7 +16,7 @@ import type { Memory } from '../../src/tool/memory-tool.ts';
 let memory: Memory;
 const opened: Memory[] = [];
 
-async function open(options: MemoryOptions = {}): Promise<Memory> {
+async function open(options: Partial<MemoryOptions> = {}): Promise<Memory> {
   const rootKey = new Uint8Array(32).fill(7);
   const each = await openMemory({ store: 'memory:', tenant: 'acme', rootKey, ...options });
   opened.push(each);

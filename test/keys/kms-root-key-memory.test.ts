@@ -46,14 +46,17 @@ afterEach(async () => {
 const operations = (): readonly string[] => kms.requests.map(({ operation }) => operation);
 const kmsKey = (): string => `aws-kms:${keyArn}`;
 
-async function within<T>(options: MemoryOptions, work: (memory: Memory) => Promise<T>): Promise<T> {
+/** What a test says of the options: the root key, and what else differs. */
+type Keyed = Partial<MemoryOptions> & Pick<MemoryOptions, 'rootKey'>;
+
+async function within<T>(options: Keyed, work: (memory: Memory) => Promise<T>): Promise<T> {
   await using memory = await openMemory({ store, tenant: 'acme', ...options });
   return await work(memory);
 }
 
 const create = (memory: Memory) => memory.execute({ command: 'create', path, file_text: 'text' });
 
-async function outcome(options: MemoryOptions): Promise<string> {
+async function outcome(options: Keyed): Promise<string> {
   return within({ ...options, lazy: true }, async (memory) => {
     const result = await memory.execute({ command: 'view', path });
     return result.isError ? result.error.code : String(result.content);

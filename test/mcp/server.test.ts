@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-async function open(options: MemoryOptions = {}): Promise<Memory> {
+async function open(options: Partial<MemoryOptions> = {}): Promise<Memory> {
   const memory = await openMemory({
     ...{ store: 'memory:', tenant: 'acme', rootKey: new Uint8Array(32) },
     logger: { debug() {}, info() {}, warn() {}, error() {} },

@@ -46,7 +46,7 @@ afterEach(async () => {
 
 const fakeTime = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 
-function given(client: (typeof S3_CLIENTS)[number]): MemoryOptions {
+function given(client: (typeof S3_CLIENTS)[number]): Omit<MemoryOptions, 'tenant'> {
   return {
     store: 's3://bucket/prefix',
     rootKey: Buffer.alloc(32, 7),

@@ -23,7 +23,7 @@ const COMPLETE: Environment = {
 };
 
 /** As an entry point for one tenant reads its configuration. */
-function readConfig(env: Environment, overrides: MemoryOptions = {}): Settings {
+function readConfig(env: Environment, overrides: Partial<MemoryOptions> = {}): Settings {
   const settings = readSettings(optionsFromEnvironment(env, overrides));
   requireTenant(settings);
   return settings;

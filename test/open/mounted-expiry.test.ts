@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => store[Symbol.asyncDispose]());
 
-const optionsOf = (tenant: string, more: MemoryOptions = {}): MemoryOptions => ({
+const optionsOf = (tenant: string, more: Partial<MemoryOptions> = {}): MemoryOptions => ({
   ...{ store, tenant, rootKey, expireAfterDays: 30 },
   ...more,
 });
@@ -188,7 +188,7 @@ describe('the expiry of a mounted tenant', () => {
 
 interface Use {
   readonly use: (memory: Memory) => Promise<unknown>;
-  readonly options?: MemoryOptions;
+  readonly options?: Partial<MemoryOptions>;
   readonly path?: string;
 }
 

@@ -36,12 +36,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const options = (more: MemoryOptions = {}): MemoryOptions => ({
+const options = (more: Partial<MemoryOptions> = {}): MemoryOptions => ({
   ...{ store, tenant: 'acme', rootKey: ENV_KEY },
   ...more,
 });
 
-async function stock(more: MemoryOptions = {}): Promise<void> {
+async function stock(more: Partial<MemoryOptions> = {}): Promise<void> {
   await using memory = await openMemory(options(more));
   for (const [path, text] of Object.entries(FILES)) {
     expect(await memory.execute({ command: 'create', path, file_text: text })).toMatchObject({
@@ -50,12 +50,15 @@ async function stock(more: MemoryOptions = {}): Promise<void> {
   }
 }
 
-async function within<T>(work: (admin: TenantAdmin) => Promise<T>, more: MemoryOptions = {}): Promise<T> {
+async function within<T>(
+  work: (admin: TenantAdmin) => Promise<T>,
+  more: Partial<MemoryOptions> = {},
+): Promise<T> {
   await using admin = await openAdmin(options(more));
   return await work(admin);
 }
 
-async function read(path: string, more: MemoryOptions = {}): Promise<string> {
+async function read(path: string, more: Partial<MemoryOptions> = {}): Promise<string> {
   await using memory = await openMemory(options({ ...more, lazy: true }));
   const result = await memory.execute({ command: 'view', path });
   return result.isError ? result.error.code : String(result.content);

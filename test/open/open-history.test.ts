@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => store[Symbol.asyncDispose]());
 
-const options = (more: MemoryOptions = {}): MemoryOptions => ({
+const options = (more: Partial<MemoryOptions> = {}): MemoryOptions => ({
   ...{ store, tenant: 'acme', rootKey: ROOT_KEY, history: { days: 30 } },
   ...more,
 });

@@ -109,6 +109,7 @@ describe('openMemory', () => {
 });
 
 describe('a memory that cannot be opened', () => {
+  type Given = Partial<MemoryOptions>;
   const tenant = 'acme';
 
   /** A tenant with one file; whatever is given is changed in the store then. */
@@ -140,7 +141,7 @@ describe('a memory that cannot be opened', () => {
     credentials: { accessKeyId: 'a', secretAccessKey: 's' },
   };
 
-  it.each<[string, () => MemoryOptions | Promise<MemoryOptions>, string, RegExp]>([
+  it.each<[string, () => Given | Promise<Given>, string, RegExp]>([
     ['no options', () => ({}), 'misconfigured', /^store .* is not set: memory:, sqlite:PATH or s3:/],
     ['no tenant', () => ({ store: 'memory:', rootKey }), 'misconfigured', /^tenant .* is not set: /],
     ['no root key', () => ({ store: 'memory:', tenant }), 'misconfigured', /^No root key: set rootKey, /],
@@ -193,7 +194,8 @@ describe('a memory that cannot be opened', () => {
       /; restore it from a backup\.$/,
     ],
   ])('because of %s says what to do next, alone and in a pool', async (_, given, code, message) => {
-    const options = await given();
+    // A caller without types leaves out what it likes.
+    const options = (await given()) as MemoryOptions;
     const told = { code, message: expect.stringMatching(message) };
     await expect(openMemory(options)).rejects.toMatchObject(told);
     if (options.store === undefined || options.rootKey === undefined || options.tenant === undefined) return;

@@ -5,7 +5,7 @@ import { readSettings } from '../../src/open/settings.ts';
 const rootKey = new Uint8Array(32).fill(1);
 
 /** The options with that number under that dotted name. */
-function having(option: string, value: number): MemoryOptions {
+function having(option: string, value: number): Partial<MemoryOptions> {
   const [group = '', name] = option.split('.');
   return { store: 'memory:', rootKey, [group]: name === undefined ? value : { [name]: value } };
 }

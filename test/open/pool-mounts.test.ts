@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openMemory } from '../../src/open/open-memory.ts';
-import type { MemoryOptions } from '../../src/open/options.ts';
+import type { MemoryOptions, MountOptions } from '../../src/open/options.ts';
 import { createMemoryPool, type MemoryPool, type PoolOptions } from '../../src/open/pool.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -26,7 +26,7 @@ afterEach(async () => {
   await store[Symbol.asyncDispose]();
 });
 
-function poolOf(options: PoolOptions = {}): MemoryPool {
+function poolOf(options: Partial<PoolOptions> = {}): MemoryPool {
   const watched = interceptStore(store, recordInto(calls));
   const pool = createMemoryPool({ store: watched, rootKey, mounts: [HANDBOOK], ...options });
   pools.push(pool);
@@ -76,7 +76,7 @@ describe('a pool with mounts', () => {
   it('refuses at once what cannot be mounted, and at the opening what cannot be opened', async () => {
     for (const wrong of [
       { ...HANDBOOK, at: '/memories/a/b' },
-      { at: '/memories/a' },
+      { at: '/memories/a' } as MountOptions,
       { ...HANDBOOK, onExists: 'overwrite' },
       { ...HANDBOOK, mounts: [HANDBOOK] },
     ]) {
@@ -91,7 +91,7 @@ describe('a memory that is read-only beside a mount that is not', () => {
   const WRITABLE = { at: '/memories/drafts', tenant: 'drafts' };
   const HALF = expect.stringContaining('read-only, and takes writes below a mount that is not');
 
-  it.each<[string, (options: MemoryOptions) => Promise<unknown>]>([
+  it.each<[string, (options: PoolOptions) => Promise<unknown>]>([
     [
       'openMemory',
       async (options) => {
@@ -107,9 +107,10 @@ describe('a memory that is read-only beside a mount that is not', () => {
       },
     ],
   ])('says so once when it is opened: %s', async (_, open) => {
-    const warnings = async (options: MemoryOptions): Promise<readonly unknown[]> => {
+    const warnings = async (options: Partial<MemoryOptions>): Promise<readonly unknown[]> => {
       const warn = vi.fn();
-      await open({ store, rootKey, readOnly: true, logger: { ...silentLogger, warn }, ...options });
+      const logger = { ...silentLogger, warn };
+      await open({ store, rootKey, readOnly: true, logger, ...options });
       return warn.mock.calls;
     };
     expect(await warnings({ mounts: [HANDBOOK, WRITABLE] })).toEqual([[HALF, { mounts: 1 }]]);

@@ -3,6 +3,7 @@ import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
+import type { MemoryOptions } from '../../src/open/options.ts';
 import {
   createMemoryPool,
   createTenantPool,
@@ -114,7 +115,9 @@ describe('createMemoryPool', () => {
 
   it('takes no missing tenant for all of them', async () => {
     await expect(pool.open(undefined as unknown as string)).rejects.toMatchObject({ code: 'misconfigured' });
-    await expect(openMemory({ store, rootKey })).rejects.toMatchObject({ code: 'misconfigured' });
+    await expect(openMemory({ store, rootKey } as MemoryOptions)).rejects.toMatchObject({
+      code: 'misconfigured',
+    });
   });
 
   it('is misconfigured at once without a root key or with a wrong one', () => {

@@ -128,7 +128,7 @@ describe('history', () => {
 });
 
 describe('history of an open memory', () => {
-  const open = (store: MemoryOptions['store'], more: MemoryOptions = {}) =>
+  const open = (store: MemoryOptions['store'], more: Partial<MemoryOptions> = {}) =>
     openMemory({
       ...{
         store,

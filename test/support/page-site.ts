@@ -39,7 +39,7 @@ export interface AgentSite extends AsyncDisposable {
   readonly memory: Memory;
 }
 
-export async function openAgent(more: MemoryOptions = {}): Promise<AgentSite> {
+export async function openAgent(more: Partial<MemoryOptions> = {}): Promise<AgentSite> {
   const store = openSqliteObjectStore({ path: ':memory:' });
   const options = { store, tenant: 'acme', rootKey: randomBytes(32).toString('base64'), ...more };
   const memory = await openMemory(options);

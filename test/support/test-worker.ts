@@ -81,7 +81,7 @@ export async function startTestWorker(
   const workers: Worker[] = [];
   const another = (more: Partial<WorkerOptions> = {}): Worker => {
     const worker = createWorker({
-      memory: { store, rootKey },
+      memory: { store: store ?? 'memory:', rootKey },
       client: async () => client,
       model: 'claude-sonnet-5-5',
       queue: { sqs, url: 'https://queue.example/turns' },

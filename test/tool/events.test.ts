@@ -43,7 +43,7 @@ const common = (): MemoryOptions => ({
 });
 
 /** All events of what `work` does; closing tells the last ones. */
-async function within(work: (memory: Memory) => Promise<unknown>, options: MemoryOptions = {}) {
+async function within(work: (memory: Memory) => Promise<unknown>, options: Partial<MemoryOptions> = {}) {
   await using memory = await openMemory({ ...common(), ...options });
   await work(memory);
   await memory.close();
@@ -268,7 +268,7 @@ describe('onEvent', () => {
       requests++;
       return proceed();
     });
-    const spent = async (options: MemoryOptions): Promise<number> => {
+    const spent = async (options: Partial<MemoryOptions>): Promise<number> => {
       const before = requests;
       await within(
         async ({ execute }) => {
@@ -395,7 +395,7 @@ describe('a file for events', () => {
     { actor: '' },
     { actor: 'x'.repeat(257) },
   ])('and what goes with it is refused as %o', async (wrong) => {
-    await expect(openMemory({ ...common(), ...(wrong as MemoryOptions) })).rejects.toMatchObject({
+    await expect(openMemory({ ...common(), ...(wrong as Partial<MemoryOptions>) })).rejects.toMatchObject({
       code: 'misconfigured',
     });
   });

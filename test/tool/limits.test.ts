@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 /** As a process of its own would: what it has counted is known to no other one. */
-async function open(options: MemoryOptions = {}): Promise<Memory> {
+async function open(options: Partial<MemoryOptions> = {}): Promise<Memory> {
   const store = interceptStore(base, recordInto(calls));
   const memory = await openMemory({ store, tenant: 'acme', rootKey, ...options });
   opened.push(memory);

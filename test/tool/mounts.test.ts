@@ -103,7 +103,7 @@ describe('a mounted memory', () => {
     other = newStore();
   });
 
-  const open = (mounts: MemoryOptions['mounts'], options: MemoryOptions = {}): Promise<Memory> =>
+  const open = (mounts: MemoryOptions['mounts'], options: Partial<MemoryOptions> = {}): Promise<Memory> =>
     openMemory({ store, tenant: 'acme', rootKey, ...options, mounts });
   const create = (path: string, text = 'x') => ({ command: 'create', path, file_text: text });
   const HANDBOOK = { at: '/memories/handbook', tenant: 'org' };
@@ -301,7 +301,9 @@ describe('a mounted memory', () => {
       });
     }
     await expect(open([HANDBOOK, HANDBOOK])).rejects.toThrow('Two mounts cannot lie at one path.');
-    await expect(open([{ at: '/memories/x' }])).rejects.toThrow('tenant (SEALED_MEMORY_TENANT) is not set');
+    await expect(open([{ at: '/memories/x' } as never])).rejects.toThrow(
+      'tenant (SEALED_MEMORY_TENANT) is not set',
+    );
     await expect(open([{ ...HANDBOOK, tennant: 'x' } as never])).rejects.toThrow('tennant');
   });
 });

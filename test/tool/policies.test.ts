@@ -31,7 +31,7 @@ afterEach(async () => {
   await base[Symbol.asyncDispose]();
 });
 
-async function open(options: MemoryOptions = {}): Promise<Memory> {
+async function open(options: Partial<MemoryOptions> = {}): Promise<Memory> {
   const log = (message: string, fields?: LogFields) => void logged.push(message, fields);
   const memory = await openMemory({
     store: interceptStore(base, recordInto(calls)),

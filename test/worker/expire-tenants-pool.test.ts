@@ -31,7 +31,7 @@ vi.mock('../../src/open/pool.ts', () => ({
 }));
 
 const log = createJsonLog({ write: () => {} });
-const expire = createExpiry({ memory: {}, log });
+const expire = createExpiry({ memory: { store: 'memory:', rootKey: '' }, log });
 const time = { getRemainingTimeInMillis: () => 300_000 };
 
 it('every count of the summary is the sum over all tenants', async () => {

@@ -55,11 +55,11 @@ const surroundings = (): Surroundings => ({
  */
 export function readOptions(
   { flags, logger }: Pick<Invocation, 'flags' | 'logger'>,
-  overrides: MemoryOptions = {},
+  overrides: Partial<MemoryOptions> = {},
 ): MemoryOptions {
   const env = readEnvironment(flags);
   setAwsVariables(env);
-  const options = optionsFromEnvironment(env, { logger, ...overrides });
+  const options: Partial<MemoryOptions> = optionsFromEnvironment(env, { logger, ...overrides });
   const missing = [
     ...(options.store === undefined ? [`the store (--store or ${STORE})`] : []),
     ...(options.tenant === undefined ? [`the tenant (--tenant or ${TENANT})`] : []),
@@ -68,7 +68,7 @@ export function readOptions(
   if (missing.length > 0) {
     throw misconfigured(`not set: ${missing.join(', ')}. "sealed-memory init" sets all of them.`);
   }
-  return options;
+  return options as MemoryOptions;
 }
 
 /** Options for a verb on files, which a store that ends with the process surprises. */

@@ -31,7 +31,7 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     mkdirSync(home);
     [file, backup, to] = [join(home, 'store.sqlite'), join(home, 'backup'), join(home, 'restored')];
     await using store = openSqliteObjectStore({ path: file });
-    const rootKey = ENV['SEALED_MEMORY_ROOT_KEY'];
+    const { SEALED_MEMORY_ROOT_KEY: rootKey = '' } = ENV;
     await using memory = await openMemory({ store, tenant: 'acme', rootKey });
     for (const [path, text] of Object.entries(FILES)) {
       await memory.execute({ command: 'create', path: `/memories/${path}`, file_text: text });
@@ -148,7 +148,7 @@ describe('sealed-memory restore', { timeout: 60_000 }, () => {
     const { parts, close } = await openTenant({
       store,
       tenant: 'acme',
-      rootKey: ENV['SEALED_MEMORY_ROOT_KEY'],
+      rootKey: ENV['SEALED_MEMORY_ROOT_KEY'] ?? '',
     });
     const create = (_: unknown, i: number) => parts.tree.create(at(`/memories/${i}`), new Uint8Array(1));
     await Promise.all(Array.from({ length: 1_500 }, create));
