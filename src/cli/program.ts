@@ -25,7 +25,8 @@ const EXIT_MISUSED = 2;
 
 const EPILOGUE = `
 Settings come from flags, the environment, .env in the current folder, which "sealed-memory init" writes, and
-.sealed-memory/config.toml or ~/.config/sealed-memory/config.toml; the first that has one counts.
+.sealed-memory/config.toml or ~/.config/sealed-memory/config.toml; the first that has one counts, and a profile that you name
+before .env.
 SEALED_MEMORY_ACTOR says on whose behalf you write; where the tenant keeps history, "log" shows it and "undo" takes it.
 
 Exit codes: 0 done; 1 refused, or something is left to do; 2 wrong call or setting; 130 interrupted.`;
@@ -121,7 +122,7 @@ export function createProgram(choose: Choose): Command {
   program.commandsGroup('To begin:');
   program
     .command('init')
-    .description('make a root key and a configuration file; never overwrites one')
+    .description('make a root key, and a .env with the settings; never overwrites one')
     .action(() => choose(async (run) => (await import('./verbs/init.ts')).runInit(run)));
   program
     .command('doctor')

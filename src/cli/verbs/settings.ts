@@ -49,7 +49,8 @@ const surroundings = (): Surroundings => ({
 
 /**
  * The options of a verb. Each setting is taken from the first of these that has it: flags, environment, `.env` in the
- * current folder, the profile of the configuration file.
+ * current folder, the profile of the configuration file. A profile that a flag or the environment names goes before
+ * `.env`: who names one means it, and `init` writes a `.env` that has the store and the tenant already.
  *
  * @throws MemoryError `misconfigured` that names every setting that is missing, or the one that is wrong.
  */
@@ -87,8 +88,12 @@ export function readFileLimit({ flags }: Pick<Invocation, 'flags'>): number {
 /** The settings of all sources as one environment. */
 export function readEnvironment(flags: Flags, around: Surroundings = surroundings()): Environment {
   const dotEnv = readDotEnv(around.cwd);
-  const given = layer(flagsAsEnvironment(flags), layer(around.env, dotEnv));
-  return layer(given, readProfile(given, around));
+  const typed = layer(flagsAsEnvironment(flags), around.env);
+  const given = layer(typed, dotEnv);
+  const profile = readProfile(given, around);
+  return typed[PROFILE_NAME_VARIABLE] === undefined
+    ? layer(given, profile)
+    : layer(typed, layer(profile, dotEnv));
 }
 
 /** `upper` before `lower`. A root key in one hides the file of one in the other, and the other way round. */

@@ -105,6 +105,27 @@ describe('readEnvironment', () => {
     expect(read({}, { SEALED_MEMORY_PROFILE_NAME: 'work' })).toMatchObject(work);
   });
 
+  it('takes a profile that was asked for before .env, which has the store and the tenant of init', () => {
+    write(
+      '.sealed-memory/config.toml',
+      '[default]\ntenant = "a"\n[work]\ntenant = "b"\nroot_key_file = "b.key"\n',
+    );
+    write(
+      '.env',
+      'SEALED_MEMORY_TENANT=dotenv\nSEALED_MEMORY_ROOT_KEY=k\nSEALED_MEMORY_STORE=memory:\nSEALED_MEMORY_PROFILE_NAME=default\n',
+    );
+    const work = {
+      SEALED_MEMORY_TENANT: 'b',
+      SEALED_MEMORY_ROOT_KEY_FILE: join(cwd, '.sealed-memory/b.key'),
+      SEALED_MEMORY_STORE: 'memory:',
+      SEALED_MEMORY_PROFILE_NAME: 'work',
+    };
+    expect(read({ profileName: 'work' })).toEqual(work);
+    expect(read({}, { SEALED_MEMORY_PROFILE_NAME: 'work' })).toEqual(work);
+    expect(read({ profileName: 'work', tenant: 'flag' })).toMatchObject({ SEALED_MEMORY_TENANT: 'flag' });
+    expect(read()).toMatchObject({ SEALED_MEMORY_TENANT: 'dotenv', SEALED_MEMORY_ROOT_KEY: 'k' });
+  });
+
   it.each<readonly [string, RegExp]>([
     ['tenant = "a"', /"tenant" outside of a profile/],
     [
