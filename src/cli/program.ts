@@ -25,8 +25,8 @@ const EXIT_MISUSED = 2;
 
 const EPILOGUE = `
 Settings come from flags, the environment, .env in the current folder, which "sealed-memory init" writes, and
-.sealed-memory/config.toml or ~/.config/sealed-memory/config.toml; the first that has one counts, and a profile that you name
-before .env.
+.sealed-memory/config.toml or ~/.config/sealed-memory/config.toml; the first that has one counts. A profile that you name
+goes before .env, and so does a configuration file in SEALED_MEMORY_CONFIG.
 SEALED_MEMORY_ACTOR says on whose behalf you write; where the tenant keeps history, "log" shows it and "undo" takes it.
 
 Exit codes: 0 done; 1 refused, or something is left to do; 2 wrong call or setting; 130 interrupted.`;

@@ -49,8 +49,8 @@ const surroundings = (): Surroundings => ({
 
 /**
  * The options of a verb. Each setting is taken from the first of these that has it: flags, environment, `.env` in the
- * current folder, the profile of the configuration file. A profile that a flag or the environment names goes before
- * `.env`: who names one means it, and `init` writes a `.env` that has the store and the tenant already.
+ * current folder, the profile of the configuration file. Where a flag or the environment names the profile or the file, it
+ * goes before `.env`: who names one means it, and `init` writes a `.env` that has the store and the tenant already.
  *
  * @throws MemoryError `misconfigured` that names every setting that is missing, or the one that is wrong.
  */
@@ -91,9 +91,8 @@ export function readEnvironment(flags: Flags, around: Surroundings = surrounding
   const typed = layer(flagsAsEnvironment(flags), around.env);
   const given = layer(typed, dotEnv);
   const profile = readProfile(given, around);
-  return typed[PROFILE_NAME_VARIABLE] === undefined
-    ? layer(given, profile)
-    : layer(typed, layer(profile, dotEnv));
+  const isAskedFor = typed[PROFILE_NAME_VARIABLE] !== undefined || typed[CONFIG_VARIABLE] !== undefined;
+  return isAskedFor ? layer(typed, layer(profile, dotEnv)) : layer(given, profile);
 }
 
 /** `upper` before `lower`. A root key in one hides the file of one in the other, and the other way round. */

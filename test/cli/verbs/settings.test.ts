@@ -126,6 +126,15 @@ describe('readEnvironment', () => {
     expect(read()).toMatchObject({ SEALED_MEMORY_TENANT: 'dotenv', SEALED_MEMORY_ROOT_KEY: 'k' });
   });
 
+  it('takes a configuration file that the environment names before the .env of the folder it runs in', () => {
+    write('demo/config.toml', '[default]\ntenant = "demo"\n');
+    write('.env', 'SEALED_MEMORY_TENANT=dotenv\nSEALED_MEMORY_STORE=memory:\n');
+    const named = { SEALED_MEMORY_CONFIG: join(cwd, 'demo/config.toml') };
+    expect(read({}, named)).toMatchObject({ SEALED_MEMORY_TENANT: 'demo', SEALED_MEMORY_STORE: 'memory:' });
+    write('.env', `SEALED_MEMORY_TENANT=dotenv\nSEALED_MEMORY_CONFIG=${named.SEALED_MEMORY_CONFIG}\n`);
+    expect(read()).toMatchObject({ SEALED_MEMORY_TENANT: 'dotenv' });
+  });
+
   it.each<readonly [string, RegExp]>([
     ['tenant = "a"', /"tenant" outside of a profile/],
     [
