@@ -217,7 +217,9 @@ describe('examples/minimal', () => {
         ...process.env,
         ANTHROPIC_API_KEY: 'none',
         ANTHROPIC_BASE_URL: server.url,
-        ROOT_KEY: Buffer.alloc(32, 1).toString('base64'),
+        SEALED_MEMORY_STORE: 'sqlite:memory.db',
+        SEALED_MEMORY_TENANT: 'my-agent',
+        SEALED_MEMORY_ROOT_KEY: Buffer.alloc(32, 1).toString('base64'),
       };
       await run(process.execPath, ['minimal.mts'], { cwd: project, env });
       expect(server.results).toEqual([

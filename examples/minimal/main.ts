@@ -1,10 +1,9 @@
 // The smallest program with a memory: two turns of one agent, which remembers across them and across starts.
-// ANTHROPIC_API_KEY=… ROOT_KEY=$(openssl rand -base64 32) node main.ts
+// Once: npx sealed-memory init. Then, in Node.js 24: ANTHROPIC_API_KEY=… node --env-file=.env main.ts
 import Anthropic from '@anthropic-ai/sdk';
-import { openMemory } from 'sealed-memory';
+import { openMemory, optionsFromEnvironment } from 'sealed-memory';
 
-const { ROOT_KEY: rootKey = '' } = process.env; // base64 of 32 bytes: without it the memory cannot be read again
-await using memory = await openMemory({ store: 'sqlite:./memory.db', tenant: 'my-agent', rootKey });
+await using memory = await openMemory(optionsFromEnvironment());
 const client = new Anthropic();
 
 for (const content of ['My name is Ada; please remember it.', 'What is my name? Look it up.']) {
