@@ -50,10 +50,6 @@ function addListing(program: Command, choose: Choose): void {
     .action((pattern: string, path: string = ROOT, options: GrepArguments) =>
       choose(forReaders(async (run) => (await files()).runGrep({ pattern, path }, options, run))),
     );
-  program
-    .command('tenants')
-    .description('list the tenants of the store')
-    .action(() => choose(async (run) => (await import('./verbs/tenants.ts')).runTenants(run)));
 }
 
 function addReadingAndWriting(program: Command, choose: Choose): void {

@@ -1,4 +1,4 @@
-import { Command, CommanderError, Help } from 'commander';
+import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import {
   type Choose,
@@ -11,9 +11,11 @@ import {
   withVersionsMarked,
 } from './arguments.ts';
 import { addFileVerbs } from './file-program.ts';
+import { HELP, helpOnOptions, OPTIONS_TOPIC } from './help.ts';
 import { addHistoryVerbs, addRestore } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
 import { addToolVerbs } from './tool-program.ts';
+import { refusalSentence } from './unknown-word.ts';
 import type { CheckpointArguments } from './verbs/checkpoint.ts';
 import type { Action, Flags } from './verbs/invocation.ts';
 import type { OpenArguments } from './verbs/open.ts';
@@ -22,14 +24,6 @@ import type { VerifyArguments } from './verbs/verify.ts';
 
 /** Wrong call or setting. */
 const EXIT_MISUSED = 2;
-
-const EPILOGUE = `
-Settings come from flags, the environment, .env in the current folder, which "sealed-memory init" writes, and
-.sealed-memory/config.toml or ~/.config/sealed-memory/config.toml; the first that has one counts. A profile that you name
-goes before .env, and so does a configuration file in SEALED_MEMORY_CONFIG.
-SEALED_MEMORY_ACTOR says on whose behalf you write; where the tenant keeps history, "log" shows it and "undo" takes it.
-
-Exit codes: 0 done; 1 refused, or something is left to do; 2 wrong call or setting; 130 interrupted.`;
 
 /** Resolves to the exit code of the command line given without the program's own name. */
 export async function runProgram(args: readonly string[]): Promise<number> {
@@ -46,7 +40,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
     // People have read it on standard error.
-    if (isJson(args)) tellProgram(error);
+    if (isJson(args)) tellProgram(error, program);
     return EXIT_MISUSED;
   }
   if (chosen === undefined) return 0;
@@ -60,8 +54,11 @@ function isJson(args: readonly string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).includes('--json');
 }
 
-function tellProgram({ code, message }: CommanderError): void {
-  const why = code === 'commander.help' ? 'name a command; --help lists them' : oneLine(message);
+function tellProgram({ code, message }: CommanderError, program: Command): void {
+  const isUnnamed = code === 'commander.help';
+  const why = isUnnamed
+    ? 'name a command; --help lists them'
+    : refusalSentence(withoutMarks(message), program);
   process.stdout.write(`${JSON.stringify({ event: 'failed', code: 'misconfigured', message: why })}\n`);
 }
 
@@ -71,26 +68,11 @@ async function addCompletion(program: Command, verb: string | undefined): Promis
     const { default: tab } = await import('@bomb.sh/tab/commander');
     tab(program, { completionCommandName: 'completion' });
   } else {
-    program.command('completion <shell>').description('print what completes commands in bash, zsh or fish');
+    program
+      .command('completion <shell>')
+      .helpGroup('To begin:')
+      .description('print what completes commands in bash, zsh or fish');
   }
-}
-
-/** As every other failure is told: in one line, after the program's name. */
-function oneLine(error: string): string {
-  return withoutMarks(error)
-    .replace(/^error: /, '')
-    .trim()
-    .replaceAll('\n', ' ');
-}
-
-/** Commands whose usage line says more than their arguments do. */
-const OWN_USAGE: ReadonlySet<string> = new Set(['diff', 'export', 'restore']);
-
-/** A command in the list of all: with its own usage where it has one. */
-function subcommandTerm(this: Help, command: Command): string {
-  return OWN_USAGE.has(command.name())
-    ? `${command.name()} ${command.usage()}`
-    : Help.prototype.subcommandTerm.call(this, command);
 }
 
 /** What is typed. What is done lies in `verbs`, and is loaded by the command that needs it. */
@@ -103,7 +85,10 @@ export function createProgram(choose: Choose): Command {
     .option('--root-key-file <file>', 'the file with the root key')
     .option('--mount <path=tenant[:ro]>', "another tenant's memory as a directory; :ro: read-only", collect)
     .option('--read-only', 'change nothing')
-    .option('--policy <words>', 'what no file may hold: some of secrets,email,card,iban,phone,redact')
+    .option(
+      '--policy <words>',
+      'what no file may hold: some of secrets, email, card, iban, phone, redact, with a comma between',
+    )
     .option('--max-file-bytes <bytes>', 'the largest file that is written or shown')
     .option('--max-files <count>', 'how many files the memory may hold')
     .option('--max-tenant-bytes <bytes>', 'how many bytes its files may hold together')
@@ -112,10 +97,12 @@ export function createProgram(choose: Choose): Command {
     .option('--json', 'answer with JSON lines; the last one has the event done, failed or interrupted')
     .option('--quiet', 'no progress and no notes')
     .option('--verbose', 'tell everything that is logged')
-    .configureHelp({ showGlobalOptions: true, subcommandTerm })
-    .configureOutput({ outputError: (text, write) => write(`sealed-memory: ${oneLine(text)}\n`) })
+    .configureHelp(HELP)
+    .configureOutput({
+      outputError: (text, write) => write(`sealed-memory: ${refusalSentence(withoutMarks(text), program)}\n`),
+    })
     .showSuggestionAfterError()
-    .addHelpText('after', EPILOGUE)
+    .helpCommand(false)
     .hook('preAction', (_, command) => takeMarksOut(command))
     .exitOverride();
 
@@ -129,10 +116,49 @@ export function createProgram(choose: Choose): Command {
     .description('check the configuration, the store and the keyring, and say what to do')
     .action(() => choose(async (run) => (await import('./verbs/doctor.ts')).runDoctor(run)));
 
+  addHelp(program);
+
   program.commandsGroup('Files:');
   addFileVerbs(program, choose);
 
-  program.commandsGroup('To look after a memory:');
+  program.commandsGroup('History:');
+  addHistoryVerbs(program, choose);
+  addRestore(program, choose);
+
+  program.commandsGroup('Keys and store:');
+  addKeyVerbs(program, choose);
+  addStoreVerbs(program, choose);
+
+  program.commandsGroup('Serve:');
+  addOpen(program, choose);
+  addToolVerbs(program, choose);
+  return program;
+}
+
+/** Adds `help`, of commands at any depth, and of the options of all. */
+function addHelp(program: Command): void {
+  program
+    .command('help [command...]')
+    .description(
+      `explain a command, such as "help keys rotate", or the options of all: "help ${OPTIONS_TOPIC}"`,
+    )
+    .action((words: readonly string[]) => {
+      if (words.join(' ') === OPTIONS_TOPIC) {
+        program.configureOutput().writeOut?.(helpOnOptions(program));
+        return;
+      }
+      let command = program;
+      for (const word of words) {
+        const next = command.commands.find((each) => each.name() === word);
+        if (next === undefined)
+          command.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
+        else command = next;
+      }
+      command.outputHelp();
+    });
+}
+
+function addOpen(program: Command, choose: Choose): void {
   program
     .command('open [export]')
     .description(
@@ -145,6 +171,14 @@ export function createProgram(choose: Choose): Command {
     .action((archive: string | undefined, options: OpenArguments) =>
       choose(async (run) => (await import('./verbs/open.ts')).runOpen(archive, options, run)),
     );
+}
+
+/** Adds what looks after the store of a memory. */
+function addStoreVerbs(program: Command, choose: Choose): void {
+  program
+    .command('tenants')
+    .description('list the tenants of the store')
+    .action(() => choose(async (run) => (await import('./verbs/tenants.ts')).runTenants(run)));
   program
     .command('verify')
     .description('read every object, and find what is damaged, belongs to nothing or lies twice')
@@ -181,7 +215,6 @@ export function createProgram(choose: Choose): Command {
     .action((file: string, options: { readonly force?: boolean }) =>
       choose(async (run) => (await import('./verbs/backup.ts')).runBackup(file, options, run)),
     );
-  addRestore(program, choose);
   program
     .command('expire')
     .description('delete files that were not read or written for long, and old receipts and answers')
@@ -190,10 +223,4 @@ export function createProgram(choose: Choose): Command {
     .action((options: ExpireArguments) =>
       choose(async (run) => (await import('./verbs/operate.ts')).runExpire(options, run)),
     );
-  addHistoryVerbs(program, choose);
-  addKeyVerbs(program, choose);
-
-  program.commandsGroup('For programs:');
-  addToolVerbs(program, choose);
-  return program;
 }

@@ -30,7 +30,8 @@ export function adviceFor(
   return nearest === undefined ? `Known are ${listed.join(', ')}.` : `Did you mean ${nearest}?`;
 }
 
-function nearestOf(name: string, known: Iterable<string>): string | undefined {
+/** The name that is nearest to another one; undefined where none is near. */
+export function nearestOf(name: string, known: Iterable<string>): string | undefined {
   const most = Math.min(MOST_EDITS, Math.floor(name.length / 3));
   const near = [...known]
     .map((each) => ({ each, edits: editsBetween(name.toLowerCase(), each.toLowerCase()) }))
