@@ -5,6 +5,7 @@ export type { KeyStatus, KeyVersion, KeyVersionUse } from './admin/key-status.ts
 export type { MigrateOptions, MigrationProgress, MigrationReport } from './admin/migrate.ts';
 export type { CheckpointProof } from './admin/proof.ts';
 export type { RestoreReport, RestoreRequest } from './admin/restore.ts';
+export type { ConfiguredRootKey, RootKeyStatus } from './admin/root-key-status.ts';
 export type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from './admin/rotate.ts';
 export type { ShredOptions, ShredProgress, ShredReport } from './admin/shred.ts';
 export type { TurnedHistory } from './admin/turn-history.ts';

@@ -11,6 +11,10 @@ export function addKeyVerbs(program: Command, choose: Choose): void {
     .description('show the keyring: epoch, root key, key versions')
     .action(() => choose(async (run) => (await verbs()).runStatus(run)));
   keys
+    .command('show-root')
+    .description("show the id of each configured root key, and which one wraps the tenant's keyring")
+    .action(() => choose(async (run) => (await verbs()).runShowRoot(run)));
+  keys
     .command('rotate')
     .description(
       'make a new tenant key, which seals from now on; does nothing within an hour of the last time',

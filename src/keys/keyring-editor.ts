@@ -21,7 +21,7 @@ interface KeyringChange {
 }
 
 /** One tenant's keyring as it lies in the store: every call reads it past every cache. */
-export interface KeyringEditor extends Pick<KeyringReader, 'read' | 'inspect'> {
+export interface KeyringEditor extends Pick<KeyringReader, 'find' | 'read' | 'inspect'> {
   /**
    * Undefined when there is neither a keyring nor data; with `create` a keyring is made then, and it is confirmed to
    * lie in the store before this resolves. Its names are `encrypted` unless a mode is configured.
@@ -157,6 +157,7 @@ export function createKeyringEditor(options: KeyringEditorOptions): KeyringEdito
   }
 
   return {
+    find: reader.find,
     read: reader.read,
     inspect: reader.inspect,
     async fetch(request) {

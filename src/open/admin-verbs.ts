@@ -5,6 +5,7 @@ export { readKeyStatus } from '../admin/key-status.ts';
 export { migrateObjects } from '../admin/migrate.ts';
 export { proveFile } from '../admin/proof.ts';
 export { restoreTree } from '../admin/restore.ts';
+export { readRootKeyStatus } from '../admin/root-key-status.ts';
 export { rewrapRoot, rotateKey } from '../admin/rotate.ts';
 export { shredTenant } from '../admin/shred.ts';
 export { turnTenantHistory } from '../admin/turn-history.ts';

@@ -4,6 +4,7 @@ import type { KeyStatus } from '../admin/key-status.ts';
 import type { MigrateOptions, MigrationReport } from '../admin/migrate.ts';
 import type { CheckpointProof } from '../admin/proof.ts';
 import type { RestoreReport, RestoreRequest } from '../admin/restore.ts';
+import type { RootKeyStatus } from '../admin/root-key-status.ts';
 import type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from '../admin/rotate.ts';
 import type { ShredOptions, ShredReport } from '../admin/shred.ts';
 import type { TurnedHistory } from '../admin/turn-history.ts';
@@ -30,6 +31,8 @@ export interface TenantAdmin extends AsyncDisposable {
   readonly tenant: string;
   /** What the keyring holds and which root key wraps it. */
   keyStatus(options?: RequestOptions): Promise<KeyStatus>;
+  /** The ids of the configured root keys, and which of them wraps the keyring; never a key. */
+  rootKeyStatus(options?: RequestOptions): Promise<RootKeyStatus>;
   /** Gives the tenant a new key, which seals from now on. */
   rotate(options?: RotateOptions): Promise<Rotation>;
   /**
@@ -100,6 +103,10 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
     keyStatus: async ({ signal } = {}) => {
       const { readKeyStatus } = await import('./admin-verbs.ts');
       return readKeyStatus({ rootKeys, editor, signal });
+    },
+    rootKeyStatus: async ({ signal } = {}) => {
+      const { readRootKeyStatus } = await import('./admin-verbs.ts');
+      return readRootKeyStatus({ rootKeys, editor, signal });
     },
     rotate: async (request) => {
       refuseWriting(context);

@@ -95,6 +95,10 @@ const WRITING: Readonly<Record<string, Verb>> = {
 
 const OTHERS: Readonly<Record<string, Verb>> = {
   'keys status': async (admin) => doneIf((await admin.keyStatus()).state === 'open'),
+  'keys show-root': async (admin) => {
+    const { keyring, failure } = await admin.rootKeyStatus();
+    return failure === undefined ? doneIf(keyring === 'open') : 'told';
+  },
   'names encode': async (admin) => doneIf((await admin.encodeName('/memories/a')) !== ''),
   verify: async (admin) => {
     const { files, findings } = await admin.verify();

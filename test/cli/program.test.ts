@@ -160,6 +160,7 @@ describe('the command line', () => {
     ['expire', ['runExpire', {}]],
     ['expire --dry-run --after 30', ['runExpire', { dryRun: true, after: 30 }]],
     ['keys status', ['runStatus']],
+    ['keys show-root', ['runShowRoot']],
     ['keys rotate', ['runRotate', {}]],
     ['keys rotate --if-active 3 --force', ['runRotate', { ifActive: 3, force: true }]],
     ['keys migrate', ['runMigrate', {}]],

@@ -1,6 +1,7 @@
 import type { TenantExpiry } from '../../admin/expire.ts';
 import type { KeyStatus } from '../../admin/key-status.ts';
 import type { MigrationProgress, MigrationReport } from '../../admin/migrate.ts';
+import type { ConfiguredRootKey, RootKeyStatus } from '../../admin/root-key-status.ts';
 import type { Rewrapping, Rotation } from '../../admin/rotate.ts';
 import type { ShredProgress, ShredReport } from '../../admin/shred.ts';
 import { findingLine } from './finding-lines.ts';
@@ -40,6 +41,42 @@ export function statusLines(status: KeyStatus): readonly string[] {
           `to do ${counted(old, 'old key')}; room for ${free} more — "sealed-memory keys migrate" retires what nothing needs`,
         ]),
   ];
+}
+
+/** A line for each configured root key, in their order, and one for what is missing among them. */
+export function rootKeyLines(status: RootKeyStatus): readonly string[] {
+  const { keyring, wrappedBy, rootKeys, failure } = status;
+  const why = failure === undefined ? '' : `${failure.code}: ${failure.message}`;
+  return [
+    ...rootKeys.map((rootKey, index) => rootKeyLine(rootKey, { index, keyring, why })),
+    ...(keyring === 'absent' || keyring === 'shredded' ? statusLines({ state: keyring }) : []),
+    ...(keyring === 'locked'
+      ? [`FAIL  the keyring is wrapped by ${wrappedBy}, which is not configured — configure that root key`]
+      : []),
+    ...(keyring === 'unread' && !rootKeys.some(({ wraps }) => wraps)
+      ? [`FAIL  the keyring could not be read, so nothing tells which one wraps it: ${why}`]
+      : []),
+  ];
+}
+
+function rootKeyLine(
+  { id, wraps, opens }: ConfiguredRootKey,
+  {
+    index,
+    keyring,
+    why,
+  }: { readonly index: number; readonly keyring: RootKeyStatus['keyring']; readonly why: string },
+): string {
+  const named = `root key ${index + 1}: ${id}`;
+  if (wraps && !opens) return `FAIL  ${named} wraps the keyring, and did not open it: ${why}`;
+  if (wraps && index === 0) return `ok    ${named} wraps the keyring, and opens it`;
+  if (wraps) {
+    return `to do ${named} wraps the keyring, and opens it — "sealed-memory keys rewrap-root" moves the keyring to root key 1`;
+  }
+  if (index === 0 && keyring === 'absent') return `ok    ${named} will wrap the keyring`;
+  return keyring === 'open' || keyring === 'locked'
+    ? `ok    ${named} does not wrap the keyring`
+    : `ok    ${named}`;
 }
 
 /** Whether the tenant keeps history, for people. */

@@ -10,6 +10,7 @@ import {
   migrationLines,
   migrationStep,
   rewrapLines,
+  rootKeyLines,
   rotationLines,
   shredLine,
   shredLines,
@@ -58,6 +59,17 @@ export function runStatus(invocation: Invocation): Promise<number> {
       const status = await report.during(REACHING, () => admin.keyStatus({ signal }));
       await report.done({ ...status }, statusLines(status));
       return status.state === 'locked' ? EXIT_FAILED : 0;
+    },
+    { invocation },
+  );
+}
+
+export function runShowRoot(invocation: Invocation): Promise<number> {
+  return runOnAdmin(
+    async ({ admin, report, signal }) => {
+      const status = await report.during(REACHING, () => admin.rootKeyStatus({ signal }));
+      await report.done({ ...status }, rootKeyLines(status));
+      return status.keyring === 'locked' || status.keyring === 'unread' ? EXIT_FAILED : 0;
     },
     { invocation },
   );

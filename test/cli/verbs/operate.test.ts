@@ -1,12 +1,21 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Invocation } from '../../../src/cli/verbs/invocation.ts';
-import { runMigrate, runRewrap, runRotate, runShred, runStatus } from '../../../src/cli/verbs/operate.ts';
+import {
+  runMigrate,
+  runRewrap,
+  runRotate,
+  runShowRoot,
+  runShred,
+  runStatus,
+} from '../../../src/cli/verbs/operate.ts';
+import { loadSodium } from '../../../src/format/sodium.ts';
+import { envRootKey } from '../../../src/keys/env-root-key.ts';
 import { openMemory } from '../../../src/open/open-memory.ts';
 import { openSqliteObjectStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
@@ -19,7 +28,8 @@ let folder: string;
 let file: string;
 let env: Record<string, string>;
 let count = 0;
-beforeAll(() => {
+beforeAll(async () => {
+  await loadSodium();
   folder = mkdtempSync(join(tmpdir(), 'sealed-memory-keys-'));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -30,6 +40,9 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllEnvs());
 
 const run = (...args: readonly string[]): Promise<CliRun> => runCli([...args, '--json'], { env });
+
+/** The id of 32 bytes, when libsodium is loaded. */
+const idOf = (key: string): string => envRootKey(key).id;
 
 const plain = (...args: readonly string[]): Promise<CliRun> => runCli(args, { env });
 
@@ -80,6 +93,71 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
       keys: [{ version: 1, active: true }],
     });
     expect(status.stdout).not.toContain(ROOT_KEY);
+  });
+
+  it('shows each configured root key by its id, and which of them wraps the keyring', async () => {
+    const [own, other] = [idOf(ROOT_KEY), idOf(OTHER_KEY)];
+    const arn = 'aws-kms:arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+    env['SEALED_MEMORY_ROOT_KEY'] = `${ROOT_KEY},${arn}`;
+    const before = await run('keys', 'show-root');
+    expect(before).toMatchObject({ code: 0, stderr: '' });
+    expect(lastOf(before)).toEqual({
+      event: 'done',
+      keyring: 'absent',
+      rootKeys: [
+        { id: own, wraps: false, opens: false },
+        { id: arn, wraps: false, opens: false },
+      ],
+    });
+    await create('/memories/a', 'text');
+    env['SEALED_MEMORY_ROOT_KEY'] = `${OTHER_KEY},${ROOT_KEY}`;
+    expect(await done(runShowRoot)).toEqual({
+      ...{ exit: 0, event: 'done', keyring: 'open', wrappedBy: own },
+      rootKeys: [
+        { id: other, wraps: false, opens: false },
+        { id: own, wraps: true, opens: true },
+      ],
+    });
+    const people = await plain('keys', 'show-root');
+    expect(people.stdout).toContain(`ok    root key 1: ${other} does not wrap the keyring\n`);
+    expect(people.stdout).toContain(`to do root key 2: ${own} wraps the keyring, and opens it — `);
+    for (const key of [ROOT_KEY, OTHER_KEY]) expect(before.stdout + people.stdout).not.toContain(key);
+  });
+
+  it('shows the ids also where none of the root keys opens the keyring, and fails', async () => {
+    const [own, other] = [idOf(ROOT_KEY), idOf(OTHER_KEY)];
+    await create('/memories/a', 'text');
+    env['SEALED_MEMORY_ROOT_KEY'] = OTHER_KEY;
+    expect(await done(runShowRoot)).toMatchObject({ exit: 1, keyring: 'locked', wrappedBy: own });
+    expect((await plain('keys', 'show-root')).stdout).toBe(
+      `ok    root key 1: ${other} does not wrap the keyring\nFAIL  the keyring is wrapped by ${own}, which is not configured — configure that root key\n`,
+    );
+    env['SEALED_MEMORY_ROOT_KEY'] = ROOT_KEY;
+    const database = new DatabaseSync(file);
+    database.exec("UPDATE objects SET body = CAST(substr(body, 1, length(body) - 1) || x'00' AS BLOB)");
+    database.close();
+    expect(await done(runShowRoot)).toMatchObject({
+      ...{ exit: 1, keyring: 'unread', wrappedBy: own, failure: { code: 'integrity' } },
+      rootKeys: [{ id: own, wraps: true, opens: false }],
+    });
+    const { code, stdout } = await plain('keys', 'show-root');
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringContaining(`FAIL  root key 1: ${own} wraps the keyring, and did not open it: integrity: `),
+    ]);
+  });
+
+  it('shows the ids also where the store does not answer', async () => {
+    env['SEALED_MEMORY_STORE'] = `sqlite:${join(folder, 'not-there', 'a.sqlite')}`;
+    writeFileSync(join(folder, 'not-there'), '');
+    const { code, stdout } = await plain('keys', 'show-root');
+    rmSync(join(folder, 'not-there'));
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(
+        /^ok {4}root key 1: env:[\w-]{22}\nFAIL {2}the keyring could not be read, so nothing tells which one wraps it: /,
+      ),
+    ]);
   });
 
   it('rotates once, migrates, and retires when it is time', async () => {
