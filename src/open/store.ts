@@ -89,18 +89,9 @@ export async function openBaseStore(configured: {
   }
 }
 
-/** `node:sqlite` is loaded where it is used and nowhere else. */
-export async function loadSqlite(): Promise<typeof import('../store/sqlite/sqlite-store.ts')> {
-  try {
-    return await import('../store/sqlite/sqlite-store.ts');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_UNKNOWN_BUILTIN_MODULE'))
-      throw error;
-    throw misconfigured(
-      'This Node has no node:sqlite, which memory: and sqlite: need: start it without --no-experimental-sqlite, or install another build.',
-      error,
-    );
-  }
+/** `node:sqlite` is loaded where it is used and nowhere else. @throws MemoryError `misconfigured` where there is none. */
+export function loadSqlite(): Promise<typeof import('../store/sqlite/sqlite-store.ts')> {
+  return import('../store/sqlite/sqlite-store.ts');
 }
 
 type S3Parts = typeof import('./s3-parts.ts');

@@ -1,11 +1,14 @@
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 
 import { hasCode, MemoryError } from '../../errors.ts';
 import { type Pause, pause, throwIfAborted, untilAborted } from '../../time.ts';
 import { absolute, databaseFile, makeDatabaseFile } from './database-file.ts';
 import { breaksConnection, isBusy, isFull, leavesCommitUnknown, sqliteFailure } from './errors.ts';
+import { loadNodeSqlite } from './node-sqlite.ts';
 import { type DiskReserve, diskReserve } from './reserve.ts';
 import { inTurn } from './turns.ts';
+
+const { DatabaseSync: Database } = loadNodeSqlite();
 
 /** Marks the file as ours: "SLMM". */
 const APPLICATION_ID = 0x534c4d4d;
@@ -220,7 +223,7 @@ export function makeDatabase(
   file: string,
   { mustExist = false }: Pick<ConnectionOptions, 'mustExist'> = {},
 ): DatabaseSync {
-  const database = new DatabaseSync(file);
+  const database = new Database(file);
   try {
     database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
     database.exec('PRAGMA synchronous = FULL');
@@ -238,7 +241,7 @@ export function makeDatabase(
 }
 
 function openForReading(file: string): DatabaseSync {
-  const database = new DatabaseSync(file, { readOnly: true });
+  const database = new Database(file, { readOnly: true });
   try {
     database.exec(`PRAGMA busy_timeout = ${BLOCKING_WAIT_MS}`);
     if (transact(database, BEGIN_READING, isNew)) throw emptyFile();
