@@ -2,11 +2,15 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { ClosingLines } from './test/support/closing-lines.ts';
+import { seedOfRun } from './test/support/draws.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { filesThatRunAlone, slowFiles } from './test/support/test-files.ts';
 
 // Workers and the programs they start keep what Node compiled: a start costs half.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/compiled');
+
+// One seed a run, which the workers take from here.
+process.env['TEST_SEED'] = String(seedOfRun(process.env));
 
 const leftOut = ['test/**/*.s3.test.ts', ...(process.env['TEST_QUICK'] === '1' ? slowFiles() : [])];
 const alone = [...filesThatRunAlone()];
@@ -21,6 +25,7 @@ export default defineConfig({
     // On two cores Vitest would take one: much of what tests do is to wait for processes and servers.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst },
+    setupFiles: ['test/support/seed-draws.ts'],
     projects: [
       {
         extends: true,

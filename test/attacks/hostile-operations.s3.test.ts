@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { NameMode } from '../../src/format/names.ts';
 import { describeOnS3 } from '../servers/s3.ts';
+import { seedOfRun } from '../support/draws.ts';
 import { succeed } from '../support/succeed.ts';
 import { amount } from '../support/thorough.ts';
 import { type AttackKind, runKind } from './attack-kind.ts';
@@ -10,13 +11,11 @@ import { keyringKinds } from './keyring-kinds.ts';
 import { objectKinds } from './object-kinds.ts';
 import { tenantKinds } from './tenant-kinds.ts';
 
-/** How often each kind is tried. CI's seed is another one each day, so that few a day become many; `ATTACK_ATTEMPTS` tries more. */
+/** How often each kind is tried; `ATTACK_ATTEMPTS` tries more, and another `TEST_SEED` others. */
 const ATTEMPTS = Number(process.env['ATTACK_ATTEMPTS'] ?? amount({ usual: 20, thorough: 200 }));
 const CONTROLS = 8;
 const LEAST_KINDS = 20;
-/** Another one each day, which makes other attempts; `ATTACK_SEED` repeats those of a seed that was printed. */
-const SEED = process.env['ATTACK_SEED'] ?? `attacks of ${new Date().toISOString().slice(0, 10)}`;
-console.log(`The seed of these attempts: ATTACK_SEED='${SEED}'`);
+const SEED = `attacks ${seedOfRun(process.env)}`;
 
 for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[]) {
   describeOnS3(`hostile operations under ${names} names`, ['minio'], (server) => {

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { seedOfRun } from '../support/draws.ts';
 import { BUGS } from './bugs.ts';
 import { type Evidence, findGo, judgeHistories } from './judge.ts';
 import { judgeLog } from './judge-log.ts';
@@ -23,7 +24,7 @@ async function main(): Promise<boolean> {
     options: {
       histories: { type: 'string', default: '90' },
       store: { type: 'string' },
-      seed: { type: 'string', default: new Date().toISOString().slice(0, 10) },
+      seed: { type: 'string', default: String(seedOfRun(process.env)) },
       bugs: { type: 'boolean', default: true },
     },
     allowNegative: true,

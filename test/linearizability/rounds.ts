@@ -14,7 +14,10 @@ interface Fault {
   readonly at: number;
   readonly kind: 'kill' | 'freeze' | 'operate';
   readonly player: number;
+  /** How long a freeze lasts. */
   readonly ms: number;
+  /** A process is rarely at a request when a fault comes at the end of another one's command: kills wait so long. */
+  readonly lateMs: number;
 }
 
 /** Records so many histories on a real store, by processes that are killed and stopped, while keys are rotated. */
@@ -110,6 +113,7 @@ function* drawFaults(chance: Chance): Generator<Fault> {
     kind,
     player: chance.between(0, CLIENTS - 1),
     ms,
+    lateMs: kind === 'freeze' ? 0 : chance.fraction() * 30,
   });
   while (chance.happens(0.6)) yield fault('kill');
   while (chance.happens(0.6)) yield fault('freeze', chance.fraction() * chance.pick([50, 400, 3_000]));
@@ -117,9 +121,9 @@ function* drawFaults(chance: Chance): Generator<Fault> {
   while (chance.happens(0.6)) yield fault('operate');
 }
 
-async function meet(fleet: Fleet, { kind, player, ms }: Fault, plans: readonly Plan[]): Promise<void> {
-  // A process is rarely at a request when a fault comes at the end of another one's command.
-  await sleep(ms === 0 ? Math.random() * 30 : 0);
+async function meet(fleet: Fleet, fault: Fault, plans: readonly Plan[]): Promise<void> {
+  const { kind, player, ms, lateMs } = fault;
+  await sleep(lateMs);
   if (kind === 'kill') fleet.kill(player);
   else if (kind === 'freeze') await fleet.freeze(player, ms);
   else await Promise.all(plans.map(({ name }) => fleet.operate(name)));

@@ -15,6 +15,7 @@ import {
   sendTwice,
 } from '../doubles/intercepted-store.ts';
 import { keepMarks } from '../doubles/kept-marks.ts';
+import { drawsOf } from '../support/draws.ts';
 
 const PROBE = 'tenants/acme/probe' as ObjectKey;
 const KEY = 'tenants/acme/data/file' as ObjectKey;
@@ -196,10 +197,11 @@ describe('checkConditions', () => {
 
 /** Each request takes a few turns of the event loop, drawn anew. */
 function shuffleTurns(store: ObjectStore): ObjectStore {
+  const draw = drawsOf('turns of the event loop');
   return interceptStore(store, async (_, proceed) => {
-    for (let turns = Math.floor(Math.random() * 6); turns > 0; turns--) await new Promise(setImmediate);
+    for (let turns = Math.floor(draw() * 6); turns > 0; turns--) await new Promise(setImmediate);
     const answer = await proceed();
-    for (let turns = Math.floor(Math.random() * 6); turns > 0; turns--) await new Promise(setImmediate);
+    for (let turns = Math.floor(draw() * 6); turns > 0; turns--) await new Promise(setImmediate);
     return answer;
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { S3Server } from '../../infra/local/servers/s3-server.ts';
-import { closingLines, type RunSummary } from './closing-lines.ts';
+import { closingLines, type RunSummary, seedLines } from './closing-lines.ts';
 
 const minio: S3Server = {
   name: 'minio',
@@ -18,6 +18,15 @@ const located = {
   everyTestWanted: true,
   inCi: false,
 };
+
+describe('seedLines', () => {
+  it('name the seed of a run in which something failed, and of no other', () => {
+    expect(seedLines({ ...summary, failed: 1 }, '7')).toEqual([
+      'Drawn with TEST_SEED=7, which repeats the draws.',
+    ]);
+    expect(seedLines(summary, '7')).toEqual([]);
+  });
+});
 
 describe('closingLines', () => {
   it('ends with the counts alone on a line when nothing of S3 was asked for', () => {

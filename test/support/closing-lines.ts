@@ -11,7 +11,8 @@ export interface RunSummary {
 }
 
 /**
- * Writes the last lines of a run: what ran on which S3 server, and `N passed, N failed, N skipped`.
+ * Writes the last lines of a run: the seed of its draws where a test failed, what ran on which S3 server, and
+ * `N passed, N failed, N skipped`.
  * When no server was there the very last line says `S3 suites NOT RUN` and how to get one. Where
  * `TEST_SUMMARY_FILE` is set the counts go there too, as JSON.
  */
@@ -38,7 +39,7 @@ export class ClosingLines implements Reporter {
       inCi: process.env['CI'] === 'true' || process.env['CI'] === '1',
     });
     if (closing.fails) process.exitCode = 1;
-    this.#lines = closing.lines;
+    this.#lines = [...seedLines(summary, process.env['TEST_SEED']), ...closing.lines];
     const file = process.env['TEST_SUMMARY_FILE'];
     if (file) writeFileSync(file, `${JSON.stringify(summary)}\n`);
     if (vitest.config.watch) this.#print();
@@ -68,6 +69,11 @@ function summarize(modules: readonly TestModule[], unhandled: readonly Serialize
     }
   }
   return { passed, failed, skipped, s3 };
+}
+
+/** How the draws of a run that failed are repeated. */
+export function seedLines({ failed }: RunSummary, seed: string | undefined): readonly string[] {
+  return failed > 0 && seed !== undefined ? [`Drawn with TEST_SEED=${seed}, which repeats the draws.`] : [];
 }
 
 /** The lines in order, and whether they report something that must fail a run of passing tests. */
