@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => store[Symbol.asyncDispose]());
 
-const options = (more: MemoryOptions = {}): MemoryOptions => ({
+const options = (more: Partial<MemoryOptions> = {}): MemoryOptions => ({
   ...{ store, tenant: 'acme', rootKey: ROOT_KEY },
   ...more,
 });
@@ -69,7 +69,7 @@ describe('taking back where the tenant keeps no history', () => {
 describe('days of history for a tenant that exists without it', () => {
   const warned: string[] = [];
   const logger = { debug() {}, info() {}, warn: (line: string) => void warned.push(line), error() {} };
-  const dated = (more: MemoryOptions = {}) => options({ history: { days: 30 }, logger, ...more });
+  const dated = (more: Partial<MemoryOptions> = {}) => options({ history: { days: 30 }, logger, ...more });
   beforeEach(async () => {
     await using memory = await openMemory(options());
     await memory.files.write(PATH, 'one');
@@ -91,7 +91,7 @@ describe('days of history for a tenant that exists without it', () => {
     expect(warned).toEqual([expect.stringContaining(COMMAND)]);
   });
 
-  it.each<[string, MemoryOptions]>([
+  it.each<[string, Partial<MemoryOptions>]>([
     ['a tenant that keeps it', { tenant: 'keeps' }],
     ['a tenant that begins', { tenant: 'begins' }],
     ['a memory that is only read', { readOnly: true }],
