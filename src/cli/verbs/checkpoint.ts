@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { checkProof } from '../../admin/proof.ts';
 import { misconfigured } from '../../errors.ts';
 import { loadSodium } from '../../format/sodium.ts';
-import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import { timeOf } from './list.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
@@ -20,6 +20,9 @@ export function runCheckpoint(
   { accept, prove }: CheckpointArguments,
   invocation: Invocation,
 ): Promise<number> {
+  if (accept !== undefined && prove !== undefined) {
+    throw wrongCall('--prove writes no checkpoint: run "checkpoint --accept" first, and then "--prove".');
+  }
   return runOnAdmin(
     async ({ admin, report, signal }) => {
       const { terminal } = invocation;

@@ -3,9 +3,10 @@ import { hasCode, MemoryError } from '../../errors.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
 import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
-import { type FileRun, readFile, runOnFiles } from './memory.ts';
+import { type FileRun, ofFiles, readFile, runOnFiles } from './memory.ts';
 import { cannotRead } from './own-file.ts';
 import { changeLines, patchOf, type Side, type TextPatch } from './patch.ts';
+import { tellHistoryOff } from './tenant-state.ts';
 
 interface DiffArguments {
   readonly left: string;
@@ -23,6 +24,7 @@ const VERSION = /^[\w-]{4,22}$/;
 export function runDiff(asked: DiffArguments, invocation: Invocation): Promise<number> {
   return runOnFiles(async (run) => {
     const { report, terminal, signal } = invocation;
+    const state = isOfVersions(asked) ? await tellHistoryOff(ofFiles(run)) : {};
     const [before, after] = await sidesOf(run, asked);
     const differ = before.text !== after.text;
     const found: TextPatch = differ ? await patchOf(before, after, signal) : { patch: '' };
@@ -31,7 +33,7 @@ export function runDiff(asked: DiffArguments, invocation: Invocation): Promise<n
       ...(after.version !== undefined && { toVersion: after.version }),
     };
     await report.done(
-      { ...named, differ, ...found },
+      { ...named, differ, ...found, ...state },
       differ ? await changeLines(found, terminal, signal) : [],
     );
     return differ ? EXIT_FAILED : 0;
@@ -46,10 +48,13 @@ async function sidesOf(
     throw wrongCall('Two versions are of one file: the first argument must be its path below /memories.');
   }
   if (version !== undefined) return [await versionAt(run, left, right), await versionAt(run, left, version)];
-  const isVersion = isOfTheMemory(left) && VERSION.test(right);
-  return isVersion
+  return isOfVersions({ left, right })
     ? [await versionAt(run, left, right), await fileAt(run, left)]
     : [await fileAt(run, left), await fileAt(run, right)];
+}
+
+function isOfVersions({ left, right, version }: DiffArguments): boolean {
+  return isOfTheMemory(left) && (version !== undefined || VERSION.test(right));
 }
 
 function isOfTheMemory(path: string): boolean {

@@ -8,9 +8,10 @@ import { fileCodeOf } from '../../store/failures.ts';
 import { throwIfAborted } from '../../time.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { CONTINUES, type Invocation } from './invocation.ts';
-import { type FileRun, filesAt, readFile, runOnFiles } from './memory.ts';
+import { type FileRun, filesAt, readFile, runOnFiles, tellIfNobodys } from './memory.ts';
 import { cannotWrite, existsAlready, removeAbandoned, replaceOwnFile, writeOwnFile } from './own-file.ts';
 import { counted } from './report.ts';
+import type { StateFields } from './tenant-state.ts';
 import { type Outcome, transferAll } from './transfer.ts';
 
 export interface ExportArguments {
@@ -39,8 +40,9 @@ export function runExport(
       file.path === path ? path.slice(path.lastIndexOf('/') + 1) : file.path.slice(path.length + 1);
     if (html && age.length > 0)
       throw misconfigured('--html writes plain text: leave out --age, or encrypt the page.');
-    if (html) return exportHtml(run, { sources, from: path, to, force });
-    if (age.length > 0) return exportArchive(run, { sources, nameOf, to, recipients: age, force });
+    const told = await tellIfNobodys(run, path, sources);
+    if (html) return exportHtml(run, { sources, from: path, to, force, told });
+    if (age.length > 0) return exportArchive(run, { sources, nameOf, to, recipients: age, force, told });
     const root = await madeFolder(to).catch((error: unknown) => {
       throw cannotWrite(to, error);
     });
@@ -53,7 +55,7 @@ export function runExport(
           return exportFile({ bytes, root, name: nameOf(source), source, force, tidied });
         },
       })),
-      { from: path, to, invocation },
+      { from: path, to, invocation, told },
     );
   };
   const interrupted = isOneFile ? 'nothing was written; run it again' : CONTINUES;
@@ -143,12 +145,14 @@ async function exportArchive(
     to,
     recipients,
     force,
+    told,
   }: {
     readonly sources: readonly FileStat[];
     readonly nameOf: (file: FileStat) => string;
     readonly to: string;
     readonly recipients: readonly string[];
     readonly force: boolean;
+    readonly told: StateFields;
   },
 ): Promise<number> {
   const { writeArchive } = await import('./archive.ts');
@@ -161,7 +165,7 @@ async function exportArchive(
     }
   }
   await writeArchive(entries(), { to, recipients, force, signal });
-  await report.done({ files: total, to }, [
+  await report.done({ files: total, to, ...told }, [
     `ok    ${counted(total, 'file')} in ${to}, for ${counted(recipients.length, 'recipient')}`,
   ]);
   return 0;
@@ -175,11 +179,13 @@ async function exportHtml(
     from,
     to,
     force,
+    told,
   }: {
     readonly sources: readonly FileStat[];
     readonly from: string;
     readonly to: string;
     readonly force: boolean;
+    readonly told: StateFields;
   },
 ): Promise<number> {
   if (!force && existsSync(to)) throw existsAlready(to);
@@ -201,7 +207,7 @@ async function exportHtml(
     if (error instanceof MemoryError) throw error;
     throw cannotWrite(to, error);
   }
-  await report.done({ files: total, to }, [
+  await report.done({ files: total, to, ...told }, [
     `ok    ${counted(total, 'file')} in ${to}, in plain text: each person who has it can read all of them`,
   ]);
   return 0;

@@ -7,7 +7,15 @@ import { decodeText, encodeText, findInLines } from '../../language/text.ts';
 import { inTurns } from '../../time.ts';
 import { damagedFile } from '../../tool/damaged-file.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
-import { type FileRun, filesAt, readFile, requireEntry, runOnFiles, worded } from './memory.ts';
+import {
+  type FileRun,
+  filesAt,
+  readFile,
+  requireEntry,
+  runOnFiles,
+  tellIfNobodys,
+  worded,
+} from './memory.ts';
 import { cannotWrite, existsAlready, writeOwnFile } from './own-file.ts';
 import { counted } from './report.ts';
 import { readSource, type SourceOptions } from './source.ts';
@@ -240,7 +248,7 @@ export function runGrep(
     }
     if (skipped > 0)
       terminal.note(`${counted(skipped, 'file')} that ${skipped === 1 ? 'is' : 'are'} not text, passed over`);
-    await report.done({ matches, skipped, unread });
+    await report.done({ matches, skipped, unread, ...(await tellIfNobodys(run, path, files)) });
     return matches > 0 && unread === 0 ? 0 : EXIT_FAILED;
   }, invocation);
 }

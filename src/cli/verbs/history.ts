@@ -11,6 +11,7 @@ import { historyLine, statusLines } from './operate-lines.ts';
 import { counted } from './report.ts';
 import { readOptions } from './settings.ts';
 import { shortVersion } from './short-version.ts';
+import { ofAdmin, tellHistoryOff } from './tenant-state.ts';
 import { onOneLine, type Terminal } from './terminal.ts';
 import { wrapped } from './wrap.ts';
 
@@ -32,8 +33,10 @@ export function runLog(
 ): Promise<number> {
   const { terminal, flags } = invocation;
   return runOnAdmin(
-    async ({ admin, report, signal }) => {
+    async (run) => {
+      const { admin, report, signal } = run;
       if (limit === 0) throw wrongCall('--limit must be at least 1.');
+      const state = await tellHistoryOff(ofAdmin(run, invocation));
       const onProgress = (progress: Progress): void =>
         report.progress({ ...progress }, { what: 'versions and files', ...progress });
       const found = await report.during('reading the history', () =>
@@ -50,7 +53,7 @@ export function runLog(
       const hasMore = found.length > entries.length;
       const picture = isDrawn ? logPicture(entries, terminal) : [];
       await report.done(
-        { entries: entries.length, ...(hasMore && { more: true }) },
+        { entries: entries.length, ...(hasMore && { more: true }), ...state },
         entries.length === 0 ? [nothingKnown(path)] : picture,
       );
       if (hasMore && flags.json !== true) terminal.note('there is more that is older');
@@ -62,7 +65,7 @@ export function runLog(
 
 function nothingKnown(path: string | undefined): string {
   const where = path === undefined ? 'no file was ever there' : `no file was ever at ${path}`;
-  return `Nothing is known: ${where}, or the tenant keeps no history. "tenant history on" keeps it from then on.`;
+  return `Nothing is known: ${where}.`;
 }
 
 /** When, which version, what it came to, where, and on whose behalf. */
@@ -91,8 +94,10 @@ export function runShow(
   invocation: Invocation,
 ): Promise<number> {
   return runOnAdmin(
-    async ({ admin, report, signal }) => {
+    async (run) => {
+      const { admin, report, signal } = run;
       const { terminal, flags } = invocation;
+      const state = await tellHistoryOff(ofAdmin(run, invocation));
       const found = await report.during('reading the history', () =>
         admin.history.read({ path, version }, { signal }),
       );
@@ -100,7 +105,7 @@ export function runShow(
       if (flags.json === true) {
         const text = decodeText(bytes);
         const content = text === undefined ? { base64: toBase64(bytes) } : { text };
-        await report.done({ path: found.path, version: found.version, ...content });
+        await report.done({ path: found.path, version: found.version, ...content, ...state });
       } else await terminal.out(terminal.isForEyes ? textFor(bytes, path) : bytes);
       return 0;
     },

@@ -2,7 +2,7 @@ import { formatSize } from '../../language/listing.ts';
 import type { FileEntry } from '../../tool/files.ts';
 import { type Branch, linesBelow } from './branches.ts';
 import type { Invocation } from './invocation.ts';
-import { type FileRun, filesAt, requireEntry, runOnFiles, sortedEntries } from './memory.ts';
+import { type FileRun, filesAt, requireEntry, runOnFiles, sortedEntries, tellIfNobodys } from './memory.ts';
 import { counted } from './report.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -27,7 +27,8 @@ export function runLs(
         long ? longLine(name, entry, terminal) : shownName(name, entry, terminal),
       );
     }
-    await report.done({ entries: entries.length });
+    const told = found.type === 'file' ? {} : await tellIfNobodys(run, path, entries);
+    await report.done({ entries: entries.length, ...told });
     return 0;
   }, invocation);
 }
@@ -69,7 +70,8 @@ export function runTree(path: string, invocation: Invocation) {
     if (invocation.flags.json !== true) {
       for (const line of linesBelow(branchOf(root))) await terminal.out(`${line}\n`);
     }
-    await report.done({ files: files.length }, ['', counted(files.length, 'file')]);
+    const told = await tellIfNobodys(run, path, files);
+    await report.done({ files: files.length, ...told }, ['', counted(files.length, 'file')]);
     return 0;
   }, invocation);
 }
@@ -93,7 +95,8 @@ export function runDu(path: string, invocation: Invocation) {
     const { report } = invocation;
     const sums = new Map<string, { bytes: number; files: number }>();
     const all = { bytes: 0, files: 0 };
-    for (const file of await filesAt(run, path)) {
+    const files = await filesAt(run, path);
+    for (const file of files) {
       const [name = file.path] = nameBelow(path, file).split('/');
       const child = file.path === path ? path : `${path}/${name}`;
       const sum = sums.get(child) ?? { bytes: 0, files: 0 };
@@ -106,7 +109,8 @@ export function runDu(path: string, invocation: Invocation) {
     for (const [child, sum] of [...sums].sort(([, a], [, b]) => a.bytes - b.bytes)) {
       await report.entry({ path: child, ...sum }, sizeLine(child, sum));
     }
-    await report.done({ path, ...all }, [sizeLine(`${path} in all`, all)]);
+    const told = await tellIfNobodys(run, path, files);
+    await report.done({ path, ...all, ...told }, [sizeLine(`${path} in all`, all)]);
     return 0;
   }, invocation);
 }

@@ -7,6 +7,7 @@ import type { FileEntry, FileStat, Files } from '../../tool/files.ts';
 import type { History } from '../../tree/history/history.ts';
 import type { Invocation } from './invocation.ts';
 import { readMemoryOptions } from './settings.ts';
+import { type AskedTenant, absentTenant, isMounted, type StateFields, tellIfAbsent } from './tenant-state.ts';
 import type { ToolInput } from './tool.ts';
 
 /** What a verb on files works with. */
@@ -36,6 +37,35 @@ export async function runOnFiles(
   }
 }
 
+/** The tenant of a run. */
+export function ofFiles({ history, options: { tenant = '' }, invocation }: FileRun): AskedTenant {
+  return { tenant, history, invocation };
+}
+
+/**
+ * What is told where a listing has nothing of the memory's own: what is mounted in it says nothing of its tenant. Where it has a
+ * file, nothing is asked.
+ */
+export async function tellIfNobodys(
+  run: FileRun,
+  at: string,
+  found: readonly Pick<FileEntry, 'path'>[],
+): Promise<StateFields> {
+  const isEmpty = found.every(({ path }) => isMounted(path, run.options));
+  return isEmpty && !isMounted(at, run.options) ? tellIfAbsent(ofFiles(run)) : {};
+}
+
+/** The failure to find anything at a path; it says where there is no tenant at all. */
+async function nothingAt(
+  { history, options, invocation: { signal } }: FileRun,
+  path: string,
+  sentence: string,
+): Promise<MemoryError> {
+  const isAbsent = !isMounted(path, options) && (await history.state({ signal })) === 'absent';
+  const why = isAbsent ? `${sentence}: ${absentTenant(options.tenant ?? '')}` : `${sentence}.`;
+  return new MemoryError('not_found', why);
+}
+
 /** What sets each limit that a refusal names. */
 const LIMIT_SETTINGS: Readonly<Record<string, string>> = {
   file_bytes: 'SEALED_MEMORY_MAX_FILE_BYTES',
@@ -60,16 +90,15 @@ export async function worded<T>(input: ToolInput, work: () => Promise<T>): Promi
 }
 
 /** @throws MemoryError `not_found`; `invalid_path`. */
-export async function requireEntry(
-  { files, invocation: { report, signal } }: FileRun,
-  path: string,
-): Promise<FileEntry> {
+export async function requireEntry(run: FileRun, path: string): Promise<FileEntry> {
+  const { files, invocation } = run;
+  const { report, signal } = invocation;
   const found = await report.during(`looking for ${path}`, () =>
     worded({ command: 'view', path }, () => files.stat(path, { signal })),
   );
   if (found !== undefined) return found;
   if (path === MEMORY_ROOT) return { type: 'directory', path };
-  throw new MemoryError('not_found', `There is nothing at ${path}.`);
+  throw await nothingAt(run, path, `There is nothing at ${path}`);
 }
 
 /** The entries of a directory in the order of their paths; with `recursive` all files below it. */
@@ -93,7 +122,8 @@ export async function filesAt(run: FileRun, path: string): Promise<readonly File
 }
 
 /** @throws MemoryError `not_found`; `is_directory`. */
-export async function readFile({ files, invocation }: FileRun, path: string): Promise<Uint8Array> {
+export async function readFile(run: FileRun, path: string): Promise<Uint8Array> {
+  const { files, invocation } = run;
   const { report, signal } = invocation;
   const found = await report.during(`reading ${path}`, () =>
     worded({ command: 'view', path }, () => files.read(path, { signal })),
@@ -102,5 +132,5 @@ export async function readFile({ files, invocation }: FileRun, path: string): Pr
   if ((await files.stat(path, { signal })) !== undefined) {
     throw new MemoryError('is_directory', `${path} is a directory.`);
   }
-  throw new MemoryError('not_found', `There is no file at ${path}.`);
+  throw await nothingAt(run, path, `There is no file at ${path}`);
 }

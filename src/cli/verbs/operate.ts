@@ -2,6 +2,7 @@ import type { ShredProgress } from '../../admin/shred.ts';
 import { checkWholeNumber, MemoryError } from '../../errors.ts';
 import { LEAST_TTL_MS, LONGEST_TTL_MS } from '../../keys/keyring-cache.ts';
 import { openAdmin } from '../../open/open-admin.ts';
+import type { MemoryOptions } from '../../open/options.ts';
 import type { TenantAdmin } from '../../open/tenant-admin.ts';
 import type { ObjectStore } from '../../store/port.ts';
 import { CONTINUES, EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
@@ -18,6 +19,7 @@ import {
 } from './operate-lines.ts';
 import type { Report } from './report.ts';
 import { readMemoryOptions, readOptions } from './settings.ts';
+import { ofAdmin, tellIfAbsent } from './tenant-state.ts';
 
 export interface AdminRun {
   readonly admin: TenantAdmin;
@@ -226,16 +228,27 @@ export function runExpire(
   { dryRun = false, after }: ExpireArguments,
   invocation: Invocation,
 ): Promise<number> {
+  requireDays(after, readOptions(invocation));
   return runOnAdmin(
-    async ({ admin, report, signal }) => {
+    async (run) => {
+      const { admin, report, signal } = run;
       const expiry = await admin.expire({
         ...{ dryRun, signal },
         ...(after !== undefined && { afterDays: after }),
         onProgress: (progress) => report.progress({ ...progress }, { what: 'unused files', ...progress }),
       });
-      await report.done({ dryRun, ...expiry }, expiryLines(expiry, { dryRun }));
+      const state = expiry.files === 0 ? await tellIfAbsent(ofAdmin(run, invocation)) : {};
+      await report.done({ dryRun, ...expiry, ...state }, expiryLines(expiry, { dryRun }));
       return 0;
     },
     { invocation },
+  );
+}
+
+/** @throws MemoryError `misconfigured` where nothing says after how many days anything expires. */
+function requireDays(after: number | undefined, { expireAfterDays, history }: MemoryOptions): void {
+  if (after !== undefined || expireAfterDays !== undefined || history?.days !== undefined) return;
+  throw wrongCall(
+    'expire needs days: set SEALED_MEMORY_EXPIRE_AFTER_DAYS for files, SEALED_MEMORY_HISTORY_DAYS for versions, or both; "expire --dry-run --after 90" shows what 90 days would delete.',
   );
 }

@@ -8,6 +8,7 @@ import { type AdminRun, runOnAdmin } from './operate.ts';
 import { NOT_TEXT } from './patch.ts';
 import { counted, type Report } from './report.ts';
 import { shortVersion } from './short-version.ts';
+import { ofAdmin, tellHistoryOff } from './tenant-state.ts';
 import { onOneLine, type Terminal } from './terminal.ts';
 
 export interface RedactArguments extends Consent {
@@ -31,9 +32,12 @@ export function runRedact(
   return runOnAdmin(
     async (run) => {
       const { admin, report, signal } = run;
+      const state = await tellHistoryOff(ofAdmin(run, invocation));
       const shown = !yes || dryRun ? await preview(run, { path, version }, invocation) : version;
       if (dryRun) {
-        await report.done({ outcome: 'planned' }, ['plan  the text would be destroyed; nothing was changed']);
+        await report.done({ outcome: 'planned', ...state }, [
+          'plan  the text would be destroyed; nothing was changed',
+        ]);
         return 0;
       }
       if (!yes) await requireYes(invocation.terminal, QUESTION);
@@ -43,7 +47,7 @@ export function runRedact(
           if (hasReason(error, 'versions_left')) await tellLeft(report, error.details);
           throw error;
         });
-      await report.done({ ...redaction }, redactionLines(redaction));
+      await report.done({ ...redaction, ...state }, redactionLines(redaction));
       return 0;
     },
     { invocation, interrupted: 'run it again, and it goes on' },

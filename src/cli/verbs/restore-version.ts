@@ -1,12 +1,12 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
-import { parseMemoryPath } from '../../language/path.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { type Consent, requireYes } from './consent.ts';
 import type { Invocation } from './invocation.ts';
-import { runOnFiles } from './memory.ts';
+import { ofFiles, runOnFiles } from './memory.ts';
 import { changeLines, changePatch } from './patch.ts';
 import { shortVersion } from './short-version.ts';
+import { isMounted, tellHistoryOff } from './tenant-state.ts';
 
 export interface RestoreVersionArguments extends Consent {
   readonly path: string;
@@ -22,15 +22,17 @@ export function runRestoreVersion(
   invocation: Invocation,
 ): Promise<number> {
   const { terminal, report, signal } = invocation;
-  return runOnFiles(async ({ files, history, options }) => {
+  return runOnFiles(async (run) => {
+    const { files, history, options } = run;
     refuseMounted(path, options);
+    const state = await tellHistoryOff(ofFiles(run));
     const then = await report.during('reading the history', () =>
       history.read({ path, version }, { signal }),
     );
     const now = await files.read(path, { signal });
     const named = { path, version: then.version };
     if (now !== undefined && sameBytes(now.bytes, then.bytes)) {
-      await report.done({ outcome: 'nothing', ...named, changes: 0 }, [
+      await report.done({ ...state, outcome: 'nothing', ...named, changes: 0 }, [
         'ok    nothing to do: that is the text of the file already',
       ]);
       return 0;
@@ -47,7 +49,7 @@ export function runRestoreVersion(
       await report.entry({ what, path, toVersion: then.version, patch: null, ...found }, lines.join('\n'));
     }
     if (dryRun) {
-      await report.done({ outcome: 'planned', ...named, changes: 1 }, [
+      await report.done({ ...state, outcome: 'planned', ...named, changes: 1 }, [
         'plan  1 change; nothing was written',
       ]);
       return 0;
@@ -59,7 +61,7 @@ export function runRestoreVersion(
       const why = `${path} was changed meanwhile; nothing was written.`;
       throw new MemoryError(error.code, why, { retry: 'never', cause: error });
     });
-    await report.done({ outcome: 'written', ...named, changes: 1 }, [
+    await report.done({ ...state, outcome: 'written', ...named, changes: 1 }, [
       `ok    ${path} has the text of version ${shortVersion(then.version)} again`,
     ]);
     return 0;
@@ -67,8 +69,8 @@ export function runRestoreVersion(
 }
 
 /** The version is of the memory's own file, and what is read and written at the path is the mounted one. */
-function refuseMounted(path: string, { mounts = [] }: MemoryOptions): void {
-  if (!mounts.some(({ at }) => `${path}/`.startsWith(`${parseMemoryPath(at)}/`))) return;
+function refuseMounted(path: string, options: MemoryOptions): void {
+  if (!isMounted(path, options)) return;
   const why = `Another memory is mounted at ${path} or above it: run the command without that mount.`;
   throw new MemoryError('invalid_command', why, { details: { reason: 'hidden_by_mount' } });
 }

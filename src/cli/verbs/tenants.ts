@@ -5,7 +5,7 @@ import type { Invocation } from './invocation.ts';
 import { readEnvironment } from './settings.ts';
 
 /** Lists the tenants that have a keyring in the configured store; no root key is needed. */
-export async function runTenants({ flags, report, logger }: Invocation): Promise<number> {
+export async function runTenants({ flags, terminal, report, logger }: Invocation): Promise<number> {
   const {
     store,
     s3 = {},
@@ -19,6 +19,7 @@ export async function runTenants({ flags, report, logger }: Invocation): Promise
   const prefix = location.kind === 's3' ? location.prefix : '';
   const tenants = await report.during('listing tenants', () => listTenants(base.plain, prefix));
   for (const tenant of tenants) await report.entry({ tenant }, tenant);
+  if (tenants.length === 0) terminal.note('no tenant has a keyring in this store: is its name right?');
   await report.done({ tenants: tenants.length });
   return 0;
 }

@@ -6,6 +6,7 @@ import { timeOf } from './list.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
 import { shortVersion } from './short-version.ts';
+import { ofAdmin, tellHistoryOff } from './tenant-state.ts';
 import { onOneLine, type Terminal } from './terminal.ts';
 import { wrapped } from './wrap.ts';
 
@@ -15,7 +16,9 @@ export function runTrace(
   invocation: Invocation,
 ): Promise<number> {
   return runOnAdmin(
-    async ({ admin, report, signal }) => {
+    async (run) => {
+      const { admin, report, signal } = run;
+      const state = await tellHistoryOff(ofAdmin(run, invocation));
       const of = { path, ...(version !== undefined && { version }) };
       const trace = await report.during('reading the turns and the history', () =>
         admin.history.trace(of, { signal }),
@@ -23,7 +26,7 @@ export function runTrace(
       const { terminal } = invocation;
       const columns = terminal.isForEyes ? terminal.columns : Number.POSITIVE_INFINITY;
       const summary = summaryOf(trace).flatMap((line) => wrapped(line, { room: columns, gap: ' ' }));
-      await report.done({ ...trace }, [...pictureOf(trace, terminal, columns), ...summary]);
+      await report.done({ ...trace, ...state }, [...pictureOf(trace, terminal, columns), ...summary]);
       return 0;
     },
     { invocation },

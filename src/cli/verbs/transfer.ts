@@ -1,6 +1,7 @@
 import { hasCode, isForTheOperator, MemoryError } from '../../errors.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { counted } from './report.ts';
+import type { StateFields } from './tenant-state.ts';
 
 /** What became of one file. */
 export type Outcome = 'written' | 'same' | { readonly left: string };
@@ -8,7 +9,17 @@ export type Outcome = 'written' | 'same' | { readonly left: string };
 /** One after the other, so that a run that was cut off has done a beginning of the whole. */
 export async function transferAll(
   transfers: readonly { readonly name: string; transfer(): Promise<Outcome> }[],
-  { from, to, invocation }: { readonly from: string; readonly to: string; readonly invocation: Invocation },
+  {
+    from,
+    to,
+    invocation,
+    told: state = {},
+  }: {
+    readonly from: string;
+    readonly to: string;
+    readonly invocation: Invocation;
+    readonly told?: StateFields;
+  },
 ): Promise<number> {
   const { report, signal } = invocation;
   const counts = { written: 0, same: 0, left: 0 };
@@ -29,7 +40,9 @@ export async function transferAll(
     ...(same > 0 ? [`${same} there already`] : []),
     ...(left > 0 ? [`${left} left`] : []),
   ];
-  await report.done({ from, to, ...counts }, [`${left > 0 ? 'FAIL ' : 'ok   '} ${told.join(', ')}`]);
+  await report.done({ from, to, ...counts, ...state }, [
+    `${left > 0 ? 'FAIL ' : 'ok   '} ${told.join(', ')}`,
+  ]);
   return left > 0 ? EXIT_FAILED : 0;
 }
 

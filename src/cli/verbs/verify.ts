@@ -3,10 +3,11 @@ import type { Verification } from '../../admin/verify.ts';
 import { isLeft } from '../../tree/findings.ts';
 import type { Progress } from '../../tree/session.ts';
 import { findingLine } from './finding-lines.ts';
-import { CONTINUES, EXIT_FAILED, type Invocation } from './invocation.ts';
+import { CONTINUES, EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
 import { sinceLine } from './since-lines.ts';
+import { ofAdmin, tellIfAbsent } from './tenant-state.ts';
 
 export interface VerifyArguments {
   readonly repair?: boolean;
@@ -21,15 +22,19 @@ export function runVerify(
   { repair = false, since, proof }: VerifyArguments,
   invocation: Invocation,
 ): Promise<number> {
+  if (proof !== undefined && repair)
+    throw wrongCall('--proof checks a file of yours, and repairs nothing: leave out --repair.');
   if (proof !== undefined) return checkProof({ file: proof, line: since }, invocation);
   return runOnAdmin(
-    async ({ admin, report, signal }) => {
+    async (run) => {
+      const { admin, report, signal } = run;
       const onProgress = ({ done, total }: Progress): void =>
         report.progress({ done, total }, { what: 'objects', done, total });
       const verification = await admin.verify({ repair, since, signal, onProgress });
       const left = verification.findings.filter(isLeft).length;
       const repaired = verification.findings.length - left;
-      await report.done({ ...verification, left, repaired }, linesOf(verification));
+      const state = verification.files === 0 ? await tellIfAbsent(ofAdmin(run, invocation)) : {};
+      await report.done({ ...verification, left, repaired, ...state }, linesOf(verification));
       return left > 0 ? EXIT_FAILED : 0;
     },
     { invocation, interrupted: repair ? CONTINUES : 'nothing was changed; run it again' },

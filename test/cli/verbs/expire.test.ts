@@ -95,14 +95,21 @@ describe('sealed-memory expire', () => {
     expect(lastLine(await run('--after', '39', '--dry-run'))).toMatchObject({ files: 2, marked: 1 });
   });
 
-  it('refuses to delete by days of its own where reads are not recorded, and looks at no file without days', async () => {
+  it('refuses to delete by days of its own where reads are not recorded, and to run without days', async () => {
     delete env['SEALED_MEMORY_EXPIRE_AFTER_DAYS'];
     const refused = await run('--after', '30');
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain('SEALED_MEMORY_EXPIRE_AFTER_DAYS is not set');
     expect(lastLine(refused)).toMatchObject({ event: 'failed', code: 'misconfigured' });
     expect(lastLine(await run('--after', '30', '--dry-run'))).toMatchObject({ marked: 1 });
-    expect(lastLine(await run())).toEqual({ event: 'done', dryRun: false, ...NOTHING });
+    for (const args of [[], ['--dry-run']]) {
+      const without = await run(...args);
+      expect(without.code).toBe(2);
+      expect(without.stderr).toContain('expire needs days: set SEALED_MEMORY_EXPIRE_AFTER_DAYS');
+      expect(lastLine(without)).toMatchObject({ event: 'failed', code: 'misconfigured' });
+    }
+    env['SEALED_MEMORY_HISTORY_DAYS'] = '30';
+    expect(lastLine(await run())).toMatchObject({ event: 'done', dryRun: false, ...NOTHING });
   });
 
   it.each([['0'], ['3651']])('refuses %s days', async (days) => {

@@ -90,7 +90,8 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     expect(await run('log', 'nowhere')).toMatchObject({ code: 1 });
     const nothing = await run('--tenant', 'other', 'log');
     expect(nothing).toMatchObject({ code: 0 });
-    expect(nothing.stdout).toContain('tenant history on');
+    expect(nothing.stdout).toContain('Nothing is known: no file was ever there.');
+    expect(nothing.stderr).toContain('nothing was ever written for the tenant other: is its name right?');
     expect(await run('--tenant', 'other', 'tenant', 'history', 'off')).toMatchObject({ code: 1 });
     expect(await run('--tenant', 'other', 'tenant', 'history', 'on')).toMatchObject({ code: 0 });
     await run('--tenant', 'other', 'put', PATH, '--text', 'one');
@@ -175,7 +176,7 @@ describe('sealed-memory restore-at and undo', { timeout: 120_000 }, () => {
     expect(undone.stdout).toContain('ok    2 changes written');
     expect(await text(PATH)).toBe('one');
     expect(linesOf(await here('restore-at', then, '--yes', '--json')).at(-1)).toMatchObject({
-      outcome: 'written',
+      outcome: 'nothing',
       changes: 0,
     });
     expect((await here('restore-at', 'yesterday')).stderr).toContain('ISO 8601');

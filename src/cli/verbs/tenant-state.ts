@@ -1,0 +1,54 @@
+import { parseMemoryPath } from '../../language/path.ts';
+import type { MemoryOptions } from '../../open/options.ts';
+import type { History } from '../../tree/history/history.ts';
+import { turningHistoryOn } from '../../tree/session.ts';
+import type { Invocation } from './invocation.ts';
+import type { AdminRun } from './operate.ts';
+
+/** What a program reads, in the last line of an answer, of a tenant that does not exist, or keeps no history. */
+export type StateFields = { readonly tenantExists?: false; readonly history?: 'off' };
+
+/** Whose state it is, and who is told. */
+export interface AskedTenant {
+  readonly tenant: string;
+  readonly history: Pick<History, 'state'>;
+  readonly invocation: Pick<Invocation, 'terminal' | 'signal'>;
+}
+
+/** The tenant of a verb that looks after it. */
+export function ofAdmin({ admin }: AdminRun, invocation: Invocation): AskedTenant {
+  return { tenant: admin.tenant, history: admin.history, invocation };
+}
+
+/** Why an answer is empty, where nothing was ever written for the tenant: its name may have been mistyped. */
+export function absentTenant(tenant: string): string {
+  return `nothing was ever written for the tenant ${tenant}: is its name right?`;
+}
+
+/** For a verb on history: says in a line on standard error that the tenant keeps none, or does not exist. */
+export async function tellHistoryOff(asked: AskedTenant): Promise<StateFields> {
+  const { tenant, history, invocation } = asked;
+  const state = await history.state({ signal: invocation.signal });
+  if (state === 'on') return {};
+  if (state === 'absent') return tellAbsent(asked);
+  invocation.terminal.note(
+    `the tenant ${tenant} keeps no history: ${turningHistoryOn(tenant)} keeps it from then on`,
+  );
+  return { history: 'off' };
+}
+
+/** For an answer with nothing in it: says in a line on standard error that the tenant does not exist. */
+export async function tellIfAbsent(asked: AskedTenant): Promise<StateFields> {
+  const state = await asked.history.state({ signal: asked.invocation.signal });
+  return state === 'absent' ? tellAbsent(asked) : {};
+}
+
+function tellAbsent({ tenant, invocation: { terminal } }: AskedTenant): StateFields {
+  terminal.note(absentTenant(tenant));
+  return { tenantExists: false };
+}
+
+/** Tells whether a path lies in another memory that is mounted. */
+export function isMounted(path: string, { mounts = [] }: MemoryOptions): boolean {
+  return mounts.some(({ at }) => `${path}/`.startsWith(`${parseMemoryPath(at)}/`));
+}
