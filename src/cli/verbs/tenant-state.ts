@@ -1,9 +1,9 @@
 import { parseMemoryPath } from '../../language/path.ts';
 import type { MemoryOptions } from '../../open/options.ts';
+import type { TenantAdmin } from '../../open/tenant-admin.ts';
 import type { History } from '../../tree/history/history.ts';
 import { turningHistoryOn } from '../../tree/session.ts';
 import type { Invocation } from './invocation.ts';
-import type { AdminRun } from './operate.ts';
 
 /** What a program reads, in the last line of an answer, of a tenant that does not exist, or keeps no history. */
 export type StateFields = { readonly tenantExists?: false; readonly history?: 'off' };
@@ -16,7 +16,10 @@ export interface AskedTenant {
 }
 
 /** The tenant of a verb that looks after it. */
-export function ofAdmin({ admin }: AdminRun, invocation: Invocation): AskedTenant {
+export function ofAdmin(
+  { admin }: { readonly admin: Pick<TenantAdmin, 'tenant' | 'history'> },
+  invocation: Invocation,
+): AskedTenant {
   return { tenant: admin.tenant, history: admin.history, invocation };
 }
 
