@@ -1,5 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { isValidSegment } from '../language/path.ts';
+import { pathFaultSentence } from '../language/path-faults.ts';
 import { encodeText } from '../language/text.ts';
 import { createRecent } from '../recent.ts';
 import { concat, domain, toBase64url } from './encoding.ts';
@@ -124,9 +125,8 @@ function hasSuffix(text: string): boolean {
 }
 
 function directorySuffix(): MemoryError {
-  return new MemoryError('invalid_path', 'The name of a directory ends like the key of a file.', {
-    details: { rule: 'directory_suffix', suffix: FILE_SUFFIX },
-  });
+  const details = { rule: 'directory_suffix', suffix: FILE_SUFFIX };
+  return new MemoryError('invalid_path', pathFaultSentence(details), { details });
 }
 
 function encryptedCodec(keys: SegmentKeys): Codec {

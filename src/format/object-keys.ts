@@ -1,5 +1,6 @@
 import { MemoryError } from '../errors.ts';
 import { isValidSegment, joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/path.ts';
+import { pathFaultSentence } from '../language/path-faults.ts';
 import { encodeText } from '../language/text.ts';
 import { FILE_SUFFIX, type Names } from './names.ts';
 
@@ -112,9 +113,8 @@ export function parseFileKey(layout: Layout, names: Names, key: string): MemoryP
 function refuseTooLong(key: string): void {
   const tooMany = encodeText(key).length - MAX_KEY_BYTES;
   if (tooMany <= 0) return;
-  throw new MemoryError('invalid_path', `The object key of the path is ${tooMany} bytes too long.`, {
-    details: { rule: 'key_too_long', tooMany },
-  });
+  const details = { rule: 'key_too_long', tooMany };
+  throw new MemoryError('invalid_path', pathFaultSentence(details), { details });
 }
 
 /** The key of an object beside the tree. @throws MemoryError `misconfigured` for a malformed id. */

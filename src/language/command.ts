@@ -150,8 +150,32 @@ function takeViewRange(fields: Fields): { readonly viewRange?: readonly number[]
   return { viewRange: Array.from(value, (item: unknown) => (typeof item === 'number' ? item : Number.NaN)) };
 }
 
-function refusal(details: Readonly<Record<string, string>>): MemoryError {
-  return new MemoryError('invalid_command', `The command is malformed: ${details['problem']}.`, { details });
+type Fault = Readonly<{ problem: 'not_an_object' | 'unknown_command' }> | FieldFault;
+type FieldFault = Readonly<{
+  problem: 'missing' | 'wrong_type' | 'lone_surrogate' | 'unexpected';
+  field: string;
+}>;
+
+/** For an operator, who may log it. A field that no command has is the model's own text, and is not named. */
+function faultOf(fault: Fault): string {
+  switch (fault.problem) {
+    case 'not_an_object':
+      return 'is no object with the field command and those of that command';
+    case 'unknown_command':
+      return `is none of ${COMMAND_NAMES.join(', ')}`;
+    case 'missing':
+      return `lacks its field ${fault.field}`;
+    case 'wrong_type':
+      return `has a value of another type in its field ${fault.field}`;
+    case 'lone_surrogate':
+      return `has half of a surrogate pair in its field ${fault.field}`;
+    case 'unexpected':
+      return 'has a field that it does not know';
+  }
+}
+
+function refusal(details: Fault): MemoryError {
+  return new MemoryError('invalid_command', `The command ${faultOf(details)}.`, { details });
 }
 
 /**

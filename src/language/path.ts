@@ -1,4 +1,5 @@
 import { MemoryError } from '../errors.ts';
+import { pathFaultSentence } from './path-faults.ts';
 import { encodeText } from './text.ts';
 
 /** Servers that keep objects as files cannot replace an object with a longer name (docs/format.md, "Names"). */
@@ -80,7 +81,7 @@ export function inNfc(path: MemoryPath): MemoryPath {
 
 function splitPath(text: string): readonly string[] {
   if (text !== MEMORY_ROOT && !text.startsWith(`${MEMORY_ROOT}/`)) {
-    throw refusal('outside_root', {});
+    throw refusal('outside_root', {}, text);
   }
   return text
     .slice(MEMORY_ROOT.length)
@@ -150,10 +151,13 @@ function normalize(segment: string): string {
   return segment.length > LONGEST_GIVEN_SEGMENT ? segment : segment.normalize('NFC');
 }
 
-function refusal(rule: PathRule, details: Readonly<Record<string, string | number>>): MemoryError {
-  return new MemoryError('invalid_path', `The path breaks the rule ${rule}.`, {
-    details: { rule, ...details },
-  });
+function refusal(
+  rule: PathRule,
+  given: Readonly<Record<string, string | number>>,
+  text?: string,
+): MemoryError {
+  const details = { rule, ...given };
+  return new MemoryError('invalid_path', pathFaultSentence(details, text), { details });
 }
 
 /** The first rule that a non-empty segment breaks; undefined for a valid segment. */

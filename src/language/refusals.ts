@@ -1,6 +1,7 @@
 import type { ErrorDetails } from '../errors.ts';
 import { COMMAND_NAMES, type CommandName, type Echo } from './command.ts';
 import { shorten } from './page.ts';
+import { amountOf, pathFault } from './path-faults.ts';
 
 const FIELDS: Readonly<Record<CommandName, string>> = {
   view: '`path` and optionally `view_range`',
@@ -74,24 +75,8 @@ export function pathRefusal(details: ErrorDetails, echo: Echo): string {
     case 'parent_segment':
     case 'dot_segment':
       return dotRefusal(given, details, echo);
-    case 'percent_encoded':
-      return `Path ${path} would escape /memories directory or change its segments if it were decoded: percent-encoded dots, slashes, backslashes and NULs are not allowed`;
-    case 'backslash':
-      return `Path ${path} contains a backslash: separate its segments with /`;
-    case 'forbidden_character':
-      return `Path ${path} contains the character ${details['character']}: control, format and line separator characters are not allowed`;
-    case 'lone_surrogate':
-      return `Path ${path} must be valid Unicode text: it contains half of a surrogate pair`;
-    case 'segment_too_long':
-      return `Path ${path} has a segment of ${amountOf(details, 'value')} bytes: at most ${amountOf(details, 'max')} bytes of UTF-8 are allowed between two slashes`;
-    case 'too_many_segments':
-      return `Path ${path} has ${amountOf(details, 'value')} segments: at most ${amountOf(details, 'max')} are allowed below ${topOf(details)}`;
-    case 'key_too_long':
-      return `Path ${path} is ${amountOf(details, 'tooMany')} bytes too long: shorten its names or use fewer directories`;
-    case 'directory_suffix':
-      return `Path ${path} has a directory whose name ends in ${details['suffix']}: choose another name for it`;
     default:
-      return `Path ${path} is not valid`;
+      return `Path ${path} ${pathFault(details)}`;
   }
 }
 
@@ -101,9 +86,7 @@ function dotRefusal(given: string, details: ErrorDetails, echo: Echo): string {
   if (depth === undefined) return `Path ${path} would escape /memories directory`;
   const removes = echo.command === 'delete' || (echo.command === 'rename' && details['field'] !== 'new_path');
   if (depth === 0 && removes) return `Cannot ${echo.command} the /memories directory itself`;
-  return details['rule'] === 'parent_segment'
-    ? `Path ${path} is not allowed: a segment named .. would escape /memories directory or hide where the path leads`
-    : `Path ${path} is not allowed: leave out the segment named .`;
+  return `Path ${path} ${pathFault(details)}`;
 }
 
 /** The depth below /memories that the dots of a rejected path lead to; undefined if they leave /memories on the way. */
@@ -155,11 +138,6 @@ function memoryOf({ below }: ErrorDetails): string {
   return typeof below === 'string' ? `below ${below}` : 'in this memory';
 }
 
-/** The directory that segments count from: the root, or that of a mounted memory. */
-function topOf({ below }: ErrorDetails): string {
-  return typeof below === 'string' ? below : '/memories';
-}
-
 /** The limit (`limit_exceeded`), the number that exceeds it, and what the model can do. */
 export function limitRefusal(details: ErrorDetails, path: string): string {
   const value = amountOf(details, 'value');
@@ -180,10 +158,4 @@ export function limitRefusal(details: ErrorDetails, path: string): string {
     default:
       return `A limit of the memory would be exceeded by ${path}: ${value} where at most ${max} is allowed. Use less, or delete what is not needed`;
   }
-}
-
-/** A number of an error's details in digits, or a question mark if it is unknown. */
-export function amountOf(details: ErrorDetails, name: string): string {
-  const value = details[name];
-  return typeof value === 'number' ? String(value) : '?';
 }

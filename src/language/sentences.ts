@@ -1,7 +1,8 @@
 import type { ErrorDetails, MemoryError } from '../errors.ts';
 import { type CommandName, type Echo, echoOf, type MemoryCommand } from './command.ts';
 import { echoText } from './page.ts';
-import { amountOf, commandRefusal, limitRefusal, pathRefusal, policyRefusal } from './refusals.ts';
+import { amountOf } from './path-faults.ts';
+import { commandRefusal, limitRefusal, pathRefusal, policyRefusal } from './refusals.ts';
 
 /** The wording of replies: the tool's documentation, or the TypeScript SDK's filesystem tool where it differs. */
 export type Profile = 'doc' | 'sdk';

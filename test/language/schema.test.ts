@@ -67,7 +67,9 @@ describe('commandInput', () => {
     { command: null, path },
     { command: ['view'], path },
   ])('makes no command of the input %j of another one', (input) => {
-    expect(() => parseCommand(commandInput('view', input))).toThrow('malformed');
+    expect(() => parseCommand(commandInput('view', input))).toThrow(
+      expect.objectContaining({ code: 'invalid_command' }),
+    );
   });
 
   it.each([undefined, null, 'view', [path]])('passes on %j, which the memory refuses', (input) => {
