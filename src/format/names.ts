@@ -1,6 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import { isValidSegment } from '../language/path.ts';
-import { pathFaultSentence } from '../language/path-faults.ts';
+import { isValidSegment, refusedPath } from '../language/path.ts';
 import { encodeText } from '../language/text.ts';
 import { createRecent } from '../recent.ts';
 import { concat, domain, toBase64url } from './encoding.ts';
@@ -125,8 +124,7 @@ function hasSuffix(text: string): boolean {
 }
 
 function directorySuffix(): MemoryError {
-  const details = { rule: 'directory_suffix', suffix: FILE_SUFFIX };
-  return new MemoryError('invalid_path', pathFaultSentence(details), { details });
+  return refusedPath({ rule: 'directory_suffix', suffix: FILE_SUFFIX });
 }
 
 function encryptedCodec(keys: SegmentKeys): Codec {

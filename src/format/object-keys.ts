@@ -1,6 +1,12 @@
 import { MemoryError } from '../errors.ts';
-import { isValidSegment, joinPath, MEMORY_ROOT, type MemoryPath, segmentsOf } from '../language/path.ts';
-import { pathFaultSentence } from '../language/path-faults.ts';
+import {
+  isValidSegment,
+  joinPath,
+  MEMORY_ROOT,
+  type MemoryPath,
+  refusedPath,
+  segmentsOf,
+} from '../language/path.ts';
 import { encodeText } from '../language/text.ts';
 import { FILE_SUFFIX, type Names } from './names.ts';
 
@@ -112,9 +118,7 @@ export function parseFileKey(layout: Layout, names: Names, key: string): MemoryP
 
 function refuseTooLong(key: string): void {
   const tooMany = encodeText(key).length - MAX_KEY_BYTES;
-  if (tooMany <= 0) return;
-  const details = { rule: 'key_too_long', tooMany };
-  throw new MemoryError('invalid_path', pathFaultSentence(details), { details });
+  if (tooMany > 0) throw refusedPath({ rule: 'key_too_long', tooMany });
 }
 
 /** The key of an object beside the tree. @throws MemoryError `misconfigured` for a malformed id. */

@@ -58,7 +58,7 @@ export function parseMemoryPath(text: string): MemoryPath {
   const segments = splitPath(text).map(normalize);
   for (const segment of segments) {
     const problem = segmentProblem(segment);
-    if (problem !== undefined) throw refusal(problem.rule, problem.details);
+    if (problem !== undefined) throw refusedPath({ rule: problem.rule, ...problem.details });
   }
   if (segments.length > MOST_STORED_SEGMENTS) throw tooManySegments(segments.length);
   return [MEMORY_ROOT, ...segments].join('/') as MemoryPath;
@@ -81,7 +81,7 @@ export function inNfc(path: MemoryPath): MemoryPath {
 
 function splitPath(text: string): readonly string[] {
   if (text !== MEMORY_ROOT && !text.startsWith(`${MEMORY_ROOT}/`)) {
-    throw refusal('outside_root', {}, text);
+    throw refusedPath({ rule: 'outside_root' }, text);
   }
   return text
     .slice(MEMORY_ROOT.length)
@@ -107,7 +107,7 @@ export function refuseTooDeep(path: MemoryPath, from?: MemoryPath): void {
 }
 
 function tooManySegments(value: number): MemoryError {
-  return refusal('too_many_segments', { value, max: MAX_SEGMENTS });
+  return refusedPath({ rule: 'too_many_segments', value, max: MAX_SEGMENTS });
 }
 
 /** Whether a name read back from a store could be a segment of a path. NFC is not asked for. */
@@ -151,12 +151,10 @@ function normalize(segment: string): string {
   return segment.length > LONGEST_GIVEN_SEGMENT ? segment : segment.normalize('NFC');
 }
 
-function refusal(
-  rule: PathRule,
-  given: Readonly<Record<string, string | number>>,
-  text?: string,
-): MemoryError {
-  const details = { rule, ...given };
+type RefusedPath = Readonly<Record<string, string | number>> & { readonly rule: PathRule };
+
+/** The refusal of a path by a rule; `text` is what was given, of which the message says only how it misses the root. */
+export function refusedPath(details: RefusedPath, text?: string): MemoryError {
   return new MemoryError('invalid_path', pathFaultSentence(details, text), { details });
 }
 
