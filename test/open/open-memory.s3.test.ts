@@ -50,15 +50,15 @@ describeOnS3('openMemory', ['minio'], (server) => {
 
   it('ends the ten lines of the README with an exit code and a remedy, not with a Claude that has no memory', async () => {
     const { endpoint, region, credentials } = bucket.storeOptions;
-    const s3 = JSON.stringify({ endpoint, region, forcePathStyle: true });
-    const script = README_EXAMPLE.replace("from 'sealed-memory'", "from './src/index.ts'").replace(
-      "store: 's3://my-bucket/agents',",
-      `s3: ${s3}, store: 's3://no-such-bucket-4711/agents',`,
-    );
-    expect(script).toContain('no-such-bucket-4711');
+    const script = README_EXAMPLE.replace("from 'sealed-memory'", "from './src/index.ts'");
+    expect(script).toContain("from './src/index.ts'");
     const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', script], {
       env: {
-        ROOT_KEY: Buffer.alloc(32, 1).toString('base64'),
+        SEALED_MEMORY_STORE: 's3://no-such-bucket-4711/agents',
+        SEALED_MEMORY_TENANT: 'acme',
+        SEALED_MEMORY_ROOT_KEY: Buffer.alloc(32, 1).toString('base64'),
+        SEALED_MEMORY_S3_ENDPOINT: endpoint,
+        SEALED_MEMORY_S3_REGION: region,
         ANTHROPIC_API_KEY: 'none',
         AWS_ACCESS_KEY_ID: credentials.accessKeyId,
         AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
