@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { createProgram } from '../../src/cli/program.ts';
-import { blocksOf, PAGES } from './pages.ts';
+import { ALL_PAGES, blocksOf, PAGES } from './pages.ts';
 
 const PROGRAM = /^(npx )?sealed-memory (?=[a-z-])/;
 const SCRIPT = /^npm run (?=[a-z])/;
@@ -46,6 +46,50 @@ function refusalOf(args: readonly string[]): CommanderError | undefined {
   }
 }
 
+/** Every command of the program by what is typed, `keys rotate` among them. */
+function commandsBelow(parent: Command, typed = ''): ReadonlyMap<string, Command> {
+  const pairs = parent.commands.flatMap((one) => {
+    const name = `${typed}${one.name()}`;
+    return [[name, one] as const, ...commandsBelow(one, `${name} `)];
+  });
+  return new Map(pairs);
+}
+
+const PROGRAM_COMMANDS = commandsBelow(createProgram(() => {}));
+const GROUPS = [...PROGRAM_COMMANDS].filter(([, one]) => one.commands.length > 0).map(([name]) => name);
+/** Pages about the scripts of this repository, which have options of their own. */
+const ABOUT_SCRIPTS = [
+  'docs/testing.md',
+  'docs/performance.md',
+  'docs/protocols.md',
+  'test/testkit/README.md',
+];
+/** What a sentence names of another program: its name stands first, or the option is one of the AWS CLI's. */
+const OF_OTHERS = /^(node|npm|npx (?!sealed-memory)|aws|age|--message-group-id)\b/;
+
+function knownFlags(): ReadonlySet<string> {
+  const options = [createProgram(() => {}), ...PROGRAM_COMMANDS.values()].flatMap(({ options }) => options);
+  return new Set(['--help', ...options.flatMap(({ long, short }) => [long ?? '', short ?? ''])]);
+}
+
+/** The words of a group that a page names and that it does not have, such as `keys rotat`. */
+function unknownVerbs(spans: readonly string[]): readonly string[] {
+  return spans.filter((span) => {
+    const group = GROUPS.findLast((name) => span.startsWith(`${name} `));
+    const verb = group === undefined ? undefined : /^[a-z][a-z-]*(?= |$)/.exec(span.slice(group.length + 1));
+    return verb != null && !PROGRAM_COMMANDS.has(`${group} ${verb[0]}`);
+  });
+}
+
+function unknownFlags(spans: readonly string[]): readonly string[] {
+  const known = knownFlags();
+  return spans
+    .filter((span) => !OF_OTHERS.test(span))
+    .filter((span) =>
+      [...span.matchAll(/(?:^|\s)(--[a-z][a-z-]*)/g)].some(({ 1: flag = '' }) => !known.has(flag)),
+    );
+}
+
 const isIncomplete = ({ code }: CommanderError): boolean =>
   ['commander.missingArgument', 'commander.missingMandatoryOptionValue', 'commander.help'].includes(code);
 
@@ -58,12 +102,12 @@ function refusals(lines: readonly string[], isTold: (refusal: CommanderError) =>
 }
 
 describe('what the pages have one type', () => {
-  it.each(PAGES)('is a call of the command line that it takes: %s', (page) => {
+  it.each(ALL_PAGES)('is a call of the command line that it takes: %s', (page) => {
     expect(refusals(typedOn(page), () => true)).toEqual([]);
     expect(refusals(namedOn(page), (refusal) => !isIncomplete(refusal))).toEqual([]);
   });
 
-  it.each(PAGES)('is a script that there is: %s', (page) => {
+  it.each(ALL_PAGES)('is a script that there is: %s', (page) => {
     const lines = [...typedOn(page), ...namedOn(page)];
     const scripts = lines.flatMap((line) => wordsAfter(line, SCRIPT)).map(([script = '']) => script);
     expect(scripts.filter((script) => !Object.keys(manifest.scripts).includes(script))).toEqual([]);
@@ -80,4 +124,38 @@ describe('what the pages have one type', () => {
     expect(refusals(wrong, () => true)).toHaveLength(3);
     expect(refusals(wrong, (refusal) => !isIncomplete(refusal))).toHaveLength(2);
   });
+});
+
+describe('what the pages name in their sentences', () => {
+  it.each(ALL_PAGES)('are verbs that there are: %s', (page) => {
+    expect(unknownVerbs(namedOn(page))).toEqual([]);
+  });
+
+  it.each(ALL_PAGES.filter((page) => !ABOUT_SCRIPTS.includes(page)))(
+    'are flags that there are: %s',
+    (page) => {
+      expect(unknownFlags(namedOn(page))).toEqual([]);
+    },
+  );
+
+  it('is judged', () => {
+    expect(unknownVerbs(['keys rotate --force', 'keys rotat', 'tenant history of', 'keys'])).toHaveLength(2);
+    expect(unknownFlags(['--reencrypt', 'verify --sinse LINE', 'npm run demo -- --page'])).toHaveLength(1);
+  });
+});
+
+it('docs/command-line.md names every verb', () => {
+  const named = namedOn('docs/command-line.md');
+  const verbs = [...PROGRAM_COMMANDS.keys()].filter((name) => !GROUPS.includes(name));
+  expect(verbs.length).toBeGreaterThan(40);
+  expect(verbs.filter((verb) => !named.some((span) => `${span} `.startsWith(`${verb} `)))).toEqual([]);
+});
+
+it('the help leads to pages that there are', () => {
+  const helps = [createProgram(() => {}), ...PROGRAM_COMMANDS.values()].map((one) => one.helpInformation());
+  const pages = new Set(
+    helps.flatMap((help) => help.replaceAll(/\s+/g, ' ').match(/docs\/[\w-]+\.md/g) ?? []),
+  );
+  expect(pages.size).toBeGreaterThan(3);
+  expect([...pages].filter((page) => !PAGES.includes(page))).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
-import { PAGES } from './pages.ts';
+import { ALL_PAGES, PAGES } from './pages.ts';
 
 const CODES: Readonly<Record<MemoryErrorCode, true>> = {
   invalid_command: true,
@@ -50,7 +50,7 @@ const headingsOf = (page: string): readonly string[] =>
   );
 
 describe('the pages', () => {
-  it.each(PAGES)('%s leads to files and headings that there are', (page) => {
+  it.each(ALL_PAGES)('%s leads to files and headings that there are', (page) => {
     const dead = linksOf(page).filter(
       ({ file, heading }) =>
         !existsSync(file) || (heading !== undefined && !headingsOf(file).includes(heading)),

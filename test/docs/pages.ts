@@ -17,6 +17,13 @@ export const PAGES: readonly string[] = [
     .sort(),
 ];
 
+/** All that people read, what stands outside of the documentation as well. */
+export const ALL_PAGES: readonly string[] = [
+  ...PAGES,
+  ...['SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'test/testkit/README.md'],
+  ...globSync('examples/**/*.md').sort(),
+];
+
 /** The fenced blocks of a page in these languages, without the indentation of a list they stand in. */
 export function blocksOf(page: string, ...languages: readonly string[]): readonly Block[] {
   const source = readFileSync(page, 'utf8');
