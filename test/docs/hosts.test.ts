@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import manifest from '../../package.json' with { type: 'json' };
 import { commands, playClaude } from '../doubles/played-claude.ts';
 import { startScriptedResponses } from '../doubles/scripted-responses.ts';
 import { installHostPackages } from '../hosts/install.ts';
+import { withSources } from './newcomer.ts';
 import { blocksOf } from './pages.ts';
-
-const SUBPATHS: Readonly<Record<string, unknown>> = manifest.exports;
 
 /** The snippet that imports this entry point, with the sources in the place of the package. */
 function snippetOf(subpath: string): string {
@@ -18,10 +16,7 @@ function snippetOf(subpath: string): string {
     text.includes(`'sealed-memory/${subpath}'`),
   );
   if (found === undefined) throw new Error(`the page has no snippet with ${subpath}`);
-  return found.text.replaceAll(/'sealed-memory(\/[\w-]+)?'/g, (_, path: string = '') => {
-    const { types } = SUBPATHS[`.${path}`] as { readonly types: string };
-    return `'${resolve(types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts'))}'`;
-  });
+  return withSources(found.text);
 }
 
 describe('docs/hosts.md', { timeout: 60_000 }, () => {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import manifest from '../../package.json' with { type: 'json' };
 import { putNpx } from '../support/put-npx.ts';
 import { blocksOf } from './pages.ts';
 
@@ -29,6 +30,15 @@ export function blockWith(page: string, line: string): string {
   return found.text;
 }
 
+const SUBPATHS: Readonly<Record<string, unknown>> = manifest.exports;
+
+/** A program of a page, with the sources in the place of the package. */
+export const withSources = (program: string): string =>
+  program.replaceAll(/'sealed-memory(\/[\w-]+)?'/g, (_, path: string = '') => {
+    const { types } = SUBPATHS[`.${path}`] as { readonly types: string };
+    return `'${resolve(types.replace('./dist/', 'src/').replace(/\.d\.ts$/, '.ts'))}'`;
+  });
+
 export function createNewcomer(): Newcomer {
   const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-newcomer-'));
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
@@ -43,11 +53,7 @@ export function createNewcomer(): Newcomer {
           done({ stdout, stderr, code: error === null ? 0 : Number(error.code) }),
         );
       }),
-    save: (name, program) =>
-      writeFileSync(
-        join(folder, name),
-        program.replaceAll("'sealed-memory'", `'${resolve('src/index.ts')}'`),
-      ),
+    save: (name, program) => writeFileSync(join(folder, name), withSources(program)),
     leave: () => rmSync(folder, { recursive: true }),
   };
 }
