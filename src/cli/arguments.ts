@@ -1,6 +1,4 @@
-import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { hasCode } from '../errors.ts';
-import { parseMemoryPath } from '../language/path.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Action } from './verbs/invocation.ts';
 
 /** Notes what the command line asks for; it runs once the whole line was understood. */
@@ -9,27 +7,6 @@ export type Choose = (action: Action) => void;
 export function parseCount(text: string): number {
   if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
   return Number(text);
-}
-
-/**
- * A path as a person typed it, in its canonical form: verbs cut names off behind it and compare it with what is listed. What is no
- * path of the memory stays as it is: it may be a file of the user's, or the verb refuses it in a sentence of its own.
- */
-export function typedPath(text: string): string {
-  try {
-    return parseMemoryPath(text);
-  } catch (error) {
-    if (!hasCode(error, 'invalid_path')) throw error;
-    return text;
-  }
-}
-
-/** Arguments that are such paths, as they stand in a usage: `<path>`, `[path]` or `<path...>`. */
-export function pathArgument(name: string, description?: string): Argument {
-  const argument = new Argument(name, description);
-  return argument.argParser<string | readonly string[]>((text, before) =>
-    argument.variadic ? [...(Array.isArray(before) ? before : []), typedPath(text)] : typedPath(text),
-  );
 }
 
 export function parsePort(text: string): number {

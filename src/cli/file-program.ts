@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Choose, collect, pathArgument, typedPath, withSource } from './arguments.ts';
+import { type Choose, collect, withSource } from './arguments.ts';
 import { forReaders } from './readers.ts';
+import { isOfTheMemory, pathArgument, typedPath, typedSide, VERSION_NAME } from './typed-path.ts';
 import type { ExportArguments } from './verbs/export.ts';
 import type { CatArguments, GrepArguments, LineRange, PutArguments } from './verbs/files.ts';
 import type { ImportArguments } from './verbs/import.ts';
@@ -89,18 +90,16 @@ function addReadingAndWriting(program: Command, choose: Choose): void {
   program
     .command('diff')
     .usage('[options] <left> <right> | <path> <version> [version]')
-    .addArgument(pathArgument('<left>', 'a path; one outside of /memories is a file of yours'))
-    .addArgument(
-      pathArgument(
-        '<right>',
-        'a path, or a version of the file at the first one; a file of yours whose name could be a version is ./NAME',
-      ),
-    )
+    .argument('<left>', 'a path of the memory; a file of yours begins with ./ or ../ or /')
+    .argument('<right>', 'the same, or a version of the file at the first one')
     .argument('[version]', 'a second version; without it, what the file holds now')
     .description('show how two files differ, or two versions of a file as "log" names them')
-    .action((left: string, right: string, version?: string) =>
-      choose(async (run) => (await import('./verbs/diff.ts')).runDiff({ left, right, version }, run)),
-    );
+    .action((first: string, second: string, version: string | undefined, _: unknown, command: Command) => {
+      const left = orRefused(command, () => typedSide(first));
+      const isVersion = version !== undefined || (isOfTheMemory(left) && VERSION_NAME.test(second));
+      const right = isVersion ? second : orRefused(command, () => typedSide(second));
+      choose(async (run) => (await import('./verbs/diff.ts')).runDiff({ left, right, version }, run));
+    });
 }
 
 function addWholeTrees(program: Command, choose: Choose): void {
@@ -162,10 +161,22 @@ function addWholeTrees(program: Command, choose: Choose): void {
           command.error(`error: name ${missing}`, { code: 'commander.missingArgument' });
         }
         const ends =
-          second === undefined ? { path: ROOT, to: first } : { path: typedPath(first), to: second };
+          second === undefined
+            ? { path: ROOT, to: first }
+            : { path: orRefused(command, () => typedPath(first)), to: second };
         choose(async (run) => (await import('./verbs/export.ts')).runExport(ends, options, run));
       },
     );
+}
+
+/** An argument that is read once its command is known. */
+function orRefused<T>(command: Command, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    return command.error(`error: ${error.message}`, { code: error.code });
+  }
 }
 
 function parseLines(text: string): LineRange {

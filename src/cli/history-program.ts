@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { type Choose, parseCount, pathArgument, typedPath } from './arguments.ts';
+import { type Choose, parseCount } from './arguments.ts';
 import { forReaders } from './readers.ts';
+import { pathArgument, typedPath } from './typed-path.ts';
 import type { Consent } from './verbs/consent.ts';
 import type { LogArguments } from './verbs/history.ts';
 import type { RestoreAtArguments, UndoArguments } from './verbs/take-back.ts';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { type Choose, parseCount, pathArgument } from './arguments.ts';
+import { type Choose, parseCount } from './arguments.ts';
 import { addHistorySwitch } from './history-program.ts';
+import { pathArgument } from './typed-path.ts';
 import type { MigrateArguments, RotateArguments, ShredArguments } from './verbs/operate.ts';
 
 /** Adds the commands of docs/keys.md. What they do is loaded when one of them runs. */

@@ -2,11 +2,9 @@ import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import {
   type Choose,
-  collect,
   parseCount,
   parsePort,
   takeMarksOut,
-  typedPath,
   withoutMarks,
   withVersionsMarked,
 } from './arguments.ts';
@@ -15,6 +13,7 @@ import { HELP, helpOnOptions, OPTIONS_TOPIC } from './help.ts';
 import { addHistoryVerbs, addRestore } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
 import { addToolVerbs } from './tool-program.ts';
+import { typedMounts, typedPath } from './typed-path.ts';
 import { refusalSentence } from './unknown-word.ts';
 import type { CheckpointArguments } from './verbs/checkpoint.ts';
 import type { Action, Flags } from './verbs/invocation.ts';
@@ -83,7 +82,11 @@ export function createProgram(choose: Choose): Command {
     .option('--store <store>', 'memory:, sqlite:PATH or s3://bucket/prefix')
     .option('--tenant <id>', 'whose memory')
     .option('--root-key-file <file>', 'the file with the root key')
-    .option('--mount <path=tenant[:ro]>', "another tenant's memory as a directory; :ro: read-only", collect)
+    .option(
+      '--mount <path=tenant[:ro]>',
+      "another tenant's memory as a directory; :ro: read-only",
+      typedMounts,
+    )
     .option('--read-only', 'change nothing')
     .option(
       '--policy <words>',

@@ -5,9 +5,11 @@ import { fullName, OPTIONS_TOPIC } from './help.ts';
 /** How commander tells of a word that it does not know, with a word that is near where there is one. */
 const UNKNOWN = /^error: unknown (command|option) '(.*?)'(?:\s*\(Did you mean (?:one of )?(.*)\?\))?$/s;
 
+const INVALID = /^error: command-argument value '(.*)' is invalid for argument '(.*?)'\. (.+)$/s;
+
 /** Why a command line is refused, in one line, as every other failure is told. A word that is not known is named with the nearest that is. */
 export function refusalSentence(text: string, program: Command): string {
-  const told = text.trim();
+  const told = text.trim().replace(INVALID, 'The $2 "$1" is refused. $3');
   const [, kind, word = '', near] = UNKNOWN.exec(told) ?? [];
   if (kind === undefined) return told.replace(/^error: /, '').replaceAll('\n', ' ');
   const nearest = kind === 'option' ? near : (commandOf(word, program) ?? near ?? commandLike(word, program));

@@ -18,9 +18,11 @@ import type { Command } from 'commander';
 import { unpackTar } from 'modern-tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
+import { typedMounts, typedPath } from '../../src/cli/typed-path.ts';
 import { type Action, explain } from '../../src/cli/verbs/invocation.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { invocationOf } from '../doubles/invocation.ts';
+import { CLI_MEMORY_ENV, runCli } from '../support/cli.ts';
 
 /** A directory and a file whose names have two forms each, which look the same. */
 const [DIRECTORY, FILE] = ['/memories/café', '/memories/café/résumé.md'];
@@ -32,6 +34,14 @@ const FORMS: Readonly<Record<string, (path: string) => string>> = {
   'two slashes within': (path) => path.replaceAll(/(?<=.)\//g, '//'),
   'its letters and accents apart': (path) => path.normalize('NFD'),
   'all of that': (path) => `${path.replaceAll(/(?<=.)\//g, '//').normalize('NFD')}///`,
+};
+
+/** The same for people alone. */
+const FORMS_OF_PEOPLE: typeof FORMS = {
+  'no slash and no root before it': (path) => path.replace(/^\/memories(\/|$)/, '') || '.',
+  'no slash before it': (path) => path.slice(1),
+  'two slashes before it': (path) => `/${path}`,
+  'dots within': (path) => path.replaceAll(/(?<=.)\//g, '/./'),
 };
 
 /** Lines with their paths; VERSION is that of the file before its last write, LOCAL a folder, OUT does not exist. */
@@ -285,14 +295,82 @@ describe('a file or a folder of the user', { timeout: 60_000 }, () => {
 
 describe('a path that a person typed', { timeout: 60_000 }, () => {
   const named = (lines: typeof LINES) => lines.map((line) => ({ line, words: line.join(' ') }));
-  const inForms = (line: readonly string[]) =>
-    Object.entries(FORMS).map(
+  const inForms = (line: readonly string[], forms = FORMS) =>
+    Object.entries(forms).map(
       ([form, typed]) => [form, line.map((word) => word.replace(/^\/memories[^=]*/, typed))] as const,
     );
 
   it.each(named(LINES))('leads to the same, and says the same, in any form: $words', async ({ line }) => {
     const plain = await answer(line);
-    for (const [form, odd] of inForms(line)) expect(await answer(odd), form).toEqual(plain);
+    const forms = { ...FORMS, ...FORMS_OF_PEOPLE };
+    for (const [form, odd] of inForms(line, forms)) expect(await answer(odd), form).toEqual(plain);
+  });
+
+  it.each(named(MODELS_LINES))(
+    'is refused where it is the form of people alone: $words',
+    async ({ line }) => {
+      const { files } = await answer(['ls']);
+      for (const [form, odd] of inForms(line, FORMS_OF_PEOPLE)) {
+        const { code, files: after } = await answer(odd);
+        expect({ code, after }, form).toEqual({ code: 1, after: files });
+      }
+    },
+  );
+
+  it('begins at /memories, whatever lies in the current folder', () => {
+    const forms = [
+      'notes/a.md',
+      './notes/a.md',
+      'memories/notes/a.md',
+      '//memories/notes/a.md',
+      'notes//./a.md/',
+    ];
+    expect(forms.map(typedPath)).toEqual(forms.map(() => '/memories/notes/a.md'));
+    expect(['.', './', 'memories', '/memories/', '//memories'].map(typedPath)).toEqual(
+      Array.from({ length: 5 }, () => '/memories'),
+    );
+    expect(typedPath('/memories/memories/a')).toBe('/memories/memories/a');
+    expect(['', '/', '/etc/passwd', '/memoriesx'].map(typedPath)).toEqual([
+      '',
+      '/',
+      '/etc/passwd',
+      '/memoriesx',
+    ]);
+    expect(typedMounts('handbook=org:ro,/memories/team=team-7')).toEqual([
+      '/memories/handbook=org:ro,/memories/team=team-7',
+    ]);
+  });
+
+  it.each([
+    ['cat ../x', 'The path "../x" is refused. A path of the memory has no ".." in it'],
+    ['rm -r notes/../..', 'The path "notes/../.." is refused. A path of the memory has no ".." in it'],
+    ['cat /memories/../x', 'The path "/memories/../x" is refused. A path of the memory has no ".." in it'],
+    ['export ../x out', 'A path of the memory has no ".." in it'],
+    ['ls --mount ../x=org', 'A path of the memory has no ".." in it'],
+  ])('leads nowhere with two dots: %s', async (line, sentence) => {
+    const { code, stderr } = await runCli(line.split(' '), { env: CLI_MEMORY_ENV });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^sealed-memory: [^\n]*\n$/);
+    expect(stderr).toContain(sentence);
+  });
+
+  it('is told from a file of the user in diff by what the latter begins with', async () => {
+    const cwd = mkdtempSync(join(folder, 'cwd-'));
+    writeFileSync(join(cwd, 'plain.md'), 'mine\n');
+    copyFileSync(filled, join(cwd, 'store.sqlite'));
+    const env = {
+      SEALED_MEMORY_STORE: 'sqlite:store.sqlite',
+      SEALED_MEMORY_TENANT: 'acme',
+      SEALED_MEMORY_ROOT_KEY_FILE: rootKeyFile,
+    };
+    const diff = (...sides: readonly string[]) => runCli(['diff', ...sides], { env, cwd });
+    expect((await diff('plain.md', '/memories/plain.md')).code).toBe(0);
+    expect((await diff('./plain.md', 'plain.md')).stdout).toContain('-mine\n+plain\n');
+    expect((await diff('plain.md', join(cwd, 'plain.md'))).stdout).toContain('-plain\n+mine\n');
+    await runCli(['rm', 'plain.md'], { env, cwd });
+    expect((await diff('plain.md', './plain.md')).stderr).toBe(
+      'sealed-memory: There is no file at /memories/plain.md; a file of yours is written ./plain.md.\n',
+    );
   });
 
   it.each(named(MODELS_LINES))('leads to the same in any form: $words', async ({ line }) => {

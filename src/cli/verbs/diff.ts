@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { readFile as readOwn } from 'node:fs/promises';
 import { hasCode, MemoryError } from '../../errors.ts';
-import { MEMORY_ROOT } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
+import { isOfTheMemory, typedHere, VERSION_NAME } from '../typed-path.ts';
 import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import { type FileRun, ofFiles, readFile, runOnFiles } from './memory.ts';
 import { cannotRead } from './own-file.ts';
@@ -13,9 +14,6 @@ interface DiffArguments {
   readonly right: string;
   readonly version?: string | undefined;
 }
-
-/** What may name a version. A file of the user's of such a name is written with its folder. */
-const VERSION = /^[\w-]{4,22}$/;
 
 /**
  * Shows how two files or two versions of a file differ; what does not lie below /memories is a file of the user's. Resolves
@@ -54,11 +52,7 @@ async function sidesOf(
 }
 
 function isOfVersions({ left, right, version }: DiffArguments): boolean {
-  return isOfTheMemory(left) && (version !== undefined || VERSION.test(right));
-}
-
-function isOfTheMemory(path: string): boolean {
-  return `${path}/`.startsWith(`${MEMORY_ROOT}/`);
+  return isOfTheMemory(left) && (version !== undefined || VERSION_NAME.test(right));
 }
 
 async function versionAt({ history, invocation }: FileRun, path: string, version: string): Promise<Side> {
@@ -69,15 +63,24 @@ async function versionAt({ history, invocation }: FileRun, path: string, version
       if (!hasCode(error, 'not_found') || error.details['reason'] !== undefined) throw error;
       throw new MemoryError(
         'not_found',
-        `The history of ${path} has no version ${version}; a file of yours of that name is written ./${version}.`,
+        `The history of ${path} has no version ${version}; a file of the memory of that name is written /memories/${version}, one of yours ./${version}.`,
       );
     });
   return { path, text: textOf(found.bytes, `version ${version} of ${path}`), version: found.version };
 }
 
 async function fileAt(run: FileRun, path: string): Promise<Side> {
-  const bytes = isOfTheMemory(path) ? await readFile(run, path) : await readLocal(path);
+  const bytes = isOfTheMemory(path) ? await readFile(run, path).catch(orLocal(path)) : await readLocal(path);
   return { path, text: textOf(bytes, path) };
+}
+
+/** Who typed the name of a file of their own gets told how it is written. */
+function orLocal(path: string): (error: unknown) => never {
+  const own = typedHere(path);
+  return (error) => {
+    if (!hasCode(error, 'not_found') || !existsSync(own)) throw error;
+    throw new MemoryError('not_found', `There is no file at ${path}; a file of yours is written ${own}.`);
+  };
 }
 
 function textOf(bytes: Uint8Array, what: string): string {

@@ -4,7 +4,7 @@ import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import { readSettings } from '../../open/settings.ts';
 import { fileCodeOf } from '../../store/failures.ts';
-import { typedPath } from '../arguments.ts';
+import { typedPath } from '../typed-path.ts';
 import { CONTINUES, type Invocation } from './invocation.ts';
 import { type FileRun, runOnFiles, worded } from './memory.ts';
 import { isPartial, noFolder } from './own-file.ts';

@@ -276,7 +276,7 @@ describe('the verbs that read and write', () => {
 
     it('says how a file of the user is named that could be a version', async () => {
       await expect(diff('Makefile')).rejects.toThrow(
-        'The history of /memories/a.md has no version Makefile; a file of yours of that name is written ./Makefile.',
+        'The history of /memories/a.md has no version Makefile; a file of the memory of that name is written /memories/Makefile, one of yours ./Makefile.',
       );
       await expect(diff('./Makefile')).rejects.toThrow('cannot be read (ENOENT)');
       await expect(
