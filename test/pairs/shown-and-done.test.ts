@@ -17,17 +17,8 @@ import { amount } from '../support/thorough.ts';
 /** Stands around each request of all memories that are open. */
 const wire = vi.hoisted(() => ({ around: undefined as Around | undefined }));
 vi.mock('../../src/open/store.ts', async (load) => {
-  const stores = await load<typeof import('../../src/open/store.ts')>();
-  const { interceptStore } = await import('../doubles/intercepted-store.ts');
-  return {
-    ...stores,
-    openBaseStore: async (configured: Parameters<typeof stores.openBaseStore>[0]) => {
-      const base = await stores.openBaseStore(configured);
-      const around: Around = (call, proceed) => wire.around?.(call, proceed) ?? proceed();
-      const dressed = stores.shared(interceptStore(base.plain, around));
-      return { ...dressed, [Symbol.asyncDispose]: () => base[Symbol.asyncDispose]() };
-    },
-  };
+  const { aroundStores } = await import('../doubles/around-stores.ts');
+  return aroundStores(await load<typeof import('../../src/open/store.ts')>(), wire);
 });
 
 const [PATH, NEW] = ['/memories/d/a.md', '/memories/d/new.md'];

@@ -6,12 +6,6 @@ import { decodeText } from '../../language/text.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { counted } from './report.ts';
 
-/** A part of the page; `isFile` holds one of the files. */
-export interface HtmlPart {
-  readonly html: string;
-  readonly isFile: boolean;
-}
-
 const STYLE = `
 :root { color-scheme: light dark; --ground: light-dark(#fdfcfa, #1b1f23); --line: light-dark(#dedad2, #2e343b);
   --text: light-dark(#1d2125, #e7e5e0); --soft: light-dark(#5a6068, #a3a9b1); --warn: light-dark(#7a4b00, #f0bd6a); }
@@ -43,21 +37,20 @@ export async function* htmlOf(
   {
     title,
     exported,
-    read,
+    contents,
   }: {
     readonly title: string;
     readonly exported: Date;
-    readonly read: (path: string) => Promise<Uint8Array>;
+    /** The same files, in their order. */
+    readonly contents: AsyncIterable<{ readonly file: FileStat; readonly bytes: Uint8Array }>;
   },
-): AsyncGenerator<HtmlPart, void> {
+): AsyncGenerator<string, void> {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const links = files.map(
     ({ path, size }, index) =>
       `<li><a href="#f${index + 1}">${named(path)}</a> <span class="facts">${counted(size, 'byte')}</span></li>`,
   );
-  yield {
-    isFile: false,
-    html: `<!doctype html>
+  yield `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -78,21 +71,17 @@ come, and delete it when it has been read.</p>
 ${links.join('\n')}
 </ol></nav>
 <main>
-`,
-  };
-  for (const [index, file] of files.entries()) {
-    const content = contentOf(file.path, await read(file.path));
-    yield {
-      isFile: true,
-      html: `<article id="f${index + 1}">
+`;
+  let index = 0;
+  for await (const { file, bytes: content } of contents) {
+    yield `<article id="f${++index}">
 <h2>${named(file.path)}</h2>
 <p class="facts">${counted(file.size, 'byte')}, written ${file.modified.toISOString()}</p>
-${content}
+${contentOf(file.path, content)}
 </article>
-`,
-    };
+`;
   }
-  yield { isFile: false, html: '</main>\n</body>\n</html>\n' };
+  yield '</main>\n</body>\n</html>\n';
 }
 
 function contentOf(path: string, bytes: Uint8Array): string {

@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs';
 import { lstat, mkdir, readFile as readOwn, realpath } from 'node:fs/promises';
-import { basename, join, sep } from 'node:path';
-import { hasCode, MemoryError, misconfigured } from '../../errors.ts';
+import { basename, join, posix, sep } from 'node:path';
+import { MemoryError, misconfigured } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import { parseMemoryPath } from '../../language/path.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import { throwIfAborted } from '../../time.ts';
 import type { FileStat } from '../../tool/files.ts';
+import { createLanes } from './ahead.ts';
 import { CONTINUES, type Invocation } from './invocation.ts';
-import { type FileRun, filesAt, readFile, runOnFiles, tellIfNobodys } from './memory.ts';
+import { type FileRun, filesAt, readAhead, readOneOfMany, runOnFiles, tellIfNobodys } from './memory.ts';
 import { cannotWrite, existsAlready, removeAbandoned, replaceOwnFile, writeOwnFile } from './own-file.ts';
 import { counted } from './report.ts';
 import type { StateFields } from './tenant-state.ts';
@@ -46,15 +47,18 @@ export function runExport(
     const root = await madeFolder(to).catch((error: unknown) => {
       throw cannotWrite(to, error);
     });
-    const tidied = new Set<string>();
+    const folderOf = createFolders(root);
+    const inLane = createLanes();
+    const carry = (source: FileStat): Promise<Outcome> => {
+      const name = nameOf(source);
+      const read = () => readOneOfMany(run, source.path);
+      // Names that differ in case or in their form alone may be one file.
+      return inLane(name.normalize('NFC').toLowerCase(), () =>
+        exportFile({ name, source, force, folderOf, read }),
+      );
+    };
     return transferAll(
-      sources.map((source) => ({
-        name: source.path,
-        transfer: async (): Promise<Outcome> => {
-          const bytes = await readFile(run, source.path);
-          return exportFile({ bytes, root, name: nameOf(source), source, force, tidied });
-        },
-      })),
+      sources.map((source) => ({ name: source.path, size: source.size, carry: () => carry(source) })),
       { from: path, to, invocation, told },
     );
   };
@@ -67,64 +71,88 @@ async function madeFolder(path: string): Promise<string> {
   return realpath(path);
 }
 
+/** The folder at a path below that of the export, ready to be written to; undefined where a link leads out. */
+type FolderOf = (path: string) => Promise<string | undefined>;
+
 async function exportFile({
-  bytes,
-  root,
   name,
   source,
   force,
-  tidied,
+  folderOf,
+  read,
 }: {
-  readonly bytes: Uint8Array;
-  readonly root: string;
   readonly name: string;
   readonly source: FileStat;
   readonly force: boolean;
-  /** Folders in which nothing is left of an export that was cut off. */
-  readonly tidied: Set<string>;
+  readonly folderOf: FolderOf;
+  readonly read: () => Promise<Uint8Array>;
 }): Promise<Outcome> {
   try {
-    const folder = await folderWithin(root, name.split('/').slice(0, -1));
+    const folder = await folderOf(posix.dirname(name));
     if (folder === undefined) return { left: 'lies behind a link that leads out of the folder' };
-    if (!tidied.has(folder)) await removeAbandoned(folder);
-    tidied.add(folder);
     const target = join(folder, basename(name));
-    const there = await lookAt(target, bytes);
+    const isKept = (there: Place): Outcome | undefined => {
+      if (there === 'special') return { left: `has no room: ${target} is neither a file nor a link` };
+      if (there === 'file' && !force) return { left: `differs from ${target}; --force replaces that` };
+      if (there === 'link' && !force)
+        return { left: `would replace a link, ${target}; --force replaces that` };
+      return undefined;
+    };
+    // What cannot be written is not read.
+    const before = isKept(await lookAt(target, source));
+    if (before !== undefined) return before;
+    const bytes = await read();
+    const there = await lookAt(target, { size: bytes.length, bytes });
     if (there === 'same') return 'same';
-    if (there === 'special') return { left: `has no room: ${target} is neither a file nor a link` };
-    if (there === 'file' && !force) return { left: `differs from ${target}; --force replaces that` };
-    if (there === 'link' && !force) return { left: `would replace a link, ${target}; --force replaces that` };
+    const kept = isKept(there);
+    if (kept !== undefined) return kept;
     await replaceOwnFile(target, (file) => file.writeFile(bytes), { modified: source.modified });
     return 'written';
   } catch (error) {
     const code = fileCodeOf(error);
-    if (code === undefined || hasCode(error, 'aborted')) throw error;
+    if (code === undefined || error instanceof MemoryError) throw error;
     return { left: `cannot be written (${code})` };
   }
 }
 
-/** Makes the folders on the way to a file; undefined where a link leads out of `root`, in which nothing is made then. */
-async function folderWithin(root: string, names: readonly string[]): Promise<string | undefined> {
-  let folder = root;
-  for (const name of names) {
-    const next = join(folder, name);
-    await mkdir(next, { mode: 0o700 }).catch((error: unknown) => {
-      if (fileCodeOf(error) !== 'EEXIST') throw error;
-    });
-    folder = await realpath(next);
-    if (!`${folder}${sep}`.startsWith(`${root}${sep}`)) return undefined;
-  }
-  return folder;
+/**
+ * Makes the folders on the way to files, each of them once. Where a link leads out of `root` nothing is made. What an
+ * export that was cut off has left in a folder is removed.
+ */
+function createFolders(root: string): FolderOf {
+  const made = new Map<string, Promise<string | undefined>>();
+  const make = async (path: string): Promise<string | undefined> => {
+    const above = path === '.' ? root : await folderOf(posix.dirname(path));
+    const folder =
+      above === undefined || path === '.' ? above : await folderWithin(root, join(above, basename(path)));
+    if (folder !== undefined) await removeAbandoned(folder);
+    return folder;
+  };
+  const folderOf: FolderOf = (path) => {
+    const folder = made.get(path) ?? make(path);
+    made.set(path, folder);
+    return folder;
+  };
+  return folderOf;
 }
 
-/**
- * Looks at the place of a file: `same` is a file of the same bytes. Nothing is read through a link, and nothing is opened that is
- * no file: the reading of a pipe may never end.
- */
+/** Makes a folder, unless it is there; undefined where it is a link that leads out of `root`. */
+async function folderWithin(root: string, path: string): Promise<string | undefined> {
+  await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
+    if (fileCodeOf(error) !== 'EEXIST') throw error;
+  });
+  const folder = await realpath(path);
+  return `${folder}${sep}`.startsWith(`${root}${sep}`) ? folder : undefined;
+}
+
+/** What is found at the place of a file: `equal` is a file of its size, `same` one of its bytes. */
+type Place = 'nothing' | 'equal' | 'same' | 'file' | 'link' | 'special';
+
+/** Nothing is read through a link, and nothing is opened that is no file: the reading of a pipe may never end. */
 async function lookAt(
   target: string,
-  bytes: Uint8Array,
-): Promise<'nothing' | 'same' | 'file' | 'link' | 'special'> {
+  { size, bytes }: { readonly size: number; readonly bytes?: Uint8Array },
+): Promise<Place> {
   const there = await lstat(target).catch((error: unknown) => {
     if (fileCodeOf(error) === 'ENOENT') return undefined;
     throw error;
@@ -132,8 +160,9 @@ async function lookAt(
   if (there === undefined) return 'nothing';
   if (there.isSymbolicLink()) return 'link';
   if (!there.isFile()) return 'special';
-  const isSame = there.size === bytes.length && sameBytes(await readOwn(target), bytes);
-  return isSame ? 'same' : 'file';
+  if (there.size !== size) return 'file';
+  if (bytes === undefined) return 'equal';
+  return sameBytes(await readOwn(target), bytes) ? 'same' : 'file';
 }
 
 /** One tar archive of all files, encrypted for the recipients: `age -d` and `tar -x` open it. */
@@ -159,10 +188,8 @@ async function exportArchive(
   const { report, signal } = run.invocation;
   const total = sources.length;
   async function* entries() {
-    for (const [done, source] of sources.entries()) {
-      report.progress({ done, total }, { what: 'files', done, total });
-      yield { name: nameOf(source), modified: source.modified, bytes: await readFile(run, source.path) };
-    }
+    for await (const { file, bytes } of readAhead(run, sources))
+      yield { name: nameOf(file), modified: file.modified, bytes };
   }
   await writeArchive(entries(), { to, recipients, force, signal });
   await report.done({ files: total, to, ...told }, [
@@ -193,14 +220,13 @@ async function exportHtml(
   const { report, signal } = run.invocation;
   const total = sources.length;
   const title = `${run.options.tenant ?? ''} ${from}`.trim();
-  const parts = htmlOf(sources, { title, exported: new Date(), read: (path) => readFile(run, path) });
-  let done = 0;
+  const contents = readAhead(run, sources);
+  const parts = htmlOf(sources, { title, exported: new Date(), contents });
   try {
     await writeOwnFile(to, async (file) => {
       for await (const part of parts) {
         throwIfAborted(signal);
-        if (part.isFile) report.progress({ done, total }, { what: 'files', done: done++, total });
-        await file.writeFile(part.html);
+        await file.writeFile(part);
       }
     });
   } catch (error) {

@@ -6,11 +6,14 @@ import { MEMORY_ROOT } from '../../language/path.ts';
 import { decodeText, encodeText, findInLines } from '../../language/text.ts';
 import { inTurns } from '../../time.ts';
 import { damagedFile } from '../../tool/damaged-file.ts';
+import type { FileStat } from '../../tool/files.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import {
+  eachAhead,
   type FileRun,
   filesAt,
   readFile,
+  readOneOfMany,
   requireEntry,
   runOnFiles,
   tellIfNobodys,
@@ -130,16 +133,14 @@ export function runCp(
       throw new MemoryError('invalid_command', `${from} cannot be copied into itself.`);
     }
     const sources = await filesAt(run, from);
-    let done = 0;
-    for (const { path } of sources) {
+    const copy = ({ path }: FileStat): Promise<unknown> => {
       const target = `${to}${path.slice(from.length)}`;
-      const copy = () => run.files.copy(path, target, { mode: force ? 'replace' : 'create', signal });
-      await worded({ command: 'create', path: target }, copy);
-      report.progress(
-        { done: ++done, total: sources.length },
-        { what: 'files', done, total: sources.length },
+      return worded({ command: 'create', path: target }, () =>
+        run.files.copy(path, target, { mode: force ? 'replace' : 'create', signal }),
       );
-    }
+    };
+    let done = 0;
+    for await (const _ of eachAhead(run, sources, copy)) done++;
     await report.done({ from, to, files: done });
     return 0;
   };
@@ -212,18 +213,23 @@ export function runGrep(
     const { report, terminal } = invocation;
     const files = await filesAt(run, path);
     let [matches, skipped, unread] = [0, 0, 0];
-    for (const [done, file] of files.entries()) {
-      report.progress({ done, total: files.length }, { what: 'files', done, total: files.length });
-      const bytes = await readFile(run, file.path).catch((error: unknown) => {
-        // Deleted meanwhile.
-        if (hasCode(error, 'not_found')) return undefined;
+    const read = async (file: FileStat) => {
+      try {
+        return { file, bytes: await readOneOfMany(run, file.path) };
+      } catch (error) {
+        return { file, error };
+      }
+    };
+    for await (const { file, bytes, error } of eachAhead(run, files, read)) {
+      // Deleted meanwhile.
+      if (hasCode(error, 'not_found')) continue;
+      if (bytes === undefined) {
         if (!hasCode(error, 'limit_exceeded', 'integrity', 'invalid_path')) throw error;
         if (error.code !== 'limit_exceeded') unread += 1;
         const { message } = error;
         terminal.note(error.code === 'integrity' ? `${file.path} is damaged: ${message}` : message);
-        return undefined;
-      });
-      if (bytes === undefined) continue;
+        continue;
+      }
       const text = decodeText(bytes);
       if (text === undefined) {
         skipped += 1;

@@ -4,7 +4,10 @@ import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import { readSettings } from '../../open/settings.ts';
 import { fileCodeOf } from '../../store/failures.ts';
+import { KEYS_PER_REQUEST } from '../../store/port.ts';
+import type { FileStat } from '../../tool/files.ts';
 import { typedPath } from '../typed-path.ts';
+import { createLanes } from './ahead.ts';
 import { CONTINUES, type Invocation } from './invocation.ts';
 import { type FileRun, runOnFiles, worded } from './memory.ts';
 import { isPartial, noFolder } from './own-file.ts';
@@ -18,7 +21,7 @@ export interface ImportArguments {
 
 /**
  * Writes every file of a folder into the memory, byte by byte. A file that lies there with the same bytes is passed
- * over, so a run that was cut off is simply run again. Links and special files are left. Resolves to 1 when a file was left.
+ * over, so a run that was cut off is simply run again. What is there is listed first, so that nothing is sent to find that out. Links and special files are left. Resolves to 1 when a file was left.
  */
 export function runImport(
   { from, path }: { readonly from: string; readonly path: string },
@@ -34,20 +37,24 @@ export function runImport(
     const { sources, unfinished } = await entriesBelow(folder);
     for (const each of unfinished)
       terminal.note(`${each} is of an export that has not finished: passed over`);
+    const there = await listedBelow(run, path, sources.length * LISTED_FOR_ONE);
     /** Paths that have a file of the folder. */
     const taken = new Set<string>();
+    const inLane = createLanes();
+    const carry = async (source: Source): Promise<Outcome> => {
+      const read = await readSourceFile(source, most);
+      if ('left' in read) return read;
+      const target = typedPath(`${path}/${relative(folder, source.path).split(sep).join('/')}`);
+      return inLane(target, async () => {
+        const isTaken = taken.has(target);
+        const listed = isTaken ? undefined : there.get(target);
+        const outcome = await importFile(run, { ...read, target, force, isTaken, listed });
+        if (typeof outcome === 'string') taken.add(target);
+        return outcome;
+      });
+    };
     return transferAll(
-      sources.map((source) => ({
-        name: source.path,
-        transfer: async (): Promise<Outcome> => {
-          const read = await readSourceFile(source, most);
-          if ('left' in read) return read;
-          const target = typedPath(`${path}/${relative(folder, source.path).split(sep).join('/')}`);
-          const outcome = await importFile(run, { ...read, target, force, isTaken: taken.has(target) });
-          if (typeof outcome === 'string') taken.add(target);
-          return outcome;
-        },
-      })),
+      sources.map((source) => ({ name: source.path, size: source.size, carry: () => carry(source) })),
       { from, to: path, invocation },
     );
   };
@@ -68,9 +75,34 @@ async function folderToImport(from: string): Promise<string> {
   return isProject ? join(from, 'memory') : from;
 }
 
+/** A page of a listing costs a request; to find a file there, or not, costs one at least. */
+const LISTED_FOR_ONE = KEYS_PER_REQUEST;
+
+/**
+ * The files below a directory of the memory by their paths, so that nothing is sent for one that is there: up to so many, because
+ * of what was not listed each file finds out by itself.
+ */
+async function listedBelow(
+  { files, invocation: { report, signal } }: FileRun,
+  path: string,
+  most: number,
+): Promise<ReadonlyMap<string, FileStat>> {
+  const there = new Map<string, FileStat>();
+  if (most === 0) return there;
+  await report.during(`listing ${path}`, async () => {
+    for await (const entry of files.list(path, { recursive: true, signal })) {
+      if (entry.type === 'file') there.set(entry.path, entry);
+      if (there.size === most) return;
+    }
+  });
+  return there;
+}
+
 interface Source {
   readonly path: string;
   readonly isFile: boolean;
+  /** Bytes; 0 where that cannot be told. */
+  readonly size: number;
 }
 
 /** All that lies below a folder, but what an export writes there or has left unfinished: that is told apart. */
@@ -85,24 +117,30 @@ async function entriesBelow(
     const entries = await readdir(below, { withFileTypes: true }).catch((error: unknown) => {
       throw noFolder(below, error);
     });
+    const found: Promise<Source>[] = [];
     for (const entry of entries) {
       const path = join(below, entry.name);
       if (entry.isDirectory()) pending.push(path);
       else if (isPartial(entry.name)) unfinished.push(path);
-      else sources.push({ path, isFile: entry.isFile() });
+      else found.push(sourceAt(path, entry.isFile()));
     }
+    sources.push(...(await Promise.all(found)));
   }
   sources.sort((left, right) => (left.path < right.path ? -1 : 1));
   return { sources, unfinished: unfinished.sort() };
 }
 
+async function sourceAt(path: string, isFile: boolean): Promise<Source> {
+  const found = isFile ? await stat(path).catch(() => undefined) : undefined;
+  return { path, isFile, size: found?.size ?? 0 };
+}
+
 async function readSourceFile(
-  { path, isFile }: Source,
+  { path, isFile, size }: Source,
   most: number,
 ): Promise<{ readonly bytes: Uint8Array } | { readonly left: string }> {
   if (!isFile) return { left: 'is a link or a special file' };
   try {
-    const { size } = await stat(path);
     if (size <= most) return { bytes: await readOwn(path) };
     return { left: `is larger than ${counted(most, 'byte')}, which SEALED_MEMORY_MAX_FILE_BYTES sets` };
   } catch (error) {
@@ -119,24 +157,33 @@ async function importFile(
     target,
     force,
     isTaken,
+    listed,
   }: {
     readonly bytes: Uint8Array;
     readonly target: string;
     readonly force: boolean;
     /** Another file of the folder was imported to that path: names that differ in their form of Unicode are one path. */
     readonly isTaken: boolean;
+    /** What lay at the path at the beginning. */
+    readonly listed: FileStat | undefined;
   },
 ): Promise<Outcome> {
   const write = (mode: 'create' | 'replace') =>
     worded({ command: 'create', path: target }, () => files.write(target, bytes, { mode, signal }));
-  try {
-    await write('create');
-    return 'written';
-  } catch (error) {
-    if (!hasCode(error, 'already_exists') || hasReason(error, 'below_file')) throw error;
+  const isSame = async (): Promise<boolean> => {
+    const there = await files.read(target, { signal });
+    return there !== undefined && sameBytes(there.bytes, bytes);
+  };
+  if (listed === undefined) {
+    try {
+      await write('create');
+      return 'written';
+    } catch (error) {
+      if (!hasCode(error, 'already_exists') || hasReason(error, 'below_file')) throw error;
+    }
   }
-  const there = await files.read(target, { signal });
-  if (there !== undefined && sameBytes(there.bytes, bytes)) return 'same';
+  // Of one size it may be the same; that tells its content alone.
+  if ((listed === undefined || listed.size === bytes.length) && (await isSame())) return 'same';
   if (isTaken)
     return { left: 'has the path of a file that was imported: the names differ in accents typed apart' };
   if (!force) return { left: `differs from ${target}; --force replaces that` };

@@ -5,6 +5,7 @@ import { openMemory } from '../../open/open-memory.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import type { FileEntry, FileStat, Files } from '../../tool/files.ts';
 import type { History } from '../../tree/history/history.ts';
+import { ahead } from './ahead.ts';
 import type { Invocation } from './invocation.ts';
 import { readMemoryOptions } from './settings.ts';
 import { type AskedTenant, absentTenant, isMounted, type StateFields, tellIfAbsent } from './tenant-state.ts';
@@ -122,12 +123,44 @@ export async function filesAt(run: FileRun, path: string): Promise<readonly File
 }
 
 /** @throws MemoryError `not_found`; `is_directory`. */
-export async function readFile(run: FileRun, path: string): Promise<Uint8Array> {
+export function readFile(run: FileRun, path: string): Promise<Uint8Array> {
+  return run.invocation.report.during(`reading ${path}`, () => readOneOfMany(run, path));
+}
+
+/**
+ * The contents of files in their order, and how far that has come; those that follow are read meanwhile.
+ *
+ * @throws MemoryError as `readFile`.
+ */
+export async function* readAhead(
+  run: FileRun,
+  files: readonly FileStat[],
+): AsyncGenerator<{ readonly file: FileStat; readonly bytes: Uint8Array }, void, undefined> {
+  yield* eachAhead(run, files, async (file) => ({ file, bytes: await readOneOfMany(run, file.path) }));
+}
+
+/** What `work` makes of each file, in the order of the files, and how far that has come: those that follow are worked on meanwhile. */
+export async function* eachAhead<T extends { readonly size: number }, R>(
+  { invocation: { report, signal } }: Pick<FileRun, 'invocation'>,
+  files: readonly T[],
+  work: (file: T) => Promise<R>,
+): AsyncGenerator<R, void, undefined> {
+  const total = files.length;
+  let done = 0;
+  const tell = (): void => report.progress({ done, total }, { what: 'files', done, total });
+  tell();
+  for await (const result of ahead(files, work, { signal, bytesOf: ({ size }) => size })) {
+    yield result;
+    done++;
+    tell();
+  }
+}
+
+/** Without a word of it. @throws MemoryError as `readFile`. */
+export async function readOneOfMany(run: FileRun, path: string): Promise<Uint8Array> {
   const { files, invocation } = run;
-  const { report, signal } = invocation;
-  const found = await report.during(`reading ${path}`, () =>
-    worded({ command: 'view', path }, () => files.read(path, { signal })),
-  );
+  const { signal } = invocation;
+  const found = await worded({ command: 'view', path }, () => files.read(path, { signal }));
   if (found !== undefined) return found.bytes;
   if ((await files.stat(path, { signal })) !== undefined) {
     throw new MemoryError('is_directory', `${path} is a directory.`);

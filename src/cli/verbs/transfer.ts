@@ -1,14 +1,22 @@
 import { hasCode, isForTheOperator, MemoryError } from '../../errors.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import { eachAhead } from './memory.ts';
 import { counted } from './report.ts';
 import type { StateFields } from './tenant-state.ts';
 
 /** What became of one file. */
 export type Outcome = 'written' | 'same' | { readonly left: string };
 
-/** One after the other, so that a run that was cut off has done a beginning of the whole. */
+/** What is carried from one place to another, and the bytes that this holds in memory. */
+export interface Transfer {
+  readonly name: string;
+  readonly size: number;
+  carry(): Promise<Outcome>;
+}
+
+/** Some at once, and told in their order: a run that was cut off has done a beginning of the whole, and little behind it. */
 export async function transferAll(
-  transfers: readonly { readonly name: string; transfer(): Promise<Outcome> }[],
+  transfers: readonly Transfer[],
   {
     from,
     to,
@@ -21,12 +29,13 @@ export async function transferAll(
     readonly told?: StateFields;
   },
 ): Promise<number> {
-  const { report, signal } = invocation;
+  const { report } = invocation;
   const counts = { written: 0, same: 0, left: 0 };
-  for (const [done, { name, transfer }] of transfers.entries()) {
-    report.progress({ done, total: transfers.length }, { what: 'files', done, total: transfers.length });
-    if (signal.aborted) throw new MemoryError('aborted', 'The transfer was cancelled.');
-    const outcome = await transfer().catch(leftOrThrown);
+  const carry = async (transfer: Transfer) => ({
+    name: transfer.name,
+    outcome: await transfer.carry().catch(leftOrThrown),
+  });
+  for await (const { name, outcome } of eachAhead({ invocation }, transfers, carry)) {
     if (typeof outcome === 'object') {
       counts.left += 1;
       await report.entry({ path: name, left: outcome.left }, `FAIL  ${name} ${outcome.left}`);

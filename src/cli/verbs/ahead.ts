@@ -1,0 +1,58 @@
+import { throwIfAborted } from '../../time.ts';
+
+/** What is worked on or waits to be taken, at most: as much as a verification reads at once. */
+const MOST_ITEMS = 32;
+const MOST_BYTES = 33_554_432;
+
+/**
+ * Works on items while those before them are being taken: 32 of them and 32 MiB at once, a larger one alone. Its results
+ * come in the order of the items. A failure comes at the place of its item and ends the rest: nothing is begun behind
+ * it, and what is under way ends first. So it is where the taker leaves, and where the signal fires.
+ *
+ * @throws MemoryError `aborted`; what `work` throws.
+ */
+export async function* ahead<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  { signal, bytesOf }: { readonly signal: AbortSignal; readonly bytesOf: (item: T) => number },
+): AsyncGenerator<R, void, undefined> {
+  const underWay: { readonly result: Promise<R>; readonly bytes: number }[] = [];
+  let [next, held] = [0, 0];
+  const fill = (): void => {
+    for (let item = items[next]; next < items.length && item !== undefined; item = items[next]) {
+      const bytes = bytesOf(item);
+      const isRoom = underWay.length < MOST_ITEMS && held + bytes <= MOST_BYTES;
+      if (underWay.length > 0 && !isRoom) return;
+      const result = work(item);
+      // It is told when its turn comes.
+      result.catch(() => {});
+      underWay.push({ result, bytes });
+      held += bytes;
+      next++;
+    }
+  };
+  try {
+    for (;;) {
+      throwIfAborted(signal);
+      fill();
+      const [first] = underWay;
+      if (first === undefined) return;
+      yield await first.result;
+      underWay.shift();
+      held -= first.bytes;
+    }
+  } finally {
+    await Promise.allSettled(underWay.map(({ result }) => result));
+  }
+}
+
+/** Runs work of one name in the order in which it was asked for, and work of others beside it. */
+export function createLanes(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return (name, work) => {
+    const before = last.get(name);
+    const running = before === undefined ? work() : before.then(work, work);
+    last.set(name, running);
+    return running;
+  };
+}
