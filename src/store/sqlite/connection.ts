@@ -4,6 +4,7 @@ import { hasCode, MemoryError } from '../../errors.ts';
 import { type Pause, pause, throwIfAborted, untilAborted } from '../../time.ts';
 import { absolute, databaseFile, makeDatabaseFile } from './database-file.ts';
 import { breaksConnection, isBusy, isFull, leavesCommitUnknown, sqliteFailure } from './errors.ts';
+import { joinWrites } from './joined-writes.ts';
 import { loadNodeSqlite } from './node-sqlite.ts';
 import { type DiskReserve, diskReserve } from './reserve.ts';
 import { inTurn } from './turns.ts';
@@ -48,6 +49,8 @@ interface ConnectionOptions {
 
 interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
+  /** How much is written, about. */
+  readonly bytes?: number;
   /** On a full disk: what is freed may stay in the file until its pages are used again, if there is no other way. */
   readonly mayKeepFreed?: boolean;
 }
@@ -56,8 +59,9 @@ interface SqliteConnection {
   /** Runs `work` on one consistent state of the file. */
   read<T>(work: (database: DatabaseSync) => T, signal?: AbortSignal): Promise<T>;
   /**
-   * Runs `work` in one durable transaction; `outcome_unknown` when the file system failed at its COMMIT. On a full disk
-   * it runs once more, on what was kept in reserve: a change that finds room within the file then comes through.
+   * Runs `work` in a durable transaction, which it may share with other writes that wait; `outcome_unknown` when the file
+   * system failed at its COMMIT. On a full disk it runs once more, on what was kept in reserve: a change that finds room
+   * within the file then comes through.
    */
   write<T>(work: (database: DatabaseSync) => T, options?: WriteOptions): Promise<T>;
   close(): void;
@@ -134,22 +138,21 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     }
   };
 
+  /** @param attemptInTurn is given what is to be called directly before each attempt. */
   const run = async <T>(
-    attemptOnce: (work: (database: DatabaseSync) => T) => T,
-    work: (database: DatabaseSync) => T,
+    attemptInTurn: (begin: () => void) => T | Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> => {
     // From the first attempt on: waiting for a turn is no wait for a lock.
     let deadline = Number.POSITIVE_INFINITY;
-    const attemptNow = (): T => {
+    const begin = (): void => {
       throwIfAborted(signal);
       if (closed) throw new MemoryError('misconfigured', 'The object store was used after it was closed.');
       deadline = Math.min(deadline, performance.now() + options.busyTimeoutMs);
-      return attemptOnce(work);
     };
     for (let round = 1; ; round++) {
       try {
-        const attempted = inTurn(attemptNow);
+        const attempted = attemptInTurn(begin);
         return attempted instanceof Promise ? await untilAborted(attempted, signal) : attempted;
       } catch (error) {
         if (!isBusy(error) || performance.now() >= deadline) throw sqliteFailure(error);
@@ -158,15 +161,31 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     }
   };
 
+  const join = joinWrites({
+    together: (work) => attempt(BEGIN_WRITING, work),
+    alone: ({ work, mayKeepFreed }) => attemptWrite(work, mayKeepFreed),
+  });
+
   return {
-    read: (work, signal) => run((each) => attempt(BEGIN_READING, each), work, signal),
-    write: (work, { signal, mayKeepFreed = false } = {}) =>
-      run((each) => attemptWrite(each, mayKeepFreed), work, signal),
+    read: (work, signal) => run((begin) => beginInTurn(begin, () => attempt(BEGIN_READING, work)), signal),
+    write: (work, { signal, bytes = 0, mayKeepFreed = false } = {}) =>
+      run((begin) => {
+        // Without a file there is no disk to wait for.
+        if (path === IN_MEMORY) return beginInTurn(begin, () => attemptWrite(work, mayKeepFreed));
+        return join({ begin, work, bytes, mayKeepFreed });
+      }, signal),
     close: () => {
       closed = true;
       discard();
     },
   };
+}
+
+function beginInTurn<T>(begin: () => void, attemptOnce: () => T): T | Promise<T> {
+  return inTurn(() => {
+    begin();
+    return attemptOnce();
+  });
 }
 
 function transact<T>(database: DatabaseSync, begin: string, work: (database: DatabaseSync) => T): T {

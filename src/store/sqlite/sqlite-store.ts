@@ -62,6 +62,7 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
     put: (key, body, request) =>
       connection.write((database) => putObject(database, key, body, request, clock()), {
         signal: request.signal,
+        bytes: body.length,
       }),
     delete: (targets, request) => deleteObjects(targets, request),
     list,

@@ -7,14 +7,20 @@ const STRETCH_MS = 10;
 const waiting = new Set<() => void>();
 /** When the first operation after the last turn of the event loop began. */
 let stretchBegan: number | undefined;
+/** Whether one that others may join was run since. */
+let joinedRan = false;
 
 /**
  * Runs an operation that blocks the event loop: at once, or after a turn of the event loop where operations have
  * followed one another for 10 ms. None overtakes another. All stores of the process take turns together, because they
  * share one event loop: a chain of calls that never waits for anything else would keep timers and signals waiting.
+ * Of those that are run `together` the first of a turn runs at once, and the others wait for the next one, so that what
+ * is asked for side by side is there when the first of them has its turn.
  */
-export function inTurn<T>(operation: () => T): T | Promise<T> {
-  if (waiting.size === 0 && isWithinStretch()) return operation();
+export function inTurn<T>(operation: () => T, kind: 'alone' | 'together' = 'alone'): T | Promise<T> {
+  const isNow = waiting.size === 0 && isWithinStretch() && !(kind === 'together' && joinedRan);
+  joinedRan ||= kind === 'together';
+  if (isNow) return operation();
   return new Promise((resolve, reject) => {
     if (waiting.size === 0) runWaitingLater();
     waiting.add(() => {
@@ -42,6 +48,7 @@ function isWithinStretch(): boolean {
 
 function endStretch(): void {
   stretchBegan = undefined;
+  joinedRan = false;
 }
 
 function runWaitingLater(): void {

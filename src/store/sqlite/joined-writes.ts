@@ -1,0 +1,133 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { hasCode } from '../../errors.ts';
+import { isBusy } from './errors.ts';
+import { inTurn } from './turns.ts';
+
+/** One transaction has no more in it, so that other processes and the rest of this one have their turn. */
+const MOST_WRITES = 64;
+const MOST_BYTES = 4_194_304;
+const MOST_MS = 10;
+
+export interface Write<T> {
+  /** Called directly before the work, perhaps more than once. What it throws is the outcome. */
+  begin(): void;
+  /** Called within a transaction, once more in another one where the first was rolled back. */
+  work(database: DatabaseSync): T;
+  /** What it writes, about. */
+  readonly bytes: number;
+  readonly mayKeepFreed: boolean;
+}
+
+interface Waiting extends Write<unknown> {
+  /** Shares a transaction with none: one of those that it was in failed. */
+  isAlone: boolean;
+  outcome: Outcome | undefined;
+  answer(outcome: Outcome): void;
+}
+
+type Outcome = { readonly result: unknown } | { readonly error: unknown };
+
+interface Transactions {
+  /** Commits what `work` has done, in one durable transaction, or nothing of it. */
+  together(work: (database: DatabaseSync) => void): void;
+  /** The same for one write, with all that is done for it on a full disk. */
+  alone(write: Write<unknown>): unknown;
+}
+
+/**
+ * Commits writes that wait for their turn in one transaction: the disk is waited for once. Each has an answer of its own, and
+ * none before the commit. Where the transaction fails nothing of it was done, and each is tried alone, so that a write fails
+ * for its own reasons only; a lock that another process holds is the answer to all of them, and so is a commit whose
+ * outcome no one knows.
+ */
+export function joinWrites({ together, alone }: Transactions): <T>(write: Write<T>) => T | Promise<T> {
+  const queue: Waiting[] = [];
+
+  const commitSome = (): void => {
+    const [first, ...others] = takeSome(queue).filter(isBegun);
+    if (first === undefined) return;
+    if (others.length === 0) settle(first, () => alone(first));
+    else queue.unshift(...commitTogether([first, ...others], together));
+    // No other is sure to have its turn now.
+    if (first.outcome === undefined) commitSome();
+  };
+
+  return <T>(write: Write<T>): T | Promise<T> => {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const own: Waiting = {
+      begin: () => write.begin(),
+      work: (database) => write.work(database),
+      bytes: write.bytes,
+      mayKeepFreed: write.mayKeepFreed,
+      isAlone: false,
+      outcome: undefined,
+      answer(outcome) {
+        own.outcome = outcome;
+        // At once: a caller that cancels later is told what became of it all the same.
+        if ('error' in outcome) reject(outcome.error);
+        else resolve(outcome.result as T);
+      },
+    };
+    queue.push(own);
+    const turn = inTurn(() => own.outcome === undefined && commitSome(), 'together');
+    if (turn instanceof Promise || own.outcome === undefined) return promise;
+    promise.catch(() => {});
+    if ('error' in own.outcome) throw own.outcome.error;
+    return own.outcome.result as T;
+  };
+}
+
+function takeSome(queue: Waiting[]): readonly Waiting[] {
+  let [count, bytes] = [0, 0];
+  for (const write of queue.slice(0, MOST_WRITES)) {
+    bytes += write.bytes;
+    if (count > 0 && (write.isAlone || bytes > MOST_BYTES)) break;
+    count++;
+    if (write.isAlone) break;
+  }
+  return queue.splice(0, count);
+}
+
+function isBegun(write: Waiting): boolean {
+  try {
+    write.begin();
+    return true;
+  } catch (error) {
+    write.answer({ error });
+    return false;
+  }
+}
+
+/** Returns those that are still to be done. */
+function commitTogether(writes: readonly Waiting[], together: Transactions['together']): readonly Waiting[] {
+  const results: unknown[] = [];
+  try {
+    together((database) => {
+      const began = performance.now();
+      for (const write of writes) {
+        if (results.length > 0 && performance.now() - began >= MOST_MS) break;
+        results.push(write.work(database));
+      }
+    });
+  } catch (error) {
+    if (isBusy(error) || hasCode(error, 'outcome_unknown')) {
+      for (const write of writes) write.answer({ error });
+      return [];
+    }
+    for (const write of writes) write.isAlone = true;
+    return writes;
+  }
+  for (const [index, result] of results.entries()) writes[index]?.answer({ result });
+  return writes.slice(results.length);
+}
+
+function settle(write: Waiting, run: () => unknown): void {
+  let result: unknown;
+  try {
+    result = run();
+  } catch (error) {
+    write.answer({ error });
+    return;
+  }
+  write.answer({ result });
+}
