@@ -46,6 +46,38 @@ export async function* ahead<T, R>(
   }
 }
 
+/**
+ * Begins on items that nobody has asked for yet, as many and as large as `ahead` has under way: what is cheap and has to wait, such
+ * as the reading of a user's file, is there when its turn comes. The items are asked for once each, in their order.
+ */
+export function prefetched<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  { bytesOf }: { readonly bytesOf: (item: T) => number },
+): (item: T) => Promise<R> {
+  const begun = new Map<T, Promise<R>>();
+  let [next, held] = [0, 0];
+  const begin = (item: T): void => {
+    const result = work(item);
+    result.catch(() => {});
+    begun.set(item, result);
+    held += bytesOf(item);
+    next++;
+  };
+  return (item) => {
+    while (!begun.has(item) && next < items.length) begin(items[next] as T);
+    const result = begun.get(item);
+    if (result === undefined) throw new RangeError('an item was asked for twice');
+    begun.delete(item);
+    held -= bytesOf(item);
+    for (let more = items[next]; next < items.length && more !== undefined; more = items[next]) {
+      if (begun.size >= MOST_ITEMS || held + bytesOf(more) > MOST_BYTES) break;
+      begin(more);
+    }
+    return result;
+  };
+}
+
 /** Runs work of one name in the order in which it was asked for, and work of others beside it. */
 export function createLanes(): <T>(name: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();

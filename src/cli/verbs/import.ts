@@ -7,7 +7,7 @@ import { fileCodeOf } from '../../store/failures.ts';
 import { KEYS_PER_REQUEST } from '../../store/port.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { typedPath } from '../typed-path.ts';
-import { createLanes } from './ahead.ts';
+import { createLanes, prefetched } from './ahead.ts';
 import { CONTINUES, type Invocation } from './invocation.ts';
 import { type FileRun, runOnFiles, worded } from './memory.ts';
 import { isPartial, noFolder } from './own-file.ts';
@@ -41,8 +41,10 @@ export function runImport(
     /** Paths that have a file of the folder. */
     const taken = new Set<string>();
     const inLane = createLanes();
+    const bytesOf = ({ size }: Source): number => (size > most ? 0 : size);
+    const readSource = prefetched(sources, (source) => readSourceFile(source, most), { bytesOf });
     const carry = async (source: Source): Promise<Outcome> => {
-      const read = await readSourceFile(source, most);
+      const read = await readSource(source);
       if ('left' in read) return read;
       const target = typedPath(`${path}/${relative(folder, source.path).split(sep).join('/')}`);
       return inLane(target, async () => {
@@ -54,7 +56,7 @@ export function runImport(
       });
     };
     return transferAll(
-      sources.map((source) => ({ name: source.path, size: source.size, carry: () => carry(source) })),
+      sources.map((source) => ({ name: source.path, size: bytesOf(source), carry: () => carry(source) })),
       { from, to: path, invocation },
     );
   };

@@ -1,12 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { hasCode } from '../../errors.ts';
 import { isBusy } from './errors.ts';
-import { inTurn } from './turns.ts';
+import { gather, inTurn } from './turns.ts';
 
 /** One transaction has no more in it, so that other processes and the rest of this one have their turn. */
 const MOST_WRITES = 64;
 const MOST_BYTES = 4_194_304;
 const MOST_MS = 10;
+/** How long a write waits for others where several came together before. */
+const COMPANY_MS = 1;
 
 export interface Write<T> {
   /** Called directly before the work, perhaps more than once. What it throws is the outcome. */
@@ -35,24 +37,40 @@ interface Transactions {
 }
 
 /**
- * Commits writes that wait for their turn in one transaction: the disk is waited for once. Each has an answer of its own, and
- * none before the commit. Where the transaction fails nothing of it was done, and each is tried alone, so that a write fails
+ * Commits writes that wait for their turn in one transaction: the disk is waited for once. Where several came together the
+ * next ones wait a millisecond for others. Each has an answer of its own, and none before the commit. Where the transaction fails nothing of it was done, and each is tried alone, so that a write fails
  * for its own reasons only; a lock that another process holds is the answer to all of them, and so is a commit whose
  * outcome no one knows.
  */
-export function joinWrites({ together, alone }: Transactions): <T>(write: Write<T>) => T | Promise<T> {
+export function joinWrites({ together, alone }: Transactions): <T>(write: Write<T>) => Promise<T> {
   const queue: Waiting[] = [];
+  let isScheduled = false;
+  /** How many the last transaction had. */
+  let company = 0;
 
   const commitSome = (): void => {
     const [first, ...others] = takeSome(queue).filter(isBegun);
     if (first === undefined) return;
+    company = others.length + 1;
     if (others.length === 0) settle(first, () => alone(first));
     else queue.unshift(...commitTogether([first, ...others], together));
-    // No other is sure to have its turn now.
+    // What is tried alone has its turn at once, but for the others.
     if (first.outcome === undefined) commitSome();
   };
+  const commitInTurn = (): void => {
+    isScheduled = true;
+    void inTurn(() => {
+      isScheduled = false;
+      commitSome();
+      if (queue.length > 0) commitInTurn();
+    }, 'together');
+  };
+  const commitInCompany = (): void => {
+    isScheduled = true;
+    void gather(() => queue.length >= MOST_WRITES, COMPANY_MS).then(commitInTurn);
+  };
 
-  return <T>(write: Write<T>): T | Promise<T> => {
+  return <T>(write: Write<T>): Promise<T> => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const own: Waiting = {
       begin: () => write.begin(),
@@ -69,11 +87,8 @@ export function joinWrites({ together, alone }: Transactions): <T>(write: Write<
       },
     };
     queue.push(own);
-    const turn = inTurn(() => own.outcome === undefined && commitSome(), 'together');
-    if (turn instanceof Promise || own.outcome === undefined) return promise;
-    promise.catch(() => {});
-    if ('error' in own.outcome) throw own.outcome.error;
-    return own.outcome.result as T;
+    if (!isScheduled) (company > 1 ? commitInCompany : commitInTurn)();
+    return promise;
   };
 }
 

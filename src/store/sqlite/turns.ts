@@ -9,6 +9,8 @@ const waiting = new Set<() => void>();
 let stretchBegan: number | undefined;
 /** Whether one that others may join was run since. */
 let joinedRan = false;
+/** How many connections wait for more to come. */
+let gathering = 0;
 
 /**
  * Runs an operation that blocks the event loop: at once, or after a turn of the event loop where operations have
@@ -33,9 +35,18 @@ export function inTurn<T>(operation: () => T, kind: 'alone' | 'together' = 'alon
   });
 }
 
+/** Lets everything else run for so many milliseconds, or until enough has come for one turn. */
+export async function gather(isEnough: () => boolean, ms: number): Promise<void> {
+  const until = performance.now() + ms;
+  gathering++;
+  do await letOthersRun();
+  while (!isEnough() && performance.now() < until);
+  gathering--;
+}
+
 /** Tells whether an operation waits for its turn; time that is simulated stands still meanwhile. */
 export function operationsWait(): boolean {
-  return waiting.size > 0;
+  return waiting.size + gathering > 0;
 }
 
 function isWithinStretch(): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ahead, createLanes } from '../../../src/cli/verbs/ahead.ts';
+import { ahead, createLanes, prefetched } from '../../../src/cli/verbs/ahead.ts';
 import { letOthersRun } from '../../../src/time.ts';
 
 const MOST_ITEMS = 32;
@@ -121,6 +121,31 @@ describe('ahead', () => {
     for (const item of begun) end(item);
     await expect(taken.next()).rejects.toMatchObject({ code: 'aborted' });
     expect(begun).toEqual(upTo(MOST_ITEMS));
+  });
+});
+
+describe('what is prefetched', () => {
+  it('is begun before it is asked for, in its order, and no more of it than 32 items', async () => {
+    const begun: number[] = [];
+    const items = upTo(100);
+    const take = prefetched(items, async (item) => begun.push(item), { bytesOf: () => 0 });
+    expect(begun).toEqual([]);
+    await take(0);
+    expect(begun).toEqual(upTo(MOST_ITEMS + 1));
+    await take(1);
+    expect(begun).toEqual(upTo(MOST_ITEMS + 2));
+    for (const item of items.slice(2)) await take(item);
+    expect(begun).toEqual(items);
+    expect(() => take(5)).toThrow('asked for twice');
+  });
+
+  it('holds 32 MiB that nobody has asked for, and no more', async () => {
+    const begun: number[] = [];
+    const take = prefetched(upTo(10), async (item) => begun.push(item), { bytesOf: () => 15 * MIB });
+    await take(0);
+    expect(begun).toEqual([0, 1, 2]);
+    await take(1);
+    expect(begun).toEqual([0, 1, 2, 3]);
   });
 });
 

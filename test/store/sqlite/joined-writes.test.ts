@@ -100,6 +100,27 @@ describe('writes to an SQLite file that wait for their turn', () => {
     expect(commits()).toBe(3);
   });
 
+  it('wait for others that come within a millisecond where several came together before', async () => {
+    await Promise.all(putMany(8));
+    const before = commits();
+    const first = put('a');
+    // Each of these comes in a later turn of the event loop.
+    await letOthersRun();
+    const second = put('b');
+    await letOthersRun();
+    await Promise.all([first, second, put('c')]);
+    expect(commits()).toBe(before + 1);
+  });
+
+  it('wait for none again once one came alone', async () => {
+    await Promise.all(putMany(8));
+    await put('a');
+    await letOthersRun();
+    const before = commits();
+    void put('b');
+    expect(commits()).toBe(before + 1);
+  });
+
   it('are answered behind the commit, each for itself', async () => {
     let settled = 0;
     const atCommit: number[] = [];
