@@ -2,6 +2,7 @@ import { hasCode, isForTheOperator, MemoryError } from '../../errors.ts';
 import type { LogFields, Logger } from '../../logger.ts';
 import { isReaderGone } from '../readers.ts';
 import { createReport, type Report } from './report.ts';
+import { watchStarter } from './starter.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
 /** 1: refused, or something is left to do. 2: wrong call or setting. 130: interrupted by the user. */
@@ -10,6 +11,9 @@ export const EXIT_MISUSED = 2;
 const EXIT_INTERRUPTED = 130;
 /** Ctrl-C, a request to end, and the end of the terminal. */
 const INTERRUPTIONS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** How long a command that nobody waits for may take to end. */
+const LONGEST_ENDING_MS = 10_000;
 
 /** What an interruption leaves behind, of most verbs. */
 export const CONTINUES = 'what is done stays done, and the same command continues from there';
@@ -42,7 +46,10 @@ export interface Invocation {
   readonly report: Report;
   /** Prints warnings; with `--verbose` everything that is logged. */
   readonly logger: Logger;
-  /** Fires at the first Ctrl-C, SIGTERM or end of the terminal; the second one ends the process at once. */
+  /**
+   * Fires at the first Ctrl-C, SIGTERM or end of the terminal, and when the npx that started the program has ended; a second
+   * Ctrl-C ends the process at once.
+   */
   readonly signal: AbortSignal;
   /** Leaves Ctrl-C from now on to a program that is started, such as an editor; what was typed in it is not thrown away. */
   ignoreCtrlC(): void;
@@ -64,6 +71,10 @@ export async function runAction(action: Action, flags: Flags): Promise<number> {
   const logger = createOperatorLogger(terminal, flags);
   const interruption = new AbortController();
   const { signal } = interruption;
+  const interrupt = (): void => {
+    interruption.abort();
+    process.stdin.destroy();
+  };
   let isIgnored = false;
   const ignoreCtrlC = (): void => {
     isIgnored = true;
@@ -73,9 +84,14 @@ export async function runAction(action: Action, flags: Flags): Promise<number> {
     if (signal.aborted) {
       process.exit(EXIT_INTERRUPTED);
     }
-    interruption.abort();
-    process.stdin.destroy();
+    interrupt();
   };
+  const stopWatching = watchStarter(() => {
+    terminal.complain('interrupted: the npm or npx that started this program has ended');
+    interrupt();
+    // Nobody is left who could ask a second time.
+    setTimeout(() => process.exit(EXIT_INTERRUPTED), LONGEST_ENDING_MS).unref();
+  });
   for (const name of INTERRUPTIONS) process.on(name, onSignal);
   try {
     const code = await action({ flags, terminal, report, logger, signal, ignoreCtrlC });
@@ -87,6 +103,7 @@ export async function runAction(action: Action, flags: Flags): Promise<number> {
     }
     return explain(error, { terminal, report });
   } finally {
+    stopWatching();
     for (const name of INTERRUPTIONS) process.off(name, onSignal);
     // An open standard input would keep the process alive.
     process.stdin.destroy();
