@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readCall, refuseCall } from '../test/support/program-call.ts';
 import { commands } from './commands.ts';
 import { crypto } from './crypto.ts';
 import { directories } from './directories.ts';
@@ -66,22 +66,17 @@ const DOCUMENT = new URL('../docs/performance.md', import.meta.url);
 const PICTURE = new URL('../docs/performance.svg', import.meta.url);
 
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readCall(USAGE, {
     allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
       json: { type: 'string' },
       svg: { type: 'string' },
       'write-docs': { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
     },
   });
-  const unknown = positionals.filter((name) => !Object.hasOwn(GROUPS, name));
-  if (values.help || unknown.length > 0) {
-    console.log(USAGE);
-    process.exitCode = values.help ? 0 : 2;
-    return;
-  }
+  const unknown = positionals.find((name) => !Object.hasOwn(GROUPS, name));
+  if (unknown !== undefined) return refuseCall(USAGE, `There is no group "${unknown}"`);
   const groups = Object.keys(GROUPS).filter((name) => positionals.length === 0 || positionals.includes(name));
   const run = await measure(groups, values.quick);
   tellOutcome(run);

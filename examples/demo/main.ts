@@ -1,5 +1,7 @@
+import { rmSync } from 'node:fs';
 import type { Environment } from '../../src/open/environment.ts';
 import type { ScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
+import { readCall, refuseCall } from '../../test/support/program-call.ts';
 import { checkMemory, checkStore, searchStrings } from './checks.ts';
 import { startDemoClaude } from './demo-claude.ts';
 import { HISTORY_STEPS, prepareHistory } from './history.ts';
@@ -9,13 +11,51 @@ import { block, type Line, rule } from './screen.ts';
 import { type Setup, setUp } from './setup.ts';
 import { openStoreView } from './store-view.ts';
 
+const USAGE = `npm run demo -- [--page [--port PORT] [--no-browser] | --history]
+
+Two conversations with Claude in two processes, over one encrypted memory; then the claims are checked. Claude is a
+script; with ANTHROPIC_API_KEY set it is Claude itself. Settings are those of the library, SEALED_MEMORY_STORE and the
+rest; what is not set is made for the run, in a folder of its own.
+
+  --page        shows the memory in a browser at the end, until Ctrl-C
+  --port PORT   of the page; any that is free unless given
+  --no-browser  prints the address of the page, and opens nothing
+  --history     prepares the memory of the drill in docs/history.md instead
+  --help        shows this
+`;
+
+/** What the demo was asked to show. */
+interface Asked {
+  readonly history: boolean;
+  /** What goes to `sealed-memory open`. */
+  readonly page: readonly string[] | undefined;
+}
+
+function readAsked(): Asked {
+  const { values } = readCall(USAGE, {
+    options: {
+      history: { type: 'boolean', default: false },
+      page: { type: 'boolean', default: false },
+      port: { type: 'string' },
+      'no-browser': { type: 'boolean', default: false },
+    },
+  });
+  const { history, page, port, 'no-browser': isBrowserless } = values;
+  if (history && page) return refuseCall(USAGE, 'Choose --page or --history');
+  if (!page && (port !== undefined || isBrowserless)) {
+    return refuseCall(USAGE, '--port and --no-browser go with --page');
+  }
+  if (port !== undefined && !/^\d{1,5}$/.test(port)) return refuseCall(USAGE, '--port takes a number');
+  const args = [...(port === undefined ? [] : ['--port', port]), ...(isBrowserless ? ['--no-browser'] : [])];
+  return { history, page: page ? args : undefined };
+}
+
 /**
  * Two conversations with Claude in two processes, over one encrypted memory; then the claims are checked. With `--page`
  * the memory is shown in a browser; what follows goes to `sealed-memory open`.
  */
-async function demo(signal: AbortSignal): Promise<void> {
-  const setup = setUp(process.env);
-  if (process.argv[2] === '--history') {
+async function demo(asked: Asked, setup: Setup, signal: AbortSignal): Promise<void> {
+  if (asked.history) {
     await prepareHistory(setup);
     process.stdout.write(rule('A memory that was poisoned on Tuesday'));
     process.stdout.write(`${exported(setup)}${HISTORY_STEPS}`);
@@ -68,10 +108,9 @@ async function demo(signal: AbortSignal): Promise<void> {
       text: `\nThen a stranger talked an agent into a line of ${forged}, and into a file with a script in it. On the page: see who wrote what, take the line back ("Versions"), and see that the script does not run.`,
     },
   ]);
-  const [flag, ...args] = process.argv.slice(2);
-  if (flag === '--page') {
+  if (asked.page !== undefined) {
     process.stdout.write(rule('The page: Ctrl-C ends it'));
-    const code = await showPage(args, { env: setup.env, signal });
+    const code = await showPage(asked.page, { env: setup.env, signal });
     process.exitCode ||= code;
     return;
   }
@@ -106,6 +145,22 @@ function print(lines: readonly Line[]): void {
   process.stdout.write(block(lines));
 }
 
+/**
+ * Tells where the run has left what it made. A folder whose store holds nothing is removed; one with the root key of a store
+ * elsewhere stays, for what that store holds opens with no other key.
+ */
+async function tellFolder({ env, folder, file }: Setup): Promise<void> {
+  if (folder === undefined) return;
+  if (file !== undefined && (await isEmpty(env))) return rmSync(folder, { recursive: true });
+  process.stdout.write(`\nWhat was made for this run stays in ${folder}\nTo remove it: rm -r ${folder}\n`);
+}
+
+async function isEmpty(env: Environment): Promise<boolean> {
+  await using view = await openStoreView(env);
+  return (await view.objects()).length === 0;
+}
+
+const asked = readAsked();
 const interruption = new AbortController();
 for (const [name, code] of [
   ['SIGINT', 130],
@@ -118,7 +173,12 @@ for (const [name, code] of [
 }
 quitQuietlyWithoutReader();
 try {
-  await demo(interruption.signal);
+  const setup = setUp(process.env);
+  try {
+    await demo(asked, setup, interruption.signal);
+  } finally {
+    await tellFolder(setup);
+  }
 } catch (error) {
   fail(error);
 }

@@ -14,6 +14,8 @@ export interface Setup {
   readonly namesAreEncrypted: boolean;
   /** The file of the store, where it was made for this run. */
   readonly file: string | undefined;
+  /** Where all of that lies, where something was made for this run. */
+  readonly folder: string | undefined;
   /** A configuration file for the command line, where something was made for this run. */
   readonly config: string | undefined;
 }
@@ -60,6 +62,7 @@ export function setUp(given: Environment): Setup {
     rootKey: hasRootKey ? 'yours' : `${keyFile} (made for this run; only you may read it)`,
     namesAreEncrypted: names !== 'plain',
     file,
+    folder: isComplete ? undefined : folder,
     config: isComplete ? undefined : config,
   };
 }

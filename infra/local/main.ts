@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
 import { block } from '../../examples/demo/screen.ts';
 import { WORKER_DEFAULTS } from '../../src/cdk/worker-settings.ts';
 import { startScriptedClaude } from '../../test/doubles/scripted-claude/server.ts';
+import { readCall } from '../../test/support/program-call.ts';
 import { startCloud } from './cloud.ts';
 import { commandsFor } from './commands.ts';
 import { onInterruption, runUntil } from './interruption.ts';
@@ -11,7 +11,7 @@ import { takeNotes } from './note-taker.ts';
 import { findObstacles, getMinio, getPieces } from './pieces.ts';
 import { giveTour } from './tour.ts';
 
-const HELP = `npm run cloud [-- --stay] [-- --log]
+const USAGE = `npm run cloud [-- --stay] [-- --log]
 
 Starts the deployment of infra/ on this machine: MinIO for S3, moto for SQS, KMS and Secrets Manager, and the worker's
 bundle under AWS's own runtime client. Sends turns of three tenants and shows the conversations, the receipts and
@@ -26,10 +26,7 @@ g++, make, autoconf, automake and libtool, MinIO with Docker or Go.
 `;
 
 async function main(signal: AbortSignal): Promise<void> {
-  const { values } = parseArgs({
-    options: { stay: { type: 'boolean' }, log: { type: 'boolean' }, help: { type: 'boolean' } },
-  });
-  if (values.help) return print(HELP);
+  const { values } = readCall(USAGE, { options: { stay: { type: 'boolean' }, log: { type: 'boolean' } } });
   const say = (line: string): void => print(`${line}\n`);
   const obstacles = await findObstacles(process.env);
   if (obstacles.length > 0) throw new Error(obstacles.join('; '));

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readCall, refuseCall } from '../support/program-call.ts';
 import { ATTACKS, attack } from './attacks.ts';
 import { runHonestly } from './honest.ts';
 
@@ -12,20 +12,16 @@ const USAGE = `npm run checkpoints -- [--attacks N] [--runs N] [--seed WORD]
 
 /** Attacks after a checkpoint, all of which must be named, and honest runs, none of which may raise an alarm. */
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readCall(USAGE, {
     options: {
       attacks: { type: 'string', default: '10000' },
       runs: { type: 'string', default: '100000' },
       seed: { type: 'string', default: 'checkpoints' },
-      help: { type: 'boolean', default: false },
     },
   });
-  if (values.help) {
-    process.stdout.write(USAGE);
-    return;
-  }
   const [attacks, runs] = [Number(values.attacks), Number(values.runs)];
-  if (!Number.isSafeInteger(attacks + runs)) throw new Error(USAGE);
+  if (!Number.isSafeInteger(attacks + runs))
+    return refuseCall(USAGE, 'Give whole numbers of attacks and runs');
   const isWhole = (await attackAll(attacks, values.seed)) && (await runAll(runs, values.seed));
   process.exitCode = isWhole ? 0 : 1;
 }

@@ -93,6 +93,22 @@ describe('npm run demo', { timeout: TIMEOUT }, () => {
     }
   });
 
+  it('says at the end where its folder is, and what removes it', async () => {
+    const { stdout } = await runDemo('main.ts', { env: place });
+    const [folder = ''] = await readdir(directory);
+    const said = `\nWhat was made for this run stays in ${join(directory, folder)}\nTo remove it: (.*)\n$`;
+    const [, removal = ''] = new RegExp(said).exec(stdout) ?? [];
+    expect(spawnSync('sh', ['-c', removal], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  it('leaves no folder where nothing was stored', async () => {
+    const env = { ...place, ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' };
+    const { code, stdout } = await runDemo('main.ts', { env });
+    expect([code, stdout.includes('What was made for this run stays')]).toEqual([1, false]);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
   it('shows the memory on a page, with a planted script in it', { timeout: 120_000 }, async () => {
     await bundleCli(join(directory, 'cli'));
     await symlink(resolve('node_modules'), join(directory, 'node_modules'));

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
+import { readCall, refuseCall } from '../support/program-call.ts';
 import { PARTS, type Part, tasksOf } from './parts.ts';
 import { rowOf, runTasks } from './run-tasks.ts';
 
@@ -16,34 +16,26 @@ What is proved of the history by number, in its full size: hours on two cores. C
 Exit code 0: all of it holds, 1: something does not, 130: it was ended before.
 `;
 
-/** Undefined: help was asked for. */
-function parseExtent():
-  | { parts: ReadonlySet<Part>; seed: number; share: number; atOnce: number }
-  | undefined {
-  const { values } = parseArgs({
+function parseExtent(): { parts: ReadonlySet<Part>; seed: number; share: number; atOnce: number } {
+  const { values } = readCall(USAGE, {
     options: {
       part: { type: 'string', multiple: true, default: [...PARTS] },
       seed: { type: 'string', default: '1' },
       share: { type: 'string', default: '1' },
       'at-once': { type: 'string', default: `${availableParallelism()}` },
-      help: { type: 'boolean', default: false },
     },
   });
-  if (values.help) return undefined;
   const [seed, share, atOnce] = [Number(values.seed), Number(values.share), Number(values['at-once'])];
   const parts = new Set(PARTS.filter((part) => values.part.includes(part)));
   const isKnown = values.part.every((name) => parts.has(name as Part));
   const areWhole = [seed, atOnce].every((number) => Number.isSafeInteger(number) && number > 0);
-  if (!isKnown || !areWhole || !(share > 0 && share <= 1)) throw new Error(USAGE);
+  if (!isKnown || !areWhole || !(share > 0 && share <= 1))
+    return refuseCall(USAGE, 'Give parts among those, whole numbers, and a share up to 1');
   return { parts, seed, share, atOnce };
 }
 
 async function main(): Promise<void> {
   const extent = parseExtent();
-  if (extent === undefined) {
-    process.stdout.write(USAGE);
-    return;
-  }
   const ending = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort());
   const results = await runTasks(tasksOf(extent.parts, extent), {

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { seedOfRun } from '../support/draws.ts';
+import { readCall, refuseCall } from '../support/program-call.ts';
 import { BUGS } from './bugs.ts';
 import { type Evidence, findGo, judgeHistories } from './judge.ts';
 import { judgeLog } from './judge-log.ts';
@@ -20,7 +20,7 @@ const TRIES = 8;
 
 /** Records histories on real stores and has them judged; then has the judge reject seeded bugs. */
 async function main(): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readCall(USAGE, {
     options: {
       histories: { type: 'string', default: '90' },
       store: { type: 'string' },
@@ -31,7 +31,8 @@ async function main(): Promise<boolean> {
   });
   const histories = Number(values.histories);
   const stores = STORES.filter((name) => values.store === undefined || values.store === name);
-  if (!Number.isInteger(histories) || stores.length === 0) throw new Error(`usage: ${USAGE}`);
+  if (!Number.isInteger(histories) || stores.length === 0)
+    return refuseCall(USAGE, 'Give a whole number of histories, and a store among those');
   if ((await findGo()) === undefined) {
     console.log(
       'Histories are judged by Porcupine, a Go module, and there is no Go on PATH: nothing was judged.',

@@ -1,6 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { readCall } from '../support/program-call.ts';
 
-/** Runs the formal model of docs/protocols.md; `--full` explores larger bounds, other arguments go to the model. */
+const USAGE = 'npm run model -- [--full] [--model NAME] [--without GUARD] [--list]';
+
+/** Runs the formal model of docs/protocols.md; `--full` explores larger bounds; the arguments go to the model. */
 
 const FOLDER = import.meta.dirname;
 const HOW_TO_GET_CARGO =
@@ -34,4 +37,12 @@ async function main(given: readonly string[]): Promise<number> {
   return explored;
 }
 
+readCall(USAGE, {
+  options: {
+    full: { type: 'boolean' },
+    model: { type: 'string' },
+    without: { type: 'string' },
+    list: { type: 'boolean' },
+  },
+});
 process.exitCode = await main(process.argv.slice(2));

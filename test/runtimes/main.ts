@@ -5,8 +5,11 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cacheDirectory } from '../../infra/local/servers/find-program.ts';
+import { readCall, refuseCall } from '../support/program-call.ts';
 
-// npm run runtimes [-- bun|deno]: runs the contracts on memory: and sqlite: in Bun and in Deno, with Vitest. Their programs
+const USAGE = 'npm run runtimes [-- bun|deno]';
+
+// Runs the contracts on memory: and sqlite: in Bun and in Deno, with Vitest. Their programs
 // come from npm, once, into the cache folder. Fails where one of them cannot be had: what did not run has not passed.
 
 interface Runtime {
@@ -104,7 +107,11 @@ async function runSuites(runtime: Runtime): Promise<boolean> {
   return code === 0;
 }
 
-const [only] = process.argv.slice(2);
+const { positionals } = readCall(USAGE, { allowPositionals: true });
+const [only, ...more] = positionals;
+if (more.length > 0 || (only !== undefined && !RUNTIMES.some(({ name }) => name === only))) {
+  refuseCall(USAGE, `There is no runtime "${positionals.join(' ')}"`);
+}
 for (const runtime of RUNTIMES) {
   if (only !== undefined && runtime.name !== only) continue;
   if (!(await runSuites(runtime))) process.exitCode = 1;

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readCall, refuseCall } from '../support/program-call.ts';
 import { WEATHERS } from './faults.ts';
 import { KEEPINGS } from './process.ts';
 import type { StoreClass } from './sim-store.ts';
@@ -10,7 +10,7 @@ const USAGE =
 
 /** Runs seeds one after the other and prints those that fail; `--trace` shows each of them request by request. */
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readCall(USAGE, {
     options: {
       seeds: { type: 'string', default: '1..1000' },
       store: { type: 'string' },
@@ -26,14 +26,17 @@ async function main(): Promise<void> {
     (each) => values.store === undefined || values.store === each,
   );
   if (first === undefined || last === undefined || Number.isNaN(first + last) || classes.length === 0) {
-    throw new Error(`usage: ${USAGE}`);
+    return refuseCall(USAGE, 'Give seeds such as 1..1000, and guarded or unguarded for the store');
   }
   const themeName = THEMES.find(({ name }) => name === values.theme)?.name;
-  if (values.theme !== undefined && themeName === undefined) throw new Error(`no such theme; ${USAGE}`);
+  if (values.theme !== undefined && themeName === undefined)
+    return refuseCall(USAGE, 'There is no such theme');
   const keeping = KEEPINGS.find((name) => name === values.history);
-  if (values.history !== undefined && keeping === undefined) throw new Error(`no such history; ${USAGE}`);
+  if (values.history !== undefined && keeping === undefined)
+    return refuseCall(USAGE, 'There is no such history');
   const weatherName = WEATHERS.find((name) => name === values.weather);
-  if (values.weather !== undefined && weatherName === undefined) throw new Error(`no such weather; ${USAGE}`);
+  if (values.weather !== undefined && weatherName === undefined)
+    return refuseCall(USAGE, 'There is no such weather');
   const begun = Date.now();
   let failed = 0;
   let undecided = 0;

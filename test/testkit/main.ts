@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { loadSodium } from '../../src/format/sodium.ts';
+import { readCall, refuseCall } from '../support/program-call.ts';
 import { commandCases } from './command-cases.ts';
 import { formatCases } from './format-cases.ts';
 import { lineOf } from './lines.ts';
@@ -21,16 +21,14 @@ npm run testkit -- --module FILE
 test/testkit/README.md tells the requests and the answers.`;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readCall(USAGE, {
     options: {
       command: { type: 'string' },
       print: { type: 'boolean', default: false },
       module: { type: 'string' },
       group: { type: 'string', multiple: true },
-      help: { type: 'boolean', default: false },
     },
   });
-  if (values.help) return console.log(USAGE);
   if (values.module !== undefined) {
     process.exitCode = judgePorts(values.module);
     return;
@@ -39,12 +37,12 @@ async function main(): Promise<void> {
   const wanted = [...formatCases(), ...(await commandCases())].filter(
     ({ group }) => values.group === undefined || values.group.includes(group),
   );
-  if (wanted.length === 0) throw new Error('There is no case in the groups that were named.');
+  if (wanted.length === 0) return refuseCall(USAGE, 'There is no case in the groups that were named');
   if (values.print) {
     for (const one of wanted) process.stdout.write(lineOf(one));
     return;
   }
-  if (values.command === undefined) throw new Error(USAGE);
+  if (values.command === undefined) return refuseCall(USAGE, 'Name --command, --print or --module');
   const { passed, failures } = await runCases(values.command, wanted);
   for (const failure of failures) console.log(JSON.stringify(failure));
   const sum = Object.entries(passed).map(([group, count]) => `${group} ${count}`);
