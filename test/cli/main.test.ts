@@ -143,7 +143,7 @@ describe('sealed-memory', () => {
     expect(await runCli(['--help'], { nodeArgs })).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: 'sealed-memory: needs Node.js 22.13 or newer; this is 22.12.0.\n',
+      stderr: 'sealed-memory: needs Node.js 22.13 or newer, and this is 22.12.0: install a newer one.\n',
     });
   });
 

@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import pickle
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,7 +21,14 @@ from typing import Any
 
 from anthropic.lib.tools import ToolError
 from claude_agent_sdk.types import SessionKey
-from sealed_memory import DriverError, SealedAsyncMemoryTool, SealedMemoryError, SealedMemoryTool, SealedSessionStore
+from sealed_memory import (
+    DriverError,
+    SealedAsyncMemoryTool,
+    SealedMemoryError,
+    SealedMemoryTool,
+    SealedSessionStore,
+    find_program,
+)
 from support import COMMAND, OTHER_KEY, ROOT_KEY, fake, in_memory, in_sqlite, new_path, rows_of, settings
 
 KEY: SessionKey = {"project_key": "proj", "session_id": "sess"}
@@ -31,9 +39,14 @@ def asked(path: str) -> dict[str, Any]:
     return {"command": "view", "path": path}
 
 
-def failure(command: Sequence[str], request: Mapping[str, Any], env: Mapping[str, str] | None = None) -> DriverError:
+def failure(
+    command: "Sequence[str] | None",
+    request: Mapping[str, Any],
+    env: "Mapping[str, str] | None" = None,
+    cwd: "Path | None" = None,
+) -> DriverError:
     """Why the driver failed; what the model is told of it is always the same."""
-    tool = SealedMemoryTool(command, env=env)
+    tool = SealedMemoryTool(command, env=env, cwd=cwd)
     try:
         tool.call(request)
     except ToolError as error:
@@ -43,6 +56,12 @@ def failure(command: Sequence[str], request: Mapping[str, Any], env: Mapping[str
     finally:
         tool.close()
     raise AssertionError("it did not fail")
+
+
+def put_program(folder: Path, name: str, line: str = "exit 1") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{line}\n")
+    (folder / name).chmod(0o755)
 
 
 def await_file(path: Path) -> None:
@@ -70,6 +89,45 @@ class Failures(unittest.IsolatedAsyncioTestCase):
         self.assertIn("/nowhere/sealed-memory", str(error))
         with self.assertRaises(TypeError):
             SealedMemoryTool("npx sealed-memory")
+
+    def test_program_of_the_project_comes_before_the_one_on_the_path(self) -> None:
+        project, elsewhere = new_path("project"), new_path("bin")
+        inner = project / "src" / "agents"
+        inner.mkdir(parents=True)
+        for folder in (elsewhere, project / "node_modules" / ".bin", project / "src" / "node_modules" / ".bin"):
+            put_program(folder, "sealed-memory")
+        put_program(elsewhere, "node")
+        path = str(elsewhere)
+        for folder in (project / "src", project):
+            found = folder / "node_modules" / ".bin" / "sealed-memory"
+            self.assertEqual(find_program(inner, path), [str(found)])
+            found.unlink()
+        self.assertEqual(find_program(inner, path), [str(elsewhere / "sealed-memory")])
+
+    def test_program_that_is_found_is_started(self) -> None:
+        project = new_path("project")
+        put_program(project / "node_modules" / ".bin", "sealed-memory", shlex.join(fake("answers")))
+        with SealedMemoryTool(cwd=project) as tool:
+            self.assertEqual(tool.call(VIEW), "fine")
+
+    def test_what_is_missing_is_said_with_what_to_do(self) -> None:
+        project, nothing = new_path("project"), new_path("bin")
+        put_program(project / "node_modules" / ".bin", "sealed-memory")
+        nothing.mkdir()
+        error = failure(None, VIEW, {"PATH": str(nothing)}, project)
+        self.assertEqual(error.code, "driver_missing")
+        self.assertIn("no Node.js on PATH: install Node.js 22.13 or newer", str(error))
+        put_program(nothing, "node")
+        error = failure(None, VIEW, {"PATH": str(nothing)}, nothing)
+        self.assertEqual(error.code, "driver_missing")
+        self.assertIn(f"neither in node_modules/.bin of {nothing} and the folders above it, nor on PATH", str(error))
+        self.assertIn("install the npm package sealed-memory", str(error))
+
+    def test_node_that_is_too_old_is_told_by_its_version(self) -> None:
+        project = new_path("project")
+        refusal = "sealed-memory: needs Node.js 22.13 or newer, and this is 20.20.2: install a newer one."
+        put_program(project / "node_modules" / ".bin", "sealed-memory", f"echo '{refusal}' >&2; exit 2")
+        self.assertIn(refusal, str(failure(None, VIEW, None, project)))
 
     def test_operator_reads_in_the_log_what_the_model_does_not(self) -> None:
         logging.disable(logging.NOTSET)

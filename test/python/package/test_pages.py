@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,10 @@ class Pages(unittest.TestCase):
             claude = {"ANTHROPIC_BASE_URL": os.environ["PAGE_CLAUDE"], "ANTHROPIC_API_KEY": "none"}
             env = {**os.environ, "HOME": folder, **claude}
             subprocess.run([*COMMAND, "init"], cwd=folder, env=env, check=True, capture_output=True)
+            programs = Path(folder) / "node_modules" / ".bin"
+            programs.mkdir(parents=True)
+            (programs / "sealed-memory").write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
+            (programs / "sealed-memory").chmod(0o755)
             done = subprocess.run([sys.executable, "-c", script], cwd=folder, env=env, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout

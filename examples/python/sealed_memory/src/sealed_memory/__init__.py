@@ -13,20 +13,20 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .driver import DEFAULT_COMMAND
 from .errors import DriverError, SealedMemoryError
+from .program import find_program
 
 if TYPE_CHECKING:
     from .memory_tool import SealedAsyncMemoryTool, SealedMemoryTool
     from .session_store import SealedSessionStore
 
 __all__ = [
-    "DEFAULT_COMMAND",
     "DriverError",
     "SealedAsyncMemoryTool",
     "SealedMemoryError",
     "SealedMemoryTool",
     "SealedSessionStore",
+    "find_program",
 ]
 
 _MODULES = {

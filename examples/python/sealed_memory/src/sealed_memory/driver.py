@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from .child import Answer, Child
 from .errors import DriverError, SealedMemoryError
+from .program import find_program
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-DEFAULT_COMMAND: tuple[str, ...] = ("npx", "--no-install", "sealed-memory")
-"""How the driver is started unless said otherwise: the program of this folder's ``node_modules``, never one fetched."""
 
 _MOST_LINE_BYTES = 64 * 1024 * 1024
 """The driver refuses a longer line unread, and without the id by which its answer could be told."""
@@ -36,13 +34,14 @@ class Driver:
         self,
         verb: Sequence[str],
         *,
-        command: Sequence[str],
+        command: Sequence[str] | None,
         env: Mapping[str, str] | None,
         cwd: str | os.PathLike[str] | None,
     ) -> None:
-        if isinstance(command, str) or not command:
+        if isinstance(command, str) or (command is not None and not command):
             raise TypeError("command must be the program and its arguments, such as ['npx', 'sealed-memory']")
-        self._command = [*command, *verb]
+        self._command = None if command is None else [*command]
+        self._verb = verb
         self._env = dict(env or {})
         self._cwd = None if cwd is None else os.fspath(cwd)
         self._lock = threading.Lock()
@@ -75,7 +74,9 @@ class Driver:
             child.close(timeout)
 
     def _start(self) -> Child:
-        self._child = Child(self._command, env={**os.environ, **self._env}, cwd=self._cwd)
+        env = {**os.environ, **self._env}
+        command = find_program(self._cwd, env.get("PATH")) if self._command is None else self._command
+        self._child = Child([*command, *self._verb], env=env, cwd=self._cwd)
         if self._hang_up is not None:
             self._hang_up.detach()
         # Who drops the object without closing it leaves no process behind.

@@ -18,7 +18,7 @@ from anthropic.lib.tools import (
 from anthropic.types.beta import BetaCacheControlEphemeralParam, BetaMemoryTool20250818Command
 
 from .child import Answer
-from .driver import DEFAULT_COMMAND, AsyncOwner, Driver, content_of
+from .driver import AsyncOwner, Driver, content_of
 from .errors import SealedMemoryError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _UNAVAILABLE = "Error: The memory is not available."
 class SealedMemoryTool(BetaAbstractMemoryTool):
     """``client.beta.messages.tool_runner(tools=[SealedMemoryTool()], ...)``.
 
-    ``command`` is how the driver is started, with flags if any; ``env`` is added to the environment, ``cwd`` is the
+    ``command`` is how the driver is started, with flags if any, ``find_program()`` unless given; ``env`` is added to the environment, ``cwd`` is the
     folder it runs in. The model reads the sentences of the memory word for word. Where the driver itself fails the
     model reads that the memory is not available; the ``DriverError`` is logged as an error of the logger
     ``sealed_memory``, and is the cause of the ``ToolError``.
@@ -41,7 +41,7 @@ class SealedMemoryTool(BetaAbstractMemoryTool):
 
     def __init__(
         self,
-        command: Sequence[str] = DEFAULT_COMMAND,
+        command: Sequence[str] | None = None,
         *,
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
@@ -81,7 +81,7 @@ class SealedAsyncMemoryTool(AsyncOwner, BetaAsyncAbstractMemoryTool):
 
     def __init__(
         self,
-        command: Sequence[str] = DEFAULT_COMMAND,
+        command: Sequence[str] | None = None,
         *,
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,

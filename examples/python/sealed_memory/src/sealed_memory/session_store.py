@@ -17,7 +17,7 @@ from claude_agent_sdk.types import (
     SessionSummaryEntry,
 )
 
-from .driver import DEFAULT_COMMAND, AsyncOwner, Driver, content_of, to_json
+from .driver import AsyncOwner, Driver, content_of, to_json
 
 _VERB = ("exec", "--jsonl", "--sessions")
 _READ_AT_ONCE = 8
@@ -26,14 +26,14 @@ _READ_AT_ONCE = 8
 class SealedSessionStore(AsyncOwner):
     """``ClaudeAgentOptions(session_store=SealedSessionStore())``, on asyncio.
 
-    ``command`` is how the driver is started, with flags if any; ``env`` is added to the environment, ``cwd`` is the
+    ``command`` is how the driver is started, with flags if any, ``find_program()`` unless given; ``env`` is added to the environment, ``cwd`` is the
     folder it runs in. All raise ``SealedMemoryError``. Entries with a ``uuid`` are there once however often they are
     appended, so an append that failed is simply made once more. A call that is cancelled may still take effect.
     """
 
     def __init__(
         self,
-        command: Sequence[str] = DEFAULT_COMMAND,
+        command: Sequence[str] | None = None,
         *,
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
