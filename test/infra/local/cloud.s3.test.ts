@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 import { keepPrompt, RECITE_PROMPT } from '../../../infra/local/note-taker.ts';
 import type { Pieces } from '../../../infra/local/pieces.ts';
 import { startTestCloud, type TestCloud } from '../../servers/local-cloud.ts';
@@ -9,7 +9,7 @@ import { wordsOf } from '../../support/test-worker.ts';
 import { amount } from '../../support/thorough.ts';
 
 // The deployed bundle under AWS's own runtime client, with MinIO's token service and moto's queues: nothing of the
-// library is replaced. A lease is the function's time and 30 s more, and is waited out.
+// library is replaced. A lease is the function's time and 30 s more, and is waited out: all run side by side.
 
 const found = await localPieces();
 // The queue's own timeout is far beyond the lease: the worker sets the one that counts.
@@ -38,8 +38,8 @@ function begun({ scenes }: TestCloud, words: string): number {
 
 afterAll(() => found?.[Symbol.asyncDispose]());
 
-describe.skipIf(found === undefined)('A turn whose worker is killed', { timeout: 300_000 }, () => {
-  it.concurrent('before its answer is stored asks for nothing but its last step when the lease is over', async ({
+describe.skipIf(found === undefined).concurrent('A turn whose worker is killed', { timeout: 300_000 }, () => {
+  it('before its answer is stored asks for nothing but its last step when the lease is over', async ({
     expect,
   }) => {
     await using place = await startTestCloud(pieces(), TIMES);
@@ -61,7 +61,7 @@ describe.skipIf(found === undefined)('A turn whose worker is killed', { timeout:
     expect(await place.receipts('acme')).toEqual({ states: ['done'], answers: 1 });
   });
 
-  it.concurrent('between two steps asks Claude again for the one that was not kept', async ({ expect }) => {
+  it('between two steps asks Claude again for the one that was not kept', async ({ expect }) => {
     await using place = await startTestCloud(pieces(), TIMES);
     const prompt = keepPrompt('a word');
     let before = 0;
@@ -80,7 +80,7 @@ describe.skipIf(found === undefined)('A turn whose worker is killed', { timeout:
     expect(await place.receipts('acme')).toEqual({ states: ['done'], answers: 1 });
   });
 
-  it.concurrent('between its answer and its receipt is answered without Claude when the lease is over', async ({
+  it('between its answer and its receipt is answered without Claude when the lease is over', async ({
     expect,
   }) => {
     await using place = await startTestCloud(pieces(), TIMES);
@@ -100,7 +100,7 @@ describe.skipIf(found === undefined)('A turn whose worker is killed', { timeout:
     expect(await place.receipts('acme')).toEqual({ states: ['done'], answers: 1 });
   });
 
-  it.concurrent('between its receipt and its reply is answered without Claude when the lease is over', async ({
+  it('between its receipt and its reply is answered without Claude when the lease is over', async ({
     expect,
   }) => {
     await using place = await startTestCloud(pieces(), TIMES);
@@ -117,7 +117,7 @@ describe.skipIf(found === undefined)('A turn whose worker is killed', { timeout:
     expect(await place.receipts('acme')).toEqual({ states: ['done'], answers: 1 });
   });
 
-  it.concurrent('buries a message that is no turn at its first attempt', async ({ expect }) => {
+  it('buries a message that is no turn at its first attempt', async ({ expect }) => {
     await using place = await startTestCloud(pieces(), TIMES);
     await place.cloud.send('{"tenant":"acme","turn":"one"');
     await place.cloud.send({ tenant: 'acme', turn: 'two', prompt: keepPrompt('a word') });
@@ -129,12 +129,14 @@ describe.skipIf(found === undefined)('A turn whose worker is killed', { timeout:
   });
 });
 
-describe.skipIf(found === undefined)('Many tenants', { timeout: 400_000 }, () => {
+describe.skipIf(found === undefined).concurrent('Many tenants', { timeout: 400_000 }, () => {
   const TENANTS = Array.from({ length: amount({ usual: 8, thorough: 20 }) }, (_, i) => `tenant-${i}`);
   const TURNS_EACH = amount({ usual: 6, thorough: 10 });
   const DUPLICATES = amount({ usual: 10, thorough: 40 });
 
-  it('have turns in any order, some delivered twice, each answered once and by its own memory', async () => {
+  it('have turns in any order, some delivered twice, each answered once and by its own memory', async ({
+    expect,
+  }) => {
     const chance = createChance('cloud 1');
     await using place = await startTestCloud(pieces(), {
       timeoutSeconds: 30,
