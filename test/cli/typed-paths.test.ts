@@ -1,9 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import {
+  closeSync,
+  constants,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -161,28 +164,36 @@ let count = 0;
 
 const MAKE_PIPE = 'mkfifo';
 
-/** Makes what lies at LOCAL/a.md, or at OUT. */
-const PLACES = {
-  file: (path: string, text: string) => writeFileSync(path, text),
-  'link to a file': (path: string, text: string) => {
+/** Makes what lies at LOCAL/a.md, or at OUT; what it returns is called when the line has run. */
+const PLACES: Readonly<Record<Place, (path: string, text: string) => (() => void) | undefined>> = {
+  file: (path, text) => void writeFileSync(path, text),
+  'link to a file': (path, text) => {
     writeFileSync(`${path}.real`, text);
-    symlinkSync(`${path}.real`, path);
+    return void symlinkSync(`${path}.real`, path);
   },
-  'pipe that is read from': (path: string, text: string) => {
+  'pipe that is read from': (path, text) => {
     execFileSync(MAKE_PIPE, [path]);
-    spawn('sh', ['-c', 'printf %s "$1" >"$2"', 'sh', text, path]);
+    return void spawn('sh', ['-c', 'printf %s "$1" >"$2"', 'sh', text, path]);
   },
-  'pipe that is written to': (path: string) => {
+  'pipe that is written to': (path) => {
     execFileSync(MAKE_PIPE, [path]);
-    spawn('sh', ['-c', 'cat <"$1" >"$1.part" && mv "$1.part" "$1.real"', 'sh', path]);
+    // Its reader is there before the line runs, and reads until this end is closed.
+    const end = openSync(path, constants.O_RDWR);
+    const read = openSync(path, 'r');
+    const keep = 'cat >"$1.part" && mv "$1.part" "$1.real"';
+    spawn('sh', ['-c', keep, 'sh', path], { stdio: [read, 'ignore', 'inherit'] });
+    closeSync(read);
+    return () => closeSync(end);
   },
 };
+
+type Place = 'file' | 'link to a file' | 'pipe that is read from' | 'pipe that is written to';
 
 /** The user's own places: what lies at LOCAL/a.md, and at OUT unless nothing does. */
 interface Around {
   readonly store?: string;
-  readonly local?: keyof typeof PLACES;
-  readonly out?: keyof typeof PLACES;
+  readonly local?: Place;
+  readonly out?: Place;
   /** The folders are reached through links. */
   readonly isLinked?: boolean;
 }
@@ -200,7 +211,7 @@ async function answer(
     for (const each of [local, out]) symlinkSync(`${each}.real`, each);
   }
   PLACES[at](join(local, 'a.md'), 'of the folder\n');
-  if (to !== undefined) PLACES[to](out, 'old\n');
+  const end = to && PLACES[to](out, 'old\n');
   const path = store ?? join(own, 'store.sqlite');
   if (store === undefined) copyFileSync(filled, path);
   const all: Readonly<Record<string, string>> = { ...words, LOCAL: local, OUT: out };
@@ -215,7 +226,8 @@ async function answer(
   const code = await (action ?? expect.unreachable())(invocation).catch((error: unknown) =>
     explain(error, invocation),
   );
-  if (to === 'pipe that is written to') await vi.waitUntil(() => existsSync(`${out}.real`));
+  end?.();
+  if (end) await vi.waitUntil(() => existsSync(`${out}.real`), { timeout: 10_000 });
   const written = await outside(existsSync(`${out}.real`) ? `${out}.real` : out);
   const text = [...shown, ...complaints].join('').replaceAll(own, '');
   return { code, text: withoutTimes(text), out: written, files: await filesIn(flags) };
@@ -223,7 +235,7 @@ async function answer(
 
 /** Versions that the line itself made, and their times, differ from run to run. */
 function withoutTimes(text: string): string {
-  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME').replaceAll(/→ [\w-]{8}\b/g, '→ VERSION');
+  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME').replaceAll(/→ [\w-]{8}(?![\w-])/g, '→ VERSION');
 }
 
 async function filesIn({ store, tenant }: { readonly store: string; readonly tenant: string }) {

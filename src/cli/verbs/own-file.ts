@@ -37,10 +37,12 @@ export async function removingAfter<T>(path: string, work: (keep: () => void) =>
   }
 }
 
-/** Opening a pipe that nobody reads waits for ever, against signals too. @throws Error `ENXIO` for such a pipe. */
-async function requireReader(pipe: string): Promise<void> {
-  const probe = await open(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
-  await probe.close();
+/**
+ * Opening a pipe that nobody reads waits for ever, against signals too. What is returned stays open until the pipe is
+ * written: its reader would take the close for the end. @throws Error `ENXIO` for a pipe that nobody reads.
+ */
+async function requireReader(pipe: string): Promise<FileHandle> {
+  return open(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
 }
 
 /**
@@ -56,7 +58,7 @@ export async function writeOwnFile(
 ): Promise<void> {
   const there = await stat(target).catch(() => undefined);
   if (there !== undefined && !there.isFile()) {
-    if (there.isFIFO()) await requireReader(target);
+    await using _ = there.isFIFO() ? await requireReader(target) : undefined;
     await using file = await open(target, 'w');
     await write(file);
     return;

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { writeOwnFile } from '../../../src/cli/verbs/own-file.ts';
 import { CLI_MEMORY_ENV, runCli } from '../../support/cli.ts';
 import { PROGRAM_ENV } from '../../support/program-env.ts';
@@ -38,6 +38,18 @@ describe('writeOwnFile', () => {
     const pipe = join(folder, 'pipe');
     spawnSync(program, [pipe]);
     await expect(write(pipe, 'new')).rejects.toMatchObject({ code: 'ENXIO' });
+  });
+
+  it('writes all to a pipe before its reader sees an end', { timeout: 30_000 }, async () => {
+    const pipe = join(folder, 'pipe');
+    spawnSync('mkfifo', [pipe]);
+    for (let times = 0; times < 20; times++) {
+      const reader = spawn('cat', [pipe]);
+      const read = text(reader.stdout);
+      // Until the reader has opened its end the pipe is refused.
+      await vi.waitFor(() => write(pipe, `text ${times}`), { timeout: 5_000, interval: 5 });
+      expect(await read).toBe(`text ${times}`);
+    }
   });
 
   it('writes for the owner alone, and replaces what is there', async () => {
