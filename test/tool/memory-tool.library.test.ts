@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { libraryDriver } from '../contracts/memory-tool/library-driver.ts';
 import { describeMemoryTool } from '../contracts/memory-tool.ts';
-import { amount, THOROUGH } from '../support/thorough.ts';
+import { THOROUGH } from '../support/thorough.ts';
 import { COMMANDS } from '../testkit/command-cases.ts';
 import { lineOf } from '../testkit/lines.ts';
 import { recording } from '../testkit/recording.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'sealed-memory-tool-'));
 afterAll(() => rmSync(directory, { recursive: true }));
-// More than a listing's page once, on memory:; at length everywhere.
-const manyFiles = amount({ usual: 120, thorough: 1_200 });
+// More than a listing's page once in each name mode, on memory: here and, at length, on a file through `exec --jsonl`.
+const manyFiles = 120;
 const sqlite = (name: string): string => `sqlite:${join(directory, name)}`;
 
 // The only setting that shows every case; the others show those that may come out otherwise there.
