@@ -25,7 +25,13 @@ describeEachClient('the contract, with versioning,', ['minio', 'versitygw'], ({ 
       bucket = await createVersionedBucket(server());
       return guardDeletes(openS3ObjectStore({ ...bucket.storeOptions, client }));
     },
-    { lacks: name === 'versitygw' ? ['absence of what was deleted'] : [] },
+    {
+      lacks: [
+        ...(name === 'versitygw' ? (['absence of what was deleted'] as const) : []),
+        // What a page of a listing and a delete of a thousand are does not depend on the client where versions are kept.
+        ...(client === 'sdk' ? (['speed'] as const) : []),
+      ],
+    },
   );
 });
 
