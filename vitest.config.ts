@@ -22,9 +22,11 @@ const LIMIT_MS = process.env['TEST_THOROUGH'] === '1' ? 120_000 : 60_000;
 export default defineConfig({
   test: {
     reporters: ['default', new ClosingLines()],
-    // On two cores Vitest would take one: much of what tests do is to wait for processes and servers.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // On two cores Vitest would take one: half of what tests do is to wait for processes, servers and leases.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst },
+    // A busy machine may take its time: what is waited for comes, or the test fails a little later.
+    expect: { poll: { timeout: 10_000 } },
     setupFiles: ['test/support/seed-draws.ts'],
     projects: [
       {
