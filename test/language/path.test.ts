@@ -12,6 +12,7 @@ import {
   refuseTooDeep,
   segmentsOf,
 } from '../../src/language/path.ts';
+import { watchProcessor } from '../support/processor-time.ts';
 
 /** A path of so many segments. */
 const deep = (segments: number): string => `/memories${'/a'.repeat(segments)}`;
@@ -156,9 +157,9 @@ describe('parseMemoryPath', () => {
   it('judges a path of a million characters in no time', () => {
     expect(ruleOf(`/memories/${'%25'.repeat(350_000)}`)).toBe('segment_too_long');
     expect(parseMemoryPath(`/memories${'/'.repeat(1_000_000)}a`)).toBe('/memories/a');
-    const started = performance.now();
+    const taken = watchProcessor();
     expect(ruleOf(`/memories/a${'\u0315\u0300'.repeat(80_000)}`)).toBe('segment_too_long');
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(taken()).toBeLessThan(2_000);
   });
 
   it('brings every text to NFC that could be short enough in it', () => {

@@ -6,6 +6,7 @@ import { editSnippet, viewFile } from '../../src/language/view.ts';
 import { sensitiveInformation } from '../../src/policy/index.ts';
 import { inTurns } from '../../src/time.ts';
 import { roundsDuring } from '../support/event-loop.ts';
+import { watchProcessor } from '../support/processor-time.ts';
 
 /*
  * Everything that a text of the model passes takes time in proportion to it. What goes on in steps lets others run for
@@ -79,10 +80,9 @@ const WORKS: Readonly<Record<string, Work>> = {
 async function leastTime(work: Work, text: string, enough = 0): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 5 && least > enough; run += 1) {
-    const before = process.cpuUsage();
+    const taken = watchProcessor();
     await work(text);
-    const { user, system } = process.cpuUsage(before);
-    least = Math.min(least, (user + system) / 1_000);
+    least = Math.min(least, taken());
   }
   return least;
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
+import { watchProcessor } from './processor-time.ts';
 
 /** No input of a parser may take more of the processor's time, which other programs do not prolong. */
 const LONGEST_MS = 3_000;
@@ -34,19 +35,19 @@ export function fuzz<Inputs extends [unknown, ...unknown[]]>(
 
 /** What `parse` does: anything but a value and a `MemoryError`, and taking long, is thrown. */
 export function verdictOf<T>(parse: () => T): Verdict<T> {
-  const before = process.cpuUsage();
+  const taken = watchProcessor();
   const verdict = judge(parse);
-  refuseSlow(before);
+  refuseSlow(taken());
   return verdict;
 }
 
 export async function asyncVerdictOf<T>(parse: () => Promise<T>): Promise<Verdict<T>> {
-  const before = process.cpuUsage();
+  const taken = watchProcessor();
   const verdict = await parse().then(
     (value) => ({ value }),
     (error: unknown) => ({ code: codeOf(error) }),
   );
-  refuseSlow(before);
+  refuseSlow(taken());
   return verdict;
 }
 
@@ -81,8 +82,6 @@ function codeOf(error: unknown): MemoryErrorCode {
   throw error;
 }
 
-function refuseSlow(before: NodeJS.CpuUsage): void {
-  const { user, system } = process.cpuUsage(before);
-  const took = (user + system) / 1_000;
+function refuseSlow(took: number): void {
   if (took > LONGEST_MS) throw new Error(`one input took ${took} ms of the processor`);
 }
