@@ -41,6 +41,7 @@ export type * from './store/port.ts';
 export type { RequestKind } from './tool/call-counts.ts';
 export type { ImageBlock, MemoryContent } from './tool/commands.ts';
 export type {
+  AppendedFile,
   DirectoryStat,
   FileContent,
   FileEntry,
@@ -59,6 +60,7 @@ export type {
   MemoryToolProps,
   ToolErrorClass,
 } from './tool/memory-tool.ts';
+export type { RedactedRule } from './tool/redactions.ts';
 export type { EventHandler, MemoryEvent } from './tool/watch.ts';
 export type {
   DuplicateFinding,

@@ -172,7 +172,9 @@ function projectFile({ memory, signal }: ProjectOptions, path: string): ProjectF
         },
       ),
     replace: (read, text) => files.write(path, text, { mode: { ifUnchanged: read.version }, signal }),
-    append: (text) => files.append(path, text, { signal }),
+    append: async (text) => {
+      await files.append(path, text, { signal });
+    },
   };
 }
 

@@ -114,7 +114,10 @@ export function memoryFilesystem(
           );
         });
       }),
-    appendFile: (path, content) => run('appendFile', [path], (to) => files.append(to, content)),
+    appendFile: (path, content) =>
+      run('appendFile', [path], async (to) => {
+        await files.append(to, content);
+      }),
     deleteFile: (path, { force = false } = {}) =>
       run('deleteFile', [path], async (from) => {
         const found = await (force ? find(from) : demand(path, from)).catch(damagedFile);

@@ -123,14 +123,16 @@ function reasonToName(details: ErrorDetails, echo: Echo): string {
 }
 
 /** What a policy refused (`policy_refused`), by rule and line: what was found there, or in a name, is never repeated. */
-export function policyRefusal({ rules, lines, inName }: ErrorDetails, path: string): string {
+export function policyRefusal({ rules, lines, inName, reason }: ErrorDetails, path: string): string {
   const named = Array.isArray(rules) && rules.length > 0 ? ` (${rules.join(', ')})` : '';
   if (inName === true) {
     return `Nothing was written: the name holds information${named} that must not be kept in this memory. Choose another name`;
   }
   const places = Array.isArray(lines) ? lines : [];
   const where = places.length === 0 ? '' : ` in line${places.length === 1 ? '' : 's'} ${places.join(', ')}`;
-  return `Nothing was written: ${path} would hold information${named}${where} that must not be kept in this memory. Leave it out and try again`;
+  const why =
+    reason === 'not_text' ? ', and cannot be replaced there, because the file is not UTF-8 text' : '';
+  return `Nothing was written: ${path} would hold information${named}${where} that must not be kept in this memory${why}. Leave it out and try again`;
 }
 
 /** Which files count: those of the memory, or of one that is mounted in it. */

@@ -48,7 +48,8 @@ export function sensitiveInformation(options: SensitiveInformationOptions = {}):
     const found = foundIn(text ?? LENIENT.decode(content), rules, signal);
     if (action === 'refuse' || text === undefined) {
       const findings = await firstFindings(found);
-      return findings.length > 0 ? { refuse: findings } : 'allow';
+      if (findings.length === 0) return 'allow';
+      return action === 'refuse' ? { refuse: findings } : { refuse: findings, reason: 'not_text' };
     }
     const { redacted, findings } = await redact(text, found);
     return findings.length > 0 ? { redact: encodeText(redacted), findings } : 'allow';

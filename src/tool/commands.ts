@@ -14,6 +14,7 @@ import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { Claim } from './command-order.ts';
 import { withMeant } from './meant-path.ts';
+import { watchRedactions } from './redactions.ts';
 
 /** An image, as Claude's API takes it in the result of a tool. */
 export interface ImageBlock {
@@ -166,12 +167,11 @@ function watchingRedactions({ options }: CommandContext): {
   readonly options: Call;
   readonly note: () => string;
 } {
-  let rules: readonly string[] = [];
-  const onRedacted: Call['onRedacted'] = (findings, bytes) => {
-    rules = [...new Set(findings.map(({ rule }) => rule))];
-    options.onRedacted?.(findings, bytes);
+  const watched = watchRedactions(options);
+  return {
+    options: watched.options,
+    note: () => redactionNote((watched.redacted()?.rules ?? []).map(({ rule }) => rule)),
   };
-  return { options: { ...options, onRedacted }, note: () => redactionNote(rules) };
 }
 
 /** Throws `is_directory` in place of `not_found` where the profile tells the two apart, at the price of a LIST. */

@@ -9,6 +9,7 @@ import { createAppending } from './appending.ts';
 import type { Claim, CommandOrder } from './command-order.ts';
 import { bytesOf, pathOf, placeWithin, refusedArgument, versionOf } from './file-arguments.ts';
 import { meantPath, withMeant } from './meant-path.ts';
+import { type RedactedRule, watchRedactions } from './redactions.ts';
 
 /**
  * A tenant's files for the application, whole and without line numbers: in one order with the commands of the model,
@@ -36,7 +37,7 @@ export interface Files {
    * @throws MemoryError `is_directory`, `already_exists` below a file, `limit_exceeded`, `version_conflict` when other
    * processes were faster at every attempt.
    */
-  append(path: string, content: string | Uint8Array, options?: FileOptions): Promise<void>;
+  append(path: string, content: string | Uint8Array, options?: FileOptions): Promise<AppendedFile>;
   /**
    * What lies in a directory, `/memories` unless given; with `recursive` every file below it. In the store's order, a page
    * in memory at a time. Nothing for a directory that does not exist. With `recursive` it can begin behind the path that
@@ -95,14 +96,20 @@ export interface DirectoryStat {
 
 export type FileEntry = FileStat | DirectoryStat;
 
-export interface FileContent extends WrittenFile {
+export interface FileContent extends Pick<FileStat, 'path' | 'size' | 'version'> {
   readonly bytes: Uint8Array;
   /** The bytes as UTF-8. @throws MemoryError `not_text` when they are not. */
   text(): string;
 }
 
-/** A file as it was read or written; its size is that of what a policy's redaction left. */
-export type WrittenFile = Pick<FileStat, 'path' | 'size' | 'version'>;
+/** A file as it was written; its size is that of what a policy's redaction left. */
+export interface WrittenFile extends Pick<FileStat, 'path' | 'size' | 'version'> {
+  /** What the policy had replaced in it; absent where it is what was given. */
+  readonly redacted?: readonly RedactedRule[];
+}
+
+/** A file to which something was appended; what was replaced may have stood in it before. */
+export type AppendedFile = Pick<WrittenFile, 'path' | 'redacted'>;
 
 export interface FilesOptions {
   readonly tree: Tree;
@@ -134,21 +141,15 @@ export function createFiles(given: FilesOptions): Files {
     content: Uint8Array,
     { mode, options }: { readonly mode: unknown; readonly options: FileOptions },
   ): Promise<WrittenFile> => {
-    let size = content.length;
-    const call: FileOptions = {
-      ...options,
-      onRedacted(findings, bytes) {
-        size = bytes;
-        options.onRedacted?.(findings, bytes);
-      },
-    };
+    const { options: call, redacted } = watchRedactions(options);
     const write = (): Promise<ETag> => {
       if (mode === 'create') return tree.create(path, content, call);
       if (mode === 'replace') return tree.overwrite(path, content, call);
       return tree.replace(path, { content, version: versionOf(mode) }, call);
     };
     const version = await write();
-    return { path, size, version };
+    const { rules, bytes = content.length } = redacted() ?? {};
+    return { path, size: bytes, version, ...(rules && { redacted: rules }) };
   };
 
   const append = createAppending({ tree, maxFileBytes });
@@ -185,7 +186,16 @@ export function createFiles(given: FilesOptions): Files {
     async append(path, content, options = {}) {
       const claim: Claim = { path: pathOf(path), mode: 'edit' };
       const bytes = bytesOf(content, maxFileBytes);
-      return run([claim], (at) => append(at, bytes, asked(options)), options);
+      return run(
+        [claim],
+        async (at) => {
+          const watched = watchRedactions(asked(options));
+          await append(at, bytes, watched.options);
+          const { rules } = watched.redacted() ?? {};
+          return { path: at, ...(rules && { redacted: rules }) };
+        },
+        options,
+      );
     },
     list(path = MEMORY_ROOT, options = {}) {
       const at = pathOf(path);

@@ -26,7 +26,7 @@ export async function admitContent(
   if (session.policy === undefined) return content;
   const verdict = await judged(session.policy, { path, content, signal }, waitMs);
   if (verdict === 'allow') return content;
-  if ('refuse' in verdict) throw refused(verdict.refuse);
+  if ('refuse' in verdict) throw refused(verdict.refuse, verdict.reason);
   refuseTooLarge(session, verdict.redact);
   onRedacted?.(verdict.findings, verdict.redact.length);
   return verdict.redact;
@@ -83,11 +83,13 @@ function areFindings(given: unknown): boolean {
   return Array.isArray(given) && given.every((finding) => typeof finding?.rule === 'string');
 }
 
-function refused(findings: readonly PolicyFinding[]): MemoryError {
+function refused(findings: readonly PolicyFinding[], reason?: string): MemoryError {
   const rules = [...new Set(findings.map(({ rule }) => rule))].slice(0, MOST_NAMED);
   const lines = [...new Set(findings.flatMap(({ line }) => line ?? []))].slice(0, MOST_NAMED);
   const inName = findings.some(({ line }) => line === undefined);
-  return new MemoryError('policy_refused', 'The policy refused what would have been written.', {
-    details: { rules, lines, inName },
+  const isNotText = reason === 'not_text';
+  const why = isNotText ? ': it is not UTF-8 text, in which alone findings are replaced' : '';
+  return new MemoryError('policy_refused', `The policy refused what would have been written${why}.`, {
+    details: { rules, lines, inName, ...(isNotText && { reason }) },
   });
 }

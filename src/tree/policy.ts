@@ -15,7 +15,11 @@ export interface PolicyFile {
 /** `redact`: the content is written instead. A name cannot be redacted, so its findings refuse. */
 export type PolicyVerdict =
   | 'allow'
-  | { readonly refuse: readonly PolicyFinding[] }
+  | {
+      readonly refuse: readonly PolicyFinding[];
+      /** `not_text`: the findings would be replaced in UTF-8 text, which this is not. */
+      readonly reason?: 'not_text';
+    }
   | { readonly redact: Uint8Array; readonly findings: readonly PolicyFinding[] };
 
 /** Where a rule was broken; never what was found there. */

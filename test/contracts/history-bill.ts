@@ -91,7 +91,9 @@ export function describeHistoryBill(title: string, start: () => Promise<HistoryM
     const listAll = async ({ files }: Memory): Promise<void> => {
       for await (const entry of files.list()) expect(entry.type).toBe('file');
     };
-    const edit = ({ files }: Memory, path: string): Promise<void> => files.append(path, ' more');
+    const edit = async ({ files }: Memory, path: string): Promise<void> => {
+      await files.append(path, ' more');
+    };
     /** Two versions, neither of which the own process holds. */
     const grow = async ({ other }: Metered, path: string): Promise<void> => {
       await write(other, path);

@@ -104,7 +104,10 @@ describe('bytes that are no text', () => {
     ] as const) {
       const encoder = new TextEncoder();
       const content = Uint8Array.from([...encoder.encode(front), ...bytes, ...encoder.encode(behind)]);
-      expect(await judge(content, options)).toEqual({ refuse: [{ rule: 'email', line: 1 }] });
+      expect(await judge(content, options)).toEqual({
+        refuse: [{ rule: 'email', line: 1 }],
+        reason: 'not_text',
+      });
     }
   });
 

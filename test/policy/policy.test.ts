@@ -91,7 +91,10 @@ describe('sensitiveInformation', () => {
       await policy({ path: '/memories/ada@example.org', content: undefined, signal: undefined }),
     ).toEqual(refused);
     const binary = Uint8Array.from([...encode('ada@example.org '), 0xff, 0x00]);
-    expect(await judge(binary, options)).toEqual({ refuse: [{ rule: 'email', line: 1 }] });
+    expect(await judge(binary, options)).toEqual({
+      refuse: [{ rule: 'email', line: 1 }],
+      reason: 'not_text',
+    });
   });
 
   it('refuses options that are none', () => {

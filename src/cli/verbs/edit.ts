@@ -10,6 +10,7 @@ import type { WriteMode } from '../../tool/files.ts';
 import type { Invocation } from './invocation.ts';
 import { type FileRun, runOnFiles } from './memory.ts';
 import { removingAfter } from './own-file.ts';
+import { redactionLines } from './redaction-lines.ts';
 
 /** What a shell adds to the number of the signal that ended a program. */
 const SIGNALLED = 128;
@@ -67,7 +68,8 @@ async function writeBack(
 ): Promise<void> {
   try {
     const written = await files.write(path, edited, { mode });
-    await invocation.report.done({ ...written, changed: true }, [`${path} was written`]);
+    const lines = [`${path} was written`, ...redactionLines(path, written.redacted)];
+    await invocation.report.done({ ...written, changed: true }, lines);
   } catch (error) {
     const why = hasCode(error, 'version_conflict', 'already_exists')
       ? 'changed while it was edited'

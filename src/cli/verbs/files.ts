@@ -20,6 +20,7 @@ import {
   worded,
 } from './memory.ts';
 import { cannotWrite, existsAlready, writeOwnFile } from './own-file.ts';
+import { redactionLines } from './redaction-lines.ts';
 import { counted } from './report.ts';
 import { readSource, type SourceOptions } from './source.ts';
 
@@ -82,11 +83,13 @@ export function runPut(path: string, { create, append, ...source }: PutArguments
     const write = <T>(work: () => Promise<T>): Promise<T> =>
       report.during(`writing ${path}`, () => worded({ command: 'create', path }, work));
     if (append === true) {
-      await write(() => files.append(path, content, { signal }));
-      await report.done({ path, appended: content.length });
+      const appended = await write(() => files.append(path, content, { signal }));
+      const lines = redactionLines(path, appended.redacted);
+      await report.done({ ...appended, appended: content.length }, lines);
     } else {
       const mode = create === true ? 'create' : 'replace';
-      await report.done({ ...(await write(() => files.write(path, content, { mode, signal }))) });
+      const written = await write(() => files.write(path, content, { mode, signal }));
+      await report.done({ ...written }, redactionLines(path, written.redacted));
     }
     return 0;
   }, invocation);
@@ -133,14 +136,23 @@ export function runCp(
       throw new MemoryError('invalid_command', `${from} cannot be copied into itself.`);
     }
     const sources = await filesAt(run, from);
-    const copy = ({ path }: FileStat): Promise<unknown> => {
+    const copy = ({ path }: FileStat) => {
       const target = `${to}${path.slice(from.length)}`;
-      return worded({ command: 'create', path: target }, () =>
-        run.files.copy(path, target, { mode: force ? 'replace' : 'create', signal }),
-      );
+      return worded({ command: 'create', path: target }, async () => {
+        const { redacted } = await run.files.copy(path, target, {
+          mode: force ? 'replace' : 'create',
+          signal,
+        });
+        return { target, redacted };
+      });
     };
     let done = 0;
-    for await (const _ of eachAhead(run, sources, copy)) done++;
+    for await (const { target, redacted } of eachAhead(run, sources, copy)) {
+      for (const line of redactionLines(target, redacted)) {
+        await report.entry({ path: target, redacted }, line);
+      }
+      done++;
+    }
     await report.done({ from, to, files: done });
     return 0;
   };

@@ -51,7 +51,7 @@ export function runImport(
         const isTaken = taken.has(target);
         const listed = isTaken ? undefined : there.get(target);
         const outcome = await importFile(run, { ...read, target, force, isTaken, listed });
-        if (typeof outcome === 'string') taken.add(target);
+        if (typeof outcome === 'string' || 'redacted' in outcome) taken.add(target);
         return outcome;
       });
     };
@@ -170,16 +170,18 @@ async function importFile(
     readonly listed: FileStat | undefined;
   },
 ): Promise<Outcome> {
-  const write = (mode: 'create' | 'replace') =>
-    worded({ command: 'create', path: target }, () => files.write(target, bytes, { mode, signal }));
+  const write = async (mode: 'create' | 'replace'): Promise<Outcome> => {
+    const input = { command: 'create', path: target };
+    const { redacted } = await worded(input, () => files.write(target, bytes, { mode, signal }));
+    return redacted === undefined ? 'written' : { redacted };
+  };
   const isSame = async (): Promise<boolean> => {
     const there = await files.read(target, { signal });
     return there !== undefined && sameBytes(there.bytes, bytes);
   };
   if (listed === undefined) {
     try {
-      await write('create');
-      return 'written';
+      return await write('create');
     } catch (error) {
       if (!hasCode(error, 'already_exists') || hasReason(error, 'below_file')) throw error;
     }
@@ -189,6 +191,5 @@ async function importFile(
   if (isTaken)
     return { left: 'has the path of a file that was imported: the names differ in accents typed apart' };
   if (!force) return { left: `differs from ${target}; --force replaces that` };
-  await write('replace');
-  return 'written';
+  return write('replace');
 }

@@ -5,6 +5,7 @@ import { type Consent, requireYes } from './consent.ts';
 import type { Invocation } from './invocation.ts';
 import { ofFiles, runOnFiles } from './memory.ts';
 import { changeLines, changePatch } from './patch.ts';
+import { redactionLines } from './redaction-lines.ts';
 import { shortVersion } from './short-version.ts';
 import { isMounted, tellHistoryOff } from './tenant-state.ts';
 
@@ -56,13 +57,16 @@ export function runRestoreVersion(
     }
     if (!yes) await requireYes(terminal);
     const mode = now === undefined ? 'create' : { ifUnchanged: now.version };
-    await files.write(path, then.bytes, { mode, signal }).catch((error: unknown) => {
+    const written = await files.write(path, then.bytes, { mode, signal }).catch((error: unknown) => {
       if (!hasCode(error, 'version_conflict', 'already_exists')) throw error;
       const why = `${path} was changed meanwhile; nothing was written.`;
       throw new MemoryError(error.code, why, { retry: 'never', cause: error });
     });
-    await report.done({ ...state, outcome: 'written', ...named, changes: 1 }, [
+    const { redacted } = written;
+    const fields = { ...state, outcome: 'written', ...named, changes: 1, ...(redacted && { redacted }) };
+    await report.done(fields, [
       `ok    ${path} has the text of version ${shortVersion(then.version)} again`,
+      ...redactionLines(path, redacted),
     ]);
     return 0;
   }, invocation);

@@ -1,3 +1,4 @@
+import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
 import type { LeftFile, PlannedChange, PlanOutcome } from '../../tree/history/plan.ts';
 import { turnActor } from '../../tree/history/turn-trace.ts';
 import type { Call } from '../../tree/session.ts';
@@ -7,6 +8,7 @@ import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import { type AdminRun, runOnAdmin } from './operate.ts';
 import { changeLines, NOT_TEXT } from './patch.ts';
 import { type Patch, patchOfChange } from './plan-patches.ts';
+import { redactedWords } from './redaction-lines.ts';
 import { counted, type Report } from './report.ts';
 import { type Named, requireKnown } from './require-known.ts';
 import { shortVersion } from './short-version.ts';
@@ -125,13 +127,21 @@ async function carryOut(
     return isWithheld || left.length > 0 ? EXIT_FAILED : 0;
   }
   if (consent.yes !== true) await requireYes(terminal);
+  let redacted: readonly RedactedRule[] = [];
   const written = await plan({
     ...(consent.yes !== true && { digest: planned.digest }),
     signal,
     onProgress: ({ done, total }) => report.progress({ done, total }, { what: 'files', done, total }),
+    onRedacted(findings) {
+      redacted = sumRules([...redacted, ...findings.map(({ rule }) => ({ rule, findings: 1 }))]);
+    },
   });
   if (consent.yes === true || written.outcome === 'withheld') await tellAll(written);
-  await report.done(fieldsOf(written), summaryLines(written));
+  const isRedacted = redacted.length > 0;
+  await report.done({ ...fieldsOf(written), ...(isRedacted && { redacted }) }, [
+    ...(isRedacted ? [`note  the policy replaced ${redactedWords(redacted)} in what was written`] : []),
+    ...summaryLines(written),
+  ]);
   return written.left.length > 0 ? EXIT_FAILED : 0;
 }
 

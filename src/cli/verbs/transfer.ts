@@ -1,11 +1,18 @@
 import { hasCode, isForTheOperator, MemoryError } from '../../errors.ts';
+import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { eachAhead } from './memory.ts';
+import { redactedWords, redactionLines } from './redaction-lines.ts';
 import { counted } from './report.ts';
 import type { StateFields } from './tenant-state.ts';
 
 /** What became of one file. */
-export type Outcome = 'written' | 'same' | { readonly left: string };
+export type Outcome =
+  | 'written'
+  | 'same'
+  | { readonly left: string }
+  /** Written, after the policy had something replaced in it. */
+  | { readonly redacted: readonly RedactedRule[] };
 
 /** What is carried from one place to another, and the bytes that this holds in memory. */
 export interface Transfer {
@@ -31,12 +38,21 @@ export async function transferAll(
 ): Promise<number> {
   const { report } = invocation;
   const counts = { written: 0, same: 0, left: 0 };
+  let rules: readonly RedactedRule[] = [];
+  let redactedFiles = 0;
   const carry = async (transfer: Transfer) => ({
     name: transfer.name,
     outcome: await transfer.carry().catch(leftOrThrown),
   });
   for await (const { name, outcome } of eachAhead({ invocation }, transfers, carry)) {
-    if (typeof outcome === 'object') {
+    if (typeof outcome === 'object' && 'redacted' in outcome) {
+      counts.written += 1;
+      redactedFiles += 1;
+      rules = sumRules([...rules, ...outcome.redacted]);
+      for (const line of redactionLines(name, outcome.redacted)) {
+        await report.entry({ path: name, redacted: outcome.redacted }, line);
+      }
+    } else if (typeof outcome === 'object') {
       counts.left += 1;
       await report.entry({ path: name, left: outcome.left }, `FAIL  ${name} ${outcome.left}`);
     } else {
@@ -46,10 +62,12 @@ export async function transferAll(
   const { written, same, left } = counts;
   const told = [
     `${counted(written, 'file')} written to ${to}`,
+    ...(redactedFiles > 0 ? [`${redactedFiles} of them with ${redactedWords(rules)} replaced`] : []),
     ...(same > 0 ? [`${same} there already`] : []),
     ...(left > 0 ? [`${left} left`] : []),
   ];
-  await report.done({ from, to, ...counts, ...state }, [
+  const sums = redactedFiles > 0 ? { redactedFiles, redacted: rules } : {};
+  await report.done({ from, to, ...counts, ...sums, ...state }, [
     `${left > 0 ? 'FAIL ' : 'ok   '} ${told.join(', ')}`,
   ]);
   return left > 0 ? EXIT_FAILED : 0;
