@@ -125,7 +125,9 @@ function takePath(fields: Fields, field: string): PathArgument {
     return { given, path: parseGivenPath(given) };
   } catch (error) {
     if (!(error instanceof MemoryError)) throw error;
-    throw new MemoryError(error.code, error.message, { details: { ...error.details, field } });
+    // For an operator, who may log it: paths of every kind stay out of logs.
+    const message = `The command has a path that is refused in its field ${field}.`;
+    throw new MemoryError(error.code, message, { details: { ...error.details, field } });
   }
 }
 

@@ -61,10 +61,6 @@ const METHODS: Readonly<Record<string, (memory: Memory, path: string) => Promise
   'history.restoreAt': ({ history }, path) => history.restoreAt(new Date(0), { below: path }),
   'history.redact': ({ history }, path) => history.redact({ path, version: 'aaaaaaaa' }),
   'history.trace': ({ history }, path) => history.trace({ path }),
-  async 'execute, for the operator'({ execute }, path) {
-    const result = await execute({ command: 'view', path });
-    if (result.isError) throw result.error;
-  },
 };
 
 describe('a path that is none', () => {
@@ -99,6 +95,16 @@ describe('a path that is none', () => {
 });
 
 describe('what the model sends that is no command', () => {
+  it('is told to the operator without the path, and without the name of a rule', async () => {
+    await using memory = await openMemory({ store: 'memory:', tenant: 'acme', rootKey: new Uint8Array(32) });
+    for (const [path] of REFUSED) {
+      const message = 'The command has a path that is refused in its field new_path.';
+      const error = { code: 'invalid_path', message };
+      const command = { command: 'rename', old_path: '/memories/a', new_path: path };
+      expect(await memory.execute(command)).toMatchObject({ isError: true, error });
+    }
+  });
+
   it.each([
     ['text', 'The command is no object with the field command and those of that command.'],
     [{ command: 'look' }, 'The command is none of view, create, str_replace, insert, delete, rename.'],
