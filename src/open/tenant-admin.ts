@@ -18,6 +18,7 @@ import { heardVerbs } from '../listeners.ts';
 import type { RequestOptions } from '../store/port.ts';
 import type { History } from '../tree/history/history.ts';
 import { refuseWriting } from '../tree/session.ts';
+import { CALL, guarded, guardedHistory, type Known, SIGNAL } from './known-options.ts';
 import { openHistory } from './open-history.ts';
 import { openTenant } from './open-memory.ts';
 import type { MemoryOptions } from './options.ts';
@@ -75,6 +76,31 @@ export interface TenantAdmin extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const OPTIONS: Known<
+  TenantAdmin,
+  Exclude<keyof TenantAdmin, 'tenant' | 'history' | 'close' | typeof Symbol.asyncDispose>
+> = {
+  keyStatus: [0, SIGNAL],
+  rotate: [0, { ...SIGNAL, force: true, ifActive: true }],
+  migrate: [0, { ...SIGNAL, reencrypt: true, wait: true, ttlMs: true, onProgress: true }],
+  rewrapRoot: [0, { ...SIGNAL, force: true }],
+  turnHistory: [1, SIGNAL],
+  shred: [0, { ...SIGNAL, ttlMs: true, onProgress: true }],
+  encodeName: [1, SIGNAL],
+  decodeName: [1, SIGNAL],
+  verify: [0, { ...CALL, repair: true, since: true, historyDays: true }],
+  checkpoint: [0, { ...CALL, accept: true, historyDays: true }],
+  proveFile: [1, SIGNAL],
+  expire: [
+    0,
+    {
+      ...{ ...CALL, afterDays: true, historyDays: true, recordDays: true },
+      ...{ conversationDays: true, dryRun: true },
+    },
+  ],
+  restore: [0, { ...CALL, to: true }],
+};
+
 /** An admin is about the keyring as it is, so it does not trust its cache for long. */
 const ADMIN_TTL_MS = 60_000;
 
@@ -124,10 +150,12 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
       const { rewrapRoot } = await import('./admin-verbs.ts');
       return rewrapRoot({ editor, rootKeys }, request);
     },
-    history: openHistory((call) => call(), {
-      ...{ context, tree, versions, seen: { isAlwaysDirectory: (path) => mounts.has(path) } },
-      ...{ actor: settings.actor, retentionDays: settings.historyDays },
-    }),
+    history: guardedHistory(
+      openHistory((call) => call(), {
+        ...{ context, tree, versions, seen: { isAlwaysDirectory: (path) => mounts.has(path) } },
+        ...{ actor: settings.actor, retentionDays: settings.historyDays },
+      }),
+    ),
     turnHistory: async (to, request) => {
       refuseWriting(context);
       if (to !== 'on' && to !== 'off') throw misconfigured('History is turned on or off.');
@@ -177,7 +205,7 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
     [Symbol.asyncDispose]: closeWatched,
   };
   const admin = heardVerbs(verbs, context.logger);
-  return watch?.verbs('admin', admin, settings.actor) ?? admin;
+  return guarded('admin', watch?.verbs('admin', admin, settings.actor) ?? admin, OPTIONS);
 }
 
 function checkTtl(ttlMs: number | undefined, least: number): void {

@@ -19,6 +19,7 @@ import { createTree, type Tree } from '../tree/tree.ts';
 import { createVersionCaches, type VersionCache } from '../tree/version-cache.ts';
 import { createVersionHistory, type VersionHistory } from '../tree/version-history.ts';
 import { createConsoleLogger } from './console-logger.ts';
+import { refusingUnknown } from './known-options.ts';
 import { openHistory } from './open-history.ts';
 import { openSessions } from './open-sessions.ts';
 import { openingFailure } from './remedy.ts';
@@ -200,30 +201,32 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     },
     watch,
     openMemory: (onClose, { seen = tree, actor = settings.actor } = {}) =>
-      createMemory({
-        tree: watch?.tree(seen) ?? seen,
-        watch,
-        actor,
-        order,
-        createSessions: (run) => openSessions(context, run),
-        createHistory: (run) =>
-          openHistory(run, {
-            context,
-            tree,
-            seen,
-            actor,
-            versions: base.versions,
-            retentionDays: historyDays,
-          }),
-        profile,
-        onExists,
-        maxFileBytes: settings.maxFileBytes,
-        logger,
-        toolError,
-        async onClose() {
-          await onClose();
-          await watch?.closed();
-        },
-      }),
+      refusingUnknown(
+        createMemory({
+          tree: watch?.tree(seen) ?? seen,
+          watch,
+          actor,
+          order,
+          createSessions: (run) => openSessions(context, run),
+          createHistory: (run) =>
+            openHistory(run, {
+              context,
+              tree,
+              seen,
+              actor,
+              versions: base.versions,
+              retentionDays: historyDays,
+            }),
+          profile,
+          onExists,
+          maxFileBytes: settings.maxFileBytes,
+          logger,
+          toolError,
+          async onClose() {
+            await onClose();
+            await watch?.closed();
+          },
+        }),
+      ),
   };
 }

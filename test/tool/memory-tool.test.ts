@@ -307,7 +307,7 @@ describe('Memory.tool', () => {
       cache_control,
     });
     const disguised = { type: 'custom', name: 'other' } as MemoryToolProps;
-    expect(memory.tool(disguised)).toMatchObject({ type: 'memory_20250818', name: 'memory' });
+    expect(() => memory.tool(disguised)).toThrow(/^type is not an option of memory\.tool\. Known are /);
   });
 
   it('throws the class of error that the host gave', async () => {
