@@ -61,15 +61,26 @@ function judge(error: unknown, now: number): Omit<ApiFailure, 'requestId'> {
       retryAfterMs,
     };
   }
-  const code = error instanceof ReplyCut ? 'reply_cut' : isConnection(name) ? 'connection' : 'unexpected';
+  const code =
+    error instanceof ReplyCut ? 'reply_cut' : isConnection(error, name) ? 'connection' : 'unexpected';
   return { code, status: undefined, retry: code === 'unexpected' ? 'never' : 'later', retryAfterMs };
 }
 
 /** Limits that an account has set itself are told as a refused request; where they have no code, by the sentence alone. */
 function isSpendLimit(error: unknown): boolean {
-  const { errorCode, message } = error as { readonly errorCode?: unknown; readonly message?: unknown };
+  const { message } = error as { readonly message?: unknown };
+  const errorCode = errorCodeOf(error);
   if (typeof errorCode === 'string') return errorCode.endsWith('spend_limit_reached');
   return typeof message === 'string' && /\bAPI usage limits\b|\bcredit balance is too low\b/.test(message);
+}
+
+/** SDKs before 1.5 have the code in the body of the answer alone. */
+function errorCodeOf(error: unknown): unknown {
+  const { errorCode, error: body } = error as {
+    readonly errorCode?: unknown;
+    readonly error?: { readonly error?: { readonly details?: { readonly error_code?: unknown } } };
+  };
+  return errorCode ?? body?.error?.details?.error_code;
 }
 
 /** The window of the model is told as a refused request, by the sentence alone. */
@@ -96,8 +107,10 @@ function adviceOf(status: number, headers: unknown): RetryAdvice {
   return status === 408 || status === 409 || status === 429 || status >= 500 ? 'later' : 'never';
 }
 
-function isConnection(name: unknown): boolean {
-  return name === 'APIConnectionError' || name === 'APIConnectionTimeoutError';
+/** The errors of SDKs before 1.6 are all named `Error`; the class has the name. */
+function isConnection(error: unknown, name: unknown): boolean {
+  const told = name === 'Error' ? (error as Error).constructor?.name : name;
+  return told === 'APIConnectionError' || told === 'APIConnectionTimeoutError';
 }
 
 /** The pause named by `retry-after-ms` or `retry-after` (seconds or a date); undefined when there is none to take. */
