@@ -1,4 +1,4 @@
-import { open, rename, stat } from 'node:fs/promises';
+import { lstat, open, rename, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { misconfigured } from '../../errors.ts';
 import { optionsFromEnvironment } from '../../open/environment.ts';
@@ -73,7 +73,7 @@ async function freePlace(
   try {
     place = databaseFile(/[/\\]$/.test(to) ? `${resolve(to)}/` : resolve(to));
   } catch {
-    throw wrongCall(`${to} must name a file in a folder that exists.`);
+    throw wrongCall(await whyNoFile(to));
   }
   const [there, live] = await Promise.all([found(place), found(resolve(store))]);
   const own = databaseFile(resolve(store));
@@ -91,6 +91,29 @@ async function freePlace(
     }
   }
   return place;
+}
+
+/** Why no file can be made at a place. */
+async function whyNoFile(to: string): Promise<string> {
+  const folder = dirname(to);
+  if (/[/\\]$/.test(to)) return `${to} ends with a slash, as a folder does: name a file in it.`;
+  const [there, link, above] = await Promise.all([
+    stat(to).catch(fileCodeOf),
+    lstat(to).catch(() => undefined),
+    stat(folder).catch(fileCodeOf),
+  ]);
+  if (typeof there === 'object')
+    return there.isDirectory()
+      ? `${to} is a folder: name a file in it.`
+      : `${to} is a pipe or a device, which can be no store: name a file.`;
+  if (there === 'ELOOP') return `${to} is a link that leads in a circle: remove it, or name another file.`;
+  if (link?.isSymbolicLink())
+    return `${to} is a link into a folder that does not exist: make that folder, or name another file.`;
+  if (above === 'ENOENT') return `The folder ${folder} does not exist: make it, or name another one.`;
+  if (above === 'ENOTDIR' || (typeof above === 'object' && !above.isDirectory()))
+    return `${folder} is no folder: name a file in one.`;
+  const code = typeof above === 'string' ? above : (there ?? 'unknown error');
+  return `${to} cannot be reached (${code}): name a file in a folder of yours.`;
 }
 
 async function found(path: string) {
