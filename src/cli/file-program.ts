@@ -160,6 +160,11 @@ function addWholeTrees(program: Command, choose: Choose): void {
             : 'the folder to write to';
           command.error(`error: name ${missing}`, { code: 'commander.missingArgument' });
         }
+        if ((second ?? first) === '-') {
+          const why =
+            'nothing is exported to standard output: name a folder or a file, or ./- for one of that name';
+          command.error(`error: ${why}`, { code: 'commander.invalidArgument' });
+        }
         const ends =
           second === undefined
             ? { path: ROOT, to: first }

@@ -12,6 +12,7 @@ import { addFileVerbs } from './file-program.ts';
 import { HELP, helpOnOptions, OPTIONS_TOPIC } from './help.ts';
 import { addHistoryVerbs, addRestore } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
+import { isReaderGone } from './readers.ts';
 import { addToolVerbs } from './tool-program.ts';
 import { typedMounts, typedPath } from './typed-path.ts';
 import { refusalSentence } from './unknown-word.ts';
@@ -21,18 +22,33 @@ import type { OpenArguments } from './verbs/open.ts';
 import type { ExpireArguments } from './verbs/operate.ts';
 import type { VerifyArguments } from './verbs/verify.ts';
 
+const EXIT_FAILED = 1;
 /** Wrong call or setting. */
 const EXIT_MISUSED = 2;
 
 /** Resolves to the exit code of the command line given without the program's own name. */
 export async function runProgram(args: readonly string[]): Promise<number> {
+  let failure: Error | undefined;
+  // Without a listener the failure of a write would end the process with a trace.
+  process.stderr.on('error', () => {});
+  process.stdout.on('error', (error) => {
+    failure ??= error;
+  });
+  const code = await runLine(args);
+  // What a write failed with is told after it.
+  await new Promise((resolve) => setImmediate(resolve));
+  if (code !== 0 || failure === undefined || isReaderGone(failure)) return code;
+  const { outFailure } = await import('./verbs/terminal.ts');
+  process.stderr.write(`sealed-memory: ${outFailure(failure).message}\n`);
+  return EXIT_FAILED;
+}
+
+async function runLine(args: readonly string[]): Promise<number> {
   let chosen: Action | undefined;
   const program = createProgram((action) => {
     chosen = action;
   });
   await addCompletion(program, args[0]);
-  // A reader that went away shows as the failure of a write; without a listener it would end the process with a trace.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
     program.parse(withVersionsMarked(args), { from: 'user' });
   } catch (error) {

@@ -44,6 +44,7 @@ const HISTORY: Known<History, keyof History> = {
   undo: [0, { ...PLANNED, writer: true, force: true }],
   redact: [1, CALL],
   trace: [1, CALL],
+  state: [0, CALL],
 };
 
 const SESSIONS: Known<Sessions, keyof Sessions> = {

@@ -81,6 +81,7 @@ const OPTIONS: Known<
   Exclude<keyof TenantAdmin, 'tenant' | 'history' | 'close' | typeof Symbol.asyncDispose>
 > = {
   keyStatus: [0, SIGNAL],
+  rootKeyStatus: [0, SIGNAL],
   rotate: [0, { ...SIGNAL, force: true, ifActive: true }],
   migrate: [0, { ...SIGNAL, reencrypt: true, wait: true, ttlMs: true, onProgress: true }],
   rewrapRoot: [0, { ...SIGNAL, force: true }],

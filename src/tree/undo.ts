@@ -138,7 +138,7 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /** How many of the files an error names. */
-const MOST_NAMED = 20;
+const MOST_NAMED = 10;
 
 /** What the caller of the rename reads: it is over, but for these files. */
 export function leftBehind(files: readonly LeftFile[]): MemoryError {

@@ -222,7 +222,10 @@ async function answer(
     action = chosen;
   });
   program.parse(typed, { from: 'user' });
-  const { invocation, shown, complaints } = invocationOf({ flags: { ...flags, ...program.opts() } });
+  const { invocation, shown, complaints } = invocationOf({
+    flags: { ...flags, ...program.opts() },
+    isForEyes: line[0] === 'edit',
+  });
   const code = await (action ?? expect.unreachable())(invocation).catch((error: unknown) =>
     explain(error, invocation),
   );

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
-import { readFile as readOwn } from 'node:fs/promises';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { decodeText } from '../../language/text.ts';
 import { isOfTheMemory, typedHere, VERSION_NAME } from '../typed-path.ts';
 import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import { type FileRun, ofFiles, readFile, runOnFiles } from './memory.ts';
+import { ownChunks } from './own-chunks.ts';
 import { cannotRead } from './own-file.ts';
 import { changeLines, patchOf, type Side, type TextPatch } from './patch.ts';
+import { readAll } from './source.ts';
 import { tellHistoryOff } from './tenant-state.ts';
 
 interface DiffArguments {
@@ -70,7 +71,9 @@ async function versionAt({ history, invocation }: FileRun, path: string, version
 }
 
 async function fileAt(run: FileRun, path: string): Promise<Side> {
-  const bytes = isOfTheMemory(path) ? await readFile(run, path).catch(orLocal(path)) : await readLocal(path);
+  const bytes = isOfTheMemory(path)
+    ? await readFile(run, path).catch(orLocal(path))
+    : await readLocal(path, run.invocation.signal);
   return { path, text: textOf(bytes, path) };
 }
 
@@ -89,8 +92,10 @@ function textOf(bytes: Uint8Array, what: string): string {
   throw new MemoryError('not_text', `${what} is not text.`);
 }
 
-async function readLocal(path: string): Promise<Uint8Array> {
-  return readOwn(path).catch((error: unknown) => {
+async function readLocal(path: string, signal: AbortSignal): Promise<Uint8Array> {
+  try {
+    return await readAll(ownChunks(path, signal));
+  } catch (error) {
     throw cannotRead(path, error);
-  });
+  }
 }

@@ -7,7 +7,7 @@ import { hasCode, MemoryError, misconfigured } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import { processEnvironment } from '../../open/environment.ts';
 import type { WriteMode } from '../../tool/files.ts';
-import type { Invocation } from './invocation.ts';
+import { type Invocation, ofOneChange, wrongCall } from './invocation.ts';
 import { type FileRun, runOnFiles } from './memory.ts';
 import { removingAfter } from './own-file.ts';
 import { redactionLines } from './redaction-lines.ts';
@@ -18,10 +18,17 @@ const SIGNALLED = 128;
 /**
  * Opens a file in the user's editor ($VISUAL, $EDITOR, or vi) and writes it back where it was changed; a path without a
  * file begins a new one. While the editor is open the text lies in a temporary folder of mode 0700. It is removed, unless
- * another writer changed the file in the meantime: then it stays, and the failure names it.
+ * another writer changed the file in the meantime: then it stays, and the failure names it. Without a terminal nothing is
+ * read.
  */
-export function runEdit(path: string, invocation: Invocation): Promise<number> {
-  return runOnFiles(async (run) => {
+export async function runEdit(path: string, invocation: Invocation): Promise<number> {
+  const { isInteractive, isForEyes } = invocation.terminal;
+  if (!isInteractive || !isForEyes) {
+    throw wrongCall(
+      '"edit" needs a terminal for the editor: in a script, "get" and "put" read and write a file',
+    );
+  }
+  const edit = async (run: FileRun): Promise<number> => {
     const found = await run.files.read(path, { signal: invocation.signal });
     const folder = await mkdtemp(join(tmpdir(), 'sealed-memory-edit-'));
     return removingAfter(folder, async (keep) => {
@@ -41,7 +48,8 @@ export function runEdit(path: string, invocation: Invocation): Promise<number> {
       });
       return 0;
     });
-  }, invocation);
+  };
+  return runOnFiles(edit, invocation, { interrupted: ofOneChange });
 }
 
 async function openEditor(file: string, { ignoreCtrlC }: Invocation): Promise<void> {

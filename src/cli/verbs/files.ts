@@ -6,8 +6,8 @@ import { MEMORY_ROOT } from '../../language/path.ts';
 import { decodeText, encodeText, findInLines } from '../../language/text.ts';
 import { inTurns } from '../../time.ts';
 import { damagedFile } from '../../tool/damaged-file.ts';
-import type { FileStat } from '../../tool/files.ts';
-import { EXIT_FAILED, type Invocation } from './invocation.ts';
+import type { FileStat, Files } from '../../tool/files.ts';
+import { EXIT_FAILED, type Invocation, ofOneChange } from './invocation.ts';
 import {
   eachAhead,
   type FileRun,
@@ -77,22 +77,33 @@ export interface PutArguments extends SourceOptions {
 }
 
 export function runPut(path: string, { create, append, ...source }: PutArguments, invocation: Invocation) {
-  return runOnFiles(async ({ files, options }) => {
+  const put = async ({ files, options }: FileRun): Promise<number> => {
     const { terminal, report, signal } = invocation;
-    const content = await readSource(source, { terminal, options });
+    const content = await readSource(source, { terminal, options, signal });
     const write = <T>(work: () => Promise<T>): Promise<T> =>
       report.during(`writing ${path}`, () => worded({ command: 'create', path }, work));
     if (append === true) {
-      const appended = await write(() => files.append(path, content, { signal }));
-      const lines = redactionLines(path, appended.redacted);
-      await report.done({ ...appended, appended: content.length }, lines);
+      const { redacted } = await write(() => files.append(path, content, { signal }));
+      const { size } = await requireFile(files, path, invocation);
+      const appended = content.length;
+      await report.done({ path, appended, size, ...(redacted && { redacted }) }, [
+        `ok    ${counted(appended, 'byte')} appended to ${path}, which has ${counted(size, 'byte')} now`,
+        ...redactionLines(path, redacted),
+      ]);
     } else {
       const mode = create === true ? 'create' : 'replace';
       const written = await write(() => files.write(path, content, { mode, signal }));
       await report.done({ ...written }, redactionLines(path, written.redacted));
     }
     return 0;
-  }, invocation);
+  };
+  return runOnFiles(put, invocation, { interrupted: ofOneChange });
+}
+
+async function requireFile(files: Files, path: string, { signal }: Invocation): Promise<FileStat> {
+  const found = await files.stat(path, { signal });
+  if (found?.type === 'file') return found;
+  throw new MemoryError('not_found', `The text was appended, and ${path} was removed or renamed since.`);
 }
 
 /** Writes one file to one of the user's, which is replaced with `force` alone. */
@@ -101,13 +112,15 @@ export function runGet(
   { to = basename(path), force = false }: { readonly to?: string | undefined; readonly force?: boolean },
   invocation: Invocation,
 ) {
-  return runOnFiles(async (run) => {
+  const get = async (run: FileRun): Promise<number> => {
     const bytes = await readFile(run, path);
     if (to === '-') await invocation.terminal.out(bytes);
     else await writeOwn(to, bytes, { force });
     await invocation.report.done({ path, to, size: bytes.length });
     return 0;
-  }, invocation);
+  };
+  const interrupted = to === '-' ? {} : { interrupted: 'nothing was written; run it again' };
+  return runOnFiles(get, invocation, interrupted);
 }
 
 async function writeOwn(
@@ -126,6 +139,7 @@ export function runCp(
   { recursive = false, force = false }: { readonly recursive?: boolean; readonly force?: boolean },
   invocation: Invocation,
 ) {
+  const copied = { done: 0, total: 0 };
   const copyAll = async (run: FileRun): Promise<number> => {
     const { report, signal } = invocation;
     const source = await requireEntry(run, from);
@@ -136,6 +150,7 @@ export function runCp(
       throw new MemoryError('invalid_command', `${from} cannot be copied into itself.`);
     }
     const sources = await filesAt(run, from);
+    copied.total = sources.length;
     const copy = ({ path }: FileStat) => {
       const target = `${to}${path.slice(from.length)}`;
       return worded({ command: 'create', path: target }, async () => {
@@ -146,26 +161,34 @@ export function runCp(
         return { target, redacted };
       });
     };
-    let done = 0;
     for await (const { target, redacted } of eachAhead(run, sources, copy)) {
       for (const line of redactionLines(target, redacted)) {
         await report.entry({ path: target, redacted }, line);
       }
-      done++;
+      copied.done += 1;
     }
-    await report.done({ from, to, files: done });
+    await report.done({ from, to, files: copied.done });
     return 0;
   };
-  return runOnFiles(copyAll, invocation, { interrupted: 'what was copied stays; --force copies it again' });
+  const interrupted = (failure: unknown): string =>
+    copied.done === 0
+      ? ofOneChange(failure)
+      : `${copied.done} of ${counted(copied.total, 'file')} are copied to ${to}; the same command with --force copies all of them`;
+  return runOnFiles(copyAll, invocation, { interrupted });
 }
 
 export function runMv({ from, to }: { readonly from: string; readonly to: string }, invocation: Invocation) {
-  return runOnFiles(async (run) => {
+  const rename = async (run: FileRun): Promise<number> => {
     const input = { command: 'rename', old_path: from, new_path: to };
     await worded(input, () => run.files.rename(from, to, callOf(invocation)));
     await invocation.report.done({ from, to });
     return 0;
-  }, invocation);
+  };
+  const interrupted = (failure: unknown): string =>
+    hasCode(failure, 'outcome_unknown')
+      ? `the rename was begun: the next change to this memory, or "verify --repair", finishes it or takes it back; look at ${from} and ${to} then`
+      : 'nothing was renamed; run it again';
+  return runOnFiles(rename, invocation, { interrupted });
 }
 
 export function runRm(
@@ -173,6 +196,11 @@ export function runRm(
   { recursive = false, force = false }: { readonly recursive?: boolean; readonly force?: boolean },
   invocation: Invocation,
 ) {
+  let removed = 0;
+  let current: Count | undefined;
+  const call = callOf(invocation, (progress) => {
+    current = progress;
+  });
   const removeAll = async (run: FileRun): Promise<number> => {
     for (const path of paths) {
       if (path === MEMORY_ROOT && recursive) {
@@ -188,20 +216,38 @@ export function runRm(
       if (found?.type === 'directory' && !recursive) {
         throw new MemoryError('is_directory', `${path} is a directory: --recursive removes all below it.`);
       }
-      await worded({ command: 'delete', path }, () => run.files.remove(path, callOf(invocation)));
+      await worded({ command: 'delete', path }, () => run.files.remove(path, call));
+      current = undefined;
+      removed += 1;
     }
     await invocation.report.done({ paths });
     return 0;
   };
-  const interrupted = 'what was removed stays removed; --force goes on with the rest';
+  const interrupted = (failure: unknown): string => {
+    const isPartly = current !== undefined && current.done > 0;
+    if (removed === 0 && !isPartly && !hasCode(failure, 'outcome_unknown')) return 'nothing was removed';
+    const told = [
+      ...(removed > 0 ? [`${removed} of ${counted(paths.length, 'path')}`] : []),
+      ...(current && isPartly ? [`${current.done} of ${current.total} files below ${paths[removed]}`] : []),
+    ];
+    const what = told.length === 0 ? 'some of it may be removed' : `${told.join(' and ')} are removed`;
+    return `${what}; the same command with --force removes the rest`;
+  };
   return runOnFiles(removeAll, invocation, { interrupted });
 }
 
-function callOf({ signal, report }: Invocation) {
+interface Count {
+  readonly done: number;
+  readonly total: number;
+}
+
+function callOf({ signal, report }: Invocation, note: (progress: Count) => void = () => {}) {
   return {
     signal,
-    onProgress: (progress: { readonly done: number; readonly total: number }): void =>
-      report.progress({ ...progress }, { what: 'files', ...progress }),
+    onProgress(progress: Count): void {
+      note(progress);
+      report.progress({ ...progress }, { what: 'files', ...progress });
+    },
   };
 }
 

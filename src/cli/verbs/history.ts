@@ -3,7 +3,7 @@ import { decodeText } from '../../language/text.ts';
 import type { HistoryEntry, WrittenEntry } from '../../tree/history/entries.ts';
 import type { Progress } from '../../tree/session.ts';
 import { textFor } from './files.ts';
-import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
+import { EXIT_FAILED, type Invocation, ofOneChange, wrongCall } from './invocation.ts';
 import { exactTimeOf } from './list.ts';
 import { logPicture } from './log-picture.ts';
 import { runOnAdmin } from './operate.ts';
@@ -154,6 +154,6 @@ export function runTurnHistory(to: 'on' | 'off', invocation: Invocation): Promis
       ]);
       return 0;
     },
-    { invocation },
+    { invocation, interrupted: ofOneChange },
   );
 }

@@ -17,6 +17,28 @@ const LONGEST_ENDING_MS = 10_000;
 
 /** What an interruption leaves behind, of most verbs. */
 export const CONTINUES = 'what is done stays done, and the same command continues from there';
+/** The same where no change was begun, as at a question. */
+export const NOTHING_CHANGED = 'nothing was changed';
+
+/** What an interruption leaves behind: of a verb that changes something, by the failure that it ended with. */
+export type Interrupted = string | ((failure: unknown) => string);
+
+/** Of a verb that makes one change. */
+export function ofOneChange(failure: unknown): string {
+  return hasCode(failure, 'outcome_unknown')
+    ? 'the change may have been made: look before you run it again'
+    : NOTHING_CHANGED;
+}
+
+/** Says at Ctrl-C what became of the work; of a verb that only looks there is nothing to say. */
+export function tellInterruption(
+  failure: unknown,
+  { signal, terminal }: Pick<Invocation, 'signal' | 'terminal'>,
+  interrupted: Interrupted | undefined,
+): void {
+  if (!signal.aborted || interrupted === undefined) return;
+  terminal.complain(`interrupted: ${typeof interrupted === 'string' ? interrupted : interrupted(failure)}`);
+}
 
 /** The flags that every verb takes. */
 export interface Flags {

@@ -6,7 +6,7 @@ import type { MemoryOptions } from '../../open/options.ts';
 import type { FileEntry, FileStat, Files } from '../../tool/files.ts';
 import type { History } from '../../tree/history/history.ts';
 import { ahead } from './ahead.ts';
-import type { Invocation } from './invocation.ts';
+import { type Interrupted, type Invocation, tellInterruption } from './invocation.ts';
 import { readMemoryOptions } from './settings.ts';
 import { type AskedTenant, absentTenant, isMounted, type StateFields, tellIfAbsent } from './tenant-state.ts';
 import type { ToolInput } from './tool.ts';
@@ -24,16 +24,14 @@ export interface FileRun {
 export async function runOnFiles(
   verb: (run: FileRun) => Promise<number>,
   invocation: Invocation,
-  { interrupted }: { readonly interrupted?: string } = {},
+  { interrupted }: { readonly interrupted?: Interrupted } = {},
 ): Promise<number> {
   const options = readMemoryOptions(invocation);
   await using memory = await invocation.report.during('opening the memory', () => openMemory(options));
   try {
     return await verb({ files: memory.files, history: memory.history, options, invocation });
   } catch (error) {
-    if (interrupted !== undefined && invocation.signal.aborted) {
-      invocation.terminal.complain(`interrupted: ${interrupted}`);
-    }
+    tellInterruption(error, invocation, interrupted);
     throw error;
   }
 }

@@ -5,7 +5,17 @@ import { openAdmin } from '../../open/open-admin.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import type { TenantAdmin } from '../../open/tenant-admin.ts';
 import type { ObjectStore } from '../../store/port.ts';
-import { CONTINUES, EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
+import { answerTo } from './consent.ts';
+import {
+  CONTINUES,
+  EXIT_FAILED,
+  type Interrupted,
+  type Invocation,
+  NOTHING_CHANGED,
+  ofOneChange,
+  tellInterruption,
+  wrongCall,
+} from './invocation.ts';
 import {
   expiryLines,
   migrationLines,
@@ -31,23 +41,23 @@ interface AdminRunOptions {
   readonly invocation: Invocation;
   /** Instead of the configured one; the caller closes a store that is an object. */
   readonly store?: string | ObjectStore;
-  /** What an interruption leaves behind, for people. */
-  readonly interrupted?: string;
+  /** What an interruption leaves behind, for people; nothing is said of a command that only looks. */
+  readonly interrupted?: Interrupted;
 }
 
 /** Runs one command on the configured tenant. Resolves to the exit code. */
 export async function runOnAdmin(
   command: (run: AdminRun) => Promise<number>,
-  { invocation, store, interrupted = CONTINUES }: AdminRunOptions,
+  { invocation, store, interrupted }: AdminRunOptions,
 ): Promise<number> {
-  const { terminal, report, signal } = invocation;
+  const { report, signal } = invocation;
   await using admin = await openAdmin(
     store === undefined ? readMemoryOptions(invocation) : readOptions(invocation, { store }),
   );
   try {
     return await command({ admin, report, signal });
   } catch (error) {
-    if (signal.aborted) terminal.complain(`interrupted: ${interrupted}`);
+    tellInterruption(error, invocation, interrupted);
     throw error;
   }
 }
@@ -89,7 +99,7 @@ export function runRotate({ force, ifActive }: RotateArguments, invocation: Invo
       await report.done({ ...rotation }, rotationLines(rotation));
       return 0;
     },
-    { invocation },
+    { invocation, interrupted: ofOneChange },
   );
 }
 
@@ -100,7 +110,7 @@ export function runRewrap({ force }: { readonly force?: boolean }, invocation: I
       await report.done({ ...rewrapping }, rewrapLines(rewrapping));
       return 0;
     },
-    { invocation },
+    { invocation, interrupted: ofOneChange },
   );
 }
 
@@ -125,7 +135,7 @@ export function runMigrate(
       await report.done({ ...migration }, migrationLines(migration));
       return migration.problems.length > 0 ? EXIT_FAILED : 0;
     },
-    { invocation },
+    { invocation, interrupted: CONTINUES },
   );
 }
 
@@ -137,16 +147,18 @@ export interface ShredArguments {
 
 export function runShred({ confirm, ttl }: ShredArguments, invocation: Invocation): Promise<number> {
   const ttlMs = inMs(ttl, 0);
+  let isAgreed = false;
   return runOnAdmin(
     async ({ admin, report, signal }) => {
       await requireConsent(admin.tenant, { confirm, invocation });
+      isAgreed = true;
       const onProgress = (progress: ShredProgress): void =>
         report.progress({ ...progress }, { line: shredLine(progress) });
       const shredding = await admin.shred({ ttlMs, signal, onProgress });
       await report.done({ ...shredding }, shredLines(shredding));
       return 0;
     },
-    { invocation },
+    { invocation, interrupted: () => (isAgreed ? CONTINUES : NOTHING_CHANGED) },
   );
 }
 
@@ -161,26 +173,12 @@ async function requireConsent(
   if (!terminal.isInteractive || !terminal.isForEyes) {
     throw unconfirmed('"tenant shred" needs --confirm with the tenant\'s name');
   }
-  await terminal.out(
-    `This destroys the keys of "${tenant}" for good: nothing that is stored for it can be read again.\nType the tenant's name to go on: `,
-  );
-  if ((await readLine(terminal.stdin)) !== tenant) throw unconfirmed("that is not the tenant's name");
+  const question = `This destroys the keys of "${tenant}" for good: nothing that is stored for it can be read again.\nType the tenant's name to go on: `;
+  if ((await answerTo(question, invocation)) !== tenant) throw unconfirmed("that is not the tenant's name");
 }
 
 function unconfirmed(why: string): MemoryError {
   return wrongCall(`${why}; nothing was changed`);
-}
-
-/** What a person types up to the end of the line. */
-export async function readLine(stdin: AsyncIterable<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const bytes of stdin) {
-    text += decoder.decode(bytes, { stream: true });
-    const end = text.indexOf('\n');
-    if (end >= 0) return text.slice(0, end).trim();
-  }
-  return text.trim();
 }
 
 /** @throws MemoryError `misconfigured` that names the bounds in seconds. */
@@ -241,7 +239,7 @@ export function runExpire(
       await report.done({ dryRun, ...expiry, ...state }, expiryLines(expiry, { dryRun }));
       return 0;
     },
-    { invocation },
+    { invocation, interrupted: dryRun ? NOTHING_CHANGED : CONTINUES },
   );
 }
 

@@ -2,7 +2,7 @@ import { type ErrorDetails, hasReason, MemoryError } from '../../errors.ts';
 import { decodeText } from '../../language/text.ts';
 import type { Redaction, WrittenEntry } from '../../tree/history/entries.ts';
 import { type Consent, requireYes } from './consent.ts';
-import type { Invocation } from './invocation.ts';
+import { type Invocation, NOTHING_CHANGED } from './invocation.ts';
 import { timeOf } from './list.ts';
 import { type AdminRun, runOnAdmin } from './operate.ts';
 import { NOT_TEXT } from './patch.ts';
@@ -29,6 +29,7 @@ export function runRedact(
   { path, version, dryRun = false, yes = false }: RedactArguments,
   invocation: Invocation,
 ): Promise<number> {
+  let isAgreed = false;
   return runOnAdmin(
     async (run) => {
       const { admin, report, signal } = run;
@@ -40,7 +41,8 @@ export function runRedact(
         ]);
         return 0;
       }
-      if (!yes) await requireYes(invocation.terminal, QUESTION);
+      if (!yes) await requireYes(invocation, QUESTION);
+      isAgreed = true;
       const redaction = await report
         .during('redacting', () => admin.history.redact({ path, version: shown }, { signal }))
         .catch(async (error: unknown) => {
@@ -50,7 +52,7 @@ export function runRedact(
       await report.done({ ...redaction, ...state }, redactionLines(redaction));
       return 0;
     },
-    { invocation, interrupted: 'run it again, and it goes on' },
+    { invocation, interrupted: () => (isAgreed ? 'run it again, and it goes on' : NOTHING_CHANGED) },
   );
 }
 

@@ -2,8 +2,8 @@ import { hasCode, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { type Consent, requireYes } from './consent.ts';
-import type { Invocation } from './invocation.ts';
-import { ofFiles, runOnFiles } from './memory.ts';
+import { type Invocation, ofOneChange } from './invocation.ts';
+import { type FileRun, ofFiles, runOnFiles } from './memory.ts';
 import { changeLines, changePatch } from './patch.ts';
 import { redactionLines } from './redaction-lines.ts';
 import { shortVersion } from './short-version.ts';
@@ -23,7 +23,7 @@ export function runRestoreVersion(
   invocation: Invocation,
 ): Promise<number> {
   const { terminal, report, signal } = invocation;
-  return runOnFiles(async (run) => {
+  const restore = async (run: FileRun): Promise<number> => {
     const { files, history, options } = run;
     refuseMounted(path, options);
     const state = await tellHistoryOff(ofFiles(run));
@@ -55,7 +55,7 @@ export function runRestoreVersion(
       ]);
       return 0;
     }
-    if (!yes) await requireYes(terminal);
+    if (!yes) await requireYes(invocation);
     const mode = now === undefined ? 'create' : { ifUnchanged: now.version };
     const written = await files.write(path, then.bytes, { mode, signal }).catch((error: unknown) => {
       if (!hasCode(error, 'version_conflict', 'already_exists')) throw error;
@@ -69,7 +69,8 @@ export function runRestoreVersion(
       ...redactionLines(path, redacted),
     ]);
     return 0;
-  }, invocation);
+  };
+  return runOnFiles(restore, invocation, { interrupted: ofOneChange });
 }
 
 /** The version is of the memory's own file, and what is read and written at the path is the mounted one. */

@@ -1,10 +1,10 @@
-import { createReadStream } from 'node:fs';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { concat } from '../../format/encoding.ts';
 import { decodeText, encodeText } from '../../language/text.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { readSettings } from '../../open/settings.ts';
 import { fileCodeOf } from '../../store/failures.ts';
+import { ownChunks } from './own-chunks.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface SourceOptions {
@@ -21,7 +21,11 @@ export interface SourceOptions {
  */
 export async function readSource(
   { text, file }: SourceOptions,
-  { terminal, options }: { readonly terminal: Terminal; readonly options: MemoryOptions },
+  {
+    terminal,
+    options,
+    signal,
+  }: { readonly terminal: Terminal; readonly options: MemoryOptions; readonly signal: AbortSignal },
 ): Promise<Uint8Array> {
   const { maxFileBytes } = readSettings(options);
   if (text !== undefined) return encodeText(text);
@@ -31,7 +35,7 @@ export async function readSource(
     return readAll(terminal.stdin, maxFileBytes);
   }
   try {
-    return await readAll(createReadStream(file), maxFileBytes);
+    return await readAll(ownChunks(file, signal), maxFileBytes);
   } catch (error) {
     if (hasCode(error, 'limit_exceeded')) throw error;
     throw new MemoryError(
@@ -41,7 +45,11 @@ export async function readSource(
   }
 }
 
-async function readAll(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array> {
+/** @throws MemoryError `limit_exceeded` as soon as more than `most` bytes were read. */
+export async function readAll(
+  chunks: AsyncIterable<Uint8Array>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of chunks) {

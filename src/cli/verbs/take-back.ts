@@ -4,11 +4,12 @@ import { turnActor } from '../../tree/history/turn-trace.ts';
 import type { Call } from '../../tree/session.ts';
 import { type BroughtBack, broughtBackLine, broughtBackOf } from './brought-back.ts';
 import { type Consent, requireYes } from './consent.ts';
-import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
+import { CONTINUES, EXIT_FAILED, type Invocation, NOTHING_CHANGED, wrongCall } from './invocation.ts';
 import { type AdminRun, runOnAdmin } from './operate.ts';
 import { changeLines, NOT_TEXT } from './patch.ts';
 import { type Patch, patchOfChange } from './plan-patches.ts';
 import { redactedWords } from './redaction-lines.ts';
+import { createRefusals } from './refusals.ts';
 import { counted, type Report } from './report.ts';
 import { type Named, requireKnown } from './require-known.ts';
 import { shortVersion } from './short-version.ts';
@@ -39,6 +40,7 @@ export function runRestoreAt(
   { below, partial = false, ...consent }: RestoreAtArguments,
   invocation: Invocation,
 ): Promise<number> {
+  const stage = createStage();
   return runOnAdmin(
     (run) =>
       carryOut(run, invocation, {
@@ -46,10 +48,11 @@ export function runRestoreAt(
         partial,
         named: { below },
         idle: 'ok    nothing to do: the files are as they were then',
+        begin: stage.begin,
         plan: (options) =>
           run.admin.history.restoreAt(time, { ...options, partial, ...(below !== undefined && { below }) }),
       }),
-    { invocation },
+    { invocation, interrupted: stage.interrupted },
   );
 }
 
@@ -59,6 +62,7 @@ export async function runUndo(
   { turn, force = false, ...consent }: UndoArguments,
   invocation: Invocation,
 ): Promise<number> {
+  const stage = createStage();
   const writer = writerOf(actor, turn);
   const shown = turn === undefined ? `the writer ${onOneLine(writer)}` : `the turn ${onOneLine(turn)}`;
   return runOnAdmin(
@@ -68,10 +72,22 @@ export async function runUndo(
         partial: true,
         named: { writer, shown },
         idle: 'ok    nothing to take back: it was taken back before, or others have deleted what it wrote',
+        begin: stage.begin,
         plan: (options) => run.admin.history.undo({ ...options, writer, force }),
       }),
-    { invocation },
+    { invocation, interrupted: stage.interrupted },
   );
+}
+
+/** How far it is: up to the consent nothing is changed. */
+function createStage(): { begin(): void; interrupted(): string } {
+  let isBegun = false;
+  return {
+    begin() {
+      isBegun = true;
+    },
+    interrupted: () => (isBegun ? CONTINUES : NOTHING_CHANGED),
+  };
 }
 
 function writerOf(actor: string | undefined, turn: string | undefined): string {
@@ -95,6 +111,7 @@ async function carryOut(
     named,
     idle,
     plan,
+    begin,
   }: {
     readonly consent: TakeBackArguments;
     readonly partial: boolean;
@@ -103,10 +120,11 @@ async function carryOut(
     /** What is said where there is nothing to do. */
     readonly idle: string;
     readonly plan: Plan;
+    /** Told when the first change may be made. */
+    readonly begin: () => void;
   },
 ): Promise<number> {
   const { report, signal } = run;
-  const { terminal } = invocation;
   const tellAll = (outcome: PlanOutcome): Promise<void> => tell(outcome, { run, invocation, consent });
   const planned = await report.during('reading the history', () => plan({ dryRun: true, signal }));
   const isWithheld = planned.left.length > 0 && !partial;
@@ -126,7 +144,8 @@ async function carryOut(
     await report.done(fieldsOf({ ...planned, outcome }), lines);
     return isWithheld || left.length > 0 ? EXIT_FAILED : 0;
   }
-  if (consent.yes !== true) await requireYes(terminal);
+  if (consent.yes !== true) await requireYes(invocation);
+  begin();
   let redacted: readonly RedactedRule[] = [];
   const written = await plan({
     ...(consent.yes !== true && { digest: planned.digest }),
@@ -166,10 +185,11 @@ async function tell(
   { changes, left }: PlanOutcome,
   {
     run,
-    invocation: { terminal, flags },
+    invocation,
     consent,
   }: { readonly run: AdminRun; readonly invocation: Invocation; readonly consent: TakeBackArguments },
 ): Promise<void> {
+  const { terminal, flags } = invocation;
   const isAsked = consent.diff === true;
   const isForEyes = terminal.isForEyes && flags.json !== true && consent.yes !== true;
   const isShown = isAsked || (isForEyes && changes.length <= FEW_FILES);
@@ -180,7 +200,9 @@ async function tell(
     await run.report.entry({ ...change, ...found }, [changeLine(change, terminal), ...few].join('\n'));
   }
   if (!isShown && isForEyes) terminal.note('--diff shows how the texts differ');
-  for (const file of left) await run.report.entry({ what: 'left', ...file }, leftLine(file, terminal));
+  const refusals = createRefusals(invocation);
+  for (const file of left) await refusals.tell({ what: 'left', ...file }, leftLine(file, terminal));
+  await refusals.end();
 }
 
 async function patchLines(found: Patch, terminal: Terminal, signal: AbortSignal): Promise<readonly string[]> {

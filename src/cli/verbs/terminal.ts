@@ -1,5 +1,8 @@
 import type { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
+import { MemoryError } from '../../errors.ts';
+import { fileCodeOf } from '../../store/failures.ts';
+import { isReaderGone } from '../readers.ts';
 
 export type Style = 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'dim' | 'bold';
 
@@ -34,7 +37,7 @@ export function processTerminal({ quiet = false }: { readonly quiet?: boolean | 
     out: (text) =>
       new Promise((resolve, reject) => {
         const shown = typeof text === 'string' && stdout.isTTY === true ? withoutControls(text) : text;
-        stdout.write(shown, (error) => (error ? reject(error) : resolve()));
+        stdout.write(shown, (error) => (error ? reject(outFailure(error)) : resolve()));
       }),
     complain: say,
     note: quiet ? () => {} : say,
@@ -45,6 +48,16 @@ export function processTerminal({ quiet = false }: { readonly quiet?: boolean | 
     // A terminal that does not know its width says 0.
     columns: stdout.columns || 80,
   };
+}
+
+/** What the failure of a write to standard output means; that its reader is gone is told apart by others. */
+export function outFailure(error: Error): Error {
+  if (isReaderGone(error)) return error;
+  const why = fileCodeOf(error) ?? 'unknown error';
+  return new MemoryError(
+    'invalid_command',
+    `Standard output cannot be written (${why}): what is there is not whole.`,
+  );
 }
 
 const ESCAPE = '\u001b';

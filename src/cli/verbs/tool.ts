@@ -46,8 +46,8 @@ async function readField(
   { field, source }: SourcedField,
   { invocation, options }: { readonly invocation: Invocation; readonly options: MemoryOptions },
 ): Promise<Readonly<Record<string, string>>> {
-  const { terminal } = invocation;
-  return { [field]: requireText(await readSource(source, { terminal, options })) };
+  const { terminal, signal } = invocation;
+  return { [field]: requireText(await readSource(source, { terminal, options, signal })) };
 }
 
 async function explainRefusal(

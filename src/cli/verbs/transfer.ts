@@ -3,6 +3,7 @@ import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
 import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { eachAhead } from './memory.ts';
 import { redactedWords, redactionLines } from './redaction-lines.ts';
+import { createRefusals } from './refusals.ts';
 import { counted } from './report.ts';
 import type { StateFields } from './tenant-state.ts';
 
@@ -37,6 +38,7 @@ export async function transferAll(
   },
 ): Promise<number> {
   const { report } = invocation;
+  const refusals = createRefusals(invocation);
   const counts = { written: 0, same: 0, left: 0 };
   let rules: readonly RedactedRule[] = [];
   let redactedFiles = 0;
@@ -54,11 +56,12 @@ export async function transferAll(
       }
     } else if (typeof outcome === 'object') {
       counts.left += 1;
-      await report.entry({ path: name, left: outcome.left }, `FAIL  ${name} ${outcome.left}`);
+      await refusals.tell({ path: name, left: outcome.left }, `FAIL  ${name} ${outcome.left}`);
     } else {
       counts[outcome] += 1;
     }
   }
+  await refusals.end();
   const { written, same, left } = counts;
   const told = [
     `${counted(written, 'file')} written to ${to}`,

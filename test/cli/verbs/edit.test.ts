@@ -4,6 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLI_MEMORY_ENV, runCli } from '../../support/cli.ts';
 
+/** Pipes stand for a person's keyboard and screen. */
+const AT_A_TERMINAL =
+  "for (const each of [process.stdin, process.stdout]) Object.defineProperty(each, 'isTTY', { value: true });";
+
 describe('sealed-memory edit', { timeout: 60_000 }, () => {
   let folder: string;
   let env: Readonly<Record<string, string>>;
@@ -23,7 +27,12 @@ describe('sealed-memory edit', { timeout: 60_000 }, () => {
     const editor = join(folder, 'editor');
     writeFileSync(editor, `#!/bin/sh\n${script}\n`);
     chmodSync(editor, 0o700);
-    return runCli(['edit', path], { env: { ...env, EDITOR: `${editor} --wait` }, detached: true });
+    const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(AT_A_TERMINAL)}`];
+    return runCli(['edit', path], {
+      env: { ...env, EDITOR: `${editor} --wait` },
+      detached: true,
+      nodeArgs,
+    });
   }
   const text = async (path = '/memories/a.md') => (await runCli(['cat', path], { env })).stdout;
   const left = (): readonly string[] =>

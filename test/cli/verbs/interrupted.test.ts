@@ -2,15 +2,26 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runDiff } from '../../../src/cli/verbs/diff.ts';
 import { runExport } from '../../../src/cli/verbs/export.ts';
-import { runCp, runPut, runRm } from '../../../src/cli/verbs/files.ts';
+import { runCat, runCp, runGrep, runMv, runPut, runRm } from '../../../src/cli/verbs/files.ts';
+import { runLog } from '../../../src/cli/verbs/history.ts';
 import { runImport } from '../../../src/cli/verbs/import.ts';
 import type { Flags, Invocation } from '../../../src/cli/verbs/invocation.ts';
+import { runLs } from '../../../src/cli/verbs/list.ts';
+import { runShred, runStatus } from '../../../src/cli/verbs/operate.ts';
+import { runRedact } from '../../../src/cli/verbs/redact.ts';
+import { runRestoreVersion } from '../../../src/cli/verbs/restore-version.ts';
+import { runRestoreAt, runUndo } from '../../../src/cli/verbs/take-back.ts';
+import { runTrace } from '../../../src/cli/verbs/trace.ts';
 import { runVerify } from '../../../src/cli/verbs/verify.ts';
+import { MemoryError } from '../../../src/errors.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 import { startCli } from '../../support/cli.ts';
+import { type KeptMemory, openKeptMemory } from '../../support/kept-memory.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-interrupted-'));
 const flags: Flags = {
@@ -42,13 +53,9 @@ it.each<readonly [string, (run: Invocation) => Promise<unknown>, string]>([
   [
     'cp -r',
     (run) => runCp({ from: DIRECTORY, to: '/memories/e' }, { recursive: true }, run),
-    'what was copied stays; --force copies it again',
+    'nothing was changed',
   ],
-  [
-    'rm -r',
-    (run) => runRm([DIRECTORY], { recursive: true }, run),
-    'what was removed stays removed; --force goes on with the rest',
-  ],
+  ['rm -r', (run) => runRm([DIRECTORY], { recursive: true }, run), 'nothing was removed'],
   ['verify', (run) => runVerify({}, run), 'nothing was changed; run it again'],
   ['verify --repair', (run) => runVerify({ repair: true }, run), CONTINUES],
 ])('%s says at Ctrl-C what became of it', async (_, verb, said) => {
@@ -56,6 +63,122 @@ it.each<readonly [string, (run: Invocation) => Promise<unknown>, string]>([
   const interrupted = { ...invocation, signal: AbortSignal.abort() };
   await expect(verb(interrupted)).rejects.toMatchObject({ code: 'aborted' });
   expect(complaints).toEqual([`interrupted: ${said}`]);
+});
+
+describe('Ctrl-C while it works', () => {
+  /** What is said when it comes as soon as the verb has told of so many files. */
+  const saidAfter = async (files: number, verb: (run: Invocation) => Promise<unknown>) => {
+    const { invocation, complaints } = invocationOf({ flags });
+    const { report } = invocation;
+    const controller = new AbortController();
+    const progress: typeof report.progress = (fields) => {
+      if (fields['done'] === files) controller.abort();
+    };
+    const interrupted = { ...invocation, report: { ...report, progress }, signal: controller.signal };
+    await expect(verb(interrupted)).rejects.toBeInstanceOf(MemoryError);
+    return complaints;
+  };
+  const namesBelow = async (name: string): Promise<readonly string[]> => {
+    const { invocation, shown } = invocationOf({ flags });
+    await runLs('/memories', { recursive: true }, invocation);
+    return shown.map((line) => line.trim()).filter((path) => path.startsWith(`${name}/`));
+  };
+  const fill = async (directory: string, files = 5): Promise<void> => {
+    for (let i = 0; i < files; i++) {
+      await runPut(`${directory}/${i}`, { text: 'text' }, invocationOf({ flags }).invocation);
+    }
+  };
+
+  it('cp -r says how much is copied, and goes on with --force', async () => {
+    await fill('/memories/source');
+    const copy = (force: boolean) => (run: Invocation) =>
+      runCp({ from: '/memories/source', to: '/memories/target' }, { recursive: true, force }, run);
+    expect(await saidAfter(2, copy(false))).toEqual([
+      'interrupted: 2 of 5 files are copied to /memories/target; the same command with --force copies all of them',
+    ]);
+    expect(await namesBelow('target')).toEqual(['target/0', 'target/1']);
+    expect(await copy(true)(invocationOf({ flags }).invocation)).toBe(0);
+    expect(await namesBelow('target')).toHaveLength(5);
+  });
+
+  it('rm says how much is removed, and goes on with --force', async () => {
+    await fill('/memories/one', 2);
+    await fill('/memories/two', 3);
+    const paths = ['/memories/one', '/memories/two', '/memories/d'];
+    const remove = (force: boolean) => (run: Invocation) => runRm(paths, { recursive: true, force }, run);
+    expect(await saidAfter(2, remove(false))).toEqual([
+      'interrupted: 1 of 3 paths are removed; the same command with --force removes the rest',
+    ]);
+    expect(await namesBelow('one')).toEqual([]);
+    expect(await namesBelow('two')).toHaveLength(3);
+    expect(await remove(true)(invocationOf({ flags }).invocation)).toBe(0);
+    expect(await namesBelow('two')).toEqual([]);
+    await fill('/memories/d', 1);
+  });
+
+  it('mv of a directory says whether anything was renamed, and where to look', async () => {
+    await fill('/memories/before');
+    const rename = (run: Invocation) => runMv({ from: '/memories/before', to: '/memories/after' }, run);
+    const [said = ''] = await saidAfter(2, rename);
+    expect(said).toBe('interrupted: nothing was renamed; run it again');
+    expect(await namesBelow('before')).toHaveLength(5);
+    expect(await namesBelow('after')).toEqual([]);
+  });
+});
+
+describe('Ctrl-C at a question', () => {
+  let kept: KeptMemory;
+  let then: string;
+  beforeAll(async () => {
+    kept = await openKeptMemory();
+    await kept.memory.files.write('/memories/a.md', 'one\n');
+    await setTimeout(5);
+    then = new Date().toISOString();
+    await setTimeout(5);
+    await kept.memory.files.write('/memories/a.md', 'two\n', { actor: 'bad' });
+  });
+  afterAll(() => kept.remove());
+
+  it.each<readonly [string, (run: Invocation, version: string) => Promise<unknown>]>([
+    ['undo', (run) => runUndo('bad', {}, run)],
+    ['restore-at', (run) => runRestoreAt(then, {}, run)],
+    ['restore', (run, version) => runRestoreVersion({ path: '/memories/a.md', version }, run)],
+    ['redact', (run, version) => runRedact({ path: '/memories/a.md', version }, run)],
+    ['tenant shred', (run) => runShred({}, run)],
+  ])('%s says that nothing was changed, and changes nothing', async (_, ask) => {
+    const first = (await kept.memory.history.list('/memories/a.md')).at(-1);
+    const version = first?.kind === 'written' ? first.version : '';
+    const controller = new AbortController();
+    const { invocation, complaints } = invocationOf({
+      flags: kept.flags,
+      isForEyes: true,
+      typed: async () => {
+        controller.abort();
+        return '';
+      },
+    });
+    const asked = ask({ ...invocation, signal: controller.signal }, version);
+    await expect(asked).rejects.toMatchObject({ code: 'aborted' });
+    expect(complaints.at(-1)).toBe('interrupted: nothing was changed');
+    expect((await kept.memory.files.read('/memories/a.md'))?.text()).toBe('two\n');
+    expect(await kept.memory.history.list('/memories/a.md')).toHaveLength(2);
+  });
+});
+
+it.each<readonly [string, (run: Invocation) => Promise<unknown>]>([
+  ['cat', (run) => runCat(['/memories/d/a'], {}, run)],
+  ['grep', (run) => runGrep({ pattern: 'text', path: DIRECTORY }, {}, run)],
+  ['ls', (run) => runLs(DIRECTORY, {}, run)],
+  ['diff', (run) => runDiff({ left: '/memories/d/a', right: '/memories/d/a' }, run)],
+  ['log', (run) => runLog(undefined, {}, run)],
+  ['trace', (run) => runTrace({ path: '/memories/d/a', version: undefined }, run)],
+  ['keys status', (run) => runStatus(run)],
+])('%s, which only looks, says nothing at Ctrl-C', async (_, verb) => {
+  const { invocation, complaints } = invocationOf({ flags });
+  await expect(verb({ ...invocation, signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: 'aborted',
+  });
+  expect(complaints).toEqual([]);
 });
 
 it('a search ends at Ctrl-C, although neither the store nor the reader ever makes it wait', async () => {
