@@ -86,7 +86,7 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
     targets: readonly GuardedTarget[],
     request: DeleteOptions & { readonly alone: boolean },
   ): Promise<readonly DeleteFailure[]> {
-    const { alone, signal, sendBy } = request;
+    const { alone, signal, sendBy, onTarget } = request;
     throwIfAborted(signal);
     const removal = beginRemoval(store, time);
     const burials = await concurrently(targets, async (target) => {
@@ -95,6 +95,8 @@ export function guardDeletes(store: ObjectStore, options: GuardedDeleteOptions =
       } catch (error) {
         if (alone) throw error;
         return { key: target.key, error };
+      } finally {
+        onTarget?.();
       }
     });
     const buried = burials.flatMap((burial) => (isFailure(burial) ? [] : [burial.buried]));

@@ -61,6 +61,8 @@ export interface PutOptions extends RequestOptions {
 export interface DeleteOptions extends RequestOptions {
   /** Asked like that of a put; past it nothing more is sent. */
   readonly sendBy?: SendBound | undefined;
+  /** Called for each target that is through, where each takes a request of its own. */
+  readonly onTarget?: (() => void) | undefined;
 }
 
 /**

@@ -146,16 +146,21 @@ function isDefinite(failure: DeleteFailure): boolean {
 /** Guarded deletes in batches; one that throws ends them, and stands for all that were not deleted. */
 async function deleteVersions(work: Work, files: readonly ListedEntry[]): Promise<readonly DeleteFailure[]> {
   const failures: DeleteFailure[] = [];
+  const { signal, onProgress } = work.call;
+  const total = files.length;
+  let done = 0;
+  const onTarget = (): void => onProgress?.({ done: ++done, total });
   for (let start = 0; start < files.length; start += KEYS_PER_REQUEST) {
     const targets = files
       .slice(start, start + KEYS_PER_REQUEST)
       .map(({ key, etag }) => ({ key, ifMatch: etag }));
     try {
-      failures.push(...(await deleteObjects(work, targets, { signal: work.call.signal })));
+      failures.push(...(await deleteObjects(work, targets, { signal, onTarget })));
     } catch (error) {
       return [...failures, ...files.slice(start).map(({ key }) => ({ key, error }))];
     }
-    work.call.onProgress?.({ done: Math.min(start + KEYS_PER_REQUEST, files.length), total: files.length });
+    done = start + targets.length;
+    onProgress?.({ done, total });
   }
   return failures;
 }

@@ -29,7 +29,7 @@ export function invocationOf({
     isForEyes,
     columns: 80,
   };
-  const report = createReport(terminal, { json: flags.json === true });
+  const report = createReport({ ...terminal, note: () => {} }, { json: flags.json === true });
   const { signal } = new AbortController();
   const ignore = (): void => {};
   const logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };

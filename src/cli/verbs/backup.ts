@@ -43,10 +43,12 @@ export async function runBackup(
   try {
     const { objects, bytes } = await removingAfter(partial, async (keep) => {
       await (await open(partial, 'wx', 0o600).catch(orRefuse)).close();
-      const copied = await backUpSqlite({
-        ...{ from: location.path, to: partial, signal },
-        onProgress: ({ done, total }) => report.progress({ done, total }, { what: 'objects', done, total }),
-      });
+      const copied = await report.during('copying the store', () =>
+        backUpSqlite({
+          ...{ from: location.path, to: partial, signal },
+          onProgress: ({ done, total }) => report.progress({ done, total }, { what: 'objects', done, total }),
+        }),
+      );
       const { size } = await stat(partial);
       await rename(partial, place).catch(orRefuse);
       keep();

@@ -33,7 +33,9 @@ export function runCheckpoint(
       }
       const onProgress = ({ done }: { readonly done: number }): void =>
         report.progress({ done }, { line: counted(done, 'file') });
-      const written = await admin.checkpoint({ accept, signal, onProgress });
+      const written = await report.during('reading the tenant', () =>
+        admin.checkpoint({ accept, signal, onProgress }),
+      );
       for (const finding of written.accepted ?? []) terminal.note(acceptedLine(finding));
       if (accept !== undefined && !written.accepted?.length)
         terminal.note('nothing to accept: nothing is found since that line; the new one holds as well');

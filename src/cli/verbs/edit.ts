@@ -22,6 +22,7 @@ const SIGNALLED = 128;
  * read.
  */
 export async function runEdit(path: string, invocation: Invocation): Promise<number> {
+  const { report, signal } = invocation;
   const { isInteractive, isForEyes } = invocation.terminal;
   if (!isInteractive || !isForEyes) {
     throw wrongCall(
@@ -29,7 +30,7 @@ export async function runEdit(path: string, invocation: Invocation): Promise<num
     );
   }
   const edit = async (run: FileRun): Promise<number> => {
-    const found = await run.files.read(path, { signal: invocation.signal });
+    const found = await report.during(`reading ${path}`, () => run.files.read(path, { signal }));
     const folder = await mkdtemp(join(tmpdir(), 'sealed-memory-edit-'));
     return removingAfter(folder, async (keep) => {
       const copy = join(folder, basename(path));
@@ -75,7 +76,9 @@ async function writeBack(
   }: { readonly path: string; readonly copy: string; readonly edited: Uint8Array; readonly mode: WriteMode },
 ): Promise<void> {
   try {
-    const written = await files.write(path, edited, { mode });
+    const written = await invocation.report.during(`writing ${path}`, () =>
+      files.write(path, edited, { mode }),
+    );
     const lines = [`${path} was written`, ...redactionLines(path, written.redacted)];
     await invocation.report.done({ ...written, changed: true }, lines);
   } catch (error) {

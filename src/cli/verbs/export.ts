@@ -191,7 +191,7 @@ async function exportArchive(
     for await (const { file, bytes } of readAhead(run, sources))
       yield { name: nameOf(file), modified: file.modified, bytes };
   }
-  await writeArchive(entries(), { to, recipients, force, signal });
+  await report.during(`writing ${to}`, () => writeArchive(entries(), { to, recipients, force, signal }));
   await report.done({ files: total, to, ...told }, [
     `ok    ${counted(total, 'file')} in ${to}, for ${counted(recipients.length, 'recipient')}`,
   ]);
@@ -223,12 +223,14 @@ async function exportHtml(
   const contents = readAhead(run, sources);
   const parts = htmlOf(sources, { title, exported: new Date(), contents });
   try {
-    await writeOwnFile(to, async (file) => {
-      for await (const part of parts) {
-        throwIfAborted(signal);
-        await file.writeFile(part);
-      }
-    });
+    await report.during(`writing ${to}`, () =>
+      writeOwnFile(to, async (file) => {
+        for await (const part of parts) {
+          throwIfAborted(signal);
+          await file.writeFile(part);
+        }
+      }),
+    );
   } catch (error) {
     if (error instanceof MemoryError) throw error;
     throw cannotWrite(to, error);

@@ -161,12 +161,14 @@ export function runCp(
         return { target, redacted };
       });
     };
-    for await (const { target, redacted } of eachAhead(run, sources, copy)) {
-      for (const line of redactionLines(target, redacted)) {
-        await report.entry({ path: target, redacted }, line);
+    await report.during(`copying ${from}`, async () => {
+      for await (const { target, redacted } of eachAhead(run, sources, copy)) {
+        for (const line of redactionLines(target, redacted)) {
+          await report.entry({ path: target, redacted }, line);
+        }
+        copied.done += 1;
       }
-      copied.done += 1;
-    }
+    });
     await report.done({ from, to, files: copied.done });
     return 0;
   };
@@ -180,7 +182,9 @@ export function runCp(
 export function runMv({ from, to }: { readonly from: string; readonly to: string }, invocation: Invocation) {
   const rename = async (run: FileRun): Promise<number> => {
     const input = { command: 'rename', old_path: from, new_path: to };
-    await worded(input, () => run.files.rename(from, to, callOf(invocation)));
+    await invocation.report.during(`moving ${from}`, () =>
+      worded(input, () => run.files.rename(from, to, callOf(invocation))),
+    );
     await invocation.report.done({ from, to });
     return 0;
   };
@@ -209,14 +213,16 @@ export function runRm(
           `${path} itself cannot be removed: name what lies below it.`,
         );
       }
-      const found = await worded({ command: 'delete', path }, () =>
-        run.files.stat(path, { signal: invocation.signal }),
-      ).catch(damagedFile);
+      const { report, signal } = invocation;
+      const look = () => worded({ command: 'delete', path }, () => run.files.stat(path, { signal }));
+      const found = await report.during(`looking for ${path}`, look).catch(damagedFile);
       if (found === undefined && force) continue;
       if (found?.type === 'directory' && !recursive) {
         throw new MemoryError('is_directory', `${path} is a directory: --recursive removes all below it.`);
       }
-      await worded({ command: 'delete', path }, () => run.files.remove(path, call));
+      await report.during(`removing ${path}`, () =>
+        worded({ command: 'delete', path }, () => run.files.remove(path, call)),
+      );
       current = undefined;
       removed += 1;
     }
@@ -278,38 +284,40 @@ export function runGrep(
         return { file, error };
       }
     };
-    for await (const { file, bytes, error } of eachAhead(run, files, read)) {
-      // Deleted meanwhile.
-      if (hasCode(error, 'not_found')) continue;
-      if (bytes === undefined) {
-        if (!hasCode(error, 'limit_exceeded', 'integrity', 'invalid_path')) throw error;
-        if (error.code !== 'limit_exceeded') unread += 1;
-        const { message } = error;
-        terminal.note(error.code === 'integrity' ? `${file.path} is damaged: ${message}` : message);
-        continue;
-      }
-      const text = decodeText(bytes);
-      if (text === undefined) {
-        skipped += 1;
-        continue;
-      }
-      const matching = findInLines(text, (line, number) =>
-        matcher.test(line) ? { line, number } : undefined,
-      );
-      const hits = await inTurns(matching, invocation.signal);
-      if (hits.length > 0 && options.filesWithMatches === true) {
-        await report.entry({ path: file.path }, file.path);
-      } else {
-        for (const { line, number } of hits) {
-          const place = `${terminal.style('cyan', file.path)}:${number}:`;
-          await report.entry(
-            { path: file.path, line: number, text: line },
-            `${place}${line.replace(/\r$/, '')}`,
-          );
+    await report.during(`searching ${path}`, async () => {
+      for await (const { file, bytes, error } of eachAhead(run, files, read)) {
+        // Deleted meanwhile.
+        if (hasCode(error, 'not_found')) continue;
+        if (bytes === undefined) {
+          if (!hasCode(error, 'limit_exceeded', 'integrity', 'invalid_path')) throw error;
+          if (error.code !== 'limit_exceeded') unread += 1;
+          const { message } = error;
+          terminal.note(error.code === 'integrity' ? `${file.path} is damaged: ${message}` : message);
+          continue;
         }
+        const text = decodeText(bytes);
+        if (text === undefined) {
+          skipped += 1;
+          continue;
+        }
+        const matching = findInLines(text, (line, number) =>
+          matcher.test(line) ? { line, number } : undefined,
+        );
+        const hits = await inTurns(matching, invocation.signal);
+        if (hits.length > 0 && options.filesWithMatches === true) {
+          await report.entry({ path: file.path }, file.path);
+        } else {
+          for (const { line, number } of hits) {
+            const place = `${terminal.style('cyan', file.path)}:${number}:`;
+            await report.entry(
+              { path: file.path, line: number, text: line },
+              `${place}${line.replace(/\r$/, '')}`,
+            );
+          }
+        }
+        matches += hits.length;
       }
-      matches += hits.length;
-    }
+    });
     if (skipped > 0)
       terminal.note(`${counted(skipped, 'file')} that ${skipped === 1 ? 'is' : 'are'} not text, passed over`);
     await report.done({ matches, skipped, unread, ...(await tellIfNobodys(run, path, files)) });

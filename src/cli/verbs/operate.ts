@@ -51,9 +51,8 @@ export async function runOnAdmin(
   { invocation, store, interrupted }: AdminRunOptions,
 ): Promise<number> {
   const { report, signal } = invocation;
-  await using admin = await openAdmin(
-    store === undefined ? readMemoryOptions(invocation) : readOptions(invocation, { store }),
-  );
+  const options = store === undefined ? readMemoryOptions(invocation) : readOptions(invocation, { store });
+  await using admin = await report.during('opening the memory', () => openAdmin(options));
   try {
     return await command({ admin, report, signal });
   } catch (error) {
@@ -128,10 +127,12 @@ export function runMigrate(
   const ttlMs = inMs(ttl, LEAST_TTL_MS);
   return runOnAdmin(
     async ({ admin, report, signal }) => {
-      const migration = await admin.migrate({
-        ...{ reencrypt, wait, ttlMs, signal },
-        onProgress: (progress) => report.progress({ ...progress }, migrationStep(progress)),
-      });
+      const migration = await report.during(REACHING, () =>
+        admin.migrate({
+          ...{ reencrypt, wait, ttlMs, signal },
+          onProgress: (progress) => report.progress({ ...progress }, migrationStep(progress)),
+        }),
+      );
       await report.done({ ...migration }, migrationLines(migration));
       return migration.problems.length > 0 ? EXIT_FAILED : 0;
     },
@@ -154,7 +155,7 @@ export function runShred({ confirm, ttl }: ShredArguments, invocation: Invocatio
       isAgreed = true;
       const onProgress = (progress: ShredProgress): void =>
         report.progress({ ...progress }, { line: shredLine(progress) });
-      const shredding = await admin.shred({ ttlMs, signal, onProgress });
+      const shredding = await report.during(REACHING, () => admin.shred({ ttlMs, signal, onProgress }));
       await report.done({ ...shredding }, shredLines(shredding));
       return 0;
     },
@@ -192,7 +193,7 @@ function inMs(seconds: number | undefined, leastMs: number): number | undefined 
 export function runEncodeName(path: string, invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {
-      const key = await admin.encodeName(path, { signal });
+      const key = await report.during(REACHING, () => admin.encodeName(path, { signal }));
       await report.done({ path, key }, [key]);
       return 0;
     },
@@ -204,7 +205,7 @@ export function runEncodeName(path: string, invocation: Invocation): Promise<num
 export function runDecodeName(key: string, invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {
-      const path = await admin.decodeName(key, { signal });
+      const path = await report.during(REACHING, () => admin.decodeName(key, { signal }));
       if (path === undefined) {
         throw new MemoryError('not_found', 'That is not the object key of a file of this tenant.');
       }
@@ -230,11 +231,13 @@ export function runExpire(
   return runOnAdmin(
     async (run) => {
       const { admin, report, signal } = run;
-      const expiry = await admin.expire({
-        ...{ dryRun, signal },
-        ...(after !== undefined && { afterDays: after }),
-        onProgress: (progress) => report.progress({ ...progress }, { what: 'unused files', ...progress }),
-      });
+      const expiry = await report.during('looking for unused files', () =>
+        admin.expire({
+          ...{ dryRun, signal },
+          ...(after !== undefined && { afterDays: after }),
+          onProgress: (progress) => report.progress({ ...progress }, { what: 'unused files', ...progress }),
+        }),
+      );
       const state = expiry.files === 0 ? await tellIfAbsent(ofAdmin(run, invocation)) : {};
       await report.done({ dryRun, ...expiry, ...state }, expiryLines(expiry, { dryRun }));
       return 0;

@@ -16,14 +16,37 @@ export interface ProgressDisplay {
 
 /** Commands that end sooner show nothing. */
 export const QUIET_MS = 1_000;
+/** Without a screen a line is told once this has passed, and then at these intervals. */
+const FIRST_LINE_MS = 5_000;
+const LINES_MS = 10_000;
 const CLEAR_LINE = '\r\u001b[K';
 
-/** Without a stream nothing is shown. */
-export function createProgressDisplay(
-  stream: WriteStream | undefined,
-  now: () => number = () => performance.now(),
-): ProgressDisplay {
-  if (stream === undefined) return { show() {}, clear() {} };
+interface DisplayOptions {
+  /** The screen; undefined where there is none. */
+  readonly stream: WriteStream | undefined;
+  /** Takes a line where there is no screen. */
+  readonly tell: (line: string) => void;
+  readonly now: () => number;
+}
+
+export function createProgressDisplay({ stream, tell, now }: DisplayOptions): ProgressDisplay {
+  return stream === undefined ? lineDisplay(tell, now) : screenDisplay(stream, now);
+}
+
+/** For a log, or a person who looks at one: now and then a line of its own. */
+function lineDisplay(tell: (line: string) => void, now: () => number): ProgressDisplay {
+  let nextAt = now() + FIRST_LINE_MS;
+  return {
+    show(step) {
+      if (now() < nextAt) return;
+      nextAt = now() + LINES_MS;
+      tell('line' in step ? step.line : `${step.done} of ${step.total} ${step.what}`);
+    },
+    clear() {},
+  };
+}
+
+function screenDisplay(stream: WriteStream, now: () => number): ProgressDisplay {
   const startedAt = now();
   let shown: 'nothing' | 'line' | SingleBar = 'nothing';
 

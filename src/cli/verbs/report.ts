@@ -11,9 +11,12 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface Report {
   /** One of many, such as a file of a listing. */
   entry(fields: Fields, line: string): Promise<void>;
-  /** How far a long command has come: a line of JSON, or a display on standard error. */
+  /** How far a long command has come: a line of JSON, or on standard error a bar; without a screen a line now and then. */
   progress(fields: Fields, step: Step): void;
-  /** Runs what cannot tell how far it is; should it take long, the words are shown on a screen meanwhile. */
+  /**
+   * Runs what may take long. When nothing was told for a second the words are shown, or how far it said that it has come: on a
+   * screen, or as a line now and then.
+   */
   during<T>(words: string, work: () => Promise<T>): Promise<T>;
   done(fields: Fields, lines?: readonly string[]): Promise<void>;
   /** Takes the display of progress away, before something else is written to standard error. */
@@ -26,10 +29,11 @@ const PROGRESS_PAUSE_MS = 1_000;
 const DISPLAY_PAUSE_MS = 100;
 
 export function createReport(
-  terminal: Pick<Terminal, 'out' | 'progressStream'>,
+  terminal: Pick<Terminal, 'out' | 'progressStream' | 'note'>,
   { json, now = () => performance.now() }: { readonly json: boolean; readonly now?: () => number },
 ): Report {
-  const display = createProgressDisplay(terminal.progressStream, now);
+  const { progressStream: stream, note: tell } = terminal;
+  const display = createProgressDisplay({ stream, tell, now });
   const pauseMs = json ? PROGRESS_PAUSE_MS : DISPLAY_PAUSE_MS;
   let last = { at: now(), line: '' };
   const isDue = (step: Step): boolean => {
@@ -38,27 +42,38 @@ export function createReport(
     last = { at, line };
     return true;
   };
+  /** What runs, the newest last. */
+  const underWay = new Set<{ step: Step }>();
+  const newest = (): { step: Step } | undefined => [...underWay].at(-1);
   const toLine = (event: string, fields: Fields): string => `${JSON.stringify({ event, ...fields })}\n`;
 
   return {
     clear: () => display.clear(),
     async entry(fields, line) {
       display.clear();
+      last = { at: now(), line: '' };
       await terminal.out(json ? toLine('entry', fields) : `${line}\n`);
     },
     progress(fields, step) {
+      const own = json ? undefined : newest();
+      if (own !== undefined) own.step = step;
       if (!isDue(step)) return;
       // A closed standard output is reported when the command ends.
       if (json) terminal.out(toLine('progress', fields)).catch(() => {});
       else display.show(step);
     },
     async during(words, work) {
-      const before = last;
-      const timer = setTimeout(() => last === before && display.show({ line: `${words} …` }), QUIET_MS);
+      const own: { step: Step } = { step: { line: `${words} …` } };
+      underWay.add(own);
+      const timer = setInterval(() => {
+        if (newest() === own && now() - last.at >= QUIET_MS) display.show(own.step);
+      }, QUIET_MS);
+      timer.unref?.();
       try {
         return await work();
       } finally {
-        clearTimeout(timer);
+        clearInterval(timer);
+        underWay.delete(own);
         display.clear();
       }
     },

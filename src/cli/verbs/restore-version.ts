@@ -30,7 +30,7 @@ export function runRestoreVersion(
     const then = await report.during('reading the history', () =>
       history.read({ path, version }, { signal }),
     );
-    const now = await files.read(path, { signal });
+    const now = await report.during(`reading ${path}`, () => files.read(path, { signal }));
     const named = { path, version: then.version };
     if (now !== undefined && sameBytes(now.bytes, then.bytes)) {
       await report.done({ ...state, outcome: 'nothing', ...named, changes: 0 }, [
@@ -57,7 +57,8 @@ export function runRestoreVersion(
     }
     if (!yes) await requireYes(invocation);
     const mode = now === undefined ? 'create' : { ifUnchanged: now.version };
-    const written = await files.write(path, then.bytes, { mode, signal }).catch((error: unknown) => {
+    const write = () => files.write(path, then.bytes, { mode, signal });
+    const written = await report.during(`writing ${path}`, write).catch((error: unknown) => {
       if (!hasCode(error, 'version_conflict', 'already_exists')) throw error;
       const why = `${path} was changed meanwhile; nothing was written.`;
       throw new MemoryError(error.code, why, { retry: 'never', cause: error });

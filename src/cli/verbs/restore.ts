@@ -34,7 +34,7 @@ export async function runRestore(command: RestoreCommand, invocation: Invocation
 async function restoreTo(to: string, { admin, report: told, signal }: AdminRun): Promise<number> {
   const onProgress = ({ done, total }: Progress): void =>
     told.progress({ done, total }, { what: 'files', done, total });
-  const report = await admin.restore({ to, signal, onProgress });
+  const report = await told.during('listing the backup', () => admin.restore({ to, signal, onProgress }));
   await told.done({ ...report }, linesOf(report, to));
   return report.findings.length > 0 ? EXIT_FAILED : 0;
 }

@@ -147,14 +147,16 @@ async function carryOut(
   if (consent.yes !== true) await requireYes(invocation);
   begin();
   let redacted: readonly RedactedRule[] = [];
-  const written = await plan({
-    ...(consent.yes !== true && { digest: planned.digest }),
-    signal,
-    onProgress: ({ done, total }) => report.progress({ done, total }, { what: 'files', done, total }),
-    onRedacted(findings) {
-      redacted = sumRules([...redacted, ...findings.map(({ rule }) => ({ rule, findings: 1 }))]);
-    },
-  });
+  const written = await report.during('reading the history', () =>
+    plan({
+      ...(consent.yes !== true && { digest: planned.digest }),
+      signal,
+      onProgress: ({ done, total }) => report.progress({ done, total }, { what: 'files', done, total }),
+      onRedacted(findings) {
+        redacted = sumRules([...redacted, ...findings.map(({ rule }) => ({ rule, findings: 1 }))]);
+      },
+    }),
+  );
   if (consent.yes === true || written.outcome === 'withheld') await tellAll(written);
   const isRedacted = redacted.length > 0;
   await report.done({ ...fieldsOf(written), ...(isRedacted && { redacted }) }, [

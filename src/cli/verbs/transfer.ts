@@ -16,7 +16,7 @@ export type Outcome =
   | { readonly redacted: readonly RedactedRule[] };
 
 /** What is carried from one place to another, and the bytes that this holds in memory. */
-export interface Transfer {
+interface Transfer {
   readonly name: string;
   readonly size: number;
   carry(): Promise<Outcome>;
@@ -46,21 +46,26 @@ export async function transferAll(
     name: transfer.name,
     outcome: await transfer.carry().catch(leftOrThrown),
   });
-  for await (const { name, outcome } of eachAhead({ invocation }, transfers, carry)) {
-    if (typeof outcome === 'object' && 'redacted' in outcome) {
+  const tell = async (name: string, outcome: Outcome): Promise<void> => {
+    if (typeof outcome === 'string') {
+      counts[outcome] += 1;
+    } else if ('left' in outcome) {
+      counts.left += 1;
+      await refusals.tell({ path: name, left: outcome.left }, `FAIL  ${name} ${outcome.left}`);
+    } else {
       counts.written += 1;
       redactedFiles += 1;
       rules = sumRules([...rules, ...outcome.redacted]);
       for (const line of redactionLines(name, outcome.redacted)) {
         await report.entry({ path: name, redacted: outcome.redacted }, line);
       }
-    } else if (typeof outcome === 'object') {
-      counts.left += 1;
-      await refusals.tell({ path: name, left: outcome.left }, `FAIL  ${name} ${outcome.left}`);
-    } else {
-      counts[outcome] += 1;
     }
-  }
+  };
+  await report.during(`writing to ${to}`, async () => {
+    for await (const { name, outcome } of eachAhead({ invocation }, transfers, carry)) {
+      await tell(name, outcome);
+    }
+  });
   await refusals.end();
   const { written, same, left } = counts;
   const told = [

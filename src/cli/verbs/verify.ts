@@ -30,7 +30,9 @@ export function runVerify(
       const { admin, report, signal } = run;
       const onProgress = ({ done, total }: Progress): void =>
         report.progress({ done, total }, { what: 'objects', done, total });
-      const verification = await admin.verify({ repair, since, signal, onProgress });
+      const verification = await report.during('listing the tenant', () =>
+        admin.verify({ repair, since, signal, onProgress }),
+      );
       const left = verification.findings.filter(isLeft).length;
       const repaired = verification.findings.length - left;
       const state = verification.files === 0 ? await tellIfAbsent(ofAdmin(run, invocation)) : {};

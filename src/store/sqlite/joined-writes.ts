@@ -10,7 +10,7 @@ const MOST_MS = 10;
 /** How long a write waits for others where several came together before. */
 const COMPANY_MS = 1;
 
-export interface Write<T> {
+interface Write<T> {
   /** Called directly before the work, perhaps more than once. What it throws is the outcome. */
   begin(): void;
   /** Called within a transaction, once more in another one where the first was rolled back. */

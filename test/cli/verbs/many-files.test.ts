@@ -3,14 +3,28 @@ import * as filesystem from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runCheckpoint } from '../../../src/cli/verbs/checkpoint.ts';
 import { runExport } from '../../../src/cli/verbs/export.ts';
-import { runCp, runGrep, runPut, runRm } from '../../../src/cli/verbs/files.ts';
+import { runCp, runGrep, runMv, runPut, runRm } from '../../../src/cli/verbs/files.ts';
+import { runTurnHistory } from '../../../src/cli/verbs/history.ts';
 import { runImport } from '../../../src/cli/verbs/import.ts';
 import type { Action, Flags } from '../../../src/cli/verbs/invocation.ts';
+import { runDu, runLs, runTree } from '../../../src/cli/verbs/list.ts';
+import {
+  runEncodeName,
+  runExpire,
+  runMigrate,
+  runRotate,
+  runStatus,
+} from '../../../src/cli/verbs/operate.ts';
+import type { Report } from '../../../src/cli/verbs/report.ts';
+import { runRestoreAt } from '../../../src/cli/verbs/take-back.ts';
+import { runVerify } from '../../../src/cli/verbs/verify.ts';
+import { hasCode } from '../../../src/errors.ts';
 import { type Around, countCalls, recordInto, type StoreCall } from '../../doubles/intercepted-store.ts';
 import { invocationOf } from '../../doubles/invocation.ts';
 
-const wire = vi.hoisted(() => ({ around: undefined as Around | undefined }));
+const wire = vi.hoisted(() => ({ around: undefined as Around | undefined, isGuarding: false }));
 vi.mock('../../../src/open/store.ts', async (load) => {
   const { aroundStores } = await import('../../doubles/around-stores.ts');
   return aroundStores(await load<typeof import('../../../src/open/store.ts')>(), wire);
@@ -208,5 +222,76 @@ describe('verbs on many files', { timeout: 120_000 }, () => {
     const { calls: sent } = await said((run) => runRm(['/memories/0'], { recursive: true }, run));
     expect(sent['delete']).toBe(1);
     expect(sent['put']).toBeUndefined();
+  });
+
+  it.each<readonly [string, Action]>([
+    ['import', (run) => runImport({ from, path: '/memories/again' }, {}, run)],
+    ['export', (run) => runExport({ path: '/memories', to: join(folder, 'out') }, {}, run)],
+    [
+      'export --html',
+      (run) => runExport({ path: '/memories', to: join(folder, 'o.html') }, { html: true }, run),
+    ],
+    ['grep', (run) => runGrep({ pattern: 'text', path: '/memories' }, {}, run)],
+    ['cp -r', (run) => runCp({ from: '/memories/0', to: '/memories/copy' }, { recursive: true }, run)],
+    ['mv', (run) => runMv({ from: '/memories/0', to: '/memories/moved' }, run)],
+    ['rm -r', (run) => runRm(['/memories/0'], { recursive: true }, run)],
+    ['ls', (run) => runLs('/memories', {}, run)],
+    ['du', (run) => runDu('/memories', run)],
+    ['tree', (run) => runTree('/memories', run)],
+    ['verify', (run) => runVerify({}, run)],
+    ['expire', (run) => runExpire({ after: 30, dryRun: true }, run)],
+    ['keys status', (run) => runStatus(run)],
+    ['keys rotate', (run) => runRotate({}, run)],
+    ['keys migrate', (run) => runMigrate({}, run)],
+    ['keys encode-name', (run) => runEncodeName('/memories/0/00.md', run)],
+    ['checkpoint', (run) => runCheckpoint({}, run)],
+    [
+      'restore-at',
+      (run) =>
+        runRestoreAt(new Date(Date.now() - 172_800_000).toISOString(), { yes: true, partial: true }, run),
+    ],
+  ])('%s sends no request of which a screen would not tell after a second', async (_, verb) => {
+    await said((run) => runTurnHistory('on', run));
+    await importAll();
+    const { invocation } = invocationOf({ flags });
+    let underWay = 0;
+    const during: Report['during'] = async (__, work) => {
+      underWay++;
+      try {
+        return await work();
+      } finally {
+        underWay--;
+      }
+    };
+    let requests = 0;
+    const untold: StoreCall[] = [];
+    wire.around = (call, proceed) => {
+      requests++;
+      if (underWay === 0) untold.push(call);
+      return proceed();
+    };
+    const report = { ...invocation.report, during };
+    await verb({ ...invocation, report }).catch((error: unknown) => {
+      if (!hasCode(error, 'not_found')) throw error;
+    });
+    expect(requests).toBeGreaterThan(0);
+    expect(untold).toEqual([]);
+  });
+
+  it('rm -r tells how far it is file by file where a delete of each takes a request', async () => {
+    await importAll();
+    const { invocation } = invocationOf({ flags });
+    const told: unknown[] = [];
+    const report = { ...invocation.report, progress: (fields: object) => void told.push(fields) };
+    wire.isGuarding = true;
+    try {
+      await runRm(['/memories/0'], { recursive: true }, { ...invocation, report });
+    } finally {
+      wire.isGuarding = false;
+    }
+    const total = FILES / 3;
+    expect(told.slice(0, total)).toEqual(
+      Array.from({ length: total }, (_, index) => ({ done: index + 1, total })),
+    );
   });
 });

@@ -5,7 +5,7 @@ import { createReport } from '../../../src/cli/verbs/report.ts';
 function reportTo(options: { readonly json: boolean; readonly now?: () => number }) {
   const said: string[] = [];
   const out = async (text: string | Uint8Array): Promise<void> => void said.push(String(text));
-  return { report: createReport({ out, progressStream: undefined }, options), said };
+  return { report: createReport({ out, progressStream: undefined, note: () => {} }, options), said };
 }
 
 describe('createReport', () => {
@@ -44,12 +44,12 @@ describe('createReport', () => {
 
   it('does not fail over what cut the command off when its reader is gone', async () => {
     const out = () => Promise.reject(new Error('write EPIPE'));
-    const report = createReport({ out, progressStream: undefined }, { json: true });
+    const report = createReport({ out, progressStream: undefined, note: () => {} }, { json: true });
     await report.cutOff('failed', { code: 'timeout' });
   });
 });
 
-describe('a report on a screen', () => {
+describe('a report of long work', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   });
@@ -57,18 +57,21 @@ describe('a report on a screen', () => {
     vi.useRealTimers();
   });
 
-  function reportOnScreen() {
+  function reportOnScreen({ isScreen = true, json = false } = {}) {
     const seen: string[] = [];
     const write = (text: string): boolean => seen.push(text) > 0;
-    const progressStream = Object.assign(Object.create(null), { write, isTTY: true, columns: 80 });
+    const screen = Object.assign(Object.create(null), { write, isTTY: true, columns: 80 });
+    const progressStream = isScreen ? (screen as WriteStream) : undefined;
     let time = 0;
     const pass = (milliseconds: number): void => {
-      time += milliseconds;
-      vi.advanceTimersByTime(milliseconds);
+      for (let left = milliseconds; left > 0; left -= 100) {
+        time += Math.min(left, 100);
+        vi.advanceTimersByTime(Math.min(left, 100));
+      }
     };
     const out = async (text: string | Uint8Array): Promise<void> => void seen.push(`out: ${text}`);
-    const terminal = { out, progressStream: progressStream as WriteStream };
-    return { report: createReport(terminal, { json: false, now: () => time }), seen, pass };
+    const terminal = { out, progressStream, note: (line: string) => seen.push(`note: ${line}`) };
+    return { report: createReport(terminal, { json, now: () => time }), seen, pass };
   }
 
   it('says what takes longer than a second, and takes it away before anything else is written', async () => {
@@ -95,5 +98,80 @@ describe('a report on a screen', () => {
     expect(seen.join('')).toContain('2 of 4 files');
     expect(seen.join('')).toContain('3 of 5 files');
     expect(seen.join('')).not.toContain('renaming');
+  });
+
+  it('goes on showing how far it is while nothing more is told of it', async () => {
+    const { report, seen, pass } = reportOnScreen();
+    await report.during('removing', async () => {
+      report.progress({}, { what: 'files', done: 7, total: 9 });
+      pass(3_000);
+    });
+    expect(seen.join('')).toContain('7 of 9 files');
+    expect(seen.join('')).not.toContain('removing');
+  });
+
+  it('comes back to the words of the whole when a part of it has ended', async () => {
+    const { report, seen, pass } = reportOnScreen();
+    await report.during('the whole', async () => {
+      await report.during('a part', async () => pass(1_500));
+      pass(1_500);
+    });
+    const words = seen.join('').split('\r\u001b[K');
+    expect([...new Set(words)].filter((word) => word !== '')).toEqual(['a part …', 'the whole …']);
+  });
+
+  it('waits for a second without a line before it shows itself between lines', async () => {
+    const { report, seen, pass } = reportOnScreen();
+    await report.during('searching', async () => {
+      for (let i = 0; i < 5; i++) {
+        pass(700);
+        await report.entry({}, `${i}`);
+      }
+      expect(seen.join('')).not.toContain('searching');
+      pass(2_000);
+      expect(seen.join('')).toContain('searching');
+    });
+  });
+
+  it('says without a screen how far it is after five seconds, then every ten, on lines of their own', async () => {
+    const { report, seen, pass } = reportOnScreen({ isScreen: false });
+    await report.during('copying', async () => {
+      pass(4_900);
+      expect(seen).toEqual([]);
+      pass(1_100);
+      expect(seen).toEqual(['note: copying …']);
+      for (let done = 0; done < 30; done++) {
+        report.progress({}, { what: 'files', done, total: 30 });
+        pass(1_000);
+      }
+    });
+    await report.done({}, ['done']);
+    expect(seen).toEqual([
+      'note: copying …',
+      'note: 8 of 30 files',
+      'note: 18 of 30 files',
+      'note: 28 of 30 files',
+      'out: done\n',
+    ]);
+  });
+
+  it('repeats without a screen until when it waits', async () => {
+    const { report, seen, pass } = reportOnScreen({ isScreen: false });
+    await report.during('reaching the store', async () => {
+      report.progress({}, { line: 'waiting until noon' });
+      pass(26_000);
+    });
+    expect(seen).toEqual(Array.from({ length: 3 }, () => 'note: waiting until noon'));
+  });
+
+  it('leaves how far it is to the lines of JSON', async () => {
+    const { report, seen, pass } = reportOnScreen({ json: true });
+    await report.during('removing', async () => {
+      pass(1_100);
+      report.progress({ done: 1 }, { what: 'files', done: 1, total: 4 });
+      pass(600);
+    });
+    expect(seen.join('')).not.toContain('of 4 files');
+    expect(seen).toContain('out: {"event":"progress","done":1}\n');
   });
 });
