@@ -8,6 +8,7 @@ import { directories } from './directories.ts';
 import { embedded } from './embedded.ts';
 import { growth } from './growth.ts';
 import { type Findings, type Lab, openLab } from './lab.ts';
+import { manyFiles } from './many-files.ts';
 import { chartOf } from './report/chart.ts';
 import { withFigures } from './report/document.ts';
 import { type Row, verdictOf } from './report/row.ts';
@@ -30,6 +31,10 @@ const GROUPS: Readonly<
   directories: {
     about: 'renames and deletes of 1,000 files beside rclone, mc and aws',
     run: (lab) => directories(lab, sites),
+  },
+  'many-files': {
+    about: 'the command line on 500 files beside verify, and on 2,000 in sqlite:',
+    run: (lab) => manyFiles(lab, sites),
   },
   turn: { about: 'an agent turn beside plain GET and PUT', run: (lab) => turn(lab, sites) },
   growth: {
