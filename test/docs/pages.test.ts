@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
-import { ALL_PAGES, PAGES } from './pages.ts';
+import { ALL_PAGES, headingsOf, linksOf, PAGES } from './pages.ts';
 
 const CODES: Readonly<Record<MemoryErrorCode, true>> = {
   invalid_command: true,
@@ -30,24 +29,6 @@ const CODES: Readonly<Record<MemoryErrorCode, true>> = {
 };
 
 const read = (page: string): string => readFileSync(page, 'utf8');
-
-/** Where a page leads to in this repository: a file, and a heading of it. */
-function linksOf(page: string): readonly { readonly file: string; readonly heading: string | undefined }[] {
-  const targets = [...read(page).matchAll(/\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)/g)];
-  return targets.map(({ 1: file = '', 2: heading }) => ({
-    file: file === '' ? page : join(dirname(page), file),
-    heading,
-  }));
-}
-
-/** The names under which the headings of a page are linked to. */
-const headingsOf = (page: string): readonly string[] =>
-  [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
 
 describe('the pages', () => {
   it.each(ALL_PAGES)('%s leads to files and headings that there are', (page) => {

@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** A fenced block of a page. */
 export interface Block {
@@ -37,3 +38,23 @@ export function blocksOf(page: string, ...languages: readonly string[]): readonl
     }))
     .filter(({ language }) => languages.includes(language));
 }
+
+/** Where a page leads to in this repository: a file, and a heading of it. */
+export function linksOf(
+  page: string,
+): readonly { readonly file: string; readonly heading: string | undefined }[] {
+  const targets = [...readFileSync(page, 'utf8').matchAll(/\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)/g)];
+  return targets.map(({ 1: file = '', 2: heading }) => ({
+    file: file === '' ? page : join(dirname(page), file),
+    heading,
+  }));
+}
+
+/** The names under which the headings of a page are linked to. */
+export const headingsOf = (page: string): readonly string[] =>
+  [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
