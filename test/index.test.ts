@@ -172,6 +172,31 @@ describe('the built package without its optional peers', () => {
     SLOW,
   );
 
+  it(
+    'opens SQLite without any package of AWS',
+    async () => {
+      const bare = mkdtempSync(join(tmpdir(), 'sealed-memory-bare-'));
+      try {
+        installWithoutPeers(bare);
+        for (const scope of ['@aws-sdk', '@smithy', '@aws']) {
+          rmSync(join(bare, 'node_modules', scope), { recursive: true, force: true });
+        }
+        writeFileSync(
+          join(bare, 'host.mjs'),
+          `import { openMemory } from 'sealed-memory';
+           const memory = await openMemory({ store: 'sqlite:./kept.db', tenant: 'acme', rootKey: new Uint8Array(32) });
+           console.log((await memory.execute({ command: 'create', path: '/memories/a', file_text: 'x' })).isError);
+           await memory.close();`,
+        );
+        const { stdout } = await run(process.execPath, [join(bare, 'host.mjs')], { cwd: bare });
+        expect(stdout).toBe('false\n');
+      } finally {
+        rmSync(bare, { recursive: true });
+      }
+    },
+    SLOW,
+  );
+
   it.each(['host.mts', 'host.cts'])(
     'has types that are checked without an error in %s, also those of the package itself',
     async (file) => {
