@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { MemoryError, type MemoryErrorCode } from '../../src/errors.ts';
+import { OBJECT_CLASSES } from '../../src/format/object-keys.ts';
 import { ALL_PAGES, headingsOf, linksOf, PAGES } from './pages.ts';
 
 const CODES: Readonly<Record<MemoryErrorCode, true>> = {
@@ -55,6 +56,11 @@ it.each(['README.md', 'docs/README.md', 'docs/operations.md'])(
     expect(lines.join('')).toContain('history.md#drill-an-agent-was-poisoned-on-tuesday)');
   },
 );
+
+it('docs/how-it-works.md shows every kind of object that lies in a bucket', () => {
+  const page = read('docs/how-it-works.md');
+  expect(OBJECT_CLASSES.filter((kind) => !page.includes(`${kind}/`))).toEqual([]);
+});
 
 describe('docs/glossary.md', () => {
   it.each(['actor', 'version', 'checkpoint', 'redact'])('says what "%s" means', (word) => {
