@@ -146,7 +146,7 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|policy|history\/(actors|history|entries|plan|read-records|trace|turn-trace|untold|version-saver)|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
+      /^tree\/(session|tree|policy|history\/(actors|history|entries|moment|plan|read-records|trace|turn-trace|untold|version-saver)|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
   },
   {
     room: /^tree\/(?!rename\/)/,

@@ -100,7 +100,7 @@ export function createProgram(choose: Choose): Command {
     .option('--root-key-file <file>', 'the file with the root key')
     .option(
       '--mount <path=tenant[:ro]>',
-      "another tenant's memory as a directory; :ro: read-only",
+      "another tenant's memory as a directory; :ro: read-only; :expires=false or :expires=true at the end: whether its unused files expire",
       typedMounts,
     )
     .option('--read-only', 'change nothing')

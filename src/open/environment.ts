@@ -42,7 +42,7 @@ const ROOT_KEY = 'SEALED_MEMORY_ROOT_KEY';
 const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
 const HARNESS = 'SEALED_MEMORY_HARNESS';
 const MOUNTS = 'SEALED_MEMORY_MOUNTS';
-const MOUNT = /^\s*(\/[^=]+)=([a-z0-9-]+)(:ro)?(?::expires=(true|false))?\s*$/;
+const MOUNT = /^\s*(\/[^=]+)=([a-z0-9][a-z0-9-]{0,62})(:ro)?(?::expires=(true|false))?\s*$/;
 /** Of the command line alone: its configuration file, and the profile of that. */
 export const CONFIG_VARIABLE = 'SEALED_MEMORY_CONFIG';
 export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
@@ -112,20 +112,24 @@ export function optionsFromEnvironment(
 
 /** Mounts of other tenants in the same store: `/memories/handbook=org:ro:expires=false,/memories/team=team-7`. */
 function readMounts(env: Environment): readonly MountOptions[] | undefined {
-  return textOf(env, MOUNTS)
-    ?.split(',')
-    .map((text) => {
-      const [, at, tenant, readOnly, expires] = MOUNT.exec(text) ?? [];
-      if (at === undefined || tenant === undefined) {
-        throw misconfigured(
-          `${MOUNTS} must be mounts such as /memories/handbook=org:ro, separated by commas.`,
-        );
-      }
-      return {
-        ...{ at, tenant, readOnly: readOnly !== undefined },
-        ...(expires !== undefined && { expires: expires === 'true' }),
-      };
-    });
+  const text = textOf(env, MOUNTS);
+  return text === undefined ? undefined : parseMounts(text, MOUNTS);
+}
+
+/** @throws MemoryError `misconfigured`, naming `label`. */
+export function parseMounts(list: string, label: string): readonly MountOptions[] {
+  return list.split(',').map((text) => {
+    const [, at, tenant, readOnly, expires] = MOUNT.exec(text) ?? [];
+    if (at === undefined || tenant === undefined) {
+      throw misconfigured(
+        `${label} takes a path, = and a tenant, and behind them :ro or :expires=false or both, such as /memories/handbook=org:ro:expires=false; several with commas between them.`,
+      );
+    }
+    return {
+      ...{ at, tenant, readOnly: readOnly !== undefined },
+      ...(expires !== undefined && { expires: expires === 'true' }),
+    };
+  });
 }
 
 /** Whether `exec --jsonl` answers the lines of programs that test memories. */

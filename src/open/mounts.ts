@@ -74,8 +74,8 @@ export async function openMounts(
 
 function warnOfWritable(opened: readonly OpenedMount[]): void {
   const writable = opened.filter(({ parts }) => parts.context.readOnly !== true);
+  const tenants = writable.map(({ parts }) => parts.context.layout.tenant).join(', ');
   writable[0]?.parts.context.logger.warn(
-    'This memory is read-only, and takes writes below a mount that is not: give the mount readOnly as well, or :ro.',
-    { mounts: writable.length },
+    `This memory is read-only, and takes writes below a mount that is not, of ${tenants}: give the mount readOnly as well, or :ro.`,
   );
 }

@@ -7,7 +7,7 @@ import { fileCodeOf } from '../../store/failures.ts';
 import { type Invocation, wrongCall } from './invocation.ts';
 import { cannotWrite, existsAlready, partialBeside, removeAbandoned, removingAfter } from './own-file.ts';
 import { counted } from './report.ts';
-import { readEnvironment } from './settings.ts';
+import { readEnvironment, typedOptions } from './settings.ts';
 
 /** Points to the right way for a store that is no SQLite file. */
 const ANOTHER_WAY = {
@@ -25,7 +25,11 @@ export async function runBackup(
   { force = false }: { readonly force?: boolean },
   { flags, report, logger, signal, terminal }: Invocation,
 ): Promise<number> {
-  const { store } = optionsFromEnvironment(readEnvironment(flags), { logger, rootKey: [] });
+  const { store } = optionsFromEnvironment(readEnvironment(flags), {
+    logger,
+    rootKey: [],
+    ...typedOptions(flags),
+  });
   if (typeof store !== 'string') {
     throw misconfigured('not set: the store (--store or SEALED_MEMORY_STORE). "sealed-memory init" sets it.');
   }

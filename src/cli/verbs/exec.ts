@@ -19,13 +19,7 @@ export async function runExec(
 ): Promise<number> {
   const { terminal, signal, flags } = invocation;
   // The answers go to a program, so each failure that is the operator's to mend is logged.
-  const logger = createOperatorLogger(
-    { ...terminal, note: terminal.complain },
-    {
-      verbose: flags.verbose,
-      errors: true,
-    },
-  );
+  const logger = createOperatorLogger(terminal, { verbose: flags.verbose, errors: true });
   const opened = await openMounted(readOptions({ ...invocation, logger }));
   await using memory = opened.openMemory();
   await execJsonLines({

@@ -2,6 +2,7 @@ import { readdir, readFile as readOwn, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
+import type { MemoryOptions } from '../../open/options.ts';
 import { readSettings } from '../../open/settings.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import { KEYS_PER_REQUEST } from '../../store/port.ts';
@@ -12,6 +13,7 @@ import { CONTINUES, type Invocation } from './invocation.ts';
 import { type FileRun, runOnFiles, worded } from './memory.ts';
 import { isPartial, noFolder } from './own-file.ts';
 import { counted } from './report.ts';
+import { isMounted } from './tenant-state.ts';
 import { type Outcome, transferAll } from './transfer.ts';
 
 export interface ImportArguments {
@@ -30,7 +32,7 @@ export function runImport(
 ): Promise<number> {
   const importAll = async (run: FileRun): Promise<number> => {
     const { maxFileBytes: most, readOnly } = readSettings(run.options);
-    if (readOnly) throw new MemoryError('read_only', 'This memory can be read only; nothing was imported.');
+    if (readOnly) refuseUnlessMounted(path, run.options);
     const folder = await folderToImport(from);
     const { terminal } = invocation;
     if (folder !== from) terminal.note(`the memory in this folder is ${folder}`);
@@ -61,6 +63,15 @@ export function runImport(
     );
   };
   return runOnFiles(importAll, invocation, { interrupted: CONTINUES });
+}
+
+/** A read-only memory takes files below a mount that is not. @throws MemoryError `read_only`, naming such mounts. */
+function refuseUnlessMounted(path: string, { mounts = [] }: MemoryOptions): void {
+  const writable = mounts.filter(({ readOnly }) => readOnly !== true);
+  if (isMounted(path, { mounts: writable })) return;
+  const where = writable.map(({ at }) => at).join(', ');
+  const advice = where === '' ? '' : ` It takes files below ${where}: name that behind the folder.`;
+  throw new MemoryError('read_only', `This memory can be read only; nothing was imported.${advice}`);
 }
 
 /**

@@ -172,11 +172,11 @@ export function failureLine(error: unknown): string {
 }
 
 /**
- * Prints warnings, and with `verbose` everything. Errors of single commands are left to the line that explains why the
+ * Prints warnings, which `--quiet` leaves as well, and with `verbose` everything. Errors of single commands are left to the line that explains why the
  * whole failed, unless `errors` are wanted.
  */
 export function createOperatorLogger(
-  terminal: Pick<Terminal, 'complain' | 'note'>,
+  terminal: Pick<Terminal, 'complain'>,
   {
     verbose = false,
     errors = verbose,
@@ -194,7 +194,7 @@ export function createOperatorLogger(
   return {
     debug: at('debug', more),
     info: at('info', more),
-    warn: at('warning', terminal.note),
+    warn: at('warning', terminal.complain),
     error: at('error', errors ? terminal.complain : () => {}),
   };
 }

@@ -21,10 +21,7 @@ export async function runMcp(
     throw misconfigured('--token-file goes with --http: standard input and output need no token.');
   }
   // Standard output belongs to the protocol, so each failure that is the operator's to mend is logged.
-  const logger = createOperatorLogger(
-    { ...terminal, note: terminal.complain },
-    { verbose: flags.verbose, errors: true },
-  );
+  const logger = createOperatorLogger(terminal, { verbose: flags.verbose, errors: true });
   const options = readMemoryOptions({ ...invocation, logger });
   const { createMemoryServer, serveHttp, serveLines } = await loadPeer(() => import('./mcp-serving.ts'), {
     name: '@modelcontextprotocol/server',

@@ -10,6 +10,7 @@ import {
   type Environment,
   optionsFromEnvironment,
   PROFILE_NAME_VARIABLE,
+  parseMounts,
   processEnvironment,
   setAwsVariables,
   VARIABLES,
@@ -60,7 +61,11 @@ export function readOptions(
 ): MemoryOptions {
   const env = readEnvironment(flags);
   setAwsVariables(env);
-  const options: Partial<MemoryOptions> = optionsFromEnvironment(env, { logger, ...overrides });
+  const options: Partial<MemoryOptions> = optionsFromEnvironment(env, {
+    logger,
+    ...typedOptions(flags),
+    ...overrides,
+  });
   const missing = [
     ...(options.store === undefined ? [`the store (--store or ${STORE})`] : []),
     ...(options.tenant === undefined ? [`the tenant (--tenant or ${TENANT})`] : []),
@@ -83,6 +88,11 @@ export function readMemoryOptions(invocation: Invocation): MemoryOptions {
 export function readFileLimit({ flags }: Pick<Invocation, 'flags'>): number {
   const { [FILE_LIMIT]: most } = readEnvironment(flags);
   return optionsFromEnvironment({ [FILE_LIMIT]: most }).limits?.fileBytes ?? DEFAULT_FILE_BYTES;
+}
+
+/** What was typed in a form of its own, so that a refusal names the flag and no variable. */
+export function typedOptions({ mount }: Pick<Flags, 'mount'>): Pick<MemoryOptions, 'mounts'> {
+  return mount === undefined ? {} : { mounts: parseMounts(mount.join(','), '--mount') };
 }
 
 /** The settings of all sources as one environment. */

@@ -1,4 +1,6 @@
+import { MemoryError } from '../../errors.ts';
 import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
+import { momentOf } from '../../tree/history/moment.ts';
 import type { LeftFile, PlannedChange, PlanOutcome } from '../../tree/history/plan.ts';
 import { turnActor } from '../../tree/history/turn-trace.ts';
 import type { Call } from '../../tree/session.ts';
@@ -35,11 +37,12 @@ type Plan = (
 ) => Promise<PlanOutcome>;
 
 /** Makes the files what they were at a moment. Resolves to 0 when nothing was left. */
-export function runRestoreAt(
+export async function runRestoreAt(
   time: string,
   { below, partial = false, ...consent }: RestoreAtArguments,
   invocation: Invocation,
 ): Promise<number> {
+  refuseNoMoment(time);
   const stage = createStage();
   return runOnAdmin(
     (run) =>
@@ -90,7 +93,18 @@ function createStage(): { begin(): void; interrupted(): string } {
   };
 }
 
+/** A time that is none is a wrong call, told before anything is opened. */
+function refuseNoMoment(time: string): void {
+  try {
+    momentOf(time, Date.now());
+  } catch (error) {
+    throw error instanceof MemoryError ? wrongCall(error.message) : error;
+  }
+}
+
 function writerOf(actor: string | undefined, turn: string | undefined): string {
+  if (turn === '') throw wrongCall('--turn needs the id of a turn, as "log" names it behind "turn"');
+  if (actor === '') throw wrongCall('give a writer, as "log" names it: the name is empty');
   if (actor !== undefined && turn === undefined) return actor;
   if (actor === undefined && turn !== undefined) return turnActor(turn);
   throw wrongCall('give either a writer, as "log" names it, or --turn and its id');

@@ -52,6 +52,6 @@ function tellAbsent({ tenant, invocation: { terminal } }: AskedTenant): StateFie
 }
 
 /** Tells whether a path lies in another memory that is mounted. */
-export function isMounted(path: string, { mounts = [] }: MemoryOptions): boolean {
+export function isMounted(path: string, { mounts = [] }: Pick<MemoryOptions, 'mounts'>): boolean {
   return mounts.some(({ at }) => `${path}/`.startsWith(`${parseMemoryPath(at)}/`));
 }

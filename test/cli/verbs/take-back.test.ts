@@ -236,6 +236,21 @@ describe('restore-at', () => {
   });
 });
 
+describe('a wrong call', () => {
+  const later = new Date(Date.now() + 3_600_000).toISOString();
+  it.each<[string, string, (invocation: Invocation) => Promise<number>]>([
+    ['a time that is none', 'ISO 8601', (run) => runRestoreAt('yesterday', { yes: true }, run)],
+    ['a time in the future', 'lies in the future', (run) => runRestoreAt(later, { yes: true }, run)],
+    ['an empty turn', '--turn needs the id of a turn', (run) => runUndo(undefined, { turn: '' }, run)],
+    ['an empty turn beside a writer', '--turn needs the id', (run) => runUndo('ann', { turn: '' }, run)],
+    ['an empty writer', 'the name is empty', (run) => runUndo('', {}, run)],
+  ])('is refused before anything is opened, and ends with 2: %s', async (_, why, verb) => {
+    const refusal = await verb(invocationOf({}).invocation).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'misconfigured', message: expect.stringContaining(why) });
+    expect(failureLine(refusal)).not.toMatch(/^misconfigured/);
+  });
+});
+
 describe('a plan that is not agreed to', () => {
   it('is refused plainly', async () => {
     const kept = await openKeptMemory();
