@@ -96,10 +96,12 @@ describe('runTurn, when the API does not answer,', () => {
   });
 
   it('ends the client’s long pause at the deadline', async () => {
-    const { outcome, elapsed, sent } = await play([limited({ 'retry-after': '600' })], {
-      maxRetries: 5,
-      signal: AbortSignal.timeout(200),
-    });
+    const time = new AbortController();
+    const refuse = () => {
+      setTimeout(() => time.abort(new DOMException('The time is up.', 'TimeoutError')), 200);
+      throw limited({ 'retry-after': '600' });
+    };
+    const { outcome, elapsed, sent } = await play([refuse], { maxRetries: 5, signal: time.signal });
     expect(outcome).toMatchObject({ outcome: 'interrupted', by: 'deadline' });
     expect(elapsed).toBeLessThan(3000);
     expect(sent).toHaveLength(1);

@@ -44,8 +44,12 @@ describe('runTurn, when its time is over,', () => {
   });
 
   it('does not wait for a reply that does not come', async () => {
-    const never = () => new Promise<never>(() => {});
-    const { outcome, elapsed } = await play([CREATE, never], { signal: AbortSignal.timeout(300) });
+    const time = new AbortController();
+    const never = () => {
+      setTimeout(() => time.abort(new DOMException('The time is up.', 'TimeoutError')), 50);
+      return new Promise<never>(() => {});
+    };
+    const { outcome, elapsed } = await play([CREATE, never], { signal: time.signal });
     expect(outcome).toMatchObject({ outcome: 'interrupted', by: 'deadline' });
     expect(elapsed).toBeLessThan(3000);
     expect(await isThere('/memories/f')).toBe(true);
