@@ -19,10 +19,15 @@ describeEachClient('the contract', ['minio', 'versitygw'], ({ server, name, clie
   let bucket: TestBucket;
   afterAll(() => bucket?.remove());
 
-  describeObjectStore(`S3 with guarded deletes (${name})`, async () => {
-    bucket = await createTestBucket(server());
-    return guardDeletes(openS3ObjectStore({ ...bucket.storeOptions, client }));
-  });
+  describeObjectStore(
+    `S3 with guarded deletes (${name})`,
+    async () => {
+      bucket = await createTestBucket(server());
+      return guardDeletes(openS3ObjectStore({ ...bucket.storeOptions, client }));
+    },
+    // Each client and each server has its thousand objects once.
+    { lacks: client === 'sdk' && name === 'versitygw' ? ['speed'] : [] },
+  );
 });
 
 describeEachClient(
