@@ -121,7 +121,7 @@ function groupsOf(command: Command): readonly Section[] {
 }
 
 /** `keys help` is understood, and stands for `help keys`. */
-function isListed(command: Command, { parent }: Command): boolean {
+export function isListed(command: Command, { parent }: Command): boolean {
   return parent === null || command.name() !== 'help';
 }
 

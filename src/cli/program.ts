@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import {
   type Choose,
@@ -48,7 +48,8 @@ async function runLine(args: readonly string[]): Promise<number> {
   const program = createProgram((action) => {
     chosen = action;
   });
-  await addCompletion(program, args[0]);
+  if (args[0] === 'complete')
+    return (await import('./verbs/complete.ts')).runComplete(program, args.slice(1));
   try {
     program.parse(withVersionsMarked(args), { from: 'user' });
   } catch (error) {
@@ -75,19 +76,6 @@ function tellProgram({ code, message }: CommanderError, program: Command): void 
     ? 'name a command; --help lists them'
     : refusalSentence(withoutMarks(message), program);
   process.stdout.write(`${JSON.stringify({ event: 'failed', code: 'misconfigured', message: why })}\n`);
-}
-
-/** Shells ask `complete` for words; the package that answers is loaded for that alone. */
-async function addCompletion(program: Command, verb: string | undefined): Promise<void> {
-  if (verb === 'completion' || verb === 'complete') {
-    const { default: tab } = await import('@bomb.sh/tab/commander');
-    tab(program, { completionCommandName: 'completion' });
-  } else {
-    program
-      .command('completion <shell>')
-      .helpGroup('To begin:')
-      .description('print what completes commands in bash, zsh or fish');
-  }
 }
 
 /** What is typed. What is done lies in `verbs`, and is loaded by the command that needs it. */
@@ -136,6 +124,13 @@ export function createProgram(choose: Choose): Command {
     .action(() => choose(async (run) => (await import('./verbs/doctor.ts')).runDoctor(run)));
 
   addHelp(program);
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish', 'powershell']))
+    .description('print what completes commands, paths, versions and actors in bash, zsh, fish or PowerShell')
+    .action((shell: string) =>
+      choose(async () => (await import('./verbs/completion-script.ts')).runCompletion(shell)),
+    );
 
   program.commandsGroup('Files:');
   addFileVerbs(program, choose);

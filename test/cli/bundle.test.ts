@@ -27,7 +27,7 @@ describe('the bundle of the command line', { timeout: 60_000 }, () => {
     run(['put', '/memories/a.md', '--text', 'hello']);
     expect(run(['cat', '/memories/a.md'])).toBe('hello');
     expect(run(['verify'])).toContain('1 file, 5 bytes: all well');
-    expect(run(['completion', 'bash'])).toContain('complete --');
+    expect(run(['completion', 'bash'])).toContain('complete bash --');
     expect(run(['complete', '--', 'keys', ''])).toContain('rotate');
   });
 
