@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import { optionsFromEnvironment } from '../../open/environment.ts';
 import { openMemory } from '../../open/open-memory.ts';
@@ -59,9 +59,6 @@ export async function candidatesFor(slot: Slot, controller: AbortController): Pr
 /** Options that write nothing: no store, no event, no file; undefined where there is nothing to read. */
 async function readableOptions(flags: Flags) {
   const env = readEnvironment(flags);
-  const keyFile = env['SEALED_MEMORY_ROOT_KEY_FILE'];
-  // To read a pipe may take for ever.
-  if (keyFile !== undefined && !statSync(keyFile).isFile()) return undefined;
   const silent = { debug() {}, info() {}, warn() {}, error() {} };
   const { onEvent: _, ...options } = optionsFromEnvironment(env, { logger: silent });
   const location = parseStoreLocation(String(options.store), 'store');
