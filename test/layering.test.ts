@@ -17,7 +17,7 @@ const NODE = /^node:(?!buffer$|process$)/;
 const AWS = /^@aws-sdk\/|^@smithy\//;
 
 const LAYERS: readonly Group[] = [
-  { name: 'ground', layer: 0, files: /^(errors|listeners|logger|recent|time)\.ts$/, packages: NOTHING },
+  { name: 'ground', layer: 0, files: /^(errors|listeners|logger|recent|time|waits)\.ts$/, packages: NOTHING },
   { name: 'language', layer: 1, files: /^language\//, packages: NOTHING },
   { name: 'sodium', layer: 1, files: /^format\/sodium(-scratch)?\.ts$/, packages: /^libsodium-wrappers$/ },
   { name: 'native cipher', layer: 1, files: /^format\/native-box\.ts$/, packages: /^node:crypto$/ },

@@ -3,6 +3,7 @@ import type { NodeHttpHandler } from '@smithy/node-http-handler';
 
 import { loadPeer } from '../errors.ts';
 import { once, throwIfAborted, untilAborted } from '../time.ts';
+import { toldIfLong } from '../waits.ts';
 import { kmsFailure } from './kms-errors.ts';
 import { createKmsGate, type KmsGate } from './kms-gate.ts';
 import { KMS_SCHEME, parseKeyArn, regionOf } from './kms-key-arn.ts';
@@ -48,6 +49,9 @@ interface Answer {
 const KEY_BYTES = 32;
 /** What KMS takes at most as a ciphertext; it fits into a keyring. */
 const MAX_WRAPPED_BYTES = 6_144;
+
+/** Three attempts of 15 s each, and the pauses between them. */
+const UNANSWERED = { ms: 50_000, tellAfterMs: 1_000 };
 
 const PEER = { name: '@aws-sdk/client-kms', of: 'a root key in AWS KMS' };
 const loadSdk = () => loadPeer(() => import('./kms-sdk.ts'), PEER);
@@ -110,13 +114,15 @@ export function kmsRootKey(options: KmsRootKeyOptions): RootKey {
       const kms = await openOnce();
       // Before the gate: credentials that do not come are one tenant's, and no trouble of the service.
       await untilAborted(Promise.resolve(kms.client.config?.credentials?.()), signal);
-      return await gate.ask({
-        send: () => send(kms.client, kms, signal === undefined ? {} : { abortSignal: signal }),
-        probe: () => send(kms.probing(), kms, {}),
-        fail: kmsFailure,
-        discard: ({ Plaintext }) => void (Plaintext instanceof Uint8Array && Plaintext.fill(0)),
-        signal,
-      });
+      return await toldIfLong('KMS', UNANSWERED, () =>
+        gate.ask({
+          send: () => send(kms.client, kms, signal === undefined ? {} : { abortSignal: signal }),
+          probe: () => send(kms.probing(), kms, {}),
+          fail: kmsFailure,
+          discard: ({ Plaintext }) => void (Plaintext instanceof Uint8Array && Plaintext.fill(0)),
+          signal,
+        }),
+      );
     } catch (error) {
       throwIfAborted(signal);
       throw kmsFailure(error);

@@ -4,6 +4,7 @@ import { TOMBSTONE_BYTES } from '../format/sizes.ts';
 import type { RandomBytes } from '../format/sodium.ts';
 import { isTombstone } from '../format/tombstone.ts';
 import { type Pause, pause, throwIfAborted } from '../time.ts';
+import { beginWait } from '../waits.ts';
 import { osRandom } from './os-random.ts';
 import {
   ageOf,
@@ -153,6 +154,7 @@ const MOST_REFUSALS = 8;
 async function createPastTombstones(request: CreateRequest): Promise<WriteResult> {
   const { store, key, body, signal, sendBy } = request;
   const deadline = request.clock() + PATIENCE_MS;
+  const tell = beginWait('delete', { ms: PATIENCE_MS, clock: request.clock });
   for (let round = 0, refusals = 0; ; round++) {
     const created = await store.put(key, body, { mode: 'create', signal, sendBy });
     if ('etag' in created) return created;
@@ -173,6 +175,7 @@ async function createPastTombstones(request: CreateRequest): Promise<WriteResult
     if (request.clock() >= deadline) {
       throw new MemoryError('unavailable', 'Another process has not finished deleting the object.');
     }
+    tell();
     await request.pause(request.fraction() * Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** round), signal);
   }
 }

@@ -2,6 +2,7 @@ import { MemoryError } from '../errors.ts';
 import { directoryPrefix, fileKey } from '../format/object-keys.ts';
 import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts';
 import { ageOf } from '../store/port.ts';
+import { beginWait } from '../waits.ts';
 import { type ListedEntry, listDirectory } from './list-directory.ts';
 import { pagesBelow } from './list-objects.ts';
 import { readFile, SETTLED_MS } from './read-file.ts';
@@ -57,6 +58,7 @@ async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
   const { store, history, clock, pause } = work.session;
   const deadline = clock() + SETTLING_MS;
+  const tell = beginWait('create', { ms: SETTLING_MS, clock });
   for (let isRead = false; ; isRead = true) {
     const found = await store.head(key, { signal: work.call.signal });
     if (found === undefined) return false;
@@ -65,6 +67,7 @@ async function fileStays(work: Work, path: MemoryPath): Promise<boolean> {
     // What it tells the history counts. One that cannot be read may go like any other.
     if (!isRead) await readFile(work, path).catch(() => {});
     if (!mayGo()) return true;
+    tell();
     await pause(LOOK_AGAIN_MS, work.call.signal);
   }
 }
@@ -106,12 +109,14 @@ export async function listSettled(
 /** Runs `attempt` until it answers something other than `'again'`, for 10 s: again after 100 ms, then ever more rarely. */
 export async function patiently<T>({ session, call }: Work, attempt: () => Promise<T | 'again'>): Promise<T> {
   const deadline = session.clock() + PATIENCE_MS;
+  const tell = beginWait('create', { ms: PATIENCE_MS, clock: session.clock });
   for (let pause = LOOK_AGAIN_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const result = await attempt();
     if (result !== 'again') return result;
     if (session.clock() >= deadline) {
       throw new MemoryError('unavailable', 'a file is being created above or below another one');
     }
+    tell();
     await session.pause(pause, call.signal);
   }
 }

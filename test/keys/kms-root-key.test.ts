@@ -5,6 +5,7 @@ import { MemoryError } from '../../src/errors.ts';
 import { kmsFailure } from '../../src/keys/kms-errors.ts';
 import { kmsRootKey, openKmsConnections } from '../../src/keys/kms-root-key.ts';
 import type { KeyringContext, RootKey } from '../../src/keys/root-key.ts';
+import { type LongWait, onLongWait } from '../../src/waits.ts';
 import { CONTEXT, describeRootKey } from '../contracts/root-key.ts';
 import { type FakeKms, type KmsError, startFakeKms } from '../doubles/fake-kms.ts';
 import { added } from '../support/format-vectors.ts';
@@ -93,6 +94,28 @@ describe('the connections to KMS', () => {
       });
     } finally {
       connections.destroy();
+    }
+  });
+});
+
+describe('a KMS that does not answer', () => {
+  it('is told of after a second, once, with the time of its last attempt', async () => {
+    vi.useFakeTimers({ now: 0 });
+    const told: LongWait[] = [];
+    const ceaseListening = onLongWait((wait) => told.push(wait));
+    try {
+      const client = { send: () => new Promise(() => {}) } as unknown as KMSClient;
+      const caller = new AbortController();
+      const keyArn = `arn:aws:kms:eu-central-1:111122223333:key/${ID}`;
+      const waiting = kmsRootKey({ keyArn, client }).generate(CONTEXT, { signal: caller.signal });
+      waiting.catch(() => {});
+      // The SDK is being loaded.
+      await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0));
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(told).toEqual([{ for: 'KMS', leftMs: 49_000 }]);
+    } finally {
+      ceaseListening();
+      vi.useRealTimers();
     }
   });
 });

@@ -5,6 +5,7 @@ import { createTombstone } from '../../src/format/tombstone.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import { type ListedObject, resentConflict } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { type LongWait, onLongWait } from '../../src/waits.ts';
 import { describeObjectStore } from '../contracts/object-store.ts';
 import {
   type Around,
@@ -262,8 +263,12 @@ describe('guardDeletes', () => {
       const { store, base, time } = openSite();
       await base.put(KEY, createTombstone(time.randomBytes), { mode: 'create' });
       const start = time.clock();
+      const told: LongWait[] = [];
+      const end = onLongWait((wait) => told.push(wait));
       const creating = store.put(KEY, bytesOf('new'), { mode: 'create' });
       await expect(creating).rejects.toMatchObject({ code: 'unavailable', retry: 'later' });
+      end();
+      expect(told).toEqual([{ for: 'delete', leftMs: expect.any(Number) }]);
       expect(time.clock() - start).toBeGreaterThanOrEqual(5000);
       expect(time.clock() - start).toBeLessThan(6000);
       expect(await base.head(KEY)).toMatchObject({ size: 40 });

@@ -6,6 +6,7 @@ import { confirmedPut } from '../../src/tree/confirmed-put.ts';
 import { sealFor } from '../../src/tree/create-file.ts';
 import { listDirectory } from '../../src/tree/list-directory.ts';
 import type { Work } from '../../src/tree/session.ts';
+import { type LongWait, onLongWait } from '../../src/waits.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { at, bytes, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
@@ -141,6 +142,8 @@ describe('the look for clashes', () => {
     const { work } = await start();
     const begun = work.session.clock();
     const looks: number[] = [];
+    const told: LongWait[] = [];
+    const ceaseListening = onLongWait((wait) => told.push(wait));
     const waiting = patiently(work, async () => {
       looks.push(work.session.clock() - begun);
       return 'again' as const;
@@ -148,6 +151,8 @@ describe('the look for clashes', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'unavailable' });
     expect(looks.slice(0, 6)).toEqual([0, 100, 300, 700, 1_500, 2_500]);
     expect(looks.at(-1)).toBe(10_500);
+    ceaseListening();
+    expect(told).toEqual([{ for: 'create', leftMs: expect.any(Number) }]);
   });
 
   it('ends with the caller, whether it asks or waits', async () => {

@@ -4,6 +4,7 @@ import { isReaderGone } from '../readers.ts';
 import { createReport, type Report } from './report.ts';
 import { watchStarter } from './starter.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
+import { tellWaits } from './waits.ts';
 
 /** 1: refused, or something is left to do. 2: wrong call or setting. 130: interrupted by the user. */
 export const EXIT_FAILED = 1;
@@ -115,6 +116,7 @@ export async function runAction(action: Action, flags: Flags): Promise<number> {
     setTimeout(() => process.exit(EXIT_INTERRUPTED), LONGEST_ENDING_MS).unref();
   });
   for (const name of INTERRUPTIONS) process.on(name, onSignal);
+  const stopTelling = tellWaits(terminal);
   try {
     const code = await action({ flags, terminal, report, logger, signal, ignoreCtrlC });
     return signal.aborted ? EXIT_INTERRUPTED : code;
@@ -126,6 +128,7 @@ export async function runAction(action: Action, flags: Flags): Promise<number> {
     return explain(error, { terminal, report });
   } finally {
     stopWatching();
+    stopTelling();
     for (const name of INTERRUPTIONS) process.off(name, onSignal);
     // An open standard input would keep the process alive.
     process.stdin.destroy();

@@ -30,6 +30,7 @@ import {
 import type { Report } from './report.ts';
 import { readMemoryOptions, readOptions } from './settings.ts';
 import { ofAdmin, tellIfAbsent } from './tenant-state.ts';
+import { onceAWait } from './waits.ts';
 
 export interface AdminRun {
   readonly admin: TenantAdmin;
@@ -125,12 +126,16 @@ export function runMigrate(
   invocation: Invocation,
 ): Promise<number> {
   const ttlMs = inMs(ttl, LEAST_TTL_MS);
+  const note = noteWhereUnseen(invocation);
   return runOnAdmin(
     async ({ admin, report, signal }) => {
       const migration = await report.during(REACHING, () =>
         admin.migrate({
           ...{ reencrypt, wait, ttlMs, signal },
-          onProgress: (progress) => report.progress({ ...progress }, migrationStep(progress)),
+          onProgress(progress) {
+            report.progress({ ...progress }, migrationStep(progress));
+            note(progress.waitingUntil, 'waiting before old keys are retired');
+          },
         }),
       );
       await report.done({ ...migration }, migrationLines(migration));
@@ -148,19 +153,30 @@ export interface ShredArguments {
 
 export function runShred({ confirm, ttl }: ShredArguments, invocation: Invocation): Promise<number> {
   const ttlMs = inMs(ttl, 0);
+  const note = noteWhereUnseen(invocation);
   let isAgreed = false;
   return runOnAdmin(
     async ({ admin, report, signal }) => {
       await requireConsent(admin.tenant, { confirm, invocation });
       isAgreed = true;
-      const onProgress = (progress: ShredProgress): void =>
+      const onProgress = (progress: ShredProgress): void => {
         report.progress({ ...progress }, { line: shredLine(progress) });
+        if (progress.phase === 'waiting') note(progress.until, 'waiting for the last cache to expire');
+      };
       const shredding = await report.during(REACHING, () => admin.shred({ ttlMs, signal, onProgress }));
       await report.done({ ...shredding }, shredLines(shredding));
       return 0;
     },
     { invocation, interrupted: () => (isAgreed ? CONTINUES : NOTHING_CHANGED) },
   );
+}
+
+/** Tells of a wait, once, where no display of progress shows it. */
+function noteWhereUnseen({ terminal }: Invocation): (until: number | undefined, line: string) => void {
+  const note = onceAWait(terminal);
+  return (until, line) => {
+    if (until !== undefined && terminal.progressStream === undefined) note(line, { until, line });
+  };
 }
 
 /** Requires the tenant's name, as an option or typed, so that the operator cannot destroy another tenant by mistake. */

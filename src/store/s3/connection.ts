@@ -25,12 +25,14 @@ export type S3Credentials = NonNullable<S3ClientConfig['credentials']>;
 export type S3Connections = NodeHttpHandler;
 
 const MAX_SOCKETS = 64;
+/** After that a request that brought no answer has failed; it may be sent again. */
+export const LONGEST_REQUEST_MS = 60_000;
 
 export function openS3Connections(): S3Connections {
   return new NodeHttpHandler({
     connectionTimeout: 10_000,
     socketTimeout: 20_000,
-    requestTimeout: 60_000,
+    requestTimeout: LONGEST_REQUEST_MS,
     throwOnRequestTimeout: true,
     socketAcquisitionWarningTimeout: 60_000,
     httpAgent: { keepAlive: true, maxSockets: MAX_SOCKETS },

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import { hasCode, MemoryError } from '../../errors.ts';
 import { type Pause, pause, throwIfAborted, untilAborted } from '../../time.ts';
+import { beginWait } from '../../waits.ts';
 import { absolute, databaseFile, makeDatabaseFile } from './database-file.ts';
 import { breaksConnection, isBusy, isFull, leavesCommitUnknown, sqliteFailure } from './errors.ts';
 import { joinWrites } from './joined-writes.ts';
@@ -145,6 +146,7 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
   ): Promise<T> => {
     // From the first attempt on: waiting for a turn is no wait for a lock.
     let deadline = Number.POSITIVE_INFINITY;
+    let tell: (() => void) | undefined;
     const begin = (): void => {
       throwIfAborted(signal);
       if (closed) throw new MemoryError('misconfigured', 'The object store was used after it was closed.');
@@ -157,6 +159,8 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
       } catch (error) {
         if (!isBusy(error) || performance.now() >= deadline) throw sqliteFailure(error);
       }
+      tell ??= beginWait('lock', { ms: options.busyTimeoutMs, clock: () => performance.now() });
+      tell();
       await wait(Math.random() * Math.min(MAX_PAUSE_MS, 2 ** round), signal);
     }
   };

@@ -1,6 +1,7 @@
 import { hasCode, MemoryError, type MemoryErrorCode } from '../../errors.ts';
 import { ID_BYTES } from '../../format/wrap.ts';
 import { untilAborted } from '../../time.ts';
+import { beginWait } from '../../waits.ts';
 import { uncancelled, type Work } from '../session.ts';
 import { LEASE_MS, type RenameLease, takeLease } from './lease.ts';
 import { type RegisterState, type RenameEntry, readRegister } from './register.ts';
@@ -39,12 +40,15 @@ export function createRenameRegister(): RenameRegister {
   };
 
   const lookUntilIdle = async (work: Work, first: RegisterState): Promise<RegisterState> => {
-    const deadline = work.session.clock() + PATIENCE_MS;
+    const { clock } = work.session;
+    const deadline = clock() + PATIENCE_MS;
+    const tell = beginWait('rename', { ms: PATIENCE_MS, clock });
     for (let state = first; state.entry !== undefined; state = await look(work)) {
       if (await takeOver(work, state)) continue;
-      if (work.session.clock() >= deadline) {
+      if (clock() >= deadline) {
         throw new MemoryError('unavailable', 'another process is renaming a directory');
       }
+      tell();
       await work.session.pause(LOOK_AGAIN_MS, work.call.signal);
     }
     return known ?? first;

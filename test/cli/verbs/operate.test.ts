@@ -250,6 +250,9 @@ describe('sealed-memory keys', { timeout: 60_000 }, () => {
     const [code] = (await once(child, 'close')) as [number];
     expect(code).toBe(130);
     expect(eventsOf({ stdout }).at(-1)).toEqual({ event: 'interrupted' });
+    expect(stderr).toMatch(
+      /^sealed-memory: waiting before old keys are retired; until \d\d:\d\d:\d\d UTC at most, \d{4} s\n/,
+    );
     expect(stderr).toContain('the same command continues from there');
     age(1_900_000);
     expect(await done((run) => runMigrate({ wait: true }, run))).toMatchObject({ retired: [1] });

@@ -5,6 +5,7 @@ import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../../src/store/port.ts';
 import type { S3Connections } from '../../../src/store/s3/connection.ts';
 import { openS3ObjectStore } from '../../../src/store/s3/s3-store.ts';
+import { type LongWait, onLongWait } from '../../../src/waits.ts';
 
 const NOW = Date.UTC(2026, 10, 22, 4, 5, 6);
 const MINUTE_MS = 60_000;
@@ -59,8 +60,13 @@ describe('the lean client', () => {
       queueMicrotask(() => setImmediate(() => controller.abort()));
       return { status: 503, headers: { 'retry-after': '60' } };
     };
+    const told: LongWait[] = [];
+    const ceaseListening = onLongWait((wait) => told.push(wait));
     await expect(store.get(KEY, { signal: controller.signal })).rejects.toMatchObject({ code: 'aborted' });
+    ceaseListening();
     expect(signedAt).toHaveLength(1);
+    expect(told).toEqual([{ for: 'busy store', leftMs: expect.any(Number) }]);
+    expect(Math.abs(Number(told[0]?.leftMs) - 60_000)).toBeLessThan(5_000);
   });
 
   it('asks neither for credentials nor the server for a caller who has cancelled', async () => {

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemoryError } from '../../../src/errors.ts';
 import { createSqliteConnection } from '../../../src/store/sqlite/connection.ts';
+import { type LongWait, onLongWait } from '../../../src/waits.ts';
 
 describe('a COMMIT that fails for an unknown reason', () => {
   let folder: string;
@@ -62,6 +63,29 @@ describe('work that throws', () => {
       expect(await connection.read(count)).toBe(1);
     } finally {
       connection.close();
+    }
+  });
+});
+
+describe('a lock of another process', () => {
+  it('is told of once, with the time at which the wait for it ends', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sqlite-connection-'));
+    const path = join(folder, 'memory.db');
+    const connection = createSqliteConnection({ path, busyTimeoutMs: 1_300 });
+    await connection.read(() => {});
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN IMMEDIATE');
+    const told: LongWait[] = [];
+    const end = onLongWait((wait) => told.push(wait));
+    try {
+      await expect(connection.write(() => {})).rejects.toMatchObject({ code: 'unavailable' });
+      expect(told).toEqual([{ for: 'lock', leftMs: expect.any(Number) }]);
+      expect(told[0]?.leftMs).toBeLessThanOrEqual(300);
+    } finally {
+      end();
+      other.close();
+      connection.close();
+      rmSync(folder, { recursive: true });
     }
   });
 });

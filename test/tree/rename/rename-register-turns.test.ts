@@ -5,6 +5,7 @@ import type { RenameLease } from '../../../src/tree/rename/lease.ts';
 import { readRegister } from '../../../src/tree/rename/register.ts';
 import { createRenameRegister } from '../../../src/tree/rename/rename-register.ts';
 import type { Work } from '../../../src/tree/session.ts';
+import { type LongWait, onLongWait } from '../../../src/waits.ts';
 import { atFirst, countCalls } from '../../doubles/intercepted-store.ts';
 import { at, createSite, type TestClient, type TestSite, withSession } from '../../support/test-tree.ts';
 
@@ -30,6 +31,8 @@ describe('waiting for a turn at the register', () => {
     const other = await occupy();
     const begun = work.session.clock();
     let ended = 0;
+    const told: LongWait[] = [];
+    const ceaseListening = onLongWait((wait) => told.push(wait));
     const waiting = createRenameRegister()
       .begin(work, MOVE)
       .catch((error: unknown) => {
@@ -43,6 +46,8 @@ describe('waiting for a turn at the register', () => {
     expect(await waiting).toMatchObject({ code: 'unavailable' });
     expect(ended - begun).toBeGreaterThanOrEqual(60_000);
     expect(ended - begun).toBeLessThanOrEqual(60_250);
+    ceaseListening();
+    expect(told).toEqual([{ for: 'rename', leftMs: expect.any(Number) }]);
   });
 
   it.each([-86_400_000, 86_400_000])('waits for a minute where its clocks are %d ms apart', async (apart) => {

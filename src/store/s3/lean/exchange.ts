@@ -2,8 +2,9 @@ import { getRetryAfterHint, isServerError, isThrottlingError, isTransientError }
 import type { HttpRequest, RetryErrorInfo, RetryErrorType, RetryStrategyV2 } from '@smithy/types';
 import { MemoryError } from '../../../errors.ts';
 import { throwIfAborted, untilAborted } from '../../../time.ts';
+import { tellLongWait, toldIfLong } from '../../../waits.ts';
 import { followed, type RequestWatch, readAttempt, watched } from '../attempts.ts';
-import type { S3Connections } from '../connection.ts';
+import { LONGEST_REQUEST_MS, type S3Connections } from '../connection.ts';
 import type { HttpAnswer, WireCall } from '../wire.ts';
 import type { LeanRequest } from './requests.ts';
 import type { Signer } from './signer.ts';
@@ -22,6 +23,10 @@ interface Exchange<T> {
   readonly read: (answer: HttpAnswer) => Promise<T>;
 }
 
+/** A server that is at work answers sooner. */
+const UNANSWERED = { ms: LONGEST_REQUEST_MS, tellAfterMs: 3_000 };
+const LONG_PAUSE_MS = 1_000;
+
 /** Sends a request, and again as often as the strategy lets a failure pass. @throws the last failure. */
 export async function exchange<T>(context: ExchangeContext, work: Exchange<T>): Promise<T> {
   const { strategy, call } = work;
@@ -30,11 +35,16 @@ export async function exchange<T>(context: ExchangeContext, work: Exchange<T>): 
   let token = await strategy.acquireInitialRetryToken('');
   for (;;) {
     try {
-      const value = await readAttempt(call, () => attempt(context, work));
+      const value = await toldIfLong('store', UNANSWERED, () =>
+        readAttempt(call, () => attempt(context, work)),
+      );
       strategy.recordSuccess(token);
       return value;
     } catch (error) {
-      const next = strategy.refreshRetryTokenForRetry(token, judge(error)).catch(() => undefined);
+      const judged = judge(error);
+      const leftMs = (judged.retryAfterHint?.getTime() ?? 0) - Date.now();
+      if (leftMs >= LONG_PAUSE_MS) tellLongWait({ for: 'busy store', leftMs });
+      const next = strategy.refreshRetryTokenForRetry(token, judged).catch(() => undefined);
       const renewed = await untilAborted(next, call.signal);
       if (renewed === undefined) throw withAttempts(error, token.getRetryCount() + 1);
       token = renewed;
