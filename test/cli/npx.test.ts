@@ -13,6 +13,9 @@ const SLOW = 60_000;
 /** Longer than the program needs to see that it is alone, and to end. */
 const ENDING_MS = 8_000;
 
+/** The program of the folder, never one that is fetched. */
+const LOCAL = ['--no-install', 'sealed-memory'];
+
 const SERVERS: Readonly<Record<string, readonly string[]>> = {
   open: ['--json', 'open', '--no-browser'],
   'mcp --http': ['--json', 'mcp', '--http', '0'],
@@ -47,7 +50,7 @@ describe('a server that npx has started', { timeout: SLOW }, () => {
   }, SLOW);
 
   async function start(args: readonly string[]): Promise<ChildProcessWithoutNullStreams> {
-    const child = spawn('npx', ['--no-install', 'sealed-memory', ...args], {
+    const child = spawn('npx', [...LOCAL, ...args], {
       cwd: join(folder, 'project'),
       env: { ...PROGRAM_ENV, ...CLI_MEMORY_ENV, HOME: folder, npm_config_update_notifier: 'false' },
       detached: true,
