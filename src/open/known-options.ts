@@ -18,10 +18,10 @@ export type Known<Room, Name extends keyof Room> = {
 };
 
 export const SIGNAL = { signal: true } as const;
-export const CALL = {
+export const CALL: Readonly<Record<keyof Call, true>> = {
   ...SIGNAL,
   ...{ onProgress: true, onRedacted: true, actor: true, onTouch: true },
-} as const satisfies Record<keyof Call, true>;
+};
 const PLANNED = { ...CALL, dryRun: true, digest: true } as const;
 
 const FILES: Known<Files, keyof Files> = {
