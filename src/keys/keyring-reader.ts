@@ -115,6 +115,7 @@ export function createKeyringReader(options: KeyringReaderOptions): KeyringReade
         throw new MemoryError(
           'misconfigured',
           `The tenant's file names are ${keyring.nameMode}, which never changes: set names to that, or leave it out.`,
+          { details: { reason: 'name_mode' } },
         );
       }
       verdict = judged;

@@ -2,6 +2,7 @@ import { misconfigured } from '../errors.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import { judge, OPTIONS, type OptionRow } from './option-table.ts';
 import type { MemoryOptions, MountOptions } from './options.ts';
+import { type Origin, typedName, withOrigin } from './origins.ts';
 import { parseRootKeys, readRootKeyFile } from './root-keys.ts';
 
 /** Environment variables, as in `process.env`. An empty value counts as absent. */
@@ -93,43 +94,64 @@ export function optionsFromEnvironment(
   refuseUnknownNames(names, { known: KNOWN, listed: VARIABLES, what: 'a setting' });
   readHarness(env);
   const options: Record<string, unknown> = { ...overrides };
+  const read = new Map<string, Found>();
   for (const row of OPTIONS) {
     const [name = '', inner] = row.option.split('.');
     const group: Readonly<Record<string, unknown>> = inner === undefined ? options : Object(options[name]);
     if (group[inner ?? name] !== undefined) continue;
-    const value = readVariable(env, row);
-    if (value !== undefined) options[name] = inner === undefined ? value : { ...group, [inner]: value };
+    const found = readVariable(env, row);
+    if (found === undefined) continue;
+    read.set(row.option, found);
+    options[name] = inner === undefined ? found.value : { ...group, [inner]: found.value };
   }
-  const rootKey = overrides.rootKey ?? readRootKeys(env);
-  const mounts = overrides.mounts ?? readMounts(env);
-  // As they are; whether one is missing is judged where they are used.
-  return {
-    ...options,
-    ...(rootKey !== undefined && { rootKey }),
-    ...(mounts !== undefined && { mounts }),
-  } as MemoryOptions;
+  const lists = {
+    ...(overrides.rootKey === undefined && { rootKey: readRootKeys(env) }),
+    ...(overrides.mounts === undefined && { mounts: readMounts(env) }),
+  };
+  for (const [option, found] of Object.entries(lists)) {
+    if (found === undefined) continue;
+    read.set(option, found);
+    options[option] = found.value;
+  }
+  const origin: Origin = (option, value) => {
+    if (value === undefined) return variableOf(option);
+    const found = read.get(option);
+    // A value that the program put in its place goes by the option's name.
+    return found?.value === value ? typedName(env, found.variable) : undefined;
+  };
+  // Whether one is missing is judged where they are used.
+  return withOrigin(options, origin, { copied: true }) as object as MemoryOptions;
+}
+
+/** What sets an option in the environment. */
+function variableOf(option: string): string | undefined {
+  if (option === 'rootKey') return `${ROOT_KEY} or ${ROOT_KEY_FILE}`;
+  return option === 'mounts' ? MOUNTS : OPTIONS.find((row) => row.option === option)?.variable;
+}
+
+/** A value, and the variable that it was read from. */
+interface Found<T = unknown> {
+  readonly value: T;
+  readonly variable: string;
 }
 
 /** Mounts of other tenants in the same store: `/memories/handbook=org:ro:expires=false,/memories/team=team-7`. */
-function readMounts(env: Environment): readonly MountOptions[] | undefined {
-  const text = textOf(env, MOUNTS);
-  return text === undefined ? undefined : parseMounts(text, MOUNTS);
-}
-
-/** @throws MemoryError `misconfigured`, naming `label`. */
-export function parseMounts(list: string, label: string): readonly MountOptions[] {
-  return list.split(',').map((text) => {
-    const [, at, tenant, readOnly, expires] = MOUNT.exec(text) ?? [];
-    if (at === undefined || tenant === undefined) {
-      throw misconfigured(
-        `${label} takes a path, = and a tenant, and behind them :ro or :expires=false or both, such as /memories/handbook=org:ro:expires=false; several with commas between them.`,
-      );
-    }
-    return {
-      ...{ at, tenant, readOnly: readOnly !== undefined },
-      ...(expires !== undefined && { expires: expires === 'true' }),
-    };
-  });
+function readMounts(env: Environment): Found<readonly MountOptions[]> | undefined {
+  const value = textOf(env, MOUNTS)
+    ?.split(',')
+    .map((text) => {
+      const [, at, tenant, readOnly, expires] = MOUNT.exec(text) ?? [];
+      if (at === undefined || tenant === undefined) {
+        throw misconfigured(
+          `${typedName(env, MOUNTS)} takes a path, = and a tenant, and behind them :ro or :expires=false or both, such as /memories/handbook=org:ro:expires=false; several with commas between them.`,
+        );
+      }
+      return {
+        ...{ at, tenant, readOnly: readOnly !== undefined },
+        ...(expires !== undefined && { expires: expires === 'true' }),
+      };
+    });
+  return value && { value, variable: MOUNTS };
 }
 
 /** Whether `exec --jsonl` answers the lines of programs that test memories. */
@@ -193,10 +215,13 @@ function textOf(env: Environment, name: string): string | undefined {
   return env[name] || undefined;
 }
 
-function readVariable(env: Environment, { option, variable, shared = [], rule }: OptionRow): unknown {
+function readVariable(
+  env: Environment,
+  { option, variable, shared = [], rule }: OptionRow,
+): Found | undefined {
   const others = option === 's3.endpoint' && ignoresSharedEndpoints(env) ? [] : shared;
   const name = [variable, ...others].find((each) => each !== undefined && textOf(env, each) !== undefined);
-  return name && parse(env, name, rule);
+  return name === undefined ? undefined : { value: parse(env, name, rule), variable: name };
 }
 
 function ignoresSharedEndpoints(env: Environment): boolean {
@@ -209,29 +234,34 @@ function parse(env: Environment, name: string, rule: OptionRow['rule']): unknown
   if (text === undefined) return undefined;
   if (rule.kind === 'flag') return readFlag(env, name);
   if (rule.kind !== 'number') {
-    judge(rule, text, name);
+    judge(rule, text, typedName(env, name));
     return text;
   }
   const { least, most, scale = 1 } = rule;
   const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  judge({ kind: 'number', least: Math.ceil(least / scale), most: Math.floor(most / scale) }, value, name);
+  const label = typedName(env, name);
+  judge({ kind: 'number', least: Math.ceil(least / scale), most: Math.floor(most / scale) }, value, label);
   return value * scale;
 }
 
 function readFlag(env: Environment, name: string): boolean | undefined {
   const text = textOf(env, name);
   if (text === undefined) return undefined;
-  judge({ kind: 'choice', of: ['1', 'true', '0', 'false'] }, text, name);
+  judge({ kind: 'choice', of: ['1', 'true', '0', 'false'] }, text, typedName(env, name));
   return text === '1' || text === 'true';
 }
 
-function readRootKeys(env: Environment): readonly string[] | undefined {
+function readRootKeys(env: Environment): Found<readonly string[]> | undefined {
   const [key, file] = [textOf(env, ROOT_KEY), textOf(env, ROOT_KEY_FILE)];
+  const [keyName, fileName] = [typedName(env, ROOT_KEY), typedName(env, ROOT_KEY_FILE)];
   if (key !== undefined && file !== undefined) {
-    throw misconfigured(`${ROOT_KEY} and ${ROOT_KEY_FILE} are both set: unset one of them.`);
+    throw misconfigured(`${keyName} and ${fileName} are both set: unset one of them.`);
   }
   if (file !== undefined) {
-    return parseRootKeys(readRootKeyFile(file, ROOT_KEY_FILE).split(/[,\n]/), ROOT_KEY_FILE);
+    const texts = readRootKeyFile(file, fileName).split(/[,\n]/);
+    return { value: parseRootKeys(texts, `the file named by ${fileName}`), variable: ROOT_KEY_FILE };
   }
-  return key === undefined ? undefined : parseRootKeys(key.split(','), ROOT_KEY);
+  return key === undefined
+    ? undefined
+    : { value: parseRootKeys(key.split(','), keyName), variable: ROOT_KEY };
 }

@@ -27,9 +27,11 @@ export function spareMounted(
   const mounts = points.filter((point) => point.tenant === tenant && placeOf(point.settings.store) === place);
   if (mounts.some(({ expires }) => expires === false)) return { ...options, afterDays: undefined };
   if (options.afterDays === undefined || mounts.every(({ expires }) => expires)) return options;
+  const typed = settings.nameOf('mounts');
+  const marked = typed === 'mounts' ? 'expires: false' : `":expires=false" in ${typed}`;
   throw misconfigured(
     'This tenant is mounted, and reads through a read-only mount are not recorded, so that files everybody reads would expire. ' +
-      'Mark its mounts expires: false (":expires=false" in SEALED_MEMORY_MOUNTS), and its files stay.',
+      `Mark its mounts ${marked}, and its files stay.`,
   );
 }
 

@@ -7,6 +7,7 @@ import { checkActor } from '../tree/session.ts';
 import { DEFAULT_CACHE_BYTES } from '../tree/version-cache.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import type { MemoryOptions } from './options.ts';
+import { memberOf } from './origins.ts';
 import { checkPolicyWords } from './policy-option.ts';
 import { parseStoreLocation } from './store.ts';
 
@@ -154,15 +155,19 @@ const GROUPS: ReadonlySet<string> = new Set(['limits', 'cache', 'keyring', 'hist
 
 /**
  * Judges every option that is given, each by its rule; root keys and credentials are judged where they are opened.
+ * `nameOf` says how an option was typed.
  *
  * @throws MemoryError `misconfigured` for an unknown option or a malformed value.
  */
-export function judgeOptions(options: Partial<MemoryOptions>): void {
+export function judgeOptions(
+  options: Partial<MemoryOptions>,
+  nameOf: (option: string) => string = (option) => option,
+): void {
   refuseUnknown(options);
   for (const { option, rule } of OPTIONS) {
     const value = memberOf(options, option);
     if (value !== undefined && typeof value !== OTHER_KINDS[option]) {
-      judge(rule, value, option);
+      judge(rule, value, nameOf(option));
     }
   }
 }
@@ -190,11 +195,6 @@ function refuseUnknown(options: Partial<MemoryOptions>): void {
     GROUPS.has(name) ? Object.keys(value ?? {}).map((inner) => `${name}.${inner}`) : [name],
   );
   refuseUnknownNames(names, { known: NAMES, what: 'an option' });
-}
-
-/** The value under a dotted name. */
-function memberOf(options: Partial<MemoryOptions>, option: string): unknown {
-  return option.split('.').reduce((value: unknown, name) => Object(value)[name], options);
 }
 
 export function readTenant(text: string, label: string): TenantId {

@@ -1,5 +1,5 @@
 import { MemoryError, misconfigured } from '../errors.ts';
-import { parseTenantId, type TenantId } from '../format/object-keys.ts';
+import type { TenantId } from '../format/object-keys.ts';
 import { once } from '../time.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { checkActor } from '../tree/session.ts';
@@ -7,7 +7,7 @@ import { createVersionCaches } from '../tree/version-cache.ts';
 import type { CredentialSource } from './credential-source.ts';
 import { refuseUnknownNames } from './known-names.ts';
 import type { OpenMounts } from './mounts.ts';
-import { judge } from './option-table.ts';
+import { judge, readTenant } from './option-table.ts';
 import type { MemoryOptions } from './options.ts';
 import { readMounts, readSettings } from './settings.ts';
 import { type AwsCredentials, type BaseStore, listTenants, openBaseStore } from './store.ts';
@@ -99,7 +99,7 @@ export function createTenantPool(
 ): TenantPool {
   const settings = readSettings(options);
   if (settings.tenant !== undefined) {
-    throw misconfigured('tenant is not an option of a pool: give it to open.');
+    throw misconfigured(`${settings.nameOf('tenant')} is not an option of a pool: give it to open.`);
   }
   judge({ kind: 'number', least: 1, most: MOST_TENANTS }, maxTenants, 'maxTenants');
   const points = readMounts(options);
@@ -155,7 +155,7 @@ export function createTenantPool(
     async open(id, request = {}) {
       refuseWhenClosed();
       refuseUnknownNames(Object.keys(request), { known: OPENING, what: 'an option of open' });
-      const tenant = parseTenantId(id);
+      const tenant = readTenant(id, 'tenant');
       const { actor } = request;
       if (actor !== undefined) checkActor(actor, 'actor');
       const found = warm.use(tenant);

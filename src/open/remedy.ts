@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { MemoryError, type MemoryErrorCode, misconfigured } from '../errors.ts';
+import { hasReason, MemoryError, type MemoryErrorCode, misconfigured } from '../errors.ts';
 
 /** What to do next, where the message of a failure does not say it itself. */
 const REMEDIES: Partial<Record<MemoryErrorCode, string>> = {
@@ -14,7 +14,11 @@ export function withRemedy({ code, message }: MemoryError): string {
 }
 
 /** The failure to open a memory as its caller reads it. */
-export function openingFailure(error: unknown): unknown {
+export function openingFailure(error: unknown, nameOf: (option: string) => string): unknown {
+  if (hasReason(error, 'name_mode')) {
+    const { code, message, details } = error;
+    return new MemoryError(code, message.replace('set names', `set ${nameOf('names')}`), { details });
+  }
   if (!(error instanceof MemoryError) || REMEDIES[error.code] === undefined) return error;
   const { code, details, retry, cause } = error;
   return new MemoryError(code, withRemedy(error), { details, retry, cause });

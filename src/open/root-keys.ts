@@ -1,13 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { misconfigured } from '../errors.ts';
-import { fromBase64 } from '../format/encoding.ts';
 import { envRootKey } from '../keys/env-root-key.ts';
 import { KMS_SCHEME, parseKeyArn } from '../keys/kms-key-arn.ts';
 import type { RootKey } from '../keys/root-key.ts';
 import { fileCodeOf, redactedFileCause } from '../store/failures.ts';
 import { once } from '../time.ts';
 import { readPrivateFile } from './private-file.ts';
+import { rootKeyFault } from './root-key-fault.ts';
 import type { AwsCredentials } from './store.ts';
 
 /** Padded base64 of 32 bytes, `aws-kms:` and a key ARN, the 32 bytes, or another root key of the caller's. */
@@ -29,16 +29,18 @@ export interface RootKeys {
 export function openRootKeys(
   inputs: readonly RootKeyInput[],
   credentials?: AwsCredentials | undefined,
+  label = 'rootKey',
 ): RootKeys {
-  if (inputs.length === 0) throw misconfigured('rootKey is empty: give at least one root key.');
+  if (inputs.length === 0) throw misconfigured(`${label} is empty: give at least one root key.`);
   const loadKms = once(async () => {
     const { openKmsConnections, openKmsRootKey } = await import('../keys/kms-root-key.ts');
     return { connections: openKmsConnections(), openKmsRootKey };
   });
 
-  function open(input: RootKeyInput): (credentials: AwsCredentials | undefined) => RootKey {
-    if (typeof input === 'string' && input.startsWith(KMS_SCHEME)) {
-      const keyArn = parseKeyArn(input.slice(KMS_SCHEME.length), 'rootKey');
+  function open(input: RootKeyInput, index: number): (credentials: AwsCredentials | undefined) => RootKey {
+    requireRootKey(input, keyAt(index, { label, of: inputs }));
+    if (isKms(input)) {
+      const keyArn = input.slice(KMS_SCHEME.length);
       const openOnce = once(async () => {
         const { openKmsRootKey, connections } = await loadKms();
         return openKmsRootKey({ keyArn, connections });
@@ -78,16 +80,32 @@ function loadedLater(named: Pick<RootKey, 'id'>, load: () => Promise<RootKey>): 
 export function parseRootKeys(texts: readonly string[], label: string): readonly string[] {
   const keys = texts.map((text, index) => {
     const key = text.trim();
-    const which = texts.length === 1 ? label : `Key ${index + 1} of ${label}`;
-    if (key.startsWith(KMS_SCHEME)) parseKeyArn(key.slice(KMS_SCHEME.length), which);
-    else if (fromBase64(key)?.length !== 32) {
-      throw misconfigured(
-        `${which} is not base64 of 32 bytes (44 characters, the last one "="), nor "${KMS_SCHEME}" and a key ARN.`,
-      );
-    }
+    requireRootKey(key === '' ? text : key, keyAt(index, { label, of: texts }));
     return key;
   });
   return Object.freeze(keys);
+}
+
+/** How messages name one of several root keys. */
+function keyAt(
+  index: number,
+  { label, of }: { readonly label: string; readonly of: readonly unknown[] },
+): string {
+  return of.length === 1 ? label.replace(/^the /, 'The ') : `Key ${index + 1} of ${label}`;
+}
+
+function isKms(input: RootKeyInput): input is string {
+  return typeof input === 'string' && input.startsWith(KMS_SCHEME);
+}
+
+/** @throws MemoryError `misconfigured` that names `which` and how to make a root key. */
+function requireRootKey(input: RootKeyInput, which: string): void {
+  if (isKms(input)) {
+    parseKeyArn(input.slice(KMS_SCHEME.length), which);
+    return;
+  }
+  const fault = rootKeyFault(input);
+  if (fault !== undefined) throw misconfigured(`${which} ${fault}`);
 }
 
 /** The text of a root key file. @throws MemoryError `misconfigured`, as `readPrivateFile`. */

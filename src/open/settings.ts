@@ -1,4 +1,4 @@
-import { misconfigured } from '../errors.ts';
+import { hasCode, misconfigured } from '../errors.ts';
 import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
 import { heardLogger, heardOrLogged } from '../listeners.ts';
@@ -9,8 +9,10 @@ import { refuseUnknownNames } from './known-names.ts';
 import { refuseOldNode } from './node-version.ts';
 import { DEFAULT_CONCURRENCY, DEFAULT_FILE_BYTES, judge, judgeOptions, readTenant } from './option-table.ts';
 import type { MemoryOptions, MountOptions } from './options.ts';
+import { typedName } from './origins.ts';
 import { readPolicy } from './policy-option.ts';
 import { notSet } from './remedy.ts';
+import { HOW_TO_MAKE_ONE } from './root-key-fault.ts';
 import { openRootKeys, type RootKeyInput, type RootKeys } from './root-keys.ts';
 import { type ConfiguredStore, parseStoreLocation, type S3Options } from './store.ts';
 
@@ -40,15 +42,20 @@ export interface Settings
   readonly expireAfterDays: number | undefined;
   readonly historyDays: number | undefined;
   readonly s3: S3Options;
+  /** How an option was typed: its own name, a variable, a flag. */
+  readonly nameOf: (option: string) => string;
 }
 
 /**
  * @throws MemoryError `misconfigured` for an unknown option, a missing store or root key, or a malformed value; its
  * sentence names the option and what was expected, never the value.
  */
-export function readSettings(options: Partial<MemoryOptions>): Settings {
+export function readSettings(
+  options: Partial<MemoryOptions>,
+  nameOf: Settings['nameOf'] = (option) => typedName(options, option),
+): Settings {
   refuseOldNode();
-  judgeOptions(options);
+  judgeOptions(options, nameOf);
   const {
     profile = 'doc',
     onExists = 'error',
@@ -62,22 +69,21 @@ export function readSettings(options: Partial<MemoryOptions>): Settings {
   const logger = options.logger && heardLogger(options.logger);
   const onRequest = options.onRequest && heardOrLogged('onRequest', options.onRequest, logger);
   const credentials = answeredInTime(options.credentials);
-  const store = readStore(options.store);
+  const store = readStore(options.store, nameOf('store'));
   const prefix = store.kind === 's3' ? store.prefix : '';
-  const tenant = options.tenant === undefined ? undefined : readTenant(options.tenant, 'tenant');
-  // Object keys must have room for a memory path; without a tenant the prefix alone is judged.
-  createLayout({ prefix, tenant: tenant ?? parseTenantId('0') });
+  const tenant = options.tenant === undefined ? undefined : readTenant(options.tenant, nameOf('tenant'));
+  requireRoom(prefix, { tenant, label: nameOf('store') });
   return Object.freeze({
     ...{ store, prefix, tenant, profile, onExists, names, concurrency, lazy, readOnly, expireAfterDays },
     policy: readPolicy(options.policy),
-    rootKeys: readRootKeys(options.rootKey, credentials),
+    rootKeys: readRootKeys(options.rootKey, { credentials, label: nameOf('rootKey') }),
     maxFileBytes: limits?.fileBytes ?? DEFAULT_FILE_BYTES,
     limits: given({ files: limits?.files, tenantBytes: limits?.tenantBytes }),
     cacheBytes: cache?.bytes ?? DEFAULT_CACHE_BYTES,
     keyring: given(keyring),
     historyDays: history?.days,
     s3: given(s3),
-    ...{ credentials, logger, onRequest, toolError, onEvent, eventPaths, actor },
+    ...{ credentials, logger, onRequest, toolError, onEvent, eventPaths, actor, nameOf },
   });
 }
 
@@ -99,27 +105,55 @@ export interface MountPoint {
 /** @throws MemoryError `misconfigured` for a mount at a wrong place or of a wrong option, as `readSettings`. */
 export function readMounts(options: Partial<MemoryOptions>): readonly MountPoint[] {
   const { mounts = [], tenant: _tenant, readOnly: _readOnly, keyring, ...shared } = options;
-  const points = mounts.map((mount) => {
+  const typed = typedName(options, 'mounts');
+  const points = mounts.map((mount, index) => {
+    const ofMount = (option: string): string =>
+      typed === 'mounts' ? `mounts[${index}].${option}` : `${option} of mount ${index + 1} of ${typed}`;
     refuseUnknownNames(Object.keys(mount), { known: OF_MOUNT, what: 'an option of a mount' });
     // What is undefined is not said, and must not take the memory's own policy or limits away.
     const { at, expires, ...own } = given(mount);
-    const settings = readSettings({ ...shared, keyring: { ttlMs: keyring?.ttlMs }, ...own });
-    if (expires !== undefined) judge({ kind: 'flag' }, expires, 'expires of a mount');
+    const nameOf = (option: string): string => {
+      const [group = ''] = option.split('.');
+      return option === 'tenant' || Object.hasOwn(own, group) ? ofMount(option) : typedName(options, option);
+    };
+    const settings = readSettings({ ...shared, keyring: { ttlMs: keyring?.ttlMs }, ...own }, nameOf);
+    if (expires !== undefined) judge({ kind: 'flag' }, expires, ofMount('expires'));
     if (expires && settings.readOnly) {
       throw misconfigured('A read-only mount records no reads, so it cannot be expires: true.');
     }
-    return { at: parseMountPath(at), tenant: requireTenant(settings), settings, expires, given: mount };
+    return {
+      at: parseMountPath(at, ofMount('at')),
+      tenant: requireTenant(settings),
+      settings,
+      expires,
+      given: mount,
+    };
   });
   if (new Set(points.map(({ at }) => at)).size === points.length) return points;
   throw misconfigured('Two mounts cannot lie at one path.');
 }
 
-function parseMountPath(text: unknown): MemoryPath {
-  if (typeof text !== 'string')
-    throw misconfigured('A mount needs the option at: where it is seen, such as /memories/handbook.');
-  const path = parseMemoryPath(text);
-  if (segmentsOf(path).length === 1) return path;
-  throw misconfigured('A mount must lie directly below /memories, such as /memories/handbook.');
+function parseMountPath(text: unknown, label: string): MemoryPath {
+  try {
+    const path = parseMemoryPath(String(text));
+    if (segmentsOf(path).length === 1) return path;
+  } catch (error) {
+    if (!hasCode(error, 'invalid_path')) throw error;
+  }
+  throw misconfigured(`${label} must be a path directly below /memories, such as /memories/handbook.`);
+}
+
+/** Object keys must have room for a memory path; without a tenant the prefix alone is judged. */
+function requireRoom(
+  prefix: string,
+  { tenant, label }: { readonly tenant: TenantId | undefined; readonly label: string },
+): void {
+  try {
+    createLayout({ prefix, tenant: tenant ?? parseTenantId('0') });
+  } catch (error) {
+    if (!hasCode(error, 'misconfigured')) throw error;
+    throw misconfigured(`${label}: ${error.message}`);
+  }
 }
 
 /** What was given of a group, without the members that are undefined. */
@@ -130,31 +164,25 @@ function given<T extends object>(
   return Object.freeze(Object.fromEntries(members)) as { readonly [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-function readStore(given: MemoryOptions['store'] | undefined): Settings['store'] {
-  if (given === undefined) {
-    throw notSet('store (SEALED_MEMORY_STORE) is not set: memory:, sqlite:PATH or s3://bucket/prefix.');
-  }
+function readStore(given: MemoryOptions['store'] | undefined, label: string): Settings['store'] {
+  if (given === undefined) throw notSet(`${label} is not set: memory:, sqlite:PATH or s3://bucket/prefix.`);
   return Object.freeze(
-    typeof given === 'string' ? parseStoreLocation(given, 'store') : { kind: 'opened', store: given },
+    typeof given === 'string' ? parseStoreLocation(given, label) : { kind: 'opened', store: given },
   );
 }
 
 /** @throws MemoryError `misconfigured` when the settings name none. */
-export function requireTenant({ tenant }: Settings): TenantId {
+export function requireTenant({ tenant, nameOf }: Settings): TenantId {
   if (tenant !== undefined) return tenant;
-  throw notSet('tenant (SEALED_MEMORY_TENANT) is not set: the id of the tenant whose memory this is.');
+  throw notSet(`${nameOf('tenant')} is not set: the id of the tenant whose memory this is.`);
 }
 
 function readRootKeys(
   rootKey: MemoryOptions['rootKey'] | undefined,
-  credentials: MemoryOptions['credentials'],
+  { credentials, label }: Pick<MemoryOptions, 'credentials'> & { readonly label: string },
 ): RootKeys {
-  if (rootKey === undefined) {
-    throw notSet(
-      'No root key: set rootKey, SEALED_MEMORY_ROOT_KEY or SEALED_MEMORY_ROOT_KEY_FILE; "sealed-memory init" creates a key file.',
-    );
-  }
-  return openRootKeys(isList(rootKey) ? rootKey : [rootKey], credentials);
+  if (rootKey === undefined) throw notSet(`${label} is not set. ${HOW_TO_MAKE_ONE}`);
+  return openRootKeys(isList(rootKey) ? rootKey : [rootKey], credentials, label);
 }
 
 function isList(input: RootKeyInput | readonly RootKeyInput[]): input is readonly RootKeyInput[] {

@@ -193,7 +193,7 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
       if (request.afterDays !== undefined && !recordsReads && !request.dryRun) {
         throw new MemoryError(
           'misconfigured',
-          'SEALED_MEMORY_EXPIRE_AFTER_DAYS is not set, nor the option expireAfterDays, so reads are not recorded and nothing may expire.',
+          `${settings.nameOf('expireAfterDays')} is not set, so reads are not recorded and nothing may expire.`,
         );
       }
       return parts.expire(request);

@@ -194,7 +194,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
       const loading = keyrings.load().then(
         (keyring) => keyring && !settings.readOnly && warnOfNoHistory(keyring, wiring, { guard, logger }),
         (error: unknown) => {
-          if (!settings.lazy) throw openingFailure(error);
+          if (!settings.lazy) throw openingFailure(error, settings.nameOf);
         },
       );
       if (!settings.lazy) await loading;

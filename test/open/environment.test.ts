@@ -58,7 +58,7 @@ describe('optionsFromEnvironment', () => {
 
   it('knows the settings of the worker, which it does not read', () => {
     const options = optionsFromEnvironment({ ...COMPLETE, SEALED_MEMORY_WORKER_MODEL: 'any' });
-    expect(options).toEqual(optionsFromEnvironment(COMPLETE));
+    expect(Object.entries(options)).toEqual(Object.entries(optionsFromEnvironment(COMPLETE)));
   });
 
   it('needs a store, a tenant and a root key only', () => {
@@ -81,8 +81,13 @@ describe('optionsFromEnvironment', () => {
       keyring: {},
       expireAfterDays: undefined,
       s3: {},
+      nameOf: expect.any(Function),
     });
-    expect(optionsFromEnvironment(COMPLETE)).toEqual({ store: 'memory:', tenant: 'acme', rootKey: [KEY] });
+    expect(Object.entries(optionsFromEnvironment(COMPLETE))).toEqual([
+      ['store', 'memory:'],
+      ['tenant', 'acme'],
+      ['rootKey', [KEY]],
+    ]);
     expect(readHarness(COMPLETE)).toBe(false);
   });
 
@@ -205,7 +210,7 @@ describe('optionsFromEnvironment', () => {
       SEALED_MEMORY_TENANT: 'No',
       SEALED_MEMORY_ROOT_KEY: 'nonsense',
     };
-    expect(optionsFromEnvironment(nonsense, given)).toEqual(given);
+    expect(Object.entries(optionsFromEnvironment(nonsense, given))).toEqual(Object.entries(given));
   });
 });
 

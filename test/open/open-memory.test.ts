@@ -142,9 +142,14 @@ describe('a memory that cannot be opened', () => {
   };
 
   it.each<[string, () => Given | Promise<Given>, string, RegExp]>([
-    ['no options', () => ({}), 'misconfigured', /^store .* is not set: memory:, sqlite:PATH or s3:/],
-    ['no tenant', () => ({ store: 'memory:', rootKey }), 'misconfigured', /^tenant .* is not set: /],
-    ['no root key', () => ({ store: 'memory:', tenant }), 'misconfigured', /^No root key: set rootKey, /],
+    ['no options', () => ({}), 'misconfigured', /^store is not set: memory:, sqlite:PATH or s3:/],
+    ['no tenant', () => ({ store: 'memory:', rootKey }), 'misconfigured', /^tenant is not set: /],
+    [
+      'no root key',
+      () => ({ store: 'memory:', tenant }),
+      'misconfigured',
+      /^rootKey is not set\. .*openssl rand -base64 32/,
+    ],
     [
       'a folder that is not there',
       () => ({ store: 'sqlite:/no/such/folder/x', tenant, rootKey }),

@@ -301,9 +301,7 @@ describe('a mounted memory', () => {
       });
     }
     await expect(open([HANDBOOK, HANDBOOK])).rejects.toThrow('Two mounts cannot lie at one path.');
-    await expect(open([{ at: '/memories/x' } as never])).rejects.toThrow(
-      'tenant (SEALED_MEMORY_TENANT) is not set',
-    );
+    await expect(open([{ at: '/memories/x' } as never])).rejects.toThrow('mounts[0].tenant is not set');
     await expect(open([{ ...HANDBOOK, tennant: 'x' } as never])).rejects.toThrow('tennant');
   });
 });

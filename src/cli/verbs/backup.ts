@@ -7,7 +7,7 @@ import { fileCodeOf } from '../../store/failures.ts';
 import { type Invocation, wrongCall } from './invocation.ts';
 import { cannotWrite, existsAlready, partialBeside, removeAbandoned, removingAfter } from './own-file.ts';
 import { counted } from './report.ts';
-import { readEnvironment, typedOptions } from './settings.ts';
+import { readEnvironment } from './settings.ts';
 
 /** Points to the right way for a store that is no SQLite file. */
 const ANOTHER_WAY = {
@@ -28,7 +28,6 @@ export async function runBackup(
   const { store } = optionsFromEnvironment(readEnvironment(flags), {
     logger,
     rootKey: [],
-    ...typedOptions(flags),
   });
   if (typeof store !== 'string') {
     throw misconfigured('not set: the store (--store or SEALED_MEMORY_STORE). "sealed-memory init" sets it.');

@@ -3,6 +3,7 @@ import { MEMORY_ROOT } from '../../language/path.ts';
 import { failureSentence } from '../../language/sentences.ts';
 import { openMemory } from '../../open/open-memory.ts';
 import type { MemoryOptions } from '../../open/options.ts';
+import { typedName } from '../../open/origins.ts';
 import type { FileEntry, FileStat, Files } from '../../tool/files.ts';
 import type { History } from '../../tree/history/history.ts';
 import { ahead } from './ahead.ts';
@@ -32,7 +33,7 @@ export async function runOnFiles(
     return await verb({ files: memory.files, history: memory.history, options, invocation });
   } catch (error) {
     tellInterruption(error, invocation, interrupted);
-    throw error;
+    throw limitAsTyped(error, options);
   }
 }
 
@@ -65,12 +66,22 @@ async function nothingAt(
   return new MemoryError('not_found', why);
 }
 
-/** What sets each limit that a refusal names. */
-const LIMIT_SETTINGS: Readonly<Record<string, string>> = {
-  file_bytes: 'SEALED_MEMORY_MAX_FILE_BYTES',
-  object_bytes: 'SEALED_MEMORY_MAX_FILE_BYTES',
-  files: 'SEALED_MEMORY_MAX_FILES',
-  tenant_bytes: 'SEALED_MEMORY_MAX_TENANT_BYTES',
+/** A refusal by a limit, which names what was typed to set it. */
+function limitAsTyped(error: unknown, options: MemoryOptions): unknown {
+  if (!(error instanceof MemoryError)) return error;
+  const { code, message, details, cause } = error;
+  const [variable, option] = LIMIT_SETTINGS[String(details['limit'])] ?? [];
+  if (variable === undefined || option === undefined || !message.includes(variable)) return error;
+  const named = message.replace(variable, typedName(options, option));
+  return new MemoryError(code, named, { details, cause });
+}
+
+/** The variable and the option that set each limit which a refusal names. */
+const LIMIT_SETTINGS: Readonly<Record<string, readonly [variable: string, option: string]>> = {
+  file_bytes: ['SEALED_MEMORY_MAX_FILE_BYTES', 'limits.fileBytes'],
+  object_bytes: ['SEALED_MEMORY_MAX_FILE_BYTES', 'limits.fileBytes'],
+  files: ['SEALED_MEMORY_MAX_FILES', 'limits.files'],
+  tenant_bytes: ['SEALED_MEMORY_MAX_TENANT_BYTES', 'limits.tenantBytes'],
 };
 
 /** A refusal of `work` is told in the sentence of the command of the tool that comes nearest. */
@@ -80,7 +91,7 @@ export async function worded<T>(input: ToolInput, work: () => Promise<T>): Promi
   } catch (error) {
     if (!(error instanceof MemoryError) || isForTheOperator(error)) throw error;
     const { code, details, cause } = error;
-    const setting = LIMIT_SETTINGS[String(details['limit'])];
+    const [setting] = LIMIT_SETTINGS[String(details['limit'])] ?? [];
     const sentence =
       failureSentence({ error, input, profile: 'doc' }).replace(/^Error: /, '') +
       (setting === undefined ? '' : ` (${setting} sets the limit)`);

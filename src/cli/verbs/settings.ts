@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { parse } from 'smol-toml';
 import { misconfigured } from '../../errors.ts';
@@ -10,7 +10,6 @@ import {
   type Environment,
   optionsFromEnvironment,
   PROFILE_NAME_VARIABLE,
-  parseMounts,
   processEnvironment,
   setAwsVariables,
   VARIABLES,
@@ -18,6 +17,7 @@ import {
 import { adviceFor } from '../../open/known-names.ts';
 import { DEFAULT_FILE_BYTES } from '../../open/option-table.ts';
 import type { MemoryOptions } from '../../open/options.ts';
+import { typedName, withOrigin } from '../../open/origins.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import type { Flags, Invocation } from './invocation.ts';
 
@@ -61,11 +61,7 @@ export function readOptions(
 ): MemoryOptions {
   const env = readEnvironment(flags);
   setAwsVariables(env);
-  const options: Partial<MemoryOptions> = optionsFromEnvironment(env, {
-    logger,
-    ...typedOptions(flags),
-    ...overrides,
-  });
+  const options: Partial<MemoryOptions> = optionsFromEnvironment(env, { logger, ...overrides });
   const missing = [
     ...(options.store === undefined ? [`the store (--store or ${STORE})`] : []),
     ...(options.tenant === undefined ? [`the tenant (--tenant or ${TENANT})`] : []),
@@ -86,23 +82,27 @@ export function readMemoryOptions(invocation: Invocation): MemoryOptions {
 
 /** The most bytes of one file, for a verb that needs no store. @throws MemoryError `misconfigured`. */
 export function readFileLimit({ flags }: Pick<Invocation, 'flags'>): number {
-  const { [FILE_LIMIT]: most } = readEnvironment(flags);
-  return optionsFromEnvironment({ [FILE_LIMIT]: most }).limits?.fileBytes ?? DEFAULT_FILE_BYTES;
+  const env = readEnvironment(flags);
+  const limit = withOrigin({ [FILE_LIMIT]: env[FILE_LIMIT] }, () => typedName(env, FILE_LIMIT));
+  return optionsFromEnvironment(limit).limits?.fileBytes ?? DEFAULT_FILE_BYTES;
 }
 
-/** What was typed in a form of its own, so that a refusal names the flag and no variable. */
-export function typedOptions({ mount }: Pick<Flags, 'mount'>): Pick<MemoryOptions, 'mounts'> {
-  return mount === undefined ? {} : { mounts: parseMounts(mount.join(','), '--mount') };
-}
-
-/** The settings of all sources as one environment. */
+/** The settings of all sources as one environment, which knows where each was typed. */
 export function readEnvironment(flags: Flags, around: Surroundings = surroundings()): Environment {
   const dotEnv = readDotEnv(around.cwd);
-  const typed = layer(flagsAsEnvironment(flags), around.env);
+  const flagged = flagsAsEnvironment(flags);
+  const typed = layer(flagged, around.env);
   const given = layer(typed, dotEnv);
   const profile = readProfile(given, around);
   const isAskedFor = typed[PROFILE_NAME_VARIABLE] !== undefined || typed[CONFIG_VARIABLE] !== undefined;
-  return isAskedFor ? layer(typed, layer(profile, dotEnv)) : layer(given, profile);
+  const { settings } = profile;
+  const all = isAskedFor ? layer(typed, layer(settings, dotEnv)) : layer(given, settings);
+  return withOrigin({ ...all }, (variable) => {
+    if (flagged[variable]) return FLAG_NAMES[variable];
+    if (around.env[variable]) return undefined;
+    const isOfDotEnv = dotEnv[variable] && !(isAskedFor && settings[variable]);
+    return isOfDotEnv ? `${variable} in ${DOT_ENV}` : profile.nameOf(variable);
+  });
 }
 
 /** `upper` before `lower`. A root key in one hides the file of one in the other, and the other way round. */
@@ -114,6 +114,21 @@ function layer(upper: Environment, lower: Environment): Environment {
   const rest = Object.entries(lower).filter(([name]) => !hidden.includes(name));
   return Object.fromEntries([...rest, ...present]);
 }
+
+/** The flag that stands for a variable. */
+const FLAG_NAMES: Readonly<Record<string, string>> = {
+  [STORE]: '--store',
+  [TENANT]: '--tenant',
+  [ROOT_KEY_FILE]: '--root-key-file',
+  SEALED_MEMORY_MOUNTS: '--mount',
+  SEALED_MEMORY_READ_ONLY: '--read-only',
+  SEALED_MEMORY_POLICY: '--policy',
+  [FILE_LIMIT]: '--max-file-bytes',
+  SEALED_MEMORY_MAX_FILES: '--max-files',
+  SEALED_MEMORY_MAX_TENANT_BYTES: '--max-tenant-bytes',
+  [EVENTS_FILE]: '--events',
+  [PROFILE_NAME_VARIABLE]: '--profile-name',
+};
 
 function flagsAsEnvironment(flags: Flags): Environment {
   return {
@@ -138,24 +153,38 @@ function readDotEnv(cwd: string): Environment {
   return Object.fromEntries(entries.filter(([name]) => /^(SEALED_MEMORY|AWS)_/.test(name)));
 }
 
-/** The settings of the chosen profile of the configuration file, by their variables. */
-function readProfile(env: Environment, around: Surroundings): Environment {
+/** The settings of a profile by their variables, and how they stand in the file. */
+interface ProfileSettings {
+  readonly settings: Environment;
+  readonly nameOf: (variable: string) => string | undefined;
+}
+
+const NO_PROFILE: ProfileSettings = { settings: {}, nameOf: () => undefined };
+
+/** The chosen profile of the configuration file. */
+function readProfile(env: Environment, around: Surroundings): ProfileSettings {
   const chosen = env[PROFILE_NAME_VARIABLE] || undefined;
   const found = findConfig(env, around);
   if (found === undefined) {
-    if (chosen === undefined) return {};
+    if (chosen === undefined) return NO_PROFILE;
     throw misconfigured(
       `The profile "${chosen}" was asked for, and there is no configuration file: write one at ${join(PROJECT_FOLDER, CONFIG_NAME)}.`,
     );
   }
   const profiles = parseConfig(found.text);
-  const profile = profiles[chosen ?? 'default'];
+  const name = chosen ?? 'default';
+  const profile = profiles[name];
   if (profile === undefined && chosen !== undefined) {
     throw misconfigured(
       `The configuration file has no profile "${chosen}"; it has ${Object.keys(profiles).join(', ') || 'none'}.`,
     );
   }
-  return settingsOf(profile ?? {}, found.folder);
+  const settings = settingsOf(profile ?? {}, found.folder);
+  const nameOf = (variable: string): string | undefined =>
+    settings[variable] === undefined
+      ? undefined
+      : `${variable.slice('SEALED_MEMORY_'.length).toLowerCase()} of the profile "${name}" in ${found.file}`;
+  return { settings, nameOf };
 }
 
 function findConfig(env: Environment, { cwd, home }: Surroundings) {
@@ -167,7 +196,7 @@ function findConfig(env: Environment, { cwd, home }: Surroundings) {
       : [resolve(cwd, named)];
   for (const path of paths) {
     const text = readText(path, 'The configuration file');
-    if (text !== undefined) return { text, folder: dirname(path) };
+    if (text !== undefined) return { text, folder: dirname(path), file: basename(path) };
   }
   if (named !== undefined) throw misconfigured(`The file named by ${CONFIG_VARIABLE} does not exist.`);
   return undefined;

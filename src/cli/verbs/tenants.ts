@@ -2,7 +2,7 @@ import { misconfigured } from '../../errors.ts';
 import { optionsFromEnvironment } from '../../open/environment.ts';
 import { listTenants, openBaseStore, parseStoreLocation } from '../../open/store.ts';
 import type { Invocation } from './invocation.ts';
-import { readEnvironment, typedOptions } from './settings.ts';
+import { readEnvironment } from './settings.ts';
 
 /** Lists the tenants that have a keyring in the configured store; no root key is needed. */
 export async function runTenants({ flags, terminal, report, logger }: Invocation): Promise<number> {
@@ -10,7 +10,7 @@ export async function runTenants({ flags, terminal, report, logger }: Invocation
     store,
     s3 = {},
     credentials,
-  } = optionsFromEnvironment(readEnvironment(flags), { logger, rootKey: [], ...typedOptions(flags) });
+  } = optionsFromEnvironment(readEnvironment(flags), { logger, rootKey: [] });
   if (typeof store !== 'string') {
     throw misconfigured('not set: the store (--store or SEALED_MEMORY_STORE). "sealed-memory init" sets it.');
   }

@@ -70,7 +70,7 @@ describe('sealed-memory expire', () => {
     await markedAgo(2 * HOUR);
     const refused = await run('--mount', '/memories/handbook=acme:ro');
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain('expires: false');
+    expect(refused.stderr).toContain('":expires=false" in --mount');
     expect(lastLine(refused)).toMatchObject({ event: 'failed', code: 'misconfigured' });
     env['SEALED_MEMORY_MOUNTS'] = '/memories/handbook=acme:ro:expires=false';
     expect(lastLine(await run())).toMatchObject({ ...NOTHING, event: 'done' });
