@@ -37,7 +37,27 @@ export type { TenantAdmin } from './open/tenant-admin.ts';
 export type { SessionFold } from './sessions/append-lines.ts';
 export type { SessionKey } from './sessions/session-key.ts';
 export type { ListedSession, SessionOptions, Sessions } from './sessions/sessions.ts';
-export type * from './store/port.ts';
+export type {
+  DatedMeta,
+  DeleteFailure,
+  DeleteOptions,
+  DeleteTarget,
+  ETag,
+  GetOptions,
+  KeptVersion,
+  ListedObject,
+  ListOptions,
+  ListPage,
+  ObjectMeta,
+  ObjectStore,
+  ObjectVersions,
+  PutMode,
+  PutOptions,
+  RequestOptions,
+  SendBound,
+  StoredObject,
+  WriteResult,
+} from './store/port.ts';
 export type { RequestKind } from './tool/call-counts.ts';
 export type { ImageBlock, MemoryContent } from './tool/commands.ts';
 export type {

@@ -43,7 +43,7 @@ export async function writeApiPages(folder: string): Promise<void> {
     hideBreadcrumbs: true,
     hidePageHeader: true,
     useCodeBlocks: true,
-    expandObjects: false,
+    expandObjects: true,
     parametersFormat: 'table',
     interfacePropertiesFormat: 'table',
     typeAliasPropertiesFormat: 'table',
@@ -75,10 +75,20 @@ async function nameByEntryPoint(
     if (page === undefined) throw new Error(`there is no page of ${subpath}`);
     const title = subpath.replace(/^\./, manifest.name);
     const text = await readFile(join(folder, page), 'utf8');
-    await writeFile(join(folder, page), text.replace(/^# .*$/m, `# ${title}`));
+    await writeFile(join(folder, page), beginWith('openMemory', text.replace(/^# .*$/m, `# ${title}`)));
     rows.push(`- [${title}](${page})`);
   }
   await writeFile(join(folder, 'README.md'), `${HEAD}\n${rows.join('\n')}\n`);
+}
+
+/** Puts the section of a function before those of the others: where a reader begins. A page without it stays as it is. */
+export function beginWith(name: string, page: string): string {
+  const head = '## Functions\n\n';
+  const start = page.indexOf(head);
+  const section = new RegExp(`### ${name}\\(\\)\\n[\\s\\S]*?\\n\\*\\*\\*\\n\\n`).exec(page.slice(start));
+  if (start < 0 || section === null) return page;
+  const without = page.replace(section[0], '');
+  return `${without.slice(0, start)}${head}${section[0]}${without.slice(start + head.length)}`;
 }
 
 /** The module of src, without its ending, that a declaration file of dist was made from. */
