@@ -179,7 +179,7 @@ describe('sealed-memory --mount', { timeout: 60_000 }, () => {
     };
     expect((await runCli(['ls'], { env: inEnvironment })).stdout).toBe('handbook/\nteam/\n');
     for (const wrong of [
-      'handbook=org',
+      '../handbook=org',
       '/memories/a=Org',
       '/memories/a=org:rw',
       '/memories/a=org:expires=no',
@@ -188,6 +188,10 @@ describe('sealed-memory --mount', { timeout: 60_000 }, () => {
     ]) {
       expect((await runCli(['ls', '--mount', wrong], { env })).code).toBe(2);
     }
+    // The path of a flag is a person's; that of a variable begins at /memories.
+    expect((await runCli(['ls', '--mount', 'handbook=org'], { env })).stdout).toBe('handbook/\n');
+    const ofVariable = { ...env, SEALED_MEMORY_MOUNTS: 'handbook=org' };
+    expect((await runCli(['ls'], { env: ofVariable })).code).toBe(2);
   });
 });
 
