@@ -7,8 +7,6 @@ import { gather, inTurn } from './turns.ts';
 const MOST_WRITES = 64;
 const MOST_BYTES = 4_194_304;
 const MOST_MS = 10;
-/** How long a write waits for others where several came together before. */
-const COMPANY_MS = 1;
 
 interface Write<T> {
   /** Called directly before the work, perhaps more than once. What it throws is the outcome. */
@@ -38,7 +36,7 @@ interface Transactions {
 
 /**
  * Commits writes that wait for their turn in one transaction: the disk is waited for once. Where several came together the
- * next ones wait a millisecond for others. Each has an answer of its own, and none before the commit. Where the transaction fails nothing of it was done, and each is tried alone, so that a write fails
+ * next ones wait until no more have come for a millisecond. Each has an answer of its own, and none before the commit. Where the transaction fails nothing of it was done, and each is tried alone, so that a write fails
  * for its own reasons only; a lock that another process holds is the answer to all of them, and so is a commit whose
  * outcome no one knows.
  */
@@ -67,7 +65,7 @@ export function joinWrites({ together, alone }: Transactions): <T>(write: Write<
   };
   const commitInCompany = (): void => {
     isScheduled = true;
-    void gather(() => queue.length >= MOST_WRITES, COMPANY_MS).then(commitInTurn);
+    void gather(() => queue.length, MOST_WRITES).then(commitInTurn);
   };
 
   return <T>(write: Write<T>): Promise<T> => {

@@ -35,12 +35,19 @@ export function inTurn<T>(operation: () => T, kind: 'alone' | 'together' = 'alon
   });
 }
 
-/** Lets everything else run for so many milliseconds, or until enough has come for one turn. */
-export async function gather(isEnough: () => boolean, ms: number): Promise<void> {
-  const until = performance.now() + ms;
+/** How long no more may have come before those that came are thought to be all, in milliseconds. */
+const PAUSE_MS = 1;
+
+/** Lets everything else run until as many wait as one turn takes, or no more came for a millisecond; for 10 ms at most. */
+export async function gather(count: () => number, most: number): Promise<void> {
+  const began = performance.now();
+  let [seen, since] = [count(), began];
+  const isOver = (now: number): boolean => now - since >= PAUSE_MS || now - began >= STRETCH_MS;
   gathering++;
-  do await letOthersRun();
-  while (!isEnough() && performance.now() < until);
+  do {
+    await letOthersRun();
+    if (count() > seen) [seen, since] = [count(), performance.now()];
+  } while (seen < most && !isOver(performance.now()));
   gathering--;
 }
 

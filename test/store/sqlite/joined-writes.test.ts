@@ -51,6 +51,8 @@ describe('writes to an SQLite file that wait for their turn', () => {
     rmSync(folder, { recursive: true });
   });
 
+  /** No time passes but what a test lets pass, however busy the machine is. */
+  const stopTime = () => vi.spyOn(performance, 'now').mockReturnValue(0);
   function keyOf(name: string | number): ObjectKey {
     return `data/${name}` as ObjectKey;
   }
@@ -72,6 +74,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
   };
 
   it('share transactions of 64, and the one that comes first waits for none', async () => {
+    stopTime();
     const first = put('a');
     expect(commits()).toBe(1);
     await Promise.all([first, ...putMany(2 * MOST_WRITES)]);
@@ -80,6 +83,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
   });
 
   it('share none of more than 4 MiB', async () => {
+    stopTime();
     const large = new Uint8Array(1_048_576);
     const [lead, ...others] = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => put(name, CREATE, large));
     await Promise.all([lead, ...others]);
@@ -100,21 +104,50 @@ describe('writes to an SQLite file that wait for their turn', () => {
     expect(commits()).toBe(3);
   });
 
-  it('wait for others that come within a millisecond where several came together before', async () => {
+  it('wait until no more have come for a millisecond where several came together before', async () => {
+    const time = stopTime();
     await Promise.all(putMany(8));
     const before = commits();
     const first = put('a');
-    // Each of these comes in a later turn of the event loop.
+    // Each of these comes in a later turn of the event loop, and the last later than a millisecond behind the first.
     await letOthersRun();
+    time.mockReturnValue(0.8);
     const second = put('b');
     await letOthersRun();
-    await Promise.all([first, second, put('c')]);
+    time.mockReturnValue(1.6);
+    const third = put('c');
+    await letOthersRun();
+    expect(commits()).toBe(before);
+    time.mockReturnValue(2.7);
+    await Promise.all([first, second, third]);
     expect(commits()).toBe(before + 1);
   });
 
-  it('wait for none again once one came alone', async () => {
+  it('wait for 10 ms at most, however many come', async () => {
+    const time = stopTime();
     await Promise.all(putMany(8));
-    await put('a');
+    const before = commits();
+    const writes: Promise<unknown>[] = [];
+    for (let ms = 0; ms < 10; ms += 0.5) {
+      time.mockReturnValue(ms);
+      writes.push(put(`at-${ms}`));
+      await letOthersRun();
+    }
+    expect(commits()).toBe(before);
+    time.mockReturnValue(10);
+    await letOthersRun();
+    await letOthersRun();
+    expect(commits()).toBe(before + 1);
+    await Promise.all(writes);
+  });
+
+  it('wait for none again once one came alone', async () => {
+    const time = stopTime();
+    await Promise.all(putMany(8));
+    const alone = put('a');
+    await letOthersRun();
+    time.mockReturnValue(2);
+    await alone;
     await letOthersRun();
     const before = commits();
     void put('b');
@@ -122,6 +155,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
   });
 
   it('are answered behind the commit, each for itself', async () => {
+    stopTime();
     let settled = 0;
     const atCommit: number[] = [];
     before = (sql) => {
@@ -149,6 +183,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
   });
 
   it('see what those before them in the transaction wrote', async () => {
+    stopTime();
     const first = await store.head(keyOf('first'));
     const ifMatch = first?.etag ?? ('' as ETag);
     const [changed, late, deleted] = await Promise.all([
@@ -164,6 +199,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
   });
 
   it('fail for their own reasons alone, and leave nothing of that', async () => {
+    stopTime();
     const past = { isPast: () => true };
     const [one, late, two] = besideFirst(
       () => put('one'),
@@ -176,6 +212,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
   });
 
   it('are tried one by one, and are there once, where the transaction finds no room', async () => {
+    stopTime();
     let refusals = 1;
     await put('lead');
     await letOthersRun();
@@ -188,6 +225,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
   });
 
   it('have no outcome that is known, all of a transaction, where its commit has none', async () => {
+    stopTime();
     let commits = 0;
     before = (sql) => {
       if (sql === 'COMMIT' && ++commits === 2) throw sqliteError('disk I/O error', SQLITE_IOERR);
@@ -214,6 +252,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
   });
 
   it('are not written once their caller has cancelled; the others are', async () => {
+    stopTime();
     const call = new AbortController();
     const [cancelled, other] = besideFirst(
       () => put('cancelled', { mode: 'create', signal: call.signal }),
@@ -226,6 +265,7 @@ describe('writes to an SQLite file that wait for their turn', () => {
   });
 
   it('tell what became of them also to a caller that cancels right behind the commit', async () => {
+    stopTime();
     const call = new AbortController();
     const [written] = besideFirst(
       () => put('written', { mode: 'create', signal: call.signal }),
