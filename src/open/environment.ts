@@ -43,7 +43,7 @@ const ROOT_KEY = 'SEALED_MEMORY_ROOT_KEY';
 const ROOT_KEY_FILE = 'SEALED_MEMORY_ROOT_KEY_FILE';
 const HARNESS = 'SEALED_MEMORY_HARNESS';
 const MOUNTS = 'SEALED_MEMORY_MOUNTS';
-const MOUNT = /^\s*(\/[^=]+)=([a-z0-9][a-z0-9-]{0,62})(:ro)?(?::expires=(true|false))?\s*$/;
+const MOUNT = /^\s*(\/[^=]+)=([a-z0-9-]+)(:ro)?(?::expires=(true|false))?\s*$/;
 /** Of the command line alone: its configuration file, and the profile of that. */
 export const CONFIG_VARIABLE = 'SEALED_MEMORY_CONFIG';
 export const PROFILE_NAME_VARIABLE = 'SEALED_MEMORY_PROFILE_NAME';
