@@ -17,7 +17,7 @@ export type Known<Room, Name extends keyof Room> = {
   readonly [V in Name]: readonly [at: number, names: NamesOf<Room[V]>];
 };
 
-export const SIGNAL = { signal: true } as const;
+export const SIGNAL: Readonly<Record<'signal', true>> = { signal: true };
 export const CALL: Readonly<Record<keyof Call, true>> = {
   ...SIGNAL,
   ...{ onProgress: true, onRedacted: true, actor: true, onTouch: true },

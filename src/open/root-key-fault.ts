@@ -2,7 +2,7 @@ import { fromBase64 } from '../format/encoding.ts';
 import { KMS_SCHEME } from '../keys/kms-key-arn.ts';
 
 const KEY_BYTES = 32;
-export const HOW_TO_MAKE_ONE = `A root key is base64 of ${KEY_BYTES} bytes, which "openssl rand -base64 ${KEY_BYTES}" makes ("sealed-memory init" writes a file with it), or "${KMS_SCHEME}" and a key ARN.`;
+export const HOW_TO_MAKE_ONE: string = `A root key is base64 of ${KEY_BYTES} bytes, which "openssl rand -base64 ${KEY_BYTES}" makes ("sealed-memory init" writes a file with it), or "${KMS_SCHEME}" and a key ARN.`;
 
 /**
  * What looks like another thing than a root key, as the rest of a sentence, and how to make one; undefined for a root
