@@ -66,7 +66,9 @@ export async function openMounts(
   return {
     over: (tree) => createMountedTree(tree, opened),
     async reach() {
-      await Promise.all(opened.map(({ parts }) => parts.reach()));
+      await Promise.all(
+        opened.map(({ parts }) => parts.reach({ isExpected: parts.context.readOnly === true })),
+      );
     },
     close,
   };

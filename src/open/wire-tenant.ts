@@ -56,11 +56,12 @@ export interface OpenTenant {
   expire(options?: ExpiryOptions): Promise<TenantExpiry>;
   /**
    * Reaches the store and opens the keyring, which costs a GET and, for a tenant without one, a LIST; nothing is written.
-   * With `lazy` this goes on beside the caller, and its failure is that of the first command.
+   * With `lazy` this goes on beside the caller, and its failure is that of the first command. `isExpected`: that the tenant does not
+   * exist is warned of, once.
    *
    * @throws MemoryError as the keyring's load, with what to do next.
    */
-  reach(): Promise<void>;
+  reach(request?: { readonly isExpected?: boolean }): Promise<void>;
   /** Overwrites the keys, and what is held of the files. */
   wipe(): void;
   /** A memory over this tenant; all of them share one order of commands. */
@@ -98,7 +99,7 @@ export interface TenantWiring {
   readonly order?: CommandOrder | undefined;
 }
 
-/** Tenants of which it was said that they keep no history. */
+/** Tenants of which it was said that they keep no history, or do not exist. */
 const warnedOf = new WeakSet<RollbackGuard>();
 
 /** Days of history are given, and the tenant exists without one: nothing is kept, which is said once. */
@@ -111,6 +112,18 @@ function warnOfNoHistory(
   warnedOf.add(guard);
   logger.warn(
     `The tenant ${tenant} keeps no history, though days are set for it, as it exists since before: ${turningHistoryOn(tenant)} keeps it from then on.`,
+  );
+}
+
+/** What is only read of a tenant that does not exist stays empty, as by a typo in its name: that is said once. */
+function warnOfAbsent(
+  { tenant }: TenantWiring,
+  { guard, logger }: { readonly guard: RollbackGuard; readonly logger: Logger },
+): void {
+  if (warnedOf.has(guard)) return;
+  warnedOf.add(guard);
+  logger.warn(
+    `Nothing was ever written for the tenant ${tenant}, which is only read here: is its name right?`,
   );
 }
 
@@ -190,9 +203,12 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
       const tombstones = dryRun === true ? 0 : await base.buryTombstones(layout.tenantPrefix, { signal });
       return { ...report, tombstones };
     },
-    async reach() {
+    async reach({ isExpected = false } = {}) {
       const loading = keyrings.load().then(
-        (keyring) => keyring && !settings.readOnly && warnOfNoHistory(keyring, wiring, { guard, logger }),
+        (keyring) => {
+          if (keyring === undefined) return isExpected ? warnOfAbsent(wiring, { guard, logger }) : undefined;
+          return settings.readOnly ? undefined : warnOfNoHistory(keyring, wiring, { guard, logger });
+        },
         (error: unknown) => {
           if (!settings.lazy) throw openingFailure(error, settings.nameOf);
         },

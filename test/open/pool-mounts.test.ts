@@ -87,6 +87,25 @@ describe('a pool with mounts', () => {
   });
 });
 
+describe('a read-only mount of a tenant that does not exist', () => {
+  const TYPO = { ...HANDBOOK, tenant: 'ogr' };
+
+  it('is warned of once, and one that exists or may begin is not', async () => {
+    const warn = vi.fn();
+    const logger = { ...silentLogger, warn };
+    const pool = poolOf({ mounts: [TYPO], logger });
+    for (const tenant of ['a', 'b']) await (await pool.open(tenant)).close();
+    const told = 'Nothing was ever written for the tenant ogr, which is only read here: is its name right?';
+    expect(warn.mock.calls).toEqual([[told, undefined]]);
+    warn.mockClear();
+    for (const mount of [HANDBOOK, { at: '/memories/drafts', tenant: 'drafts' }]) {
+      const begins = poolOf({ mounts: [mount], logger });
+      await (await begins.open('a')).close();
+    }
+    expect(warn).not.toHaveBeenCalled();
+  });
+});
+
 describe('a memory that is read-only beside a mount that is not', () => {
   const WRITABLE = { at: '/memories/drafts', tenant: 'drafts' };
   const HALF = expect.stringContaining('read-only, and takes writes below a mount that is not, of drafts: ');
