@@ -96,6 +96,9 @@ const PADDING = 0x3d;
 const ascii = new TextDecoder();
 const STANDARD = alphabet(`${COMMON}+/`);
 
+/** The characters of base64url in the order of their bytes, in which keys are listed. */
+export const BASE64URL_IN_BYTE_ORDER = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
+
 interface Alphabet {
   readonly codes: Uint8Array;
   /** The value of an ASCII code, −1 where there is none. */

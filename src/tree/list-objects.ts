@@ -1,17 +1,7 @@
-import pLimit from 'p-limit';
 import { KEYS_PER_REQUEST, type ListedObject, type ListOptions, type ListPage } from '../store/port.ts';
 import { letOthersRun } from '../time.ts';
+import type { PartCollector } from './list-parts.ts';
 import type { Work } from './session.ts';
-
-/** A part is made a little smaller than a page, so that it nearly always fits into one. */
-const PART_OBJECTS = 900;
-const CONCURRENT_PARTS = 8;
-const MOST_PARTS = 128;
-
-/** The characters of base64url in byte order. */
-export const ALPHABET = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
-const DIGITS = 3;
-const SPAN = ALPHABET.length ** DIGITS;
 
 interface ObjectListing<T> {
   /** What `read` made of each object. */
@@ -42,7 +32,9 @@ export async function listObjects<T>(work: Work, request: ListRequest<T>): Promi
     await collector.take(0, page.objects);
     if (collector.full()) break;
     if (splits && page.objects.length === KEYS_PER_REQUEST) {
-      await listParts(work, { prefix, bounds: partBounds(page.objects), collector });
+      const { listParts } = await import('./list-parts.ts');
+      const pagesAfter = (startAfter: string) => pagesBelow(work, { prefix, startAfter });
+      await listParts({ page: page.objects, pagesAfter, collector });
       break;
     }
   }
@@ -54,32 +46,7 @@ export function pagesBelow(work: Work, request: ListOptions): AsyncIterable<List
   return work.session.store.list({ ...request, signal: work.call.signal });
 }
 
-async function listParts(
-  work: Work,
-  tail: {
-    readonly prefix: string;
-    readonly bounds: readonly string[];
-    readonly collector: Pick<Collector<unknown>, 'take' | 'full'>;
-  },
-): Promise<void> {
-  const { prefix, bounds, collector } = tail;
-  const limit = pLimit(CONCURRENT_PARTS);
-  const listPart = async (after: string, index: number): Promise<void> => {
-    const end = bounds[index + 1];
-    if (collector.full()) return;
-    for await (const page of pagesBelow(work, { prefix, startAfter: after })) {
-      const within = end === undefined ? page.objects : page.objects.filter(({ key }) => key <= end);
-      await collector.take(index + 1, within);
-      if (within.length < page.objects.length || collector.full()) return;
-    }
-  };
-  await Promise.all(bounds.map((after, index) => limit(() => listPart(after, index))));
-}
-
-interface Collector<T> {
-  /** Resolves when the objects of a page have been read. */
-  take(part: number, objects: readonly ListedObject[]): Promise<void>;
-  full(): boolean;
+interface Collector<T> extends PartCollector {
   listing(): ObjectListing<T>;
 }
 
@@ -90,7 +57,7 @@ const READ_BETWEEN_TURNS = 250;
 function createCollector<T>({ maxObjects, read }: ListRequest<T>): Collector<T> {
   const parts: T[][] = [];
   /** All parts share their turns, or those of eight would come together. */
-  const inTurn = pLimit(1);
+  let turns = Promise.resolve();
   let sinceTurn = 0;
   let count = 0;
 
@@ -111,7 +78,8 @@ function createCollector<T>({ maxObjects, read }: ListRequest<T>): Collector<T> 
       const reading: Promise<void>[] = [];
       for (let start = 0; start < objects.length; start += READ_BETWEEN_TURNS) {
         const some = objects.slice(start, start + READ_BETWEEN_TURNS);
-        reading.push(inTurn(() => readSome(part, some)));
+        turns = turns.then(() => readSome(part, some));
+        reading.push(turns);
       }
       await Promise.all(reading);
     },
@@ -121,43 +89,4 @@ function createCollector<T>({ maxObjects, read }: ListRequest<T>): Collector<T> 
       return { objects: objects.slice(0, maxObjects), truncated: count > maxObjects };
     },
   };
-}
-
-/** The keys after which the parts begin, ascending; the first is the last key of the page. */
-function partBounds(page: readonly ListedObject[]): readonly string[] {
-  const first = page.at(0)?.key ?? '';
-  const last = page.at(-1)?.key ?? '';
-  let common = 0;
-  while (common < last.length && first[common] === last[common]) common++;
-  const from = positionOf(first, common);
-  const reached = positionOf(last, common);
-  if (from === undefined || reached === undefined || reached <= from) return [last];
-  const expected = (page.length * (SPAN - reached)) / (reached - from);
-  const parts = Math.min(MOST_PARTS, Math.max(1, Math.ceil(expected / PART_OBJECTS)));
-  const step = (SPAN - reached) / parts;
-  const inner = Array.from({ length: parts - 1 }, (_, index) => Math.floor(reached + step * (index + 1)));
-  return [
-    last,
-    ...inner.map((position) => last.slice(0, common) + textAt(position)).filter((key) => key > last),
-  ];
-}
-
-/** Where the characters of `key` from `start` on lie among all that could stand there, 0 to SPAN − 1. */
-function positionOf(key: string, start: number): number | undefined {
-  let position = 0;
-  for (let index = start; index < start + DIGITS; index++) {
-    const digit = ALPHABET.indexOf(key.charAt(index));
-    if (digit === -1 || index >= key.length) return undefined;
-    position = position * ALPHABET.length + digit;
-  }
-  return position;
-}
-
-function textAt(position: number): string {
-  let text = '';
-  for (let rest = position, digits = 0; digits < DIGITS; digits++) {
-    text = ALPHABET.charAt(rest % ALPHABET.length) + text;
-    rest = Math.floor(rest / ALPHABET.length);
-  }
-  return text;
 }

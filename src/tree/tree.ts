@@ -7,7 +7,6 @@ import { createEditQueue } from './edit-queue.ts';
 import type { Edit } from './edit-round.ts';
 import { type DirectoryListing, listDirectory } from './list-directory.ts';
 import { type FileVersion, reviewFile } from './read-file.ts';
-import { removePath } from './remove.ts';
 import type { Rename } from './rename/rename-file.ts';
 import { createRecovery, createRenameRegister } from './rename/rename-register.ts';
 import { type Call, openToWrite, openWork, refuseWriting, type Session, type Work } from './session.ts';
@@ -174,6 +173,8 @@ export function createTree(context: Session): Tree {
     async remove(path, options = {}) {
       refuseRoot(path);
       const { version } = options;
+      // Loaded by the first delete.
+      const { removePath } = await import('./remove.ts');
       await orTooDeep(
         path,
         changing(options).then((work) => removePath(work, renames, { path, version })),

@@ -1,9 +1,15 @@
-import { concat, fromBase64url, lengthPrefixed, readU32, toBase64url } from '../../format/encoding.ts';
+import {
+  BASE64URL_IN_BYTE_ORDER,
+  concat,
+  fromBase64url,
+  lengthPrefixed,
+  readU32,
+  toBase64url,
+} from '../../format/encoding.ts';
 import type { LogicalName } from '../../format/object-keys.ts';
 import { ID_BYTES, MAX_BOUND, NO_ID } from '../../format/wrap.ts';
 import { MEMORY_ROOT, type MemoryPath, parseStoredPath } from '../../language/path.ts';
 import { encodeText } from '../../language/text.ts';
-import { ALPHABET } from '../list-objects.ts';
 import { decodeFields, encodeFields } from '../sealed-record.ts';
 import type { EndedFile, Work } from '../session.ts';
 
@@ -91,7 +97,7 @@ export function eventOf(id: string): string {
 function sortable(bound: bigint): string {
   let text = '';
   for (let rest = bound, digits = 0; digits < BOUND_CHARACTERS; digits++) {
-    text = ALPHABET.charAt(Number(rest & 63n)) + text;
+    text = BASE64URL_IN_BYTE_ORDER.charAt(Number(rest & 63n)) + text;
     rest >>= CHARACTER_BITS;
   }
   return text;
