@@ -78,7 +78,7 @@ describe('the help', () => {
   });
 
   it('names the commands below a command, and their headings below it', () => {
-    expect(printed(['--help'], WIDE)).toMatch(/^ {2}keys .*: status, rotate, migrate/m);
+    expect(printed(['--help'], WIDE)).toMatch(/^ {2}keys .*: status, show-root, rotate, migrate/m);
     expect(printed(['help', 'keys'], WIDE)).toMatch(/^ {2}rotate +\S/m);
   });
 });

@@ -16,7 +16,8 @@ describe('a sample of the pages, started with what init writes', { timeout: 60_0
       `npx sealed-memory init
        npx sealed-memory tenant history on
        npx sealed-memory put --text first /memories/notes.md
-       npx sealed-memory put --text second /memories/notes.md`,
+       npx sealed-memory put --text second /memories/notes.md
+       npx sealed-memory put --tenant org --text kind /memories/manners.md`,
     );
     expect(code).toBe(0);
   }, 60_000);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runRestoreAt, runUndo } from '../../src/cli/verbs/take-back.ts';
 import { createMemoryPool, type MemoryOptions, openAdmin, openMemory } from '../../src/index.ts';
@@ -120,6 +121,8 @@ describe('taking back where nothing is to be changed', () => {
     expect(await history.undo({ writer: 'ann' })).toEqual(nothing);
     await memory.files.write(PATH, 'one');
     expect(await history.undo({ writer: 'bob' })).toEqual(nothing);
+    // A write counts as later than the moment of its own millisecond.
+    await sleep(5);
     expect(await history.restoreAt(new Date())).toEqual(nothing);
     expect(await history.undo({ writer: 'bob', dryRun: true })).toMatchObject(nothing);
     expect(await history.undo({ writer: 'ann', actor: 'bob' })).toMatchObject({ outcome: 'written' });

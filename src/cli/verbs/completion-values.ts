@@ -82,7 +82,8 @@ async function pathsLike(
     if (!value.startsWith('-')) found.push({ value, told: '' });
     if (found.length >= MOST_LISTED) break;
   }
-  return found;
+  // A listing comes in the order of encrypted names.
+  return found.sort((left, right) => (left.value < right.value ? -1 : 1));
 }
 
 async function versionsOf(memory: Memory, typed: string, signal: AbortSignal): Promise<readonly Candidate[]> {

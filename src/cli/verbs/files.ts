@@ -158,6 +158,7 @@ export function runCp(
           mode: force ? 'replace' : 'create',
           signal,
         });
+        copied.done += 1;
         return { target, redacted };
       });
     };
@@ -166,7 +167,6 @@ export function runCp(
         for (const line of redactionLines(target, redacted)) {
           await report.entry({ path: target, redacted }, line);
         }
-        copied.done += 1;
       }
     });
     await report.done({ from, to, files: copied.done });

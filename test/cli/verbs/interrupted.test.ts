@@ -90,15 +90,18 @@ describe('Ctrl-C while it works', () => {
   };
 
   it('cp -r says how much is copied, and goes on with --force', async () => {
-    await fill('/memories/source');
+    await fill('/memories/source', 60);
     const copy = (force: boolean) => (run: Invocation) =>
       runCp({ from: '/memories/source', to: '/memories/target' }, { recursive: true, force }, run);
-    expect(await saidAfter(2, copy(false))).toEqual([
-      'interrupted: 2 of 5 files are copied to /memories/target; the same command with --force copies all of them',
-    ]);
-    expect(await namesBelow('target')).toEqual(['target/0', 'target/1']);
+    const [said] = await saidAfter(2, copy(false));
+    const { length: copied } = await namesBelow('target');
+    expect(copied).toBeGreaterThanOrEqual(2);
+    expect(copied).toBeLessThan(60);
+    expect(said).toBe(
+      `interrupted: ${copied} of 60 files are copied to /memories/target; the same command with --force copies all of them`,
+    );
     expect(await copy(true)(invocationOf({ flags }).invocation)).toBe(0);
-    expect(await namesBelow('target')).toHaveLength(5);
+    expect(await namesBelow('target')).toHaveLength(60);
   });
 
   it('rm says how much is removed, and goes on with --force', async () => {

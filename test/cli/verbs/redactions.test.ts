@@ -41,7 +41,8 @@ describe('what a policy has redacted', () => {
     const put = (append: boolean) => (on: Invocation) => runPut(PATH, { append, text: TEXT }, on);
     expect(await run(put(false))).toEqual({ code: 0, text: LINE });
     expect(await asJson(put(false))).toMatchObject([{ event: 'done', path: PATH, redacted: RULES }]);
-    expect(await run(put(true))).toEqual({ code: 0, text: LINE });
+    expect(await run(put(true))).toEqual({ code: 0, text: expect.stringMatching(/ appended to .*\n/) });
+    expect((await run(put(true))).text).toContain(LINE);
     expect(await asJson(put(true))).toMatchObject([
       { event: 'done', appended: TEXT.length, redacted: RULES },
     ]);
