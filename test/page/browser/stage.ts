@@ -42,7 +42,7 @@ export interface Stage {
       readonly width?: number;
       readonly height?: number;
       readonly canWrite?: boolean;
-      readonly memory?: MemoryOptions;
+      readonly memory?: Partial<MemoryOptions>;
       /** Where the browser believes to be; this machine's own unless given. */
       readonly timezoneId?: string;
       /** False: the page is given while it loads. */
