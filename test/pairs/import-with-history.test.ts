@@ -18,6 +18,8 @@ const [A, B, SAME, NEW] = [
 ];
 const BEFORE = { [A]: 'a of ann', [B]: 'b of ann', [SAME]: 'the same' };
 const AFTER = { [A]: 'a, imported', [B]: 'b, imported', [SAME]: 'the same', [NEW]: 'c, imported' };
+/** More than is worked on at once. */
+const MORE = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`/memories/z/${i}.md`, `more ${i}`]));
 
 let kept: KeptMemory;
 let from: string;
@@ -26,11 +28,7 @@ beforeEach(async () => {
   for (const [path, text] of Object.entries(BEFORE))
     await kept.memory.files.write(path, text, { actor: 'ann' });
   from = mkdtempSync(join(tmpdir(), 'sealed-memory-import-'));
-  for (const [path, text] of Object.entries(AFTER)) {
-    const file = join(from, path.slice('/memories/'.length));
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
-  }
+  place(AFTER);
   vi.stubEnv('SEALED_MEMORY_ACTOR', 'import of May');
 });
 afterEach(async () => {
@@ -38,6 +36,15 @@ afterEach(async () => {
   rmSync(from, { recursive: true });
   await kept.remove();
 });
+
+/** Puts files into the folder that is imported. */
+function place(files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(from, path.slice('/memories/'.length));
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+}
 
 async function said(action: Action, more: object = {}) {
   const { invocation, shown } = invocationOf({ flags: { ...kept.flags, ...more } });
@@ -95,6 +102,7 @@ describe('an import into a tenant that keeps history', () => {
   });
 
   it.each([1, 2])('goes on where it was cut off, behind file %i, and is taken back as one', async (files) => {
+    place(MORE);
     const { invocation } = invocationOf({ flags: kept.flags });
     const progress = ({ done }: { readonly done?: number }): void => {
       if (done === files) throw new Error('the process is dead');
@@ -102,9 +110,9 @@ describe('an import into a tenant that keeps history', () => {
     const report = { ...invocation.report, progress } as typeof invocation.report;
     const dying = runImport({ from, path: '/memories' }, { force: true }, { ...invocation, report });
     await expect(dying).rejects.toThrow('the process is dead');
-    expect(await texts()).not.toEqual(AFTER);
+    expect(await texts()).not.toEqual({ ...AFTER, ...MORE });
     expect((await runs()).code).toBe(0);
-    expect(await texts()).toEqual(AFTER);
+    expect(await texts()).toEqual({ ...AFTER, ...MORE });
     expect(await versionsOf(A)).toEqual(['a, imported by import of May', 'a of ann by ann']);
     expect((await said((run) => runVerify({}, run))).code).toBe(0);
     await undo();

@@ -293,6 +293,8 @@ const VERBS: Readonly<Record<string, () => Promise<unknown>>> = {
     const to = mkdtempSync(join(folder, 'out-'));
     await said((run) => runExport({ path: '/memories', to }, {}, run));
     expect(readFileSync(join(to, 'own.md'), 'utf8')).toContain(FOREIGN_TEXT);
+    // No folder is made for what cannot be read.
+    expect(readdirSync(to)).toEqual(['own.md']);
   },
   'the search of the page': async () => {
     const found: object[] = [];
@@ -340,6 +342,8 @@ const VERBS: Readonly<Record<string, () => Promise<unknown>>> = {
     const to = join(folder, 'restored');
     await admin.restore({ to });
     expect(readFileSync(join(to, 'own.md'), 'utf8')).toContain(FOREIGN_TEXT);
+    // No folder is made for what cannot be read.
+    expect(readdirSync(to)).toEqual(['own.md']);
   },
   expire: async () => expect(await admin.expire({ dryRun: true, afterDays: 30 })).toBeDefined(),
   'a write within limits': async () => {

@@ -47,14 +47,14 @@ export function runExport(
     const root = await madeFolder(to).catch((error: unknown) => {
       throw cannotWrite(to, error);
     });
-    const folderOf = createFolders(root);
+    const folders = createFolders(root);
     const inLane = createLanes();
     const carry = (source: FileStat): Promise<Outcome> => {
       const name = nameOf(source);
       const read = () => readOneOfMany(run, source.path);
       // Names that differ in case or in their form alone may be one file.
       return inLane(name.normalize('NFC').toLowerCase(), () =>
-        exportFile({ name, source, force, folderOf, read }),
+        exportFile({ name, source, force, folders, read }),
       );
     };
     return transferAll(
@@ -71,40 +71,49 @@ async function madeFolder(path: string): Promise<string> {
   return realpath(path);
 }
 
-/** The folder at a path below that of the export, ready to be written to; undefined where a link leads out. */
-type FolderOf = (path: string) => Promise<string | undefined>;
+/** The folders at paths below that of the export. */
+interface Folders {
+  /** Undefined where there is none yet, or a link leads out. */
+  standing(path: string): Promise<string | undefined>;
+  /** Ready to be written to; undefined where a link leads out. */
+  made(path: string): Promise<string | undefined>;
+}
 
 async function exportFile({
   name,
   source,
   force,
-  folderOf,
+  folders,
   read,
 }: {
   readonly name: string;
   readonly source: FileStat;
   readonly force: boolean;
-  readonly folderOf: FolderOf;
+  readonly folders: Folders;
   readonly read: () => Promise<Uint8Array>;
 }): Promise<Outcome> {
   try {
-    const folder = await folderOf(posix.dirname(name));
-    if (folder === undefined) return { left: 'lies behind a link that leads out of the folder' };
-    const target = join(folder, basename(name));
-    const isKept = (there: Place): Outcome | undefined => {
+    const isKept = (target: string, there: Place): Outcome | undefined => {
       if (there === 'special') return { left: `has no room: ${target} is neither a file nor a link` };
       if (there === 'file' && !force) return { left: `differs from ${target}; --force replaces that` };
       if (there === 'link' && !force)
         return { left: `would replace a link, ${target}; --force replaces that` };
       return undefined;
     };
-    // What cannot be written is not read.
-    const before = isKept(await lookAt(target, source));
-    if (before !== undefined) return before;
+    // What cannot be written is not read, and for what cannot be read no folder is made.
+    const standing = await folders.standing(posix.dirname(name));
+    if (standing !== undefined) {
+      const place = join(standing, basename(name));
+      const before = isKept(place, await lookAt(place, source));
+      if (before !== undefined) return before;
+    }
     const bytes = await read();
+    const folder = await folders.made(posix.dirname(name));
+    if (folder === undefined) return { left: 'lies behind a link that leads out of the folder' };
+    const target = join(folder, basename(name));
     const there = await lookAt(target, { size: bytes.length, bytes });
     if (there === 'same') return 'same';
-    const kept = isKept(there);
+    const kept = isKept(target, there);
     if (kept !== undefined) return kept;
     await replaceOwnFile(target, (file) => file.writeFile(bytes), { modified: source.modified });
     return 'written';
@@ -116,25 +125,37 @@ async function exportFile({
 }
 
 /**
- * Makes the folders on the way to files, each of them once. Where a link leads out of `root` nothing is made. What an
+ * Looks for the folders on the way to files and makes them, each of them once. Where a link leads out of `root` nothing is made. What an
  * export that was cut off has left in a folder is removed.
  */
-function createFolders(root: string): FolderOf {
-  const made = new Map<string, Promise<string | undefined>>();
+function createFolders(root: string): Folders {
+  const known = new Map<string, Promise<string | undefined>>();
   const make = async (path: string): Promise<string | undefined> => {
-    const above = path === '.' ? root : await folderOf(posix.dirname(path));
+    const above = path === '.' ? root : await made(posix.dirname(path));
     const folder =
       above === undefined || path === '.' ? above : await folderWithin(root, join(above, basename(path)));
     if (folder !== undefined) await removeAbandoned(folder);
     return folder;
   };
-  const folderOf: FolderOf = (path) => {
-    const folder = made.get(path) ?? make(path);
-    made.set(path, folder);
+  const made = (path: string): Promise<string | undefined> => {
+    const folder = known.get(path) ?? make(path);
+    known.set(path, folder);
     return folder;
   };
-  return folderOf;
+  const looked = new Map<string, Promise<string | undefined>>();
+  const look = async (path: string): Promise<string | undefined> => {
+    const folder = await realpath(join(root, path)).catch(() => undefined);
+    return folder !== undefined && isWithin(root, folder) ? folder : undefined;
+  };
+  const standing = (path: string): Promise<string | undefined> => {
+    const folder = looked.get(path) ?? look(path);
+    looked.set(path, folder);
+    return folder;
+  };
+  return { standing, made };
 }
+
+const isWithin = (root: string, folder: string): boolean => `${folder}${sep}`.startsWith(`${root}${sep}`);
 
 /** Makes a folder, unless it is there; undefined where it is a link that leads out of `root`. */
 async function folderWithin(root: string, path: string): Promise<string | undefined> {
@@ -142,7 +163,7 @@ async function folderWithin(root: string, path: string): Promise<string | undefi
     if (fileCodeOf(error) !== 'EEXIST') throw error;
   });
   const folder = await realpath(path);
-  return `${folder}${sep}`.startsWith(`${root}${sep}`) ? folder : undefined;
+  return isWithin(root, folder) ? folder : undefined;
 }
 
 /** What is found at the place of a file: `equal` is a file of its size, `same` one of its bytes. */
