@@ -24,13 +24,18 @@ export function openingFailure(error: unknown, nameOf: (option: string) => strin
   return new MemoryError(code, withRemedy(error), { details, retry, cause });
 }
 
-/** The failure of an option that is missing; it names the settings of this folder that the program was not given. */
-export function notSet(sentence: string): MemoryError {
-  return misconfigured([sentence, ...ungivenSettings()].join(' '));
+/**
+ * The failure of an option that is missing. Where it was to come from the environment, it names the settings of this folder
+ * that have it, which the program was not given.
+ */
+export function notSet(name: string, what: string): MemoryError {
+  const variables = name.match(/SEALED_MEMORY_\w+/g) ?? [];
+  const remedies = variables.length > 0 ? ungivenSettings(variables) : [];
+  return misconfigured([`${name} is not set${what}`, ...remedies].join(' '));
 }
 
-function ungivenSettings(): readonly string[] {
-  if (/^\s*(?:export\s+)?SEALED_MEMORY_/m.test(textOf('.env'))) {
+function ungivenSettings(variables: readonly string[]): readonly string[] {
+  if (new RegExp(`^\\s*(?:export\\s+)?(?:${variables.join('|')})\\s*=`, 'm').test(textOf('.env'))) {
     return [
       'Node does not read the .env of this folder by itself: start the program with "node --env-file=.env".',
     ];

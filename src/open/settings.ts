@@ -165,7 +165,7 @@ function given<T extends object>(
 }
 
 function readStore(given: MemoryOptions['store'] | undefined, label: string): Settings['store'] {
-  if (given === undefined) throw notSet(`${label} is not set: memory:, sqlite:PATH or s3://bucket/prefix.`);
+  if (given === undefined) throw notSet(label, ': memory:, sqlite:PATH or s3://bucket/prefix.');
   return Object.freeze(
     typeof given === 'string' ? parseStoreLocation(given, label) : { kind: 'opened', store: given },
   );
@@ -174,14 +174,14 @@ function readStore(given: MemoryOptions['store'] | undefined, label: string): Se
 /** @throws MemoryError `misconfigured` when the settings name none. */
 export function requireTenant({ tenant, nameOf }: Settings): TenantId {
   if (tenant !== undefined) return tenant;
-  throw notSet(`${nameOf('tenant')} is not set: the id of the tenant whose memory this is.`);
+  throw notSet(nameOf('tenant'), ': the id of the tenant whose memory this is.');
 }
 
 function readRootKeys(
   rootKey: MemoryOptions['rootKey'] | undefined,
   { credentials, label }: Pick<MemoryOptions, 'credentials'> & { readonly label: string },
 ): RootKeys {
-  if (rootKey === undefined) throw notSet(`${label} is not set. ${HOW_TO_MAKE_ONE}`);
+  if (rootKey === undefined) throw notSet(label, `. ${HOW_TO_MAKE_ONE}`);
   return openRootKeys(isList(rootKey) ? rootKey : [rootKey], credentials, label);
 }
 

@@ -159,3 +159,27 @@ it('the help leads to pages that there are', () => {
   expect(pages.size).toBeGreaterThan(3);
   expect([...pages].filter((page) => !PAGES.includes(page))).toEqual([]);
 });
+
+/** What would fetch the package by its name from a registry, where nothing of ours is until there is a release. */
+const BY_NAME =
+  /\b(npm (i|install|add|exec)|pnpm (add|dlx)|yarn add|bunx?( add| install)?|deno (add|install)|pip install|uv add|npx (-y|--yes|-p|--package))\b[^\n]*?[\s"'=,](npm:)?sealed-memory(@[\w.^~-]+)?(?=["'\s,\]]|$)/;
+
+it.each([
+  'npm install sealed-memory',
+  'npm install @anthropic-ai/sdk sealed-memory@0.1.0',
+  'npx -y sealed-memory mcp',
+  'pip install sealed-memory',
+])('a block that fetches the package by its name would be found: %s', (line) => {
+  expect(line).toMatch(BY_NAME);
+  expect('npm install ../sealed-memory/sealed-memory-0.1.0.tgz @anthropic-ai/sdk').not.toMatch(BY_NAME);
+});
+
+it.each(ALL_PAGES)('%s fetches nothing of ours by a name that is not published', (page) => {
+  const text = readFileSync(page, 'utf8');
+  // A host's configuration has the words of its command one by one.
+  const joined = text.replaceAll(
+    /"args":\s*\[([^\]]*)\]/g,
+    (_, args: string) => `npx ${args.replaceAll(/[",\s]+/g, ' ')}`,
+  );
+  expect([...text.split('\n'), ...joined.split('\n')].filter((line) => BY_NAME.test(line))).toEqual([]);
+});

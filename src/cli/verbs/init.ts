@@ -6,7 +6,7 @@ import { parseEnv } from 'node:util';
 import { stringify } from 'smol-toml';
 import { misconfigured } from '../../errors.ts';
 import { processEnvironment } from '../../open/environment.ts';
-import { createRootKeyFile } from '../../open/root-keys.ts';
+import { createRootKeyFile, parseRootKeys, readRootKeyFile } from '../../open/root-keys.ts';
 import { fileCodeOf, redactedFileCause } from '../../store/failures.ts';
 import type { Invocation } from './invocation.ts';
 import { CONFIG_NAME, DOT_ENV, PROJECT_FOLDER } from './settings.ts';
@@ -20,10 +20,12 @@ type NewSettings = Readonly<Record<'store' | 'tenant' | 'root_key_file', string>
 
 /**
  * Makes what every other verb and every sample needs: a root key file (mode 0600), and the store, the tenant and that file
- * as settings in `.env` (mode 0600, ignored by git). In the home folder, whose `.env` no program should find, the settings go
+ * as settings in `.env` (mode 0600, ignored by git). A root key that is there without such settings, as after a `.env` was
+ * lost, is the one that they name. In the home folder, whose `.env` no program should find, the settings go
  * to a configuration file. Nothing that is there is changed: the lines for a `.env` that exists are printed.
  *
- * @throws MemoryError `misconfigured` when the key file or such settings exist, or a file cannot be written.
+ * @throws MemoryError `misconfigured` when such settings exist, what lies at the place of the key is none, or a file cannot be
+ * written.
  */
 export async function runInit({ flags, report }: Invocation): Promise<number> {
   refuseSecond();
@@ -31,11 +33,13 @@ export async function runInit({ flags, report }: Invocation): Promise<number> {
   const { store = `sqlite:${join(PROJECT_FOLDER, 'store.sqlite')}` } = flags;
   const settings: NewSettings = { store, tenant, root_key_file: rootKeyFile };
   const lines = envLines(settings);
-  createRootKeyFile(rootKeyFile, `${randomBytes(32).toString('base64')}\n`);
+  const isKept = existsSync(rootKeyFile);
+  if (isKept) parseRootKeys([readRootKeyFile(rootKeyFile, '--root-key-file')], 'the file of the root key');
+  else createRootKeyFile(rootKeyFile, `${randomBytes(32).toString('base64')}\n`);
   const place = writeSettings(settings, lines);
   const name = programName();
   await report.done({ keyFile: resolve(rootKeyFile), settings: place && resolve(place), lines }, [
-    `Root key: ${rootKeyFile}; only you may read it`,
+    `Root key: ${rootKeyFile}; ${isKept ? 'it was there already, and stays' : 'only you may read it'}`,
     `Settings: ${place ?? `yours to add to ${DOT_ENV}, which is there already`}`,
     `Store:    ${store}`,
     `Tenant:   ${tenant}`,

@@ -130,8 +130,9 @@ const FLAG_NAMES: Readonly<Record<string, string>> = {
   [PROFILE_NAME_VARIABLE]: '--profile-name',
 };
 
+/** @throws MemoryError `misconfigured` for a flag without a value, as a shell makes of a variable that is not set. */
 function flagsAsEnvironment(flags: Flags): Environment {
-  return {
+  const env: Environment = {
     [STORE]: flags.store,
     [TENANT]: flags.tenant,
     [ROOT_KEY_FILE]: flags.rootKeyFile,
@@ -144,6 +145,9 @@ function flagsAsEnvironment(flags: Flags): Environment {
     [EVENTS_FILE]: flags.events,
     [PROFILE_NAME_VARIABLE]: flags.profileName,
   };
+  const empty = Object.keys(env).find((variable) => env[variable] === '');
+  if (empty === undefined) return env;
+  throw misconfigured(`${FLAG_NAMES[empty]} has no value: write one behind it, or leave the flag out.`);
 }
 
 /** Of `.env` only what is about this program and about AWS. */

@@ -139,6 +139,33 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
     await expect(start()).rejects.toThrow(/config\.toml of this folder is for the command line alone/);
   });
 
+  it('says nothing of a .env that has other settings than the missing one', async () => {
+    const start = (options: string) => {
+      const program = `import { openMemory, optionsFromEnvironment } from '${resolve('src/index.ts')}';\nawait openMemory(${options});`;
+      const args = ['--env-file=.env', '--input-type=module', '--eval', program];
+      return promisify(execFile)(process.execPath, args, { cwd, env: { PATH: process.env['PATH'] ?? '' } });
+    };
+    writeFileSync(join(cwd, '.env'), 'SEALED_MEMORY_STORE=memory:\n');
+    for (const options of ['optionsFromEnvironment()', "{ store: 'memory:', tenant: 'acme' }"]) {
+      const failed: Error = (await start(options).catch((error: Error) => error)) as Error;
+      expect(failed.message).toContain('is not set');
+      expect(failed.message).not.toContain('--env-file=.env"');
+    }
+  });
+
+  it('writes the settings again that were lost, for the root key that is there', async () => {
+    await runCli(['init'], { cwd });
+    const key = readFileSync(join(cwd, '.sealed-memory/root.key'), 'utf8');
+    const settings = readFileSync(join(cwd, '.env'), 'utf8');
+    await runCli(['put', '/memories/a', '--text', 'kept'], { cwd });
+    rmSync(join(cwd, '.env'));
+    const { code, stdout } = await runCli(['init'], { cwd });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('root.key; it was there already, and stays')]);
+    expect(readFileSync(join(cwd, '.sealed-memory/root.key'), 'utf8')).toBe(key);
+    expect(readFileSync(join(cwd, '.env'), 'utf8')).toBe(settings);
+    expect((await runCli(['cat', 'a'], { cwd })).stdout).toBe('kept');
+  });
+
   it('prints the lines for a .env that is there, and changes nothing of it', async () => {
     writeFileSync(join(cwd, '.env'), 'MINE=1');
     const { code, stdout } = await runCli(['init'], { cwd });

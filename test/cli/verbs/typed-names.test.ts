@@ -194,6 +194,19 @@ describe('a setting that is wrong', () => {
     );
   });
 
+  it.each<[string, Flags]>([
+    ['--store', { store: '' }],
+    ['--tenant', { tenant: '' }],
+    ['--root-key-file', { rootKeyFile: '' }],
+    ['--mount', { mount: [''] }],
+    ['--policy', { policy: '' }],
+    ['--max-files', { maxFiles: '' }],
+    ['--events', { events: '' }],
+    ['--profile-name', { profileName: '' }],
+  ])('is refused where %s has no value, and not taken from elsewhere', (flag, flags) => {
+    expect(fromCli(flags, GOOD)).toBe(`${flag} has no value: write one behind it, or leave the flag out.`);
+  });
+
   it('is named as a part of its mount', () => {
     const mount = { at: '/memories/a', tenant: 'org' };
     const told = (wrong: object) => refusal(() => having('mounts', [mount, { ...mount, ...wrong }]));
