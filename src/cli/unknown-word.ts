@@ -11,10 +11,20 @@ const INVALID = /^error: command-argument value '(.*)' is invalid for argument '
 export function refusalSentence(text: string, program: Command): string {
   const told = text.trim().replace(INVALID, 'The $2 "$1" is refused. $3');
   const [, kind, word = '', near] = UNKNOWN.exec(told) ?? [];
-  if (kind === undefined) return told.replace(/^error: /, '').replaceAll('\n', ' ');
+  if (kind === undefined) return completed(told.replace(/^error: /, '').replaceAll('\n', ' '));
   const nearest = kind === 'option' ? near : (commandOf(word, program) ?? near ?? commandLike(word, program));
   const advice = nearest === undefined ? whereListed(kind) : `did you mean ${nearest}?`;
   return `There is no ${kind} "${word}": ${advice}`;
+}
+
+/** What is missing or too much is told with where to look. */
+function completed(sentence: string): string {
+  const isOfCount = /^(missing required argument|too many arguments|option .* argument missing)/.test(
+    sentence,
+  );
+  return isOfCount
+    ? `${sentence.replace(/\.$/, '')}: --help behind the command shows what it takes.`
+    : sentence;
 }
 
 function whereListed(kind: string): string {

@@ -55,7 +55,7 @@ const SESSIONS: Known<Sessions, keyof Sessions> = {
   remove: [1, SIGNAL],
 };
 
-const MEMORY: Known<Memory, 'tool' | 'execute'> = {
+const MEMORY: Known<Memory, 'tool'> = {
   tool: [
     0,
     {
@@ -63,13 +63,15 @@ const MEMORY: Known<Memory, 'tool' | 'execute'> = {
       ...{ input_examples: true, strict: true },
     },
   ],
-  execute: [1, CALL],
 };
 
 /** What answers at once; the rest rejects. */
 const AT_ONCE: ReadonlySet<string> = new Set(['files.list', 'memory.tool']);
 
-/** The memory, whose methods refuse options that they do not know as `misconfigured`, as `openMemory` does. */
+/**
+ * The memory, whose methods refuse options that they do not know as `misconfigured`, as `openMemory` does; `execute` alone takes
+ * whatever a framework hands its tools beside the signal.
+ */
 export function refusingUnknown(memory: Memory): Memory {
   return Object.freeze({
     ...guarded('memory', memory, MEMORY),

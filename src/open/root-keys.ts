@@ -110,7 +110,8 @@ function requireRootKey(input: RootKeyInput, which: string): void {
 
 /** The text of a root key file. @throws MemoryError `misconfigured`, as `readPrivateFile`. */
 export function readRootKeyFile(path: string, label: string): string {
-  const remedy = 'create one with "sealed-memory init"';
+  const remedy =
+    'put its copy back, without which nothing that is stored can be read; where nothing is, "sealed-memory init" makes one';
   return readPrivateFile(path, { label, kind: 'root key file', remedy });
 }
 

@@ -91,6 +91,15 @@ describe('completion in a bare bash', () => {
     expect(inBash(words.slice(0, 5), 'sealed-memory restore-at x --below=')).toEqual(['notes/', 'top.md']);
   });
 
+  it('keeps the @ of a name, from which on bash replaces what was typed', async () => {
+    const path = '/memories/notes/users/ann@home.md';
+    await runCli(['put', path, '--text', 'x'], { env });
+    const words = ['sealed-memory', 'cat', 'notes/users/ann', '@', 'ho'];
+    expect(inBash(words, 'sealed-memory cat notes/users/ann@ho')).toEqual(['@home.md']);
+    expect(inBash(words.slice(0, 4), 'sealed-memory cat notes/users/ann@')).toEqual(['@home.md']);
+    await runCli(['rm', path], { env });
+  });
+
   it('runs nothing that is typed or offered', () => {
     const quoted = ['notes/\\$\\(touch\\ pwned\\).md', 'notes/a.md', 'notes/b\\ c.md'];
     expect(inBash(['sealed-memory', 'cat', 'notes/']).toSorted()).toEqual(quoted);

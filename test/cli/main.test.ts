@@ -84,7 +84,7 @@ describe('sealed-memory', () => {
     [['lz'], 'There is no command "lz": did you mean ls?'],
     [['keys', 'statu'], 'There is no command "statu": did you mean status?'],
     [['ls', '--jsno'], 'There is no option "--jsno": did you mean --json?'],
-    [['cat'], "missing required argument 'path'"],
+    [['cat'], "missing required argument 'path': --help behind the command shows what it takes."],
     [
       ['tool', 'view', '/memories/a', '--range', '5'],
       "option '--range <first,last>' argument '5' is invalid. Give first,last such as 10,20 or 10,-1.",

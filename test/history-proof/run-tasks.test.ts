@@ -68,7 +68,7 @@ describe('npm run prove:history', () => {
 
   it('refuses a part that is not there', async () => {
     const { code, output } = await start('--part', 'nothing');
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(output).toContain('npm run prove:history');
   });
 });

@@ -41,11 +41,6 @@ const METHODS: Readonly<Record<string, readonly [Call, wrong: string, meant: str
   'sessions.subpaths': [({ memory: { sessions } }, of) => sessions.subpaths(key, of), 'signl', 'signal'],
   'sessions.remove': [({ memory: { sessions } }, of) => sessions.remove(key, of), 'signl', 'signal'],
   'memory.tool': [async ({ memory }, of) => memory.tool(of), 'cache_contrl', 'cache_control'],
-  'memory.execute': [
-    ({ memory }, of) => memory.execute({ command: 'view', path: '/memories' }, of),
-    'signl',
-    'signal',
-  ],
   'admin.keyStatus': [({ admin }, of) => admin.keyStatus(of), 'signl', 'signal'],
   'admin.rootKeyStatus': [({ admin }, of) => admin.rootKeyStatus(of), 'signl', 'signal'],
   'admin.rotate': [({ admin }, of) => admin.rotate(of), 'ifActiv', 'ifActive'],
@@ -62,8 +57,8 @@ const METHODS: Readonly<Record<string, readonly [Call, wrong: string, meant: str
   'admin.restore': [({ admin }, of) => admin.restore(of), 'too', 'to'],
 };
 
-/** What takes none, or the model's own input. */
-const WITHOUT_OPTIONS = ['close', 'tenant', 'history', 'files', 'sessions', 'handlers'];
+/** What takes none, the model's own input, or what a framework hands its tools. */
+const WITHOUT_OPTIONS = ['close', 'tenant', 'history', 'files', 'sessions', 'handlers', 'execute'];
 
 describe('the options of a method', () => {
   let room: { readonly memory: Memory; readonly admin: TenantAdmin };
@@ -82,6 +77,12 @@ describe('the options of a method', () => {
       Object.keys(verbs).flatMap((verb) => (WITHOUT_OPTIONS.includes(verb) ? [] : [`${name}.${verb}`])),
     );
     expect(Object.keys(METHODS).sort()).toEqual(methods.sort());
+  });
+
+  it('are taken by execute as a framework hands them to its tools', async () => {
+    const context = { signal: new AbortController().signal, toolUse: { id: 'toolu_1' } };
+    const { isError } = await room.memory.execute({ command: 'view', path: '/memories' }, context);
+    expect(isError).toBe(false);
   });
 
   it.each(Object.entries(METHODS))(

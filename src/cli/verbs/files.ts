@@ -141,7 +141,7 @@ export function runCp(
 ) {
   const copied = { done: 0, total: 0 };
   const copyAll = async (run: FileRun): Promise<number> => {
-    const { report, signal } = invocation;
+    const { report, signal, terminal } = invocation;
     const source = await requireEntry(run, from);
     if (source.type === 'directory' && !recursive) {
       throw new MemoryError('is_directory', `${from} is a directory: --recursive copies all below it.`);
@@ -150,9 +150,18 @@ export function runCp(
       throw new MemoryError('invalid_command', `${from} cannot be copied into itself.`);
     }
     const sources = await filesAt(run, from);
+    const targetOf = (path: string): string => `${to}${path.slice(from.length)}`;
+    const paths = new Set(sources.map(({ path }) => path));
+    const lost = sources.map(({ path }) => targetOf(path)).find((target) => paths.has(target));
+    if (lost !== undefined) {
+      throw new MemoryError(
+        'invalid_command',
+        `${lost} would be replaced before or after it is copied itself.`,
+      );
+    }
     copied.total = sources.length;
     const copy = ({ path }: FileStat) => {
-      const target = `${to}${path.slice(from.length)}`;
+      const target = targetOf(path);
       return worded({ command: 'create', path: target }, async () => {
         const { redacted } = await run.files.copy(path, target, {
           mode: force ? 'replace' : 'create',
@@ -162,20 +171,23 @@ export function runCp(
         return { target, redacted };
       });
     };
-    await report.during(`copying ${from}`, async () => {
+    const copyInOrder = async (): Promise<void> => {
       for await (const { target, redacted } of eachAhead(run, sources, copy)) {
         for (const line of redactionLines(target, redacted)) {
           await report.entry({ path: target, redacted }, line);
         }
       }
+    };
+    await report.during(`copying ${from}`, copyInOrder).catch((error: unknown) => {
+      if (copied.total > 1 && !signal.aborted) terminal.note(saidCopied());
+      throw error;
     });
     await report.done({ from, to, files: copied.done });
     return 0;
   };
-  const interrupted = (failure: unknown): string =>
-    copied.done === 0
-      ? ofOneChange(failure)
-      : `${copied.done} of ${counted(copied.total, 'file')} are copied to ${to}; the same command with --force copies all of them`;
+  const saidCopied = (): string =>
+    `${copied.done} of ${counted(copied.total, 'file')} are copied to ${to}; the same command with --force copies all of them`;
+  const interrupted = (failure: unknown): string => (copied.done === 0 ? ofOneChange(failure) : saidCopied());
   return runOnFiles(copyAll, invocation, { interrupted });
 }
 

@@ -145,9 +145,14 @@ export function runHistoryState(invocation: Invocation): Promise<number> {
 export function runTurnHistory(to: 'on' | 'off', invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {
-      const turned = await report.during('reaching the store', () => admin.turnHistory(to, { signal }));
+      const turn = async () => {
+        const isNew = to === 'on' && (await admin.history.state({ signal })) === 'absent';
+        return { ...(await admin.turnHistory(to, { signal })), ...(isNew && { isNew }) };
+      };
+      const { isNew, ...turned } = await report.during('reaching the store', turn);
       const { changed, epoch } = turned;
-      await report.done({ ...turned }, [
+      await report.done({ ...turned, ...(isNew && { created: true }) }, [
+        ...(isNew ? [`note  nothing was written for the tenant ${admin.tenant} before: it begins now`] : []),
         changed
           ? `ok    history is ${to}, keyring epoch ${epoch}; a process that runs follows when it loads the keyring next, within 15 minutes`
           : `ok    history was ${to} already`,

@@ -1,5 +1,6 @@
-import { readdir, readFile as readOwn, stat } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { constants, realpathSync } from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
+import { join, relative, resolve, sep } from 'node:path';
 import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import type { MemoryOptions } from '../../open/options.ts';
@@ -13,6 +14,7 @@ import { CONTINUES, type Invocation } from './invocation.ts';
 import { type FileRun, runOnFiles, worded } from './memory.ts';
 import { isPartial, noFolder } from './own-file.ts';
 import { counted } from './report.ts';
+import { DOT_ENV, PROJECT_FOLDER, ROOT_KEY_FILE, readEnvironment } from './settings.ts';
 import { isMounted } from './tenant-state.ts';
 import { type Outcome, transferAll } from './transfer.ts';
 
@@ -23,7 +25,8 @@ export interface ImportArguments {
 
 /**
  * Writes every file of a folder into the memory, byte by byte. A file that lies there with the same bytes is passed
- * over, so a run that was cut off is simply run again. What is there is listed first, so that nothing is sent to find that out. Links and special files are left. Resolves to 1 when a file was left.
+ * over, so a run that was cut off is simply run again. What is there is listed first, so that nothing is sent to find that
+ * out. Links and special files are left. Resolves to 1 when a file was left.
  */
 export function runImport(
   { from, path }: { readonly from: string; readonly path: string },
@@ -36,7 +39,9 @@ export function runImport(
     const folder = await folderToImport(from);
     const { terminal } = invocation;
     if (folder !== from) terminal.note(`the memory in this folder is ${folder}`);
-    const { sources, unfinished } = await entriesBelow(folder);
+    const { sources, unfinished, own } = await entriesBelow(folder, ownPlaces(run));
+    for (const each of own)
+      terminal.note(`${each} is of this program's own settings, keys or store: passed over`);
     for (const each of unfinished)
       terminal.note(`${each} is of an export that has not finished: passed over`);
     const there = await listedBelow(run, path, sources.length * LISTED_FOR_ONE);
@@ -118,12 +123,49 @@ interface Source {
   readonly size: number;
 }
 
-/** All that lies below a folder, but what an export writes there or has left unfinished: that is told apart. */
+/** How the names of the files of an SQLite store end. */
+const BESIDE_SQLITE = ['', '-journal', '-wal', '-shm', '-reserve'];
+
+/**
+ * Where the settings, the root key and the store of this program lie: a model that reads its memory must not find them in it.
+ */
+function ownPlaces({ options: { store }, invocation: { flags } }: FileRun): readonly string[] {
+  const { [ROOT_KEY_FILE]: keyFile } = readEnvironment(flags);
+  const file = typeof store === 'string' ? /^sqlite:(.+)$/s.exec(store)?.[1] : undefined;
+  const ofStore = file === undefined ? [] : BESIDE_SQLITE.map((end) => `${file}${end}`);
+  return [DOT_ENV, PROJECT_FOLDER, keyFile, ...ofStore].flatMap((path) =>
+    path ? [pathOnDisk(resolve(path))] : [],
+  );
+}
+
+function pathOnDisk(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/**
+ * All that lies below a folder. What an export writes there or has left unfinished is told apart, and so is what lies at the
+ * places of this program's own.
+ */
 async function entriesBelow(
   folder: string,
-): Promise<{ readonly sources: readonly Source[]; readonly unfinished: readonly string[] }> {
+  ownPlaces: readonly string[],
+): Promise<{
+  readonly sources: readonly Source[];
+  readonly unfinished: readonly string[];
+  readonly own: readonly string[];
+}> {
   const sources: Source[] = [];
   const unfinished: string[] = [];
+  const own: string[] = [];
+  const root = pathOnDisk(resolve(folder));
+  const isOwn = (path: string): boolean => {
+    const place = join(root, relative(folder, path));
+    return ownPlaces.includes(place);
+  };
   const pending = [folder];
   for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
     const below = at;
@@ -133,14 +175,15 @@ async function entriesBelow(
     const found: Promise<Source>[] = [];
     for (const entry of entries) {
       const path = join(below, entry.name);
-      if (entry.isDirectory()) pending.push(path);
+      if (isOwn(path)) own.push(path);
+      else if (entry.isDirectory()) pending.push(path);
       else if (isPartial(entry.name)) unfinished.push(path);
       else found.push(sourceAt(path, entry.isFile()));
     }
     sources.push(...(await Promise.all(found)));
   }
   sources.sort((left, right) => (left.path < right.path ? -1 : 1));
-  return { sources, unfinished: unfinished.sort() };
+  return { sources, unfinished: unfinished.sort(), own: own.sort() };
 }
 
 async function sourceAt(path: string, isFile: boolean): Promise<Source> {
@@ -148,14 +191,23 @@ async function sourceAt(path: string, isFile: boolean): Promise<Source> {
   return { path, isFile, size: found?.size ?? 0 };
 }
 
+const SPECIAL = { left: 'is a link or a special file' };
+const tooLarge = (most: number) => ({
+  left: `is larger than ${counted(most, 'byte')}, which SEALED_MEMORY_MAX_FILE_BYTES sets`,
+});
+
 async function readSourceFile(
   { path, isFile, size }: Source,
   most: number,
 ): Promise<{ readonly bytes: Uint8Array } | { readonly left: string }> {
-  if (!isFile) return { left: 'is a link or a special file' };
+  if (!isFile) return SPECIAL;
   try {
-    if (size <= most) return { bytes: await readOwn(path) };
-    return { left: `is larger than ${counted(most, 'byte')}, which SEALED_MEMORY_MAX_FILE_BYTES sets` };
+    if (size > most) return tooLarge(most);
+    // What has become a pipe since it was listed holds nobody.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const now = await file.stat();
+    if (!now.isFile()) return SPECIAL;
+    return now.size > most ? tooLarge(most) : { bytes: await file.readFile() };
   } catch (error) {
     return path.includes('\ufffd')
       ? { left: 'has a name that is not UTF-8' }

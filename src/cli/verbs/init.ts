@@ -60,7 +60,10 @@ export async function runInit({ flags, report }: Invocation): Promise<number> {
 function refuseSecond(): void {
   const text = existsSync(DOT_ENV) ? readFileSync(DOT_ENV, 'utf8') : '';
   const found = existsSync(CONFIG) ? CONFIG : Object.keys(parseEnv(text)).some(isOfInit) && DOT_ENV;
-  if (found) throw misconfigured(`There are settings already (${found}); they are never overwritten.`);
+  if (found)
+    throw misconfigured(
+      `There are settings already (${found}), and they are never overwritten: "sealed-memory doctor" tries them; where the key file is lost, put its copy back; to begin anew, take the settings out of ${found}.`,
+    );
 }
 
 function isOfInit(variable: string): boolean {

@@ -84,6 +84,7 @@ export async function transferAll(
 /** What is wrong with one file is none of the others' business. */
 function leftOrThrown(error: unknown): Outcome {
   if (hasCode(error, 'integrity')) return { left: 'is damaged: "sealed-memory verify" looks for more' };
+  if (hasCode(error, 'not_found')) return { left: 'was deleted meanwhile' };
   if (!(error instanceof MemoryError) || isForTheOperator(error) || error.code === 'aborted') throw error;
   return { left: `was refused: ${error.message}` };
 }

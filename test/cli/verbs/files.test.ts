@@ -206,13 +206,24 @@ describe('the verbs that read and write', () => {
       '--recursive copies all below it',
     );
     await said((run) => runCp({ from, to }, { recursive: true }, run));
-    await expect(said((run) => runCp({ from, to }, { recursive: true }, run))).rejects.toMatchObject({
+    const { invocation, complaints } = invocationOf({ flags });
+    await expect(runCp({ from, to }, { recursive: true }, invocation)).rejects.toMatchObject({
       code: 'already_exists',
     });
+    expect(complaints).toEqual([expect.stringMatching(/^0 of \d+ files are copied to \/memories\/copy; /)]);
     await said((run) => runCp({ from, to }, { recursive: true, force: true }, run));
     await expect(
       said((run) => runCp({ from, to: `${from}/below` }, { recursive: true }, run)),
     ).rejects.toThrow('cannot be copied into itself');
+    for (const path of ['/memories/o/b/x', '/memories/o/b/b/x']) {
+      await said((run) => runPut(path, { text: path }, run));
+    }
+    await expect(
+      said((run) =>
+        runCp({ from: '/memories/o/b', to: '/memories/o' }, { recursive: true, force: true }, run),
+      ),
+    ).rejects.toThrow('/memories/o/b/x would be replaced before or after it is copied itself');
+    await said((run) => runRm(['/memories/o'], { recursive: true }, run));
     await said((run) => runMv({ from: to, to: '/memories/moved' }, run));
     await expect(said((run) => runMv({ from: to, to: '/memories/x' }, run))).rejects.toThrow(
       'The path /memories/copy does not exist',

@@ -93,7 +93,11 @@ describe('sealed-memory log and show', { timeout: 120_000 }, () => {
     expect(nothing.stdout).toContain('Nothing is known: no file was ever there.');
     expect(nothing.stderr).toContain('nothing was ever written for the tenant other: is its name right?');
     expect(await run('--tenant', 'other', 'tenant', 'history', 'off')).toMatchObject({ code: 1 });
-    expect(await run('--tenant', 'other', 'tenant', 'history', 'on')).toMatchObject({ code: 0 });
+    const NEW = 'note  nothing was written for the tenant other before: it begins now\n';
+    const began = await run('--tenant', 'other', 'tenant', 'history', 'on');
+    expect(began).toMatchObject({ code: 0, stdout: expect.stringContaining(NEW) });
+    const again = await run('--tenant', 'other', 'tenant', 'history', 'on');
+    expect(again.stdout).not.toContain('note');
     await run('--tenant', 'other', 'put', PATH, '--text', 'one');
     await run('--tenant', 'other', 'put', PATH, '--text', 'two');
     expect(linesOf(await run('--tenant', 'other', 'log', '--json'))).toHaveLength(3);

@@ -153,6 +153,26 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
     }
   });
 
+  it('keeps what it made out of an import of the folder', async () => {
+    await runCli(['init', '--store', 'sqlite:own.sqlite', '--root-key-file', 'own.key'], { cwd });
+    writeFileSync(join(cwd, 'note.md'), 'of the user');
+    const { code, stderr } = await runCli(['import', '.'], { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toContain("own.key is of this program's own settings, keys or store: passed over");
+    expect((await runCli(['ls', '--recursive'], { cwd })).stdout).toBe(
+      '.gitignore\nnote.md\n',
+    );
+    await runCli(['import', cwd, 'again'], { cwd });
+    expect((await runCli(['ls', 'again', '--recursive'], { cwd })).stdout.split('\n')).toHaveLength(3);
+  });
+
+  it('tells what to do where the key file is lost', async () => {
+    await runCli(['init'], { cwd });
+    rmSync(join(cwd, '.sealed-memory/root.key'));
+    expect((await runCli(['ls'], { cwd })).stderr).toContain('put its copy back');
+    expect((await runCli(['init'], { cwd })).stderr).toContain('put its copy back');
+  });
+
   it('writes the settings again that were lost, for the root key that is there', async () => {
     await runCli(['init'], { cwd });
     const key = readFileSync(join(cwd, '.sealed-memory/root.key'), 'utf8');

@@ -202,6 +202,20 @@ describe('sealed-memory import and export', { timeout: 120_000 }, () => {
     socket.close();
   });
 
+  it('import waits for no pipe that a file became since it was listed', async () => {
+    const from = write(join(folder, 'in'));
+    const { invocation, shown } = invocationOf({ flags });
+    const program = 'mkfifo';
+    const progress = ({ done }: { readonly done?: number }): void => {
+      if (done !== 0) return;
+      rmSync(join(from, 'a.md'));
+      execFileSync(program, [join(from, 'a.md')]);
+    };
+    const report = { ...invocation.report, progress } as typeof invocation.report;
+    expect(await runImport({ from, path: '/memories' }, {}, { ...invocation, report })).toBe(1);
+    expect(shown.join('')).toContain(`FAIL  ${from}/a.md is a link or a special file`);
+  });
+
   it('import takes one of two names that are one path, and leaves the other', async () => {
     const [apart, whole] = ['cafe\u0301.md', 'caf\u00e9.md'];
     const from = write(join(folder, 'in'), { [apart]: Buffer.from('one'), [whole]: Buffer.from('two') });
