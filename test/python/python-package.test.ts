@@ -28,7 +28,7 @@ const GROUPS = {
   Commands: 6,
   Contracts: 2,
   Ends: 6,
-  Failures: 15,
+  Failures: 16,
   Pages: 3,
   ToolRunner: 3,
   Transcripts: 6,

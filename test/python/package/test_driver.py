@@ -18,6 +18,7 @@ import unittest
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from anthropic.lib.tools import ToolError
 from claude_agent_sdk.types import SessionKey
@@ -128,6 +129,21 @@ class Failures(unittest.IsolatedAsyncioTestCase):
         refusal = "sealed-memory: needs Node.js 22.13 or newer, and this is 20.20.2: install a newer one."
         put_program(project / "node_modules" / ".bin", "sealed-memory", f"echo '{refusal}' >&2; exit 2")
         self.assertIn(refusal, str(failure(None, VIEW, None, project)))
+
+    def test_program_that_ends_at_once_is_told_of_however_late_its_threads_begin(self) -> None:
+        start = threading.Thread.start
+
+        def late(thread: threading.Thread) -> None:
+            if thread.name.startswith("sealed-memory"):
+                time.sleep(0.2)
+            start(thread)
+
+        tool = SealedMemoryTool(["/bin/sh", "-c", "echo no disk >&2; exit 3"])
+        self.addCleanup(tool.close)
+        with mock.patch.object(threading.Thread, "start", late):
+            error = tool._driver.submit(VIEW).exception(timeout=10)
+        self.assertIsInstance(error, DriverError)
+        self.assertIn("exit code 3: no disk", str(error))
 
     def test_operator_reads_in_the_log_what_the_model_does_not(self) -> None:
         logging.disable(logging.NOTSET)

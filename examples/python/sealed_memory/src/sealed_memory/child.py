@@ -53,13 +53,15 @@ class Child:
         self._lock = threading.Lock()
         self._pending: dict[int, Future[Answer]] = {}
         self._has_ended = False
+        self._end: tuple[str, str] | None = None
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._notes: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
         self._threads = [
             threading.Thread(target=work, name=f"sealed-memory {work.__name__}", daemon=True)
             for work in (self._write, self._read, self._note)
         ]
-        for thread in self._threads:
+        # The reader waits for the notes, so these come first: a thread that has not started cannot be waited for.
+        for thread in reversed(self._threads):
             thread.start()
 
     def ask(self, number: int, line: bytes) -> Future[Answer] | None:
@@ -70,6 +72,14 @@ class Child:
                 return None
             self._pending[number] = future
             self._outbox.put(line)
+        return future
+
+    def end(self) -> Future[Answer]:
+        """What every request fails with once it has ended."""
+        future: Future[Answer] = Future()
+        with self._lock:
+            words = self._end or ("The driver has not ended.", "driver_ended")
+        future.set_exception(DriverError(*words))
         return future
 
     def hang_up(self) -> None:
@@ -143,17 +153,17 @@ class Child:
     def _fail(self, code: int, *, broken: bool) -> None:
         how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
         said = f": {'; '.join(self._notes)}" if self._notes else "."
+        if broken:
+            words = ("The driver wrote what is no answer, and was ended.", "driver_broken")
+        else:
+            words = (f"The driver ended {how}{said}", "driver_ended")
         with self._lock:
             self._has_ended = True
+            self._end = words
             pending, self._pending = list(self._pending.values()), {}
         for future in pending:
-            if not future.set_running_or_notify_cancel():
-                continue
-            if broken:
-                error = DriverError("The driver wrote what is no answer, and was ended.", "driver_broken")
-            else:
-                error = DriverError(f"The driver ended {how}{said}", "driver_ended")
-            future.set_exception(error)
+            if future.set_running_or_notify_cancel():
+                future.set_exception(DriverError(*words))
 
     def _note(self) -> None:
         for line in cast("IO[bytes]", self._process.stderr):

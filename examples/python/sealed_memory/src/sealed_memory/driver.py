@@ -63,7 +63,10 @@ class Driver:
             if self._closed:
                 raise DriverError("It is closed.", "driver_closed")
             future = None if self._child is None else self._child.ask(number, line)
-            return future or self._start().ask(number, line) or _ended()
+            if future is not None:
+                return future
+            child = self._start()
+            return child.ask(number, line) or child.end()
 
     def close(self, timeout: float = 10.0) -> None:
         """Answers what was asked before, and ends the driver; later requests are refused."""
@@ -123,12 +126,6 @@ def content_of(answer: Answer) -> Any:
     if answer["ok"]:
         return answer.get("content")
     raise SealedMemoryError(str(answer.get("content")), str(answer.get("code")))
-
-
-def _ended() -> Future[Answer]:
-    future: Future[Answer] = Future()
-    future.set_exception(DriverError("The driver ended as soon as it was started.", "driver_ended"))
-    return future
 
 
 _DRIVERS: weakref.WeakSet[Driver] = weakref.WeakSet()
