@@ -5,8 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CLI_MEMORY_ENV, runCli } from '../../support/cli.ts';
 
 /** Pipes stand for a person's keyboard and screen. */
-const AT_A_TERMINAL =
-  "for (const each of [process.stdin, process.stdout]) Object.defineProperty(each, 'isTTY', { value: true });";
+const atATerminal = (...streams: readonly string[]): readonly string[] => {
+  const code = `for (const each of [${streams.map((name) => `process.${name}`)}]) Object.defineProperty(each, 'isTTY', { value: true });`;
+  return ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
+};
 
 describe('sealed-memory edit', { timeout: 60_000 }, () => {
   let folder: string;
@@ -23,11 +25,10 @@ describe('sealed-memory edit', { timeout: 60_000 }, () => {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   /** The command with an editor that is this shell script. */
-  function edit(script: string, path = '/memories/a.md') {
+  function edit(script: string, path = '/memories/a.md', nodeArgs = atATerminal('stdin', 'stdout')) {
     const editor = join(folder, 'editor');
     writeFileSync(editor, `#!/bin/sh\n${script}\n`);
     chmodSync(editor, 0o700);
-    const nodeArgs = ['--import', `data:text/javascript,${encodeURIComponent(AT_A_TERMINAL)}`];
     return runCli(['edit', path], {
       env: { ...env, EDITOR: `${editor} --wait` },
       detached: true,
@@ -45,6 +46,12 @@ describe('sealed-memory edit', { timeout: 60_000 }, () => {
     });
     expect(await text()).toBe('one\ntwo\n');
     expect(left()).toEqual([]);
+  });
+
+  it.each(['stdin', 'stdout'])('opens no editor where %s alone is at a terminal', async (stream) => {
+    const refused = await edit('echo two >> "$2"', '/memories/a.md', atATerminal(stream));
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('"edit" needs a terminal') });
+    expect(await text()).toBe('one\n');
   });
 
   it('shows the text to its owner alone', async () => {
