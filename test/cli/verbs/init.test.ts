@@ -159,9 +159,7 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
     const { code, stderr } = await runCli(['import', '.'], { cwd });
     expect(code).toBe(0);
     expect(stderr).toContain("own.key is of this program's own settings, keys or store: passed over");
-    expect((await runCli(['ls', '--recursive'], { cwd })).stdout).toBe(
-      '.gitignore\nnote.md\n',
-    );
+    expect((await runCli(['ls', '--recursive'], { cwd })).stdout).toBe('.gitignore\nnote.md\n');
     await runCli(['import', cwd, 'again'], { cwd });
     expect((await runCli(['ls', 'again', '--recursive'], { cwd })).stdout.split('\n')).toHaveLength(3);
   });
