@@ -74,6 +74,12 @@ export function isDamaged(error: unknown): error is MemoryError {
   return hasCode(error, 'integrity', 'limit_exceeded');
 }
 
+/** Stands for a file that `files.stat` refuses as damaged, for who would only delete it. @throws any other failure. */
+export function damagedFile(error: unknown): { readonly type: 'file' } {
+  if (isDamaged(error)) return { type: 'file' };
+  throw error;
+}
+
 /** Whether `error` is a `MemoryError` whose `details.reason` is this one. */
 export function hasReason(error: unknown, reason: string): error is MemoryError {
   return error instanceof MemoryError && error.details['reason'] === reason;

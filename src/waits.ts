@@ -24,8 +24,8 @@ export interface LongWait {
 
 type Listener = (wait: LongWait) => void;
 
-/** What lasts no longer is not told. */
-const SHORT_MS = 1_000;
+/** A wait that lasts no longer is not told. */
+export const SHORT_WAIT_MS = 1_000;
 
 const listeners = new Set<Listener>();
 
@@ -54,7 +54,7 @@ export function beginWait(
   let isTold = false;
   return () => {
     const lasted = clock() - began;
-    if (isTold || lasted < SHORT_MS) return;
+    if (isTold || lasted < SHORT_WAIT_MS) return;
     isTold = true;
     tellLongWait({ for: awaited, leftMs: ms - lasted });
   };

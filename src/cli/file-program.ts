@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type Choose, collect, withSource } from './arguments.ts';
 import { forReaders } from './readers.ts';
-import { isOfTheMemory, pathArgument, typedPath, typedSide, VERSION_NAME } from './typed-path.ts';
+import { isOfVersions, pathArgument, typedPath, typedSide } from './typed-path.ts';
 import type { ExportArguments } from './verbs/export.ts';
 import type { CatArguments, GrepArguments, LineRange, PutArguments } from './verbs/files.ts';
 import type { ImportArguments } from './verbs/import.ts';
@@ -96,8 +96,9 @@ function addReadingAndWriting(program: Command, choose: Choose): void {
     .description('show how two files differ, or two versions of a file as "log" names them')
     .action((first: string, second: string, version: string | undefined, _: unknown, command: Command) => {
       const left = orRefused(command, () => typedSide(first));
-      const isVersion = version !== undefined || (isOfTheMemory(left) && VERSION_NAME.test(second));
-      const right = isVersion ? second : orRefused(command, () => typedSide(second));
+      const right = isOfVersions({ left, right: second, version })
+        ? second
+        : orRefused(command, () => typedSide(second));
       choose(async (run) => (await import('./verbs/diff.ts')).runDiff({ left, right, version }, run));
     });
 }

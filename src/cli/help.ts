@@ -3,7 +3,7 @@ import type { Command, Help, Option } from 'commander';
 /** Which options every command takes: a topic of `help`, so that no command repeats them. */
 export const OPTIONS_TOPIC = 'options';
 
-/** Of a terminal that does not know its width, and of a file. */
+/** Stands in for the width where a terminal does not know its own, and for a file. */
 const USUAL_COLUMNS = 80;
 /** With fewer columns what explains a term stands below it. */
 const LEAST_FOR_TWO = 56;
@@ -48,7 +48,7 @@ export const HELP = {
   },
 };
 
-/** What `help options` shows. */
+/** Lays out what `help options` shows. */
 export function helpOnOptions(program: Command): string {
   const helper = program.createHelp();
   helper.prepareContext({ helpWidth: program.configureOutput().getOutHelpWidth?.() ?? USUAL_COLUMNS });
@@ -60,7 +60,7 @@ export function helpOnOptions(program: Command): string {
   ]);
 }
 
-/** Its words, from the program's name on. */
+/** Joins the words of a command, from the program's name on. */
 export function fullName(command: Command): string {
   return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
@@ -79,7 +79,7 @@ function usageOf(command: Command): string {
   return isPlain ? command.usage().replace(/^\[options\] ?/, '') : command.usage();
 }
 
-/** As a command stands in a list: what it is given behind its name. */
+/** Names a command as it stands in a list, with what is given behind its name. */
 function termOf(command: Command): string {
   const usage = command.usage().replace(/^\[options\] ?/, '');
   return command.commands.length > 0 ? command.name() : `${command.name()} ${usage}`.trimEnd();

@@ -2,7 +2,7 @@ import { Argument, InvalidArgumentError } from 'commander';
 import { hasCode } from '../errors.ts';
 import { MEMORY_ROOT, parseMemoryPath } from '../language/path.ts';
 
-/** What names the root where its slash was left out. */
+/** Names the root where its slash was left out. */
 const ROOT_NAME = MEMORY_ROOT.slice(1);
 
 /**
@@ -45,13 +45,25 @@ export function typedMounts(text: string, before: readonly string[] = []): reado
   return [...before, mounts.join(',')];
 }
 
-/** What `diff` compares: a path of the memory, or a file of the user's, which begins with `/`, `./` or `../`. */
+/** Reads what `diff` compares: a path of the memory, or a file of the user's, which begins with `/`, `./` or `../`. */
 export function typedSide(text: string): string {
   return /^\.{1,2}(\/|$)|^\/+(?!memories(\/|$)|\/)/.test(text) ? text : typedPath(text);
 }
 
-/** What may name a version. A file of such a name is written with what stands before it. */
-export const VERSION_NAME = /^[\w-]{4,22}$/;
+/** Matches what may name a version. A file of such a name is written with what stands before it. */
+const VERSION_NAME = /^[\w-]{4,22}$/;
+
+/** The words of `diff`: two sides, or a path of the memory and one or two versions of its file. */
+export interface DiffWords {
+  readonly left: string;
+  readonly right: string;
+  readonly version?: string | undefined;
+}
+
+/** Whether the right one names a version. */
+export function isOfVersions({ left, right, version }: DiffWords): boolean {
+  return version !== undefined || (isOfTheMemory(left) && VERSION_NAME.test(right));
+}
 
 export function isOfTheMemory(path: string): boolean {
   return `${path}/`.startsWith(`${MEMORY_ROOT}/`);

@@ -17,7 +17,7 @@ export function refusalSentence(text: string, program: Command): string {
   return `There is no ${kind} "${word}": ${advice}`;
 }
 
-/** What is missing or too much is told with where to look. */
+/** Adds where to look to the sentence about an argument that is missing or too much. */
 function completed(sentence: string): string {
   const isOfCount = /^(missing required argument|too many arguments|option .* argument missing)/.test(
     sentence,

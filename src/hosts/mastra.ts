@@ -1,8 +1,7 @@
 import * as mastra from '@mastra/core/workspace';
-import { hasCode, MemoryError } from '../errors.ts';
+import { damagedFile, hasCode, MemoryError } from '../errors.ts';
 import { imageMediaType } from '../language/image.ts';
 import { parseGivenPath, parseMemoryPath } from '../language/path.ts';
-import { damagedFile } from '../tool/damaged-file.ts';
 import type { FileEntry, FileStat } from '../tool/files.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { failureOf, isReading, type Operation } from './mastra-failure.ts';

@@ -1,7 +1,6 @@
 import type { Driver, StorageMeta } from 'unstorage';
-import { hasCode, MemoryError } from '../errors.ts';
+import { damagedFile, hasCode, MemoryError } from '../errors.ts';
 import { parseGivenPath, parseMemoryPath } from '../language/path.ts';
-import { damagedFile } from '../tool/damaged-file.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 
 export interface MemoryDriverOptions {

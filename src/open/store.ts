@@ -6,7 +6,7 @@ import type { S3StoreOptions } from '../store/s3/s3-store.ts';
 import { pause } from '../time.ts';
 
 /** Where sealed objects lie: this process, an SQLite file, or a bucket (`prefix` without slashes at its ends). */
-type StoreLocation =
+export type StoreLocation =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string };

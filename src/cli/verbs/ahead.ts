@@ -1,6 +1,6 @@
 import { throwIfAborted } from '../../time.ts';
 
-/** What is worked on or waits to be taken, at most: as much as a verification reads at once. */
+/** Bounds what is worked on or waits to be taken: as much as a verification reads at once. */
 const MOST_ITEMS = 32;
 const MOST_BYTES = 33_554_432;
 

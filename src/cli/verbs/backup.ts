@@ -1,13 +1,11 @@
 import { lstat, open, rename, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { misconfigured } from '../../errors.ts';
-import { optionsFromEnvironment } from '../../open/environment.ts';
-import { loadSqlite, parseStoreLocation } from '../../open/store.ts';
+import { loadSqlite } from '../../open/store.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import { type Invocation, wrongCall } from './invocation.ts';
 import { cannotWrite, existsAlready, partialBeside, removeAbandoned, removingAfter } from './own-file.ts';
 import { counted } from './report.ts';
-import { readEnvironment } from './settings.ts';
+import { readStore } from './settings.ts';
 
 /** Points to the right way for a store that is no SQLite file. */
 const ANOTHER_WAY = {
@@ -25,14 +23,7 @@ export async function runBackup(
   { force = false }: { readonly force?: boolean },
   { flags, report, logger, signal, terminal }: Invocation,
 ): Promise<number> {
-  const { store } = optionsFromEnvironment(readEnvironment(flags), {
-    logger,
-    rootKey: [],
-  });
-  if (typeof store !== 'string') {
-    throw misconfigured('not set: the store (--store or SEALED_MEMORY_STORE). "sealed-memory init" sets it.');
-  }
-  const location = parseStoreLocation(store, 'store');
+  const { location } = readStore({ flags, logger });
   if (location.kind !== 'sqlite') throw wrongCall(ANOTHER_WAY[location.kind]);
   await loadSqlite();
   const { backUpSqlite } = await import('../../store/sqlite/backup.ts');

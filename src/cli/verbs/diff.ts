@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hasCode, MemoryError } from '../../errors.ts';
 import { decodeText } from '../../language/text.ts';
-import { isOfTheMemory, typedHere, VERSION_NAME } from '../typed-path.ts';
+import { type DiffWords, isOfTheMemory, isOfVersions, typedHere } from '../typed-path.ts';
 import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
 import { type FileRun, ofFiles, readFile, runOnFiles } from './memory.ts';
 import { ownChunks } from './own-chunks.ts';
@@ -10,20 +10,14 @@ import { changeLines, patchOf, type Side, type TextPatch } from './patch.ts';
 import { readAll } from './source.ts';
 import { tellHistoryOff } from './tenant-state.ts';
 
-interface DiffArguments {
-  readonly left: string;
-  readonly right: string;
-  readonly version?: string | undefined;
-}
-
 /**
  * Shows how two files or two versions of a file differ; what does not lie below /memories is a file of the user's. Resolves
  * to 1 when they do.
  */
-export function runDiff(asked: DiffArguments, invocation: Invocation): Promise<number> {
+export function runDiff(asked: DiffWords, invocation: Invocation): Promise<number> {
   return runOnFiles(async (run) => {
     const { report, terminal, signal } = invocation;
-    const state = isOfVersions(asked) ? await tellHistoryOff(ofFiles(run)) : {};
+    const state = isOfTheMemory(asked.left) && isOfVersions(asked) ? await tellHistoryOff(ofFiles(run)) : {};
     const [before, after] = await sidesOf(run, asked);
     const differ = before.text !== after.text;
     const found: TextPatch = differ ? await patchOf(before, after, signal) : { patch: '' };
@@ -39,10 +33,7 @@ export function runDiff(asked: DiffArguments, invocation: Invocation): Promise<n
   }, invocation);
 }
 
-async function sidesOf(
-  run: FileRun,
-  { left, right, version }: DiffArguments,
-): Promise<readonly [Side, Side]> {
+async function sidesOf(run: FileRun, { left, right, version }: DiffWords): Promise<readonly [Side, Side]> {
   if (version !== undefined && !isOfTheMemory(left)) {
     throw wrongCall('Two versions are of one file: the first argument must be its path below /memories.');
   }
@@ -50,10 +41,6 @@ async function sidesOf(
   return isOfVersions({ left, right })
     ? [await versionAt(run, left, right), await fileAt(run, left)]
     : [await fileAt(run, left), await fileAt(run, right)];
-}
-
-function isOfVersions({ left, right, version }: DiffArguments): boolean {
-  return isOfTheMemory(left) && (version !== undefined || VERSION_NAME.test(right));
 }
 
 async function versionAt({ history, invocation }: FileRun, path: string, version: string): Promise<Side> {

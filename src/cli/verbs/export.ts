@@ -74,9 +74,9 @@ async function madeFolder(path: string): Promise<string> {
 /** The folders at paths below that of the export. */
 interface Folders {
   /** Undefined where there is none yet, or a link leads out. */
-  standing(path: string): Promise<string | undefined>;
+  readonly standing: FolderAt;
   /** Ready to be written to; undefined where a link leads out. */
-  made(path: string): Promise<string | undefined>;
+  readonly made: FolderAt;
 }
 
 async function exportFile({
@@ -125,34 +125,33 @@ async function exportFile({
 }
 
 /**
- * Looks for the folders on the way to files and makes them, each of them once. Where a link leads out of `root` nothing is made. What an
- * export that was cut off has left in a folder is removed.
+ * Looks for the folders on the way to files and makes them, each of them once. Where a link leads out of `root` nothing is
+ * made. What an export that was cut off has left in a folder is removed.
  */
 function createFolders(root: string): Folders {
-  const known = new Map<string, Promise<string | undefined>>();
-  const make = async (path: string): Promise<string | undefined> => {
+  const made: FolderAt = oncePerPath(async (path) => {
     const above = path === '.' ? root : await made(posix.dirname(path));
     const folder =
       above === undefined || path === '.' ? above : await folderWithin(root, join(above, basename(path)));
     if (folder !== undefined) await removeAbandoned(folder);
     return folder;
-  };
-  const made = (path: string): Promise<string | undefined> => {
-    const folder = known.get(path) ?? make(path);
-    known.set(path, folder);
-    return folder;
-  };
-  const looked = new Map<string, Promise<string | undefined>>();
-  const look = async (path: string): Promise<string | undefined> => {
+  });
+  const standing = oncePerPath(async (path) => {
     const folder = await realpath(join(root, path)).catch(() => undefined);
     return folder !== undefined && isWithin(root, folder) ? folder : undefined;
-  };
-  const standing = (path: string): Promise<string | undefined> => {
-    const folder = looked.get(path) ?? look(path);
-    looked.set(path, folder);
+  });
+  return { standing, made };
+}
+
+type FolderAt = (path: string) => Promise<string | undefined>;
+
+function oncePerPath(find: FolderAt): FolderAt {
+  const found = new Map<string, Promise<string | undefined>>();
+  return (path) => {
+    const folder = found.get(path) ?? find(path);
+    found.set(path, folder);
     return folder;
   };
-  return { standing, made };
 }
 
 const isWithin = (root: string, folder: string): boolean => `${folder}${sep}`.startsWith(`${root}${sep}`);

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { hasCode, MemoryError } from '../../errors.ts';
+import { damagedFile, hasCode, MemoryError } from '../../errors.ts';
 import { toBase64 } from '../../format/encoding.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import { decodeText, encodeText, findInLines } from '../../language/text.ts';
 import { inTurns } from '../../time.ts';
-import { damagedFile } from '../../tool/damaged-file.ts';
 import type { FileStat, Files } from '../../tool/files.ts';
 import { EXIT_FAILED, type Invocation, ofOneChange } from './invocation.ts';
 import {

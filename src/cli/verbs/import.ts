@@ -5,6 +5,7 @@ import { hasCode, hasReason, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { readSettings } from '../../open/settings.ts';
+import { parseStoreLocation } from '../../open/store.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import { KEYS_PER_REQUEST } from '../../store/port.ts';
 import type { FileStat } from '../../tool/files.ts';
@@ -131,18 +132,20 @@ const BESIDE_SQLITE = ['', '-journal', '-wal', '-shm', '-reserve'];
  */
 function ownPlaces({ options: { store }, invocation: { flags } }: FileRun): readonly string[] {
   const { [ROOT_KEY_FILE]: keyFile } = readEnvironment(flags);
-  const file = typeof store === 'string' ? /^sqlite:(.+)$/s.exec(store)?.[1] : undefined;
-  const ofStore = file === undefined ? [] : BESIDE_SQLITE.map((end) => `${file}${end}`);
-  return [DOT_ENV, PROJECT_FOLDER, keyFile, ...ofStore].flatMap((path) =>
-    path ? [pathOnDisk(resolve(path))] : [],
-  );
+  const location = typeof store === 'string' ? parseStoreLocation(store, 'store') : undefined;
+  const file = location?.kind === 'sqlite' ? pathOnDisk(location.path) : undefined;
+  return [
+    ...[DOT_ENV, PROJECT_FOLDER, keyFile].flatMap((path) => (path ? [pathOnDisk(path)] : [])),
+    ...(file === undefined ? [] : BESIDE_SQLITE.map((end) => `${file}${end}`)),
+  ];
 }
 
+/** The place that a path leads to, through links as well. */
 function pathOnDisk(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    return path;
+    return resolve(path);
   }
 }
 
@@ -161,7 +164,7 @@ async function entriesBelow(
   const sources: Source[] = [];
   const unfinished: string[] = [];
   const own: string[] = [];
-  const root = pathOnDisk(resolve(folder));
+  const root = pathOnDisk(folder);
   const isOwn = (path: string): boolean => {
     const place = join(root, relative(folder, path));
     return ownPlaces.includes(place);

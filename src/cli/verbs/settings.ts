@@ -18,6 +18,7 @@ import { adviceFor } from '../../open/known-names.ts';
 import { DEFAULT_FILE_BYTES } from '../../open/option-table.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { typedName, withOrigin } from '../../open/origins.ts';
+import { parseStoreLocation, type S3Options, type StoreLocation } from '../../open/store.ts';
 import { fileCodeOf } from '../../store/failures.ts';
 import type { Flags, Invocation } from './invocation.ts';
 
@@ -71,6 +72,20 @@ export function readOptions(
     throw misconfigured(`not set: ${missing.join(', ')}. "sealed-memory init" sets all of them.`);
   }
   return options as MemoryOptions;
+}
+
+/** The store alone, for a verb that needs neither a tenant nor a root key. @throws MemoryError `misconfigured`. */
+export function readStore({ flags, logger }: Pick<Invocation, 'flags' | 'logger'>): {
+  readonly location: StoreLocation;
+  readonly s3: S3Options;
+  readonly credentials: MemoryOptions['credentials'];
+} {
+  const options = optionsFromEnvironment(readEnvironment(flags), { logger, rootKey: [] });
+  const { store, s3 = {}, credentials } = options;
+  if (typeof store !== 'string') {
+    throw misconfigured('not set: the store (--store or SEALED_MEMORY_STORE). "sealed-memory init" sets it.');
+  }
+  return { location: parseStoreLocation(store, 'store'), s3, credentials };
 }
 
 /** Options for a verb on files, which a store that ends with the process surprises. */

@@ -1,4 +1,4 @@
-import { type Awaited, onLongWait } from '../../waits.ts';
+import { type Awaited, onLongWait, SHORT_WAIT_MS } from '../../waits.ts';
 import type { Terminal } from './terminal.ts';
 
 const AWAITED: Readonly<Record<Awaited, string>> = {
@@ -10,9 +10,6 @@ const AWAITED: Readonly<Record<Awaited, string>> = {
   'busy store': 'the store, which has too much to do and asked for a pause',
   KMS: 'AWS KMS, which has not answered yet',
 };
-
-/** What lasts no longer is not worth a line. */
-const SHORT_MS = 1_000;
 
 /** Says on standard error whom the command waits for and until when, once a wait. Returns what ends that. */
 export function tellWaits(terminal: Pick<Terminal, 'note'>): () => void {
@@ -29,7 +26,7 @@ export function onceAWait(
 ): (awaited: string, wait: { readonly until: number; readonly line: string }) => void {
   const told = new Map<string, number>();
   return (awaited, { until, line }) => {
-    if (until - now() <= SHORT_MS || now() < (told.get(awaited) ?? 0)) return;
+    if (until - now() <= SHORT_WAIT_MS || now() < (told.get(awaited) ?? 0)) return;
     told.set(awaited, until);
     const seconds = Math.max(0, Math.ceil((until - now()) / 1_000));
     note(`${line}; until ${new Date(until).toISOString().slice(11, 19)} UTC at most, ${seconds} s`);
