@@ -164,6 +164,16 @@ describe('sealed-memory init', { timeout: 60_000 }, () => {
     expect((await runCli(['ls', 'again', '--recursive'], { cwd })).stdout.split('\n')).toHaveLength(3);
   });
 
+  it('keeps a store out of an import that a link leads to, with what lies beside it', async () => {
+    mkdirSync(join(cwd, 'data'));
+    symlinkSync(join(cwd, 'data/real.sqlite'), join(cwd, 'link.sqlite'));
+    await runCli(['init', '--store', 'sqlite:link.sqlite'], { cwd });
+    await runCli(['put', 'a', '--text', 'x'], { cwd });
+    expect(existsSync(join(cwd, 'data/real.sqlite-reserve'))).toBe(true);
+    await runCli(['import', 'data', 'all'], { cwd });
+    expect((await runCli(['ls', '--recursive'], { cwd })).stdout).toBe('a\n');
+  });
+
   it('tells what to do where the key file is lost', async () => {
     await runCli(['init'], { cwd });
     rmSync(join(cwd, '.sealed-memory/root.key'));
