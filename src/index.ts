@@ -20,6 +20,25 @@ export {
 } from './errors.ts';
 export type { NameMode } from './format/names.ts';
 export type { LogicalName, ObjectKey, TenantId } from './format/object-keys.ts';
+export type {
+  HistoryEntry,
+  HistoryListOptions,
+  MovedEntry,
+  Redaction,
+  VersionEnd,
+  WrittenEntry,
+} from './history/entries.ts';
+export type {
+  History,
+  RestoreAtOptions,
+  RestoredVersion,
+  UndoOptions,
+  VersionContent,
+  VersionName,
+} from './history/history.ts';
+export type { HistoryPlan, LeftFile, PlannedChange, PlanOutcome } from './history/plan.ts';
+export type { Trace, TracedTurn, TracedVersion, TracedWrite } from './history/trace.ts';
+export type { Untold } from './history/untold.ts';
 export type { GeneratedKey, KeyringContext, RootKey } from './keys/root-key.ts';
 export type { CommandName } from './language/command.ts';
 export type { ImageMediaType } from './language/image.ts';
@@ -91,25 +110,6 @@ export type {
   SinceFinding,
   SinceVersion,
 } from './tree/findings.ts';
-export type {
-  HistoryEntry,
-  HistoryListOptions,
-  MovedEntry,
-  Redaction,
-  VersionEnd,
-  WrittenEntry,
-} from './tree/history/entries.ts';
-export type {
-  History,
-  RestoreAtOptions,
-  RestoredVersion,
-  UndoOptions,
-  VersionContent,
-  VersionName,
-} from './tree/history/history.ts';
-export type { HistoryPlan, LeftFile, PlannedChange, PlanOutcome } from './tree/history/plan.ts';
-export type { Trace, TracedTurn, TracedVersion, TracedWrite } from './tree/history/trace.ts';
-export type { Untold } from './tree/history/untold.ts';
 export type { Policy, PolicyFile, PolicyFinding, PolicyVerdict } from './tree/policy.ts';
 export type { RenamePhase } from './tree/rename/register.ts';
 export type { Call, Progress } from './tree/session.ts';

@@ -44,53 +44,54 @@ const LAYERS: readonly Group[] = [
   },
   { name: 'keyring', layer: 4, files: /^keys\//, packages: NODE },
   { name: 'tree', layer: 4, files: /^tree\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
+  { name: 'history', layer: 5, files: /^history\//, packages: NODE },
   { name: 'sessions', layer: 4, files: /^sessions\//, packages: NOTHING },
-  { name: 'admin', layer: 5, files: /^admin\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
+  { name: 'admin', layer: 6, files: /^admin\//, packages: new RegExp(`${NODE.source}|^p-limit$`) },
   {
     name: 'policy',
-    layer: 5,
+    layer: 6,
     files: /^policy\//,
     packages: /^@secretlint\/(core|secretlint-rule-preset-recommend)$/,
   },
-  { name: 'tool', layer: 5, files: /^tool\//, packages: new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`) },
-  { name: 'open', layer: 6, files: /^open\//, packages: NODE },
-  { name: 'agent', layer: 7, files: /^agent\//, packages: /^/ },
-  { name: 'MCP', layer: 7, files: /^mcp\//, packages: /^@modelcontextprotocol\/server$/ },
-  { name: 'page', layer: 7, files: /^page\/(?!client\/)/, packages: NODE },
+  { name: 'tool', layer: 6, files: /^tool\//, packages: new RegExp(`${NODE.source}|^@anthropic-ai/sdk$`) },
+  { name: 'open', layer: 7, files: /^open\//, packages: NODE },
+  { name: 'agent', layer: 8, files: /^agent\//, packages: /^/ },
+  { name: 'MCP', layer: 8, files: /^mcp\//, packages: /^@modelcontextprotocol\/server$/ },
+  { name: 'page', layer: 8, files: /^page\/(?!client\/)/, packages: NODE },
   {
     name: 'page in the browser',
-    layer: 8,
+    layer: 9,
     files: /^page\/client\//,
     packages: /^(preact|markdown-it|diff)$/,
   },
   {
     name: 'command line',
-    layer: 8,
+    layer: 9,
     files: /^cli\//,
     packages:
       /^(node:.*|commander|@bomb\.sh\/tab|cli-progress|smol-toml|diff|modern-tar|age-encryption|p-limit|@modelcontextprotocol\/server)$/,
   },
   {
     name: 'worker',
-    layer: 8,
+    layer: 9,
     files: /^worker\//,
     packages:
       /^(node:(async_hooks|crypto)|@aws-sdk\/client-(sqs|sts)|@anthropic-ai\/sdk|@opentelemetry\/api|aws-lambda)$/,
   },
   {
     name: 'hosts',
-    layer: 8,
+    layer: 9,
     files: /^hosts\//,
     packages:
       /^(ai|@langchain\/core|@mastra\/core|@openai\/agents|unstorage|@anthropic-ai\/claude-agent-sdk|zod)$/,
   },
   {
     name: 'cloud',
-    layer: 8,
+    layer: 9,
     files: /^cdk\//,
     packages: /^(aws-cdk-lib|constructs|node:(fs|url))$/,
   },
-  { name: 'index', layer: 8, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
+  { name: 'index', layer: 9, files: /^index\.c?ts$/, packages: /^@anthropic-ai\/sdk$/ },
 ];
 
 /** Single arrows allowed beside the rule, each with its reason. */
@@ -136,7 +137,7 @@ const DOORS: readonly {
     files: /^store\/(conditions|guarded-delete|tombstones|s3\/connection|s3\/versions)\.ts$/,
     importers: /^open\//,
   },
-  { room: /^store\//, files: /^store\/remove-versions\.ts$/, importers: /^(admin|tree\/history)\// },
+  { room: /^store\//, files: /^store\/remove-versions\.ts$/, importers: /^(admin|history)\// },
   {
     room: /^store\//,
     files: /^store\/(folder|s3\/s3-store|sqlite\/(sqlite-store|backup|database-file))\.ts$/,
@@ -146,17 +147,27 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|policy|history\/(actors|history|entries|moment|plan|read-records|trace|turn-trace|untold|version-saver)|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
+      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
   },
   {
-    room: /^tree\/(?!rename\/)/,
-    files: /^tree\/history\/(history-record|read-records|sealed-again|versions)\.ts$/,
+    room: /^history\//,
+    files:
+      /^history\/(actors|history|entries|moment|plan|read-records|trace|turn-trace|untold|version-saver)\.ts$/,
+  },
+  {
+    room: /^history\//,
+    files: /^history\/(history-record|read-records|sealed-again|versions)\.ts$/,
     // The operator's verbs judge the records themselves.
     importers: /^admin\//,
   },
   {
     room: /^sessions\//,
     files: /^sessions\/(sessions|append-lines|session-key|conversation-head|conversation-id)\.ts$/,
+  },
+  {
+    room: /^tree\/(?!rename\/)/,
+    files: /^tree\/(create-file|settled)\.ts$/,
+    importers: /^history\//,
   },
   { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|settled|undo)\.ts$/, importers: /^tree\/rename\// },
   {
@@ -324,7 +335,7 @@ describe('the layers of src', () => {
   });
 
   it('pass bytes as Uint8Array below the composition', () => {
-    expect(usesOf(['Buffer'], (layer) => layer <= 5)).toEqual([]);
+    expect(usesOf(['Buffer'], (layer) => layer <= 6)).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
+import { sealingOf } from '../history/sealed-again.ts';
 import { type Finding, sortFindings } from '../tree/findings.ts';
-import { sealingOf } from '../tree/history/sealed-again.ts';
 import type { Call, Session } from '../tree/session.ts';
 import { isAcceptable, noteAcceptance } from './acceptance.ts';
 import { openWritten, type WrittenCheckpoint, writeCheckpoint } from './checkpoint.ts';

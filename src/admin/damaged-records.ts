@@ -1,9 +1,9 @@
 import { hasCode } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import type { LogicalName } from '../format/object-keys.ts';
+import { decodeHistoryRecord, historyHash } from '../history/history-record.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { HistoryFinding } from '../tree/findings.ts';
-import { decodeHistoryRecord, historyHash } from '../tree/history/history-record.ts';
 import { openStored } from '../tree/read-file.ts';
 import type { ListedRecord } from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';

@@ -1,5 +1,5 @@
+import { sealingOf } from '../history/sealed-again.ts';
 import type { MemoryPath } from '../language/path.ts';
-import { sealingOf } from '../tree/history/sealed-again.ts';
 import type { VersionFacts } from './checkpoint-record.ts';
 
 /** That a version went away from a place, by a record of the history. */

@@ -1,11 +1,11 @@
 import { isDamaged } from '../errors.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
+import { ACTOR_IN_USE_MS, type ActorRecord, readActor, renewActor } from '../history/actors.ts';
+import { idOf, WHOLE_TREE } from '../history/history-record.ts';
+import { readWholePast } from '../history/versions.ts';
 import type { ListedObject } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
-import { ACTOR_IN_USE_MS, type ActorRecord, readActor, renewActor } from '../tree/history/actors.ts';
-import { idOf, WHOLE_TREE } from '../tree/history/history-record.ts';
-import { readWholePast } from '../tree/history/versions.ts';
 import { listDirectory } from '../tree/list-directory.ts';
 import { readListed } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';

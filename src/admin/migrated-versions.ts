@@ -1,8 +1,8 @@
 import { hasCode, isDamaged, MemoryError } from '../errors.ts';
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
+import { isHistoryName } from '../history/history-record.ts';
 import type { ETag, ObjectMeta } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
-import { isHistoryName } from '../tree/history/history-record.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import { uncancelled, type Work } from '../tree/session.ts';
 

@@ -1,10 +1,10 @@
 import { toBase64url } from '../format/encoding.ts';
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import { NO_ID } from '../format/wrap.ts';
+import { decodeHistoryRecord, isHistoryName } from '../history/history-record.ts';
+import { listIds } from '../history/read-records.ts';
 import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import type { HistoryFinding } from '../tree/findings.ts';
-import { decodeHistoryRecord, isHistoryName } from '../tree/history/history-record.ts';
-import { listIds } from '../tree/history/read-records.ts';
 import { type Inspection, inspectRecord, type ListedRecord } from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';
 import { identityOf, type VersionIdentity } from '../tree/version-history.ts';

@@ -1,9 +1,9 @@
 import { hasReason, isDamaged } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
+import { readRecords, textHashOf } from '../history/read-records.ts';
 import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import type { Finding, SinceFinding } from '../tree/findings.ts';
-import { readRecords, textHashOf } from '../tree/history/read-records.ts';
 import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
 import { readListed } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';

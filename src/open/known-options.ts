@@ -1,8 +1,8 @@
 import { misconfigured } from '../errors.ts';
+import type { History } from '../history/history.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Files } from '../tool/files.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import type { History } from '../tree/history/history.ts';
 import type { Call } from '../tree/session.ts';
 import { refuseUnknownNames } from './known-names.ts';
 

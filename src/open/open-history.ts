@@ -1,6 +1,6 @@
+import type { History } from '../history/history.ts';
 import { heardVerbs } from '../listeners.ts';
 import type { ObjectVersions } from '../store/port.ts';
-import type { History } from '../tree/history/history.ts';
 import type { Session } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import { callLazily, type Run } from './call-lazily.ts';
@@ -24,7 +24,7 @@ export function openHistory(
 ): History {
   const { context, tree, actor, ...surroundings } = tenant;
   const call = callLazily(run, async () => {
-    const { createHistory } = await import('../tree/history/history.ts');
+    const { createHistory } = await import('../history/history.ts');
     return createHistory(context, tree, surroundings);
   });
   const verbs: History = {

@@ -1,5 +1,5 @@
+import type { History } from '../history/history.ts';
 import type { Memory } from '../tool/memory-tool.ts';
-import type { History } from '../tree/history/history.ts';
 import { costed } from './costs.ts';
 import { textIn } from './inputs.ts';
 import type { PlanReading } from './protocol.ts';

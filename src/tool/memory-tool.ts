@@ -1,10 +1,10 @@
 import { isForTheOperator, MemoryError } from '../errors.ts';
+import type { History } from '../history/history.ts';
 import { COMMAND_NAMES, type CommandName, parseCommand } from '../language/command.ts';
 import { failureSentence, type Profile } from '../language/sentences.ts';
 import { heardOptions, heardVerbs } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import type { SessionOptions, Sessions } from '../sessions/sessions.ts';
-import type { History } from '../tree/history/history.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import type { CommandOrder } from './command-order.ts';

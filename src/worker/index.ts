@@ -1,10 +1,10 @@
+export type { TurnTrace } from '../history/turn-trace.ts';
 export {
   type ExpiryConfig,
   readExpiryConfig,
   readWorkerConfig,
   type WorkerConfig,
 } from '../open/environment.ts';
-export type { TurnTrace } from '../tree/history/turn-trace.ts';
 export type { DirectAnswer, LambdaTime, ToldAnswer } from './direct-handler.ts';
 export type { ScheduledExpiryOptions } from './expire-tenant.ts';
 export { createExpiry, type ExpirySummary, type ScheduledExpiry } from './expire-tenants.ts';

@@ -1,10 +1,10 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { TurnOutcome, TurnUsage } from '../agent/turn-outcome.ts';
 import { MemoryError } from '../errors.ts';
+import type { TurnTrace } from '../history/turn-trace.ts';
 import { openTenant } from '../open/open-memory.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import type { RequestOptions } from '../store/port.ts';
-import type { TurnTrace } from '../tree/history/turn-trace.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 import { createReceipts } from './receipts.ts';
 import { MAX_ANSWER_BYTES } from './turn-lease.ts';

@@ -6,8 +6,8 @@ import {
   withoutThoughts,
 } from '../agent/conversation-digest.ts';
 import { MemoryError } from '../errors.ts';
+import type { TurnTrace } from '../history/turn-trace.ts';
 import type { RequestOptions } from '../store/port.ts';
-import type { TurnTrace } from '../tree/history/turn-trace.ts';
 import { encodeFields } from '../tree/sealed-record.ts';
 import { MAX_CONVERSATION_BYTES } from './conversation.ts';
 import type { ConversationLease } from './conversation-lease.ts';

@@ -1,7 +1,7 @@
 import { NO_USAGE } from '../agent/turn-outcome.ts';
 import type { TurnProgress } from '../agent/turn-progress.ts';
 import { MemoryError } from '../errors.ts';
-import { parseTurnTrace, type TurnTrace } from '../tree/history/turn-trace.ts';
+import { parseTurnTrace, type TurnTrace } from '../history/turn-trace.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 import { NO_TOUCHES } from '../tree/touches.ts';
 import { codeOf, type JsonLog } from './json-log.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
+import { readActors } from '../../src/history/actors.ts';
 import type { ListPage } from '../../src/store/port.ts';
-import { readActors } from '../../src/tree/history/actors.ts';
 import { historyOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import {

@@ -75,7 +75,7 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
     chain('attempts', 10_000),
     {
       ...{ part: 'states', what: 'restored states', count: states },
-      args: vitest('test/tree/history/restore-at-states.test.ts'),
+      args: vitest('test/history/restore-at-states.test.ts'),
       env: { ...env, TEST_STATES: `${states}` },
       tried: /^(\d+) states were restored/gm,
     },

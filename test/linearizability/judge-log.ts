@@ -1,5 +1,5 @@
+import type { HistoryEntry } from '../../src/history/entries.ts';
 import type { Memory } from '../../src/tool/memory-tool.ts';
-import type { HistoryEntry } from '../../src/tree/history/entries.ts';
 import type { RecordedHistory } from './recording.ts';
 
 /** A version in the log of a tenant that keeps history. */

@@ -3,8 +3,8 @@ import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
 import { expireTree } from '../../src/admin/expire.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { hasReason } from '../../src/errors.ts';
+import type { HistoryEntry } from '../../src/history/entries.ts';
 import type { Finding } from '../../src/tree/findings.ts';
-import type { HistoryEntry } from '../../src/tree/history/entries.ts';
 import { historyOf, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import {

@@ -6,12 +6,12 @@ import {
   type ObjectKey,
   parseClassKey,
 } from '../../src/format/object-keys.ts';
+import type { HistoryEntry, MovedEntry, WrittenEntry } from '../../src/history/entries.ts';
+import { createHistory, type History as KeptHistory } from '../../src/history/history.ts';
+import { decodeHistoryRecord } from '../../src/history/history-record.ts';
+import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
-import type { HistoryEntry, MovedEntry, WrittenEntry } from '../../src/tree/history/entries.ts';
-import { createHistory, type History as KeptHistory } from '../../src/tree/history/history.ts';
-import { decodeHistoryRecord } from '../../src/tree/history/history-record.ts';
-import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 import { decodeFields } from '../../src/tree/sealed-record.ts';
 import type { Session } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';

@@ -1,7 +1,7 @@
 import { open } from '../../src/format/object.ts';
 import { logicalName } from '../../src/format/object-keys.ts';
+import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
-import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 import { openWork, type Session } from '../../src/tree/session.ts';
 import { isBelow } from './answer.ts';
 import { BOTH, type SeededBug } from './bugs.ts';

@@ -1,5 +1,7 @@
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
+import { createHistory } from '../../src/history/history.ts';
+import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache, type LoadedKeyring } from '../../src/keys/keyring-cache.ts';
 import { openHistory } from '../../src/open/open-history.ts';
@@ -8,8 +10,6 @@ import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory } from '../../src/tool/memory-tool.ts';
-import { createHistory } from '../../src/tree/history/history.ts';
-import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 // Loaded now: virtual time would pass while it is loaded by the first rename.
 import '../../src/tree/rename/rename.ts';
 import '../../src/tree/rename/rename-directory.ts';

@@ -1,4 +1,4 @@
-import { createHistory, type History } from '../../src/tree/history/history.ts';
+import { createHistory, type History } from '../../src/history/history.ts';
 import type { TestClient, TestSite } from './test-tree.ts';
 
 /** A process of a tenant that keeps history, whose requests take time: no two things happen in one millisecond. */

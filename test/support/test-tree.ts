@@ -2,6 +2,8 @@ import { describe, onTestFinished } from 'vitest';
 import type { NameMode } from '../../src/format/names.ts';
 import { createLayout, type Layout, parseTenantId } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
+// What is loaded when it is needed first is loaded now: virtual time would pass meanwhile.
+import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { type MemoryPath, parseMemoryPath } from '../../src/language/path.ts';
@@ -9,8 +11,6 @@ import type { LogFields } from '../../src/logger.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
-// What is loaded when it is needed first is loaded now: virtual time would pass meanwhile.
-import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 import { createQuota, createTenantUsage, type TenantLimits, type TenantUsage } from '../../src/tree/quota.ts';
 import type { LeasedWork } from '../../src/tree/rename/lease.ts';
 import '../../src/tree/rename/rename-directory.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { migrateObjects } from '../../src/admin/migrate.ts';
 import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
+import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
 import { checkConditions } from '../../src/store/conditions.ts';
@@ -9,7 +10,6 @@ import { osRandom as random } from '../../src/store/os-random.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { openS3ObjectStore } from '../../src/store/s3/s3-store.ts';
 import { pause } from '../../src/time.ts';
-import { VERSION_SAVER } from '../../src/tree/history/version-saver.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches } from '../../src/tree/version-cache.ts';

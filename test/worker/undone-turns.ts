@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { History } from '../../src/tree/history/history.ts';
+import type { History } from '../../src/history/history.ts';
 import type { Files } from './tenant-texts.ts';
 
 /** One of the deeds of a tenant, in their order; the first one made what is there at the beginning. */

@@ -1,6 +1,6 @@
 import { toBase64 } from '../../format/encoding.ts';
+import type { HistoryEntry, WrittenEntry } from '../../history/entries.ts';
 import { decodeText } from '../../language/text.ts';
-import type { HistoryEntry, WrittenEntry } from '../../tree/history/entries.ts';
 import type { Progress } from '../../tree/session.ts';
 import { textFor } from './files.ts';
 import { EXIT_FAILED, type Invocation, ofOneChange, wrongCall } from './invocation.ts';

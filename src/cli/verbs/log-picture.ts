@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '../../tree/history/entries.ts';
+import type { HistoryEntry } from '../../history/entries.ts';
 import { exactTimeOf } from './list.ts';
 import { counted } from './report.ts';
 import { shortVersion } from './short-version.ts';

@@ -1,11 +1,11 @@
 import { isForTheOperator, MemoryError } from '../../errors.ts';
+import type { History } from '../../history/history.ts';
 import { MEMORY_ROOT } from '../../language/path.ts';
 import { failureSentence } from '../../language/sentences.ts';
 import { openMemory } from '../../open/open-memory.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import { typedName } from '../../open/origins.ts';
 import type { FileEntry, FileStat, Files } from '../../tool/files.ts';
-import type { History } from '../../tree/history/history.ts';
 import { ahead } from './ahead.ts';
 import { type Interrupted, type Invocation, tellInterruption } from './invocation.ts';
 import { readMemoryOptions } from './settings.ts';

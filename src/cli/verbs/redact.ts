@@ -1,6 +1,6 @@
 import { type ErrorDetails, hasReason, MemoryError } from '../../errors.ts';
+import type { Redaction, WrittenEntry } from '../../history/entries.ts';
 import { decodeText } from '../../language/text.ts';
-import type { Redaction, WrittenEntry } from '../../tree/history/entries.ts';
 import { type Consent, requireYes } from './consent.ts';
 import { type Invocation, NOTHING_CHANGED } from './invocation.ts';
 import { timeOf } from './list.ts';

@@ -1,6 +1,6 @@
 import { MemoryError } from '../../errors.ts';
+import type { HistoryEntry } from '../../history/entries.ts';
 import { inNfc, isWithin, type MemoryPath, parseGivenPath } from '../../language/path.ts';
-import type { HistoryEntry } from '../../tree/history/entries.ts';
 import type { AdminRun } from './operate.ts';
 
 /** What was named: an actor, whose words for people are `shown`, or what lies at or below a path; neither: all. */

@@ -1,8 +1,8 @@
 import { MemoryError } from '../../errors.ts';
+import { momentOf } from '../../history/moment.ts';
+import type { LeftFile, PlannedChange, PlanOutcome } from '../../history/plan.ts';
+import { turnActor } from '../../history/turn-trace.ts';
 import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
-import { momentOf } from '../../tree/history/moment.ts';
-import type { LeftFile, PlannedChange, PlanOutcome } from '../../tree/history/plan.ts';
-import { turnActor } from '../../tree/history/turn-trace.ts';
 import type { Call } from '../../tree/session.ts';
 import { type BroughtBack, broughtBackLine, broughtBackOf } from './brought-back.ts';
 import { type Consent, requireYes } from './consent.ts';

@@ -1,7 +1,7 @@
+import type { History } from '../../history/history.ts';
 import { parseMemoryPath } from '../../language/path.ts';
 import type { MemoryOptions } from '../../open/options.ts';
 import type { TenantAdmin } from '../../open/tenant-admin.ts';
-import type { History } from '../../tree/history/history.ts';
 import { turningHistoryOn } from '../../tree/session.ts';
 import type { Invocation } from './invocation.ts';
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { shredTenant } from '../../../src/admin/shred.ts';
 import { SHRED_MARKER } from '../../../src/format/keyring-bytes.ts';
+import { createHistory } from '../../../src/history/history.ts';
 import type { ObjectVersions } from '../../../src/store/port.ts';
 import { openS3Versions } from '../../../src/store/s3/versions.ts';
-import { createHistory } from '../../../src/tree/history/history.ts';
 import { type VersionedStore, versionedStore } from '../../doubles/versioned-store.ts';
 import {
   type AskedVersions,

@@ -1,0 +1,114 @@
+import { isDamaged, MemoryError } from '../errors.ts';
+import { toBase64url } from '../format/encoding.ts';
+import { classKey } from '../format/object-keys.ts';
+import { ageOf, type ETag } from '../store/port.ts';
+import { createAges, DAY_MS, type Instant, oncePerKey } from '../time.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
+import { decodeFields, encodeFields, readRecord } from '../tree/sealed-record.ts';
+import { checkActor, uncancelled, type Work } from '../tree/session.ts';
+import { type ListedId, listIds } from './read-records.ts';
+import { writeKept } from './write-kept.ts';
+
+/** How long a process relies on having named an actor, by whichever of its clocks ran faster. */
+const NAMED_FOR_MS = DAY_MS;
+/** A process that names an actor writes its record again where that is older, by the server's clock: none in use is old. */
+const RENEWED_AFTER_MS = 7 * DAY_MS;
+/**
+ * A record that was put longer ago, in milliseconds by the server's clock, is relied on by no process, and a process that names
+ * its actor writes it again: all of the above, and as much for requests on their way and clocks.
+ */
+export const ACTOR_IN_USE_MS: number = 2 * RENEWED_AFTER_MS;
+
+interface Named {
+  readonly since: Instant;
+  readonly actors: Map<string, Promise<void>>;
+}
+
+/** The actors that this process has named in the store, by what lives as long as a session does. */
+const named = new WeakMap<Work['session']['keyrings'], Named>();
+/** Beyond them an actor is merely named again. */
+const MOST_NAMED = 10_000;
+
+/** Writes down who the actor of the call is, unless this process has done so in the last day. */
+export async function nameActor(work: Work): Promise<void> {
+  const { actor } = work.call;
+  if (actor === undefined) return;
+  checkActor(actor, 'actor');
+  // Several commands may wait for it: none of them cancels it for the others.
+  await oncePerKey(namedBy(work), actor, () => putActor(uncancelled(work), actor));
+}
+
+function namedBy({ session }: Work): Map<string, Promise<void>> {
+  const ages = createAges(session);
+  const known = named.get(session.keyrings);
+  const isRecent = known !== undefined && ages.isWithin(known.since, NAMED_FOR_MS);
+  if (isRecent && known.actors.size < MOST_NAMED) return known.actors;
+  const fresh = { since: ages.now(), actors: new Map<string, Promise<void>>() };
+  named.set(session.keyrings, fresh);
+  return fresh.actors;
+}
+
+/** What is met at each of them is an old record, or none any more. */
+const ROUNDS = 8;
+
+/** An expiry run may be about to delete an old one, as the version that it has listed. */
+async function putActor(work: Work, actor: string): Promise<void> {
+  const id = work.keyring.names.keyedHash('actors', actor);
+  const record = { cls: 'actors', id, content: encodeFields({ actor }) } as const;
+  const { store, layout } = work.session;
+  let base: ETag | undefined;
+  for (let round = 0; round < ROUNDS; round++) {
+    if ((await writeKept(work, { ...record, base })) === 'written') return;
+    const found = await store.head(classKey(layout, 'actors', id));
+    if (found !== undefined && ageOf(found) <= RENEWED_AFTER_MS) return;
+    base = found?.etag;
+  }
+  throw new MemoryError('unavailable', 'Other processes wrote who the actor is at every attempt.');
+}
+
+const MOST_ACTOR_BYTES = 4_096;
+
+export interface ActorRecord {
+  readonly id: string;
+  readonly actor: string;
+  /** What stands for the actor in a wrap, base64url. */
+  readonly writer: string;
+  readonly etag: ETag;
+}
+
+/** Undefined: nothing is there, or what this version of the library does not know. @throws MemoryError `integrity`. */
+export async function readActor(work: Work, id: string): Promise<ActorRecord | undefined> {
+  const record = await readRecord(work, { cls: 'actors', id, maxBytes: MOST_ACTOR_BYTES });
+  const actor = record && decodeFields(record.content)?.['actor'];
+  if (record === undefined || typeof actor !== 'string') return undefined;
+  return { id, actor, writer: toBase64url(work.keyring.names.writerId(actor)), etag: record.etag };
+}
+
+/** Writes it again, unless another process has: it counts as new from then on. */
+export async function renewActor(work: Work, { id, actor, etag }: ActorRecord): Promise<void> {
+  await writeKept(work, { cls: 'actors', id, content: encodeFields({ actor }), base: etag });
+}
+
+/**
+ * The actors by what stands for them in a wrap, base64url, without those whose records are not what was sealed: `verify`
+ * names them. A LIST for each 1,000 and a GET for each.
+ *
+ * @param read the ids of records that were read before, which are passed over; those that are read now are added.
+ */
+export async function readActors(
+  work: Work,
+  read: Set<string> = new Set(),
+): Promise<ReadonlyMap<string, string>> {
+  const actors = new Map<string, string>();
+  const readOne = async ({ id }: ListedId): Promise<void> => {
+    const found = await readActor(work, id).catch((error: unknown) => {
+      if (!isDamaged(error)) throw error;
+    });
+    if (found !== undefined) actors.set(found.writer, found.actor);
+    read.add(id);
+  };
+  const listed = await listIds(work, 'actors', '');
+  const waiting = listed.filter(({ id }) => !read.has(id));
+  await eachConcurrently(work.session, waiting, readOne, () => MOST_ACTOR_BYTES);
+  return actors;
+}

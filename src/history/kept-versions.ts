@@ -1,0 +1,252 @@
+import { type ErrorDetails, hasCode, MemoryError } from '../errors.ts';
+import { toBase64url } from '../format/encoding.ts';
+import {
+  classKey,
+  classLogicalName,
+  type LogicalName,
+  logicalName,
+  type ObjectKey,
+  parseClassKey,
+  parseFileKey,
+} from '../format/object-keys.ts';
+import { sealedSize } from '../format/sizes.ts';
+import type { MemoryPath } from '../language/path.ts';
+import { type KeptVersion, knowsNoVersions, type ObjectVersions } from '../store/port.ts';
+import {
+  type LeftVersion,
+  type RemovalRequest,
+  removalFailure,
+  removeVersions,
+  type VersionsRemoval,
+  type VersionVerdict,
+} from '../store/remove-versions.ts';
+import { eachConcurrently } from '../tree/concurrency.ts';
+import { openStored } from '../tree/read-file.ts';
+import type { Work } from '../tree/session.ts';
+import { decodeHistoryRecord, type VersionFacts } from './history-record.ts';
+import { holdsRedacted, type Redacted } from './same-text.ts';
+
+/** What a record of the history says beside the text takes up to so many bytes. */
+const FACTS_BYTES = 65_536;
+const ID_CHARACTERS = 8;
+
+/**
+ * Removes what a bucket keeps beside the current objects of the tenant and that holds a text which was redacted: records,
+ * and files wherever they lay. What lies at a place of the file, has the size and cannot be opened any more goes as well.
+ * `ids` are those of its records, `own` those of the version itself: what is kept of them goes last, for it tells the text to
+ * a run that goes on. Returns how many versions went; undefined where the server knows no versions.
+ *
+ * @throws MemoryError with `reason: 'versions_left'` where versions stay or could not be looked at: all others are gone, but for
+ * those of `own` where only their text will tell what stays. `details` counts them, `paths` and `counts` by the paths of files.
+ */
+export async function removeKeptVersions(
+  work: Work,
+  versions: ObjectVersions,
+  given: Redacted & { readonly ids: ReadonlySet<string>; readonly own: ReadonlySet<string> },
+): Promise<number | undefined> {
+  const { layout } = work.session;
+  const found = await findText(work, versions, given);
+  if (found === 'no_versions') return undefined;
+  const redacted = { ...given, text: found.text };
+  const looks = new Map<string, Look>();
+  const last = new Set<string>();
+  const judge = async (kept: KeptVersion): Promise<VersionVerdict> => {
+    const look = await lookAt(work, { versions, kept, redacted });
+    looks.set(nameOf(kept), look);
+    if (look.holds === 'gone') return 'gone';
+    if (look.holds === 'no') return 'keep';
+    const parsed = parseClassKey(layout, kept.key);
+    if (parsed?.cls !== 'history' || !given.own.has(parsed.id)) return 'remove';
+    last.add(nameOf(kept));
+    return 'later';
+  };
+  const places = [layout.data, `${layout.tenantPrefix}history/`];
+  const others = await removeFrom(work, { versions, places, judge });
+  if (others === 'no_versions') return undefined;
+
+  const unlisted = [...found.failures, ...others.unlisted];
+  const needsText = ({ kept }: LeftVersion): boolean => looks.get(nameOf(kept))?.holds !== 'known';
+  const isTextNeeded = unlisted.length > 0 || others.left.some(needsText);
+  const judgeOwn = async (kept: KeptVersion): Promise<VersionVerdict> => {
+    if (!last.has(nameOf(kept))) return 'keep';
+    if (isTextNeeded) throw neededToGoOn();
+    return 'remove';
+  };
+  const ownPlaces = last.size === 0 ? [] : [...given.own].map((id) => classKey(layout, 'history', id));
+  const own = await removeFrom(work, { versions, places: ownPlaces, judge: judgeOwn });
+  if (own === 'no_versions') return undefined;
+
+  const left = [...others.left, ...own.left];
+  const removed = others.removed + own.removed;
+  const removal = { removed, left, unlisted: [...unlisted, ...own.unlisted] };
+  const failure = removalFailure(removal, {
+    done: 'the text is out of the history',
+    of: 'files and records',
+    actions: 's3:ListBucketVersions, s3:GetObjectVersion, s3:DeleteObjectVersion',
+    details: countsByPath(left.map(({ kept }) => looks.get(nameOf(kept))?.path ?? pathOf(work, kept.key))),
+  });
+  if (failure !== undefined) throw failure;
+  return removed;
+}
+
+function removeFrom(
+  work: Work,
+  request: Pick<RemovalRequest, 'versions' | 'judge'> & { readonly places: readonly string[] },
+): Promise<VersionsRemoval | 'no_versions'> {
+  const { versions, judge, places } = request;
+  const { signal } = work.call;
+  return removeVersions({
+    ...{ versions, judge, signal },
+    listings: places.map((place) => () => versions.below(place, { signal })),
+    each: (page, removeOne) => {
+      const texts = page.filter(({ size }) => size !== undefined);
+      return eachConcurrently(work.session, texts, removeOne, ({ size = 0 }) => size);
+    },
+  });
+}
+
+/** Names one version among all of the bucket. */
+function nameOf({ key, versionId }: KeptVersion): string {
+  return `${key} ${versionId}`;
+}
+
+function neededToGoOn(): MemoryError {
+  return new MemoryError('access_denied', 'A record stays, because only its text tells what else is to go.');
+}
+
+function pathOf({ session, keyring }: Work, key: ObjectKey): MemoryPath | undefined {
+  return parseFileKey(session.layout, keyring.names, key);
+}
+
+/** Paths in order, and how many versions stay of each; those of which no path is known are in neither list. */
+function countsByPath(found: readonly (MemoryPath | undefined)[]): ErrorDetails {
+  const counts = new Map<MemoryPath, number>();
+  for (const path of found) if (path !== undefined) counts.set(path, (counts.get(path) ?? 0) + 1);
+  const paths = [...counts.keys()].sort();
+  return { paths, counts: paths.map((path) => counts.get(path) ?? 0) };
+}
+
+interface FoundText {
+  readonly text: Uint8Array | undefined;
+  /** Why it is not known whether the text is there. */
+  readonly failures: readonly unknown[];
+}
+
+/** The text that was redacted: as it is given, or in these records, where a bucket keeps one of them as it was. */
+async function findText(
+  work: Work,
+  versions: ObjectVersions,
+  { text, own }: Pick<Redacted, 'text'> & { readonly own: ReadonlySet<string> },
+): Promise<FoundText | 'no_versions'> {
+  if (text !== undefined) return { text, failures: [] };
+  const failures: unknown[] = [];
+  for (const id of own) {
+    const key = classKey(work.session.layout, 'history', id);
+    try {
+      for await (const page of versions.below(key, { signal: work.call.signal })) {
+        for (const kept of page) {
+          if (kept.isCurrent || kept.size === undefined) continue;
+          const opened = await openKept(work, { versions, kept }, classLogicalName('history', id)).catch(
+            note,
+          );
+          const record = typeof opened === 'object' ? decodeHistoryRecord(opened.content) : undefined;
+          if (record?.kind === 'replaced') return { text: record.text, failures: [] };
+        }
+      }
+    } catch (error) {
+      if (knowsNoVersions(error)) return 'no_versions';
+      note(error);
+    }
+  }
+  return { text: undefined, failures };
+
+  function note(error: unknown): undefined {
+    if (hasCode(error, 'aborted')) throw error;
+    failures.push(error);
+  }
+}
+
+interface LookRequest {
+  readonly versions: ObjectVersions;
+  readonly kept: KeptVersion;
+  readonly redacted: Redacted & { readonly ids: ReadonlySet<string> };
+}
+
+/** The finding about one version. */
+interface Look {
+  /** `known`: the redacted text, as a later run sees without the text itself; `by_text`: only by comparing the texts. */
+  readonly holds: 'known' | 'by_text' | 'no' | 'gone';
+  /** The path of its file; undefined where it cannot be told. */
+  readonly path?: MemoryPath | undefined;
+}
+
+async function lookAt(work: Work, look: LookRequest): Promise<Look> {
+  const { key } = look.kept;
+  const parsed = parseClassKey(work.session.layout, key);
+  if (parsed?.cls === 'history') return lookAtRecord(work, look, parsed.id);
+  const path = pathOf(work, key);
+  return path === undefined ? { holds: 'no' } : lookAtFile(work, look, path);
+}
+
+async function lookAtRecord(work: Work, look: LookRequest, id: string): Promise<Look> {
+  const { kept, redacted } = look;
+  const { gone, ids } = redacted;
+  const named = gone.find((version) => isIdOf(id, version));
+  if (ids.has(id)) return { holds: 'known', path: named?.path };
+  if (!gone.some(({ size }) => isAbout(kept.size, size))) return { holds: 'no' };
+  const opened = await openKept(work, look, classLogicalName('history', id));
+  if (opened === 'gone') return { holds: 'gone' };
+  if (opened === 'unopened') return { holds: named === undefined ? 'no' : 'known', path: named?.path };
+  const record = decodeHistoryRecord(opened.content);
+  if (record?.kind !== 'replaced') return { holds: 'no' };
+  return lookAtText(redacted, record.version, record.text);
+}
+
+/** The end of an id is the beginning of the version's own. */
+function isIdOf(id: string, { contentId }: VersionFacts): boolean {
+  return toBase64url(contentId).startsWith(id.slice(id.length - ID_CHARACTERS));
+}
+
+function isAbout(stored: number | undefined, size: number): boolean {
+  return stored !== undefined && stored >= sealedSize(size) && stored <= sealedSize(size + FACTS_BYTES);
+}
+
+async function lookAtFile(work: Work, look: LookRequest, path: MemoryPath): Promise<Look> {
+  const { kept, redacted } = look;
+  if (!redacted.gone.some(({ size }) => sealedSize(size) === kept.size)) return { holds: 'no' };
+  const opened = await openKept(work, look, logicalName(path));
+  if (opened === 'gone') return { holds: 'gone' };
+  if (opened === 'unopened') return { holds: redacted.paths.has(path) ? 'known' : 'no', path };
+  return lookAtText(redacted, { ...opened, path, size: opened.content.length }, opened.content);
+}
+
+function lookAtText(redacted: Redacted, version: Omit<VersionFacts, 'bound'>, content: Uint8Array): Look {
+  const { path } = version;
+  if (holdsRedacted({ ...redacted, text: undefined }, version, content)) return { holds: 'known', path };
+  return { holds: holdsRedacted(redacted, version, content) ? 'by_text' : 'no', path };
+}
+
+/** `unopened`: no key opens it any more. */
+async function openKept(
+  work: Work,
+  { versions, kept }: Pick<LookRequest, 'versions' | 'kept'>,
+  name: LogicalName,
+) {
+  const body = await versions.get(kept.key, kept.versionId, { signal: work.call.signal });
+  if (body === undefined) return 'gone';
+  if (body.length !== kept.size) throw otherBytes();
+  try {
+    return await openStored(work, name, { body });
+  } catch (error) {
+    if (!hasCode(error, 'integrity')) throw error;
+    return 'unopened';
+  }
+}
+
+/** A page of a proxy instead of the version, which must not pass for one that no key opens. */
+function otherBytes(): MemoryError {
+  return new MemoryError(
+    'misconfigured',
+    'The object store answers with other bytes than the version has: check what lies before it.',
+  );
+}

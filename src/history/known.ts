@@ -1,0 +1,48 @@
+import { toBase64url } from '../format/encoding.ts';
+import { DAY_MS } from '../time.ts';
+import type { Work } from '../tree/session.ts';
+import { readActors } from './actors.ts';
+import { readTurnRuns, type TurnRuns } from './read-runs.ts';
+import { type Past, readWholePast, type VersionId } from './versions.ts';
+
+/** What is known of a tenant's turns and versions. */
+export interface Known {
+  readonly past: Past;
+  readonly turns: TurnRuns;
+  /** By what stands for them in a wrap. */
+  readonly actors: ReadonlyMap<string, string>;
+  /** Turns that ended before are not kept; milliseconds since the epoch. */
+  readonly keptSince: number;
+  readonly writerOf: (actor: string) => string;
+}
+
+/** Turns that ended are kept for 15 days at least (docs/worker.md, "Expiry"). */
+const TURNS_KEPT_MS = 15 * DAY_MS;
+
+/** The cost of `readWholePast`, `readTurnRuns` and `readActors`. */
+export async function readKnown(work: Work): Promise<Known> {
+  const { clock } = work.session;
+  const turns = await readTurnRuns(work);
+  // Behind them, so that what a turn wrote is there.
+  const past = await readWholePast(work);
+  return {
+    past,
+    turns,
+    actors: await readActors(work),
+    keptSince: clock() - TURNS_KEPT_MS,
+    writerOf: (actor) => toBase64url(work.keyring.names.writerId(actor)),
+  };
+}
+
+/** The versions that were ever seen at a path. */
+export function versionsAt(
+  { past, turns }: Pick<Known, 'past' | 'turns'>,
+  path: string,
+): readonly VersionId[] {
+  const found = new Set<VersionId>();
+  for (const version of past.versions.values()) if (version.path === path) found.add(version.id);
+  for (const { from, to, version } of past.moves) if (from === path || to === path) found.add(version);
+  for (const { list } of turns.runs)
+    for (const touch of list) if ('version' in touch && touch.path === path) found.add(touch.version);
+  return [...found];
+}

@@ -1,0 +1,208 @@
+import type { MemoryPath } from '../language/path.ts';
+import { chainOf } from './chain.ts';
+import { type Life, livesOf } from './lives.ts';
+import type { Move } from './moves.ts';
+import { type Draft, draftPlan, finishPlan, type HistoryPlan, haveSameText, type IsHidden } from './plan.ts';
+import type { Past, Version, VersionId } from './versions.ts';
+
+/** What is to be taken back, such as all that one actor did. */
+export interface Selection {
+  wrote(version: Version): boolean;
+  moved(move: Move): boolean;
+}
+
+interface UndoContext {
+  readonly past: Past;
+  readonly selection: Selection;
+  /** Takes back also what others have built on, and with it what they have built. */
+  readonly force: boolean;
+  readonly draft: Draft;
+}
+
+type DeletedLife = Life & { readonly deleted: Move };
+
+/** What a file was before some of its versions. */
+type Before = Version | 'nothing' | Lacking;
+
+/** A text that is not kept. */
+interface Lacking {
+  readonly lacking: 'expired' | 'redacted';
+  readonly version: VersionId | undefined;
+}
+
+/**
+ * What takes the selected versions, renames and deletes back, as far as no other actor has built on them: a text, where the version
+ * is the file's newest; a rename, where the file was neither renamed nor written by others since; a delete, where nothing
+ * lies at the path now. What has its earlier text again was taken back before, and is passed over.
+ */
+export function planUndo(
+  past: Past,
+  selection: Selection,
+  { force, isHidden }: Pick<UndoContext, 'force'> & { readonly isHidden: IsHidden },
+): HistoryPlan {
+  const draft = draftPlan();
+  for (const path of past.damaged.files) draft.left.set(path, { path, reason: 'damaged' });
+  const lives = livesOf(past);
+  const context = { past, selection, force, draft };
+  // The one that was deleted last has the path.
+  const deleted = lives.flatMap((life) =>
+    life.deleted === undefined ? [] : [{ ...life, deleted: life.deleted }],
+  );
+  deleted.sort((a, b) => b.deleted.at - a.deleted.at);
+  for (const life of lives)
+    if (life.deleted === undefined) planPresent(context, withEarlierLife(selection, life, deleted));
+  for (const life of deleted) if (selection.moved(life.deleted)) planDeleted(context, life);
+  return finishPlan(draft, past.files, isHidden);
+}
+
+/**
+ * A file that another actor deleted and created again with the same text, as an undo of that delete does, goes on from its
+ * earlier life: otherwise what is taken back would be there again, unnamed.
+ */
+function withEarlierLife(selection: Selection, life: Life, deleted: readonly DeletedLife[]): Life {
+  const first = life.chain.at(-1);
+  if (first === undefined || first.previous !== undefined || selection.wrote(first)) return life;
+  const earlier = deleted.find(
+    ({ path, chain: [last], deleted: end }) =>
+      path === first.path && last !== undefined && haveSameText(last, first) && !selection.moved(end),
+  );
+  if (earlier === undefined) return life;
+  const others = deleted.filter((other) => other !== earlier);
+  const { chain } = withEarlierLife(selection, earlier, others);
+  return { ...life, chain: [...life.chain, ...chain] };
+}
+
+/** Plans for a file that is there. */
+function planPresent(context: UndoContext, life: Life): void {
+  const { past, draft } = context;
+  const { path, chain } = life;
+  const [newest] = chain;
+  if (newest === undefined) return;
+  const before = textBefore(context, life);
+  if (before !== 'nothing' && 'lacking' in before) {
+    leaveText(context, path, before);
+    return;
+  }
+  if (before === 'nothing') {
+    draft.writes.set(path, { path, what: 'delete', fromVersion: newest.id });
+    return;
+  }
+  const at = pathBefore(context, life);
+  if (at !== path) {
+    // A rename back that was cut off has left it at both places.
+    const isAtBoth = past.files.get(at) === newest.id;
+    if (isAtBoth) draft.writes.set(path, { path, what: 'delete', fromVersion: newest.id });
+    else draft.renames.set(path, { path, what: 'rename', fromVersion: newest.id, to: at });
+  }
+  if (before !== newest)
+    draft.writes.set(at, { path: at, what: 'replace', fromVersion: newest.id, toVersion: before.id });
+}
+
+/** Plans for a file whose delete is to be taken back. */
+function planDeleted(context: UndoContext, life: DeletedLife): void {
+  const { past, draft, force } = context;
+  const { writes, left } = draft;
+  const before = textBefore(context, life);
+  if (before === 'nothing') return;
+  if ('lacking' in before) {
+    leaveText(context, life.path, before);
+    return;
+  }
+  const path = pathBefore(context, life);
+  const planned = writes.get(path);
+  const now = draft.renames.has(path) ? undefined : past.versions.get(past.files.get(path) ?? '');
+  const chain = now === undefined ? [] : chainOf(past, now);
+  if (hasSame(chain, before)) {
+    // It was taken back before, perhaps on behalf of the same actor, perhaps over what was put there instead.
+    if (planned?.what === 'delete') writes.delete(path);
+    if (left.get(path)?.reason === 'built_on' && hasSame(chain.slice(0, 1), before)) left.delete(path);
+    return;
+  }
+  const isFree = now === undefined ? planned === undefined : planned?.what === 'delete';
+  const toVersion = before.id;
+  if (isFree || (force && now !== undefined))
+    writes.set(
+      path,
+      now === undefined
+        ? { path, what: 'create', toVersion }
+        : { path, what: 'replace', fromVersion: now.id, toVersion },
+    );
+  else {
+    const later =
+      chain.length > 0 ? chain.map(({ id }) => id) : [planned?.toVersion].filter((id) => id !== undefined);
+    left.set(path, { path, reason: 'built_on', version: life.deleted.version, later });
+  }
+}
+
+function leaveText({ draft }: UndoContext, path: MemoryPath, { lacking, version }: Lacking): void {
+  draft.left.set(path, { path, reason: lacking, ...(version !== undefined && { version }) });
+}
+
+/** The version whose text the file should have: its newest one where nothing is to be taken back. */
+function textBefore(context: UndoContext, { chain, path }: Life): Before {
+  const { selection, force, draft } = context;
+  const [newest] = chain;
+  let before: Before = newest ?? 'nothing';
+  for (let index = 0; index < chain.length; index++) {
+    const version = chain[index];
+    if (version === undefined || !selection.wrote(version)) continue;
+    const start = index;
+    while (isSelected(context, chain[index + 1])) index++;
+    const found = beforeThat(chain, index);
+    const later = chain.slice(0, start);
+    if (isVersion(found) && hasSame(later, found)) continue;
+    if (start === 0 || force) before = found;
+    else if (!draft.left.has(path))
+      draft.left.set(path, {
+        path,
+        reason: 'built_on',
+        version: version.id,
+        later: later.map(({ id }) => id),
+      });
+  }
+  const isSame = newest !== undefined && isVersion(before) && haveSameText(newest, before);
+  return isSame ? newest : before;
+}
+
+function beforeThat(chain: readonly Version[], index: number): Before {
+  const [base, previous] = [chain[index + 1], chain[index]?.previous];
+  if (base?.text === 'redacted') return { lacking: 'redacted', version: base.id };
+  if (base !== undefined) return base;
+  return previous === undefined ? 'nothing' : { lacking: 'expired', version: previous };
+}
+
+function isVersion(before: Before): before is Version {
+  return before !== 'nothing' && !('lacking' in before);
+}
+
+function isSelected({ selection }: UndoContext, version: Version | undefined): boolean {
+  return version !== undefined && selection.wrote(version);
+}
+
+function hasSame(chain: readonly Version[], text: Version): boolean {
+  return chain.some((version) => haveSameText(version, text));
+}
+
+/** Where the file should be: where it is when no rename is to be taken back. */
+function pathBefore({ selection, force, draft }: UndoContext, { chain, renames, path }: Life): MemoryPath {
+  const last = renames.findLastIndex((move) => selection.moved(move));
+  let first = last;
+  while (first > 0 && (force || isMoved(selection, renames[first - 1]))) first--;
+  while (first < last && !isMoved(selection, renames[first])) first++;
+  const rename = renames[first];
+  if (rename === undefined || rename.from === path) return path;
+  if (force) return rename.from;
+  const since = chain.slice(
+    0,
+    chain.findIndex(({ id }) => id === rename.version),
+  );
+  const later = since.filter((version) => !selection.wrote(version)).map(({ id }) => id);
+  if (last === renames.length - 1 && later.length === 0) return rename.from;
+  if (!draft.left.has(path))
+    draft.left.set(path, { path, reason: 'built_on', version: rename.version, later });
+  return path;
+}
+
+function isMoved(selection: Selection, move: Move | undefined): boolean {
+  return move !== undefined && selection.moved(move);
+}

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import { MOST_TOUCHES, type Touch, type Touches } from '../tree/touches.ts';
+
+/** What a turn did to files, as it lies sealed with its answer, or with what was saved of it. */
+export interface TurnTrace extends Touches {
+  /** The caller's id of the turn. */
+  readonly turn: string;
+  /** The name of the answer of the turn before in the same conversation: what that one read, this one knows. */
+  readonly follows?: string;
+}
+
+const LONGEST_ACTOR = 256;
+const HASH_CHARACTERS = 43;
+
+/**
+ * The actor on whose behalf a turn writes: `turn ` and its id. An id of more than 251 characters is cut to 207, with `~`
+ * and its SHA-256 in base64url behind it.
+ */
+export function turnActor(turn: string): string {
+  const actor = `turn ${turn}`;
+  if (actor.length <= LONGEST_ACTOR) return actor;
+  const hash = createHash('sha256').update(turn).digest('base64url');
+  return `${actor.slice(0, LONGEST_ACTOR - HASH_CHARACTERS - 1)}~${hash}`;
+}
+
+/** Undefined for anything else. */
+export function parseTurnTrace(value: unknown): TurnTrace | undefined {
+  const { turn, follows, list, unlisted } = Object(value) as Readonly<Record<string, unknown>>;
+  if (typeof turn !== 'string' || typeof unlisted !== 'number' || !Array.isArray(list)) return undefined;
+  if (list.length > MOST_TOUCHES || !list.every(isTouch)) return undefined;
+  return { turn, list, unlisted, ...(typeof follows === 'string' && { follows }) };
+}
+
+function isTouch(value: unknown): value is Touch {
+  const { kind, path, version, to } = Object(value) as Readonly<Record<string, unknown>>;
+  if (typeof path !== 'string') return false;
+  if (kind === 'read' || kind === 'written') return typeof version === 'string';
+  return kind === 'deleted' || (kind === 'renamed' && typeof to === 'string');
+}

@@ -1,0 +1,30 @@
+import { hasCode, MemoryError } from '../errors.ts';
+import type { ETag } from '../store/port.ts';
+import { writeRecord } from '../tree/sealed-record.ts';
+import type { Work } from '../tree/session.ts';
+
+interface KeptRecord {
+  readonly cls: 'history' | 'actors';
+  readonly id: string;
+  readonly content: Uint8Array;
+  /** The version that is replaced; undefined: the record is created. */
+  readonly base?: ETag | undefined;
+}
+
+/**
+ * Writes a record of the history or of an actor. What it is for has not begun, so nothing about that is unknown.
+ *
+ * @throws MemoryError `unavailable` when no answer tells whether it was written.
+ */
+export async function writeKept(
+  work: Work,
+  { cls, id, content, base }: KeptRecord,
+): Promise<'written' | 'conflict'> {
+  try {
+    const written = await writeRecord(work, { cls, id }, { content, base });
+    return 'conflict' in written ? 'conflict' : 'written';
+  } catch (cause) {
+    if (!hasCode(cause, 'outcome_unknown')) throw cause;
+    throw new MemoryError('unavailable', 'The history of a file could not be written.', { cause });
+  }
+}
