@@ -16,13 +16,9 @@ interface BodyKeys {
   readonly commitment: Uint8Array;
 }
 
-/** `start` is bytes 0–27 of the object: version and contentId. */
+/** `start` begins with bytes 0–11 of the object: format, suite and chunk size. The version id is no input of a key. */
 export function deriveBodyKeys(dataKey: Uint8Array, keyringId: Uint8Array, start: Uint8Array): BodyKeys {
-  const both = hashToKey(
-    2 * KEY_BYTES,
-    dataKey,
-    concat(BODY, keyringId, start.subarray(0, OFFSET.commitment)),
-  );
+  const both = hashToKey(2 * KEY_BYTES, dataKey, concat(BODY, keyringId, start.subarray(0, OFFSET.id)));
   return { body: both.subarray(0, KEY_BYTES), commitment: both.subarray(KEY_BYTES) };
 }
 

@@ -1,6 +1,6 @@
 import { copyOf, hasBytesAt } from './encoding.ts';
 
-export const HEADER_BYTES = 220;
+export const HEADER_BYTES = 224;
 
 /** Magic, format 1, suite 1, log2 of the chunk size, reserved: bytes 0–11 of every object. */
 export const OBJECT_START: Uint8Array = Uint8Array.of(
@@ -10,20 +10,20 @@ export const OBJECT_START: Uint8Array = Uint8Array.of(
 
 /** Where each field of the header begins (docs/format.md, "Object"). */
 export const OFFSET = {
-  contentId: 12,
+  id: 12,
   commitment: 28,
   keyId: 60,
   nonce: 76,
   wrap: 100,
-  chunks: 220,
+  chunks: 224,
 } as const;
 
 /** What an object says about itself without a key. Nothing here is authenticated. */
 interface ObjectHeader {
-  /** Shared by all re-bound copies of one sealing. */
-  readonly contentId: Uint8Array;
+  /** Names the version: all its sealings and bindings share it. */
+  readonly id: Uint8Array;
   readonly keyId: Uint8Array;
-  /** The identity of this version. */
+  /** Names this one binding. */
   readonly wrapNonce: Uint8Array;
 }
 
@@ -31,8 +31,13 @@ interface ObjectHeader {
 export function readHeader(object: Uint8Array): ObjectHeader | undefined {
   if (object.length < HEADER_BYTES || !hasBytesAt(object, 0, OBJECT_START)) return undefined;
   return {
-    contentId: copyOf(object, OFFSET.contentId, OFFSET.commitment),
+    id: copyOf(object, OFFSET.id, OFFSET.commitment),
     keyId: copyOf(object, OFFSET.keyId, OFFSET.nonce),
     wrapNonce: copyOf(object, OFFSET.nonce, OFFSET.wrap),
   };
+}
+
+/** Copies out what names one sealing of a version, 32 bytes; every re-binding keeps it. `object` holds a whole header. */
+export function commitmentOf(object: Uint8Array): Uint8Array {
+  return copyOf(object, OFFSET.commitment, OFFSET.keyId);
 }

@@ -31,6 +31,8 @@ export interface Names {
   decodeFile(base: readonly string[], relative: string): readonly string[] | undefined;
   /** 43 characters that stand for `text` in the class `cls`, unguessable without the tenant's name key. */
   keyedHash(cls: string, text: string): string;
+  /** 43 characters that stand for the content of a file: the keyed hash of these bytes in the class `text`. */
+  textHash(content: Uint8Array): string;
   /** 16 bytes that stand for an actor in the wrap of what was written on its behalf. */
   writerId(actor: string): Uint8Array;
   /** Overwrites the keys; every later call throws `reason`, `aborted` unless given. */
@@ -74,6 +76,8 @@ export function createNames({
   const refuseWiped = (): void => {
     if (wiped !== undefined) throw wiped;
   };
+  const hashOf = (cls: string, bytes: Uint8Array): string =>
+    toBase64url(hash(KEY_BYTES, keys.id, concat(domain(cls), bytes)));
   return {
     mode,
     encodeFile(segments) {
@@ -93,7 +97,11 @@ export function createNames({
     },
     keyedHash(cls, text) {
       refuseWiped();
-      return toBase64url(hash(KEY_BYTES, keys.id, concat(domain(cls), encodeText(text))));
+      return hashOf(cls, encodeText(text));
+    },
+    textHash(content) {
+      refuseWiped();
+      return hashOf('text', content);
     },
     writerId(actor) {
       refuseWiped();

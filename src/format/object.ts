@@ -1,10 +1,11 @@
 import { MemoryError } from '../errors.ts';
 import { deriveBodyKeys, openChunks, sealChunks } from './chunks.ts';
 import { copyOf } from './encoding.ts';
-import { HEADER_BYTES, OBJECT_START, OFFSET, readHeader } from './header.ts';
+import { commitmentOf, HEADER_BYTES, OBJECT_START, OFFSET, readHeader } from './header.ts';
 import type { LogicalName } from './object-keys.ts';
 import { MAX_CONTENT_BYTES, sealedSize } from './sizes.ts';
 import { equalBytes, KEY_BYTES, NONCE_BYTES, type RandomBytes, TAG_BYTES, wipe } from './sodium.ts';
+import type { Version, VersionId } from './version.ts';
 import {
   NO_ID,
   nextBound,
@@ -18,17 +19,13 @@ import {
 interface SealRequest {
   readonly keys: SealingKeys;
   readonly name: LogicalName;
+  /** Made by `newVersion` for this content, or taken from what was opened. */
+  readonly version: Version;
   readonly content: Uint8Array;
-  /** When the content was written, milliseconds since the epoch, below 2^53. */
-  readonly mtime: number;
-  /** Milliseconds since the epoch; absent: `mtime`. */
+  /** Milliseconds since the epoch; absent: the `mtime` of the version. */
   readonly clock?: number | undefined;
-  /** The bound of the version that the object replaces, where that was read. */
+  /** The latest bound that the object's own must pass: of what it replaces, and of earlier attempts to write it. */
   readonly after?: bigint | undefined;
-  /** The contentId of the version whose content is replaced, 16 bytes; absent: zeros. */
-  readonly previous?: Uint8Array | undefined;
-  /** What stands for the actor, 16 bytes; absent: zeros. */
-  readonly writer?: Uint8Array | undefined;
   /** 16 bytes; absent: zeros. */
   readonly origin?: Uint8Array | undefined;
   readonly random: RandomBytes;
@@ -41,9 +38,9 @@ interface OpenRequest {
   readonly object: Uint8Array;
 }
 
-export interface OpenedObject extends Pick<Wrapped, 'mtime' | 'bound' | 'previous' | 'writer' | 'origin'> {
+/** A version with its content, and how it was sealed and bound. `drawnUnder` is at most the version of the key that opened it. */
+export interface OpenedObject extends Version, Pick<Wrapped, 'bound' | 'origin' | 'drawnUnder'> {
   readonly content: Uint8Array;
-  readonly contentId: Uint8Array;
 }
 
 interface RebindRequest {
@@ -61,13 +58,14 @@ interface RebindRequest {
 }
 
 /**
- * Encrypts `content` with a fresh data key under the active tenant key, bound to `name`. Sealing twice never gives
- * the same object, so a retry after a conflict seals again (docs/format.md, "Object").
+ * Encrypts the content of a version with a fresh data key under the active tenant key, bound to `name`. Sealing twice
+ * never gives the same object, though it is the same version (docs/format.md, "Object").
  *
  * @throws MemoryError `limit_exceeded` above 2^30 − 1 bytes.
  */
 export function seal(request: SealRequest): Uint8Array {
-  const { keys, name, content, mtime, random } = request;
+  const { keys, name, version, content, random } = request;
+  const { mtime, previous, writer } = version;
   if (content.length > MAX_CONTENT_BYTES) {
     throw new MemoryError('limit_exceeded', 'The content is longer than the format can hold.', {
       details: { limit: 'file_bytes', value: content.length, max: MAX_CONTENT_BYTES },
@@ -75,17 +73,18 @@ export function seal(request: SealRequest): Uint8Array {
   }
   const object = new Uint8Array(sealedSize(content.length));
   object.set(OBJECT_START);
-  object.set(random(OFFSET.commitment - OFFSET.contentId), OFFSET.contentId);
+  object.set(version.id, OFFSET.id);
   const dataKey = random(KEY_BYTES);
   const { body, commitment } = deriveBodyKeys(dataKey, keys.keyringId, object);
   object.set(commitment, OFFSET.commitment);
   const wrapped: Wrapped = {
     dataKey,
+    drawnUnder: keys.active.version,
     length: content.length,
     mtime,
     bound: nextBound(request.clock ?? mtime, request.after),
-    previous: request.previous ?? NO_ID,
-    writer: request.writer ?? NO_ID,
+    previous,
+    writer,
     origin: request.origin ?? NO_ID,
   };
   bind(object, wrapped, { keys, name, random });
@@ -103,16 +102,16 @@ export function seal(request: SealRequest): Uint8Array {
  */
 export function open({ keys, name, object }: OpenRequest): OpenedObject {
   const { wrapped, content } = verify(object, keys, name);
-  const { dataKey, mtime, bound, previous, writer, origin } = wrapped;
+  const { dataKey, drawnUnder, mtime, bound, previous, writer, origin } = wrapped;
   wipe(dataKey);
-  const contentId = copyOf(object, OFFSET.contentId, OFFSET.commitment);
-  return { content, mtime, bound, previous, writer, origin, contentId };
+  const id = copyOf(object, OFFSET.id, OFFSET.commitment) as VersionId;
+  return { id, content, mtime, bound, previous, writer, origin, drawnUnder };
 }
 
 /**
  * The same content under another name, the active key or another origin: a new nonce and wrap around the same data
- * key. contentId, length, mtime, previous, writer and chunks stay; the bound is later than the object's own. The object
- * is verified under `from` as `open` does.
+ * key. Version, length and chunks stay, and so does what the data key was drawn under, as `open` tells it; the bound is later
+ * than the object's own. The object is verified under `from` as `open` does.
  *
  * @throws MemoryError `integrity` as `open`.
  */
@@ -140,14 +139,15 @@ function verify(object: Uint8Array, keys: SealingKeys, name: LogicalName): Verif
   const wrapped = openWrap(object, binding(keys, key, name));
   if (wrapped === undefined || object.length !== sealedSize(wrapped.length)) throw objectRefused();
   const { body, commitment } = deriveBodyKeys(wrapped.dataKey, keys.keyringId, object);
-  const committed = equalBytes(commitment, object.subarray(OFFSET.commitment, OFFSET.keyId));
+  const committed = equalBytes(commitment, commitmentOf(object));
   const content = committed ? openChunks(object, body, wrapped.length) : undefined;
   wipe(body);
   if (content === undefined) {
     wipe(wrapped.dataKey);
     throw objectRefused();
   }
-  return { wrapped, content };
+  const drawnUnder = Math.min(wrapped.drawnUnder, key.version);
+  return { wrapped: { ...wrapped, drawnUnder }, content };
 }
 
 /** Writes everything from the keyId to the end of the wrap; what stands before it must be in place. */

@@ -6,6 +6,10 @@ export const CHUNK_BYTES = 65_536;
 export const TOMBSTONE_BYTES = 40;
 /** The longest content the format can hold. */
 export const MAX_CONTENT_BYTES: number = 2 ** 30 - 1;
+/** What a record of the history says beside the text takes up to so many bytes. */
+export const FACTS_BYTES = 65_536;
+/** The longest text that a record of the history can hold together with that. */
+export const MOST_KEPT_BYTES: number = MAX_CONTENT_BYTES - FACTS_BYTES;
 
 const SEALED_CHUNK_BYTES = CHUNK_BYTES + TAG_BYTES;
 

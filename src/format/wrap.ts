@@ -1,5 +1,16 @@
 import { encodeText } from '../language/text.ts';
-import { bigU64, concat, copyOf, domain, lengthPrefixed, readBigU64, readU64, u64 } from './encoding.ts';
+import {
+  bigU64,
+  concat,
+  copyOf,
+  domain,
+  lengthPrefixed,
+  readBigU64,
+  readU32,
+  readU64,
+  u32,
+  u64,
+} from './encoding.ts';
 import { HEADER_BYTES, OFFSET } from './header.ts';
 import type { LogicalName } from './object-keys.ts';
 import { MAX_CONTENT_BYTES } from './sizes.ts';
@@ -56,7 +67,8 @@ export function millisecondsOf(bound: bigint): number {
 }
 
 const WRAP = domain('wrap');
-const LENGTH = KEY_BYTES;
+const DRAWN_UNDER = KEY_BYTES;
+const LENGTH = DRAWN_UNDER + 4;
 const MTIME = LENGTH + 8;
 const BOUND = MTIME + 8;
 const PREVIOUS = BOUND + 8;
@@ -70,13 +82,15 @@ export const NO_ID: Uint8Array = new Uint8Array(ID_BYTES);
 export interface Wrapped {
   /** Secret. */
   readonly dataKey: Uint8Array;
+  /** The version of the tenant key under which the data key was drawn, 1 or more; re-binding never raises it. */
+  readonly drawnUnder: number;
   /** Bytes of content. */
   readonly length: number;
   /** When the content was written, milliseconds since the epoch. */
   readonly mtime: number;
   /** When the object was bound to its name, as hybrid logical time (`nextBound`). */
   readonly bound: bigint;
-  /** The contentId of the version whose content this one replaced, or 16 zeros. */
+  /** The id of the version whose content this one replaced, or 16 zeros. */
   readonly previous: Uint8Array;
   /** Keyed hash of the actor that wrote the content, or 16 zeros. */
   readonly writer: Uint8Array;
@@ -91,10 +105,11 @@ export interface WrapBinding {
   readonly name: LogicalName;
 }
 
-/** Writes bytes 100–219 of `object`, bound to its bytes 0–75 and under the nonce at 76. */
+/** Writes bytes 100–223 of `object`, bound to its bytes 0–75 and under the nonce at 76. */
 export function sealWrap(object: Uint8Array, wrapped: Wrapped, binding: WrapBinding): void {
-  const { dataKey, length, mtime, bound, previous, writer, origin } = wrapped;
-  const secret = concat(dataKey, u64(length), u64(mtime), bigU64(bound), previous, writer, origin);
+  const { dataKey, drawnUnder, length, mtime, bound, previous, writer, origin } = wrapped;
+  const numbers = [u32(drawnUnder), u64(length), u64(mtime), bigU64(bound)];
+  const secret = concat(dataKey, ...numbers, previous, writer, origin);
   object.set(sealBox(secret, parameters(object, binding)), OFFSET.wrap);
   secret.fill(0);
 }
@@ -103,15 +118,17 @@ export function sealWrap(object: Uint8Array, wrapped: Wrapped, binding: WrapBind
 export function openWrap(object: Uint8Array, binding: WrapBinding): Wrapped | undefined {
   const secret = openBox(object.subarray(OFFSET.wrap, HEADER_BYTES), parameters(object, binding));
   if (secret === undefined) return undefined;
+  const drawnUnder = readU32(secret, DRAWN_UNDER);
   const length = readU64(secret, LENGTH, MAX_CONTENT_BYTES);
   const mtime = readU64(secret, MTIME, Number.MAX_SAFE_INTEGER);
   const bound = readBigU64(secret, BOUND);
-  if (length === undefined || mtime === undefined || bound > MAX_BOUND) {
+  if (drawnUnder === 0 || length === undefined || mtime === undefined || bound > MAX_BOUND) {
     secret.fill(0);
     return undefined;
   }
   return {
     dataKey: secret.subarray(0, KEY_BYTES),
+    drawnUnder,
     length,
     mtime,
     bound,

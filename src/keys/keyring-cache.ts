@@ -48,6 +48,8 @@ export interface KeyringCacheOptions extends Omit<KeyringEditorOptions, 'clock' 
   readonly ttlMs?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly clock?: (() => number) | undefined;
+  /** The times that are written into a keyring, milliseconds since the epoch; `clock` unless given. */
+  readonly stamp?: (() => number) | undefined;
   /** Milliseconds that never go back; unlike `clock` they may stand still while the process is frozen. */
   readonly monotonic?: (() => number) | undefined;
   readonly random?: RandomBytes | undefined;
@@ -96,7 +98,7 @@ export function createKeyringCache(options: KeyringCacheOptions): KeyringCache {
   const sendingMs = Math.max(LEAST_TTL_MS, ttlMs) * SENDING_TTLS;
   const ages = createAges({ clock, monotonic });
   const { now, isWithin } = ages;
-  const editor = createKeyringEditor({ ...options, clock, random });
+  const editor = createKeyringEditor({ ...options, clock: options.stamp ?? clock, random });
   /** The keys of this process, and when the newest load that found them began. */
   let live: { readonly active: ActiveKeyring; readonly bytes: Uint8Array; since: Instant } | undefined;
   let failure:

@@ -88,6 +88,16 @@ export function turnHistory(keyring: Keyring, to: 'on' | 'off', clock: () => num
   return { ...rewrapKeyring(keyring), keepsHistory, keptSince };
 }
 
+/**
+ * The keyring's next write, by which the history of a tenant that keeps it counts from now on alone, or from the time on at which
+ * every writer keeps it where that is still to come.
+ *
+ * @param clock milliseconds since the epoch.
+ */
+export function beginHistoryAnew(keyring: Keyring, clock: () => number): Keyring {
+  return { ...rewrapKeyring(keyring), keptSince: Math.max(Math.floor(clock()), keyring.keptSince ?? 0) };
+}
+
 /** Overwrites all that is secret in a keyring, besides the bytes that it shares with `kept`. */
 export function forget(keyring: Keyring, kept?: Keyring | undefined): void {
   const stay = new Set(kept === undefined ? [] : secretsOf(kept));

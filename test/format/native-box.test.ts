@@ -46,7 +46,7 @@ beforeEach(() => {
 
 const CHUNK = 65_536;
 const LONG = 32_768;
-const HEADER = 220;
+const HEADER = 224;
 const bodyKey = new Uint8Array(randomBytes(32));
 
 function objectFor(length: number): Uint8Array {

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { bigU64, concat, domain, lengthPrefixed, u64 } from '../../src/format/encoding.ts';
+import { bigU64, concat, domain, lengthPrefixed, u32, u64 } from '../../src/format/encoding.ts';
 import { readHeader } from '../../src/format/header.ts';
 import { type OpenedObject, open, rebind, seal } from '../../src/format/object.ts';
 import { classLogicalName, type LogicalName } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/sizes.ts';
 import { hash, loadSodium } from '../../src/format/sodium.ts';
+import { newVersion, type VersionId } from '../../src/format/version.ts';
 import { MAX_BOUND, nextBound } from '../../src/format/wrap.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
@@ -23,7 +24,14 @@ import {
   type Op,
   toHex,
 } from '../support/format-vectors.ts';
-import { keyringFields, objectFields, sealCase, sealingKeys, vectorBytes } from '../support/vector-parts.ts';
+import {
+  drawnUnderOf,
+  keyringFields,
+  objectFields,
+  sealCase,
+  sealingKeys,
+  vectorBytes,
+} from '../support/vector-parts.ts';
 
 beforeAll(loadSodium);
 
@@ -31,7 +39,7 @@ const keys = () => sealingKeys('two');
 const name = format1.objects.defaults.name as LogicalName;
 const other = '/memories/b.txt' as LogicalName;
 const sealText = (text: string): Uint8Array =>
-  seal({ keys: keys(), name, content: encodeText(text), mtime: 7, random });
+  seal({ keys: keys(), name, content: encodeText(text), version: newVersion({ mtime: 7, random }), random });
 
 function expectBytes(bytes: Uint8Array, { size, hex, blake2b256 }: Expected): void {
   if (hex !== undefined) expect(toHex(bytes)).toBe(hex);
@@ -55,7 +63,7 @@ describe('seal', () => {
     const { helloSteps } = format1;
     const object = vectorBytes('hello');
     expect(toHex(domain('wrap'))).toBe(helloSteps['D_wrap']);
-    const bodyMessage = concat(domain('body'), input('keyringId'), object.slice(0, 28));
+    const bodyMessage = concat(domain('body'), input('keyringId'), object.slice(0, 12));
     expect(toHex(bodyMessage)).toBe(helloSteps['bodyMessage']);
     expect(toHex(hash(64, input('DEK'), bodyMessage))).toBe(helloSteps['O']);
     const wrapAad = concat(
@@ -68,7 +76,16 @@ describe('seal', () => {
     expect(toHex(wrapAad)).toBe(helloSteps['wrapAad']);
     const zeros = input('zero16');
     const bound = bigU64(nextBound(1_700_000_000_000));
-    const wrapPlain = concat(input('DEK'), u64(5), u64(1_700_000_000_000), bound, zeros, zeros, zeros);
+    const wrapPlain = concat(
+      input('DEK'),
+      u32(1),
+      u64(5),
+      u64(1_700_000_000_000),
+      bound,
+      zeros,
+      zeros,
+      zeros,
+    );
     expect(toHex(wrapPlain)).toBe(helloSteps['wrapPlain']);
     expect(helloSteps['chunkNonce']).toBe(toHex(concat(new Uint8Array(23), Uint8Array.of(1))));
   });
@@ -79,7 +96,7 @@ describe('seal', () => {
     expectBytes(forgeObject(fields, keyringFields(fields.keyring)), expected);
   });
 
-  it('never gives the same object, content id, nonce or key twice', () => {
+  it('never gives the same object, version id, nonce or key twice', () => {
     const drawn: string[] = [];
     const recording = (length: number): Uint8Array => {
       const bytes = random(length);
@@ -87,43 +104,55 @@ describe('seal', () => {
       return bytes;
     };
     const sealings = Array.from({ length: 50 }, () =>
-      seal({ keys: keys(), name, content: encodeText('same'), mtime: 1, random: recording }),
+      seal({
+        keys: keys(),
+        name,
+        content: encodeText('same'),
+        version: newVersion({ mtime: 1, random: recording }),
+        random: recording,
+      }),
     );
     expect(new Set(drawn).size).toBe(150);
     const headers = sealings.map((object) => readHeader(object));
-    expect(new Set(headers.map((header) => toHex(header?.contentId ?? input('zero16')))).size).toBe(50);
+    expect(new Set(headers.map((header) => toHex(header?.id ?? input('zero16')))).size).toBe(50);
     expect(new Set(headers.map((header) => toHex(header?.wrapNonce ?? input('zero16')))).size).toBe(50);
     expect(new Set(sealings.map((object) => toHex(object.slice(28, 60)))).size).toBe(50);
-    expect(new Set(sealings.map((object) => toHex(object.slice(180)))).size).toBe(50);
+    expect(new Set(sealings.map((object) => toHex(object.slice(184)))).size).toBe(50);
   });
 
-  it('draws a new content id, data key and nonce at every call', () => {
+  it('draws a new data key and nonce at every call', () => {
     const lengths: number[] = [];
     const counting = (length: number): Uint8Array => {
       lengths.push(length);
       return random(length);
     };
     for (let turn = 0; turn < 2; turn++)
-      seal({ keys: keys(), name, content: encodeText('x'), mtime: 1, random: counting });
+      seal({
+        keys: keys(),
+        name,
+        content: encodeText('x'),
+        version: newVersion({ mtime: 1, random: counting }),
+        random: counting,
+      });
     expect(lengths.toSorted((left, right) => left - right)).toEqual([16, 16, 24, 24, 32, 32]);
   });
 
   it('refuses content that the format cannot hold', () => {
     const content = Object.create(Uint8Array.prototype, { length: { value: 2 ** 30 } }) as Uint8Array;
-    expect(() => seal({ keys: keys(), name, content, mtime: 1, random })).toThrow(
-      expect.objectContaining({ code: 'limit_exceeded' }),
-    );
+    expect(() =>
+      seal({ keys: keys(), name, content, version: newVersion({ mtime: 1, random }), random }),
+    ).toThrow(expect.objectContaining({ code: 'limit_exceeded' }));
   });
 
   it('leaves the content as it was', () => {
     const content = encodeText('kept');
-    seal({ keys: keys(), name, content, mtime: 1, random });
+    seal({ keys: keys(), name, content, version: newVersion({ mtime: 1, random }), random });
     expect(content).toEqual(encodeText('kept'));
   });
 });
 
 describe('open', () => {
-  it.each(format1.objects.cases)('reads $id back', ({ id }) => {
+  it.each([...format1.objects.cases, ...format1.forgedObjects])('reads $id back', ({ id }) => {
     const fields = objectFields(id);
     const opened = open({
       keys: sealingKeys(fields.keyring),
@@ -137,7 +166,8 @@ describe('open', () => {
       previous: input(fields.previous),
       writer: input(fields.writer),
       origin: input(fields.origin),
-      contentId: input(fields.contentId),
+      id: input(fields.versionId) as VersionId,
+      drawnUnder: drawnUnderOf(fields),
     } satisfies OpenedObject);
   });
 
@@ -153,13 +183,19 @@ describe('open', () => {
       fc.property(lengths, fc.string({ unit: 'grapheme' }), facts, after, (length, text, given, replaced) => {
         const content = random(length);
         const as = `/memories/${text}` as LogicalName;
-        const object = seal({ keys: keys(), name: as, content, ...given, clock: 1, after: replaced, random });
+        const { origin, ...facts } = given;
+        const version = newVersion({ ...facts, random });
+        const object = seal({
+          ...{ keys: keys(), name: as, version, content, origin },
+          ...{ clock: 1, after: replaced, random },
+        });
         expect(object).toHaveLength(sealedSize(length));
-        const { content: read, bound, contentId, ...opened } = open({ keys: keys(), name: as, object });
+        const { content: read, bound, id, drawnUnder, ...opened } = open({ keys: keys(), name: as, object });
         expect(Buffer.compare(read, content)).toBe(0);
         expect(opened).toEqual(given);
         expect(bound).toBe(nextBound(1, replaced));
-        expect(toHex(contentId)).toBe(toHex(object.slice(12, 28)));
+        expect(drawnUnder).toBe(2);
+        expect(toHex(id)).toBe(toHex(object.slice(12, 28)));
       }),
       { numRuns: 60 },
     );
@@ -170,7 +206,7 @@ describe('open', () => {
     const opened = open({ keys: keys(), name, object });
     expect(toHex(object)).toBe(toHex(vectorBytes('hello')));
     object.fill(0);
-    expect(opened.contentId).toEqual(input('contentId'));
+    expect(opened.id).toEqual(input('versionId'));
   });
 
   const { cases, defaults } = format1.refuseObjects;
@@ -210,7 +246,7 @@ describe('open', () => {
 
   it('refuses every splice of two objects of one name and key, at every boundary', () => {
     const [left, right] = [sealText('the first text'), sealText('another  texts')];
-    const boundaries = [8, 12, 28, 60, 76, 100, 132, 140, 148, 156, 172, 188, 204, 220, 234];
+    const boundaries = [8, 12, 28, 60, 76, 100, 132, 136, 144, 152, 160, 176, 192, 208, 224, 238];
     const pieces = [0, ...boundaries, left.length];
     for (let from = 0; from < pieces.length - 1; from++) {
       for (let to = from + 1; to < pieces.length; to++) {
@@ -225,9 +261,16 @@ describe('open', () => {
 
   it('refuses every exchange of chunks between two large objects', () => {
     const step = 65_552;
-    const large = () => seal({ keys: keys(), name, content: random(150_000), mtime: 1, random });
+    const large = () =>
+      seal({
+        keys: keys(),
+        name,
+        content: random(150_000),
+        version: newVersion({ mtime: 1, random }),
+        random,
+      });
     const [left, right] = [large(), large()];
-    for (const start of [220, 220 + step, 220 + 2 * step]) {
+    for (const start of [224, 224 + step, 224 + 2 * step]) {
       const end = Math.min(start + step, left.length);
       refusalOf(concat(left.slice(0, start), right.slice(start, end), left.slice(end)));
     }
@@ -279,7 +322,14 @@ describe('rebind', () => {
   });
 
   it('comes behind the bound of the object and of what it replaces, whichever is later', () => {
-    const object = seal({ keys: keys(), name, content: encodeText('x'), mtime: 1, clock: 9, random });
+    const object = seal({
+      keys: keys(),
+      name,
+      content: encodeText('x'),
+      version: newVersion({ mtime: 1, random }),
+      clock: 9,
+      random,
+    });
     const { bound } = open({ keys: keys(), name, object });
     for (const after of [bound - 5n, bound, bound + 5n]) {
       const rebound = rebind({ keys: keys(), object, from: name, to: name, clock: 1, after, random });
@@ -292,14 +342,20 @@ describe('rebind', () => {
     const object = sealText('kept');
     const rebound = rebind({ keys: keys(), object, from: name, to: other, clock: 1, random });
     expect(toHex(rebound.slice(0, 60))).toBe(toHex(object.slice(0, 60)));
-    expect(toHex(rebound.slice(220))).toBe(toHex(object.slice(220)));
+    expect(toHex(rebound.slice(224))).toBe(toHex(object.slice(224)));
     expect(toHex(rebound.slice(76, 100))).not.toBe(toHex(object.slice(76, 100)));
   });
 
   it('verifies the wrap and every chunk first', () => {
-    const object = seal({ keys: keys(), name, content: random(70_000), mtime: 1, random });
+    const object = seal({
+      keys: keys(),
+      name,
+      content: random(70_000),
+      version: newVersion({ mtime: 1, random }),
+      random,
+    });
     const integrity = expect.objectContaining({ code: 'integrity' });
-    for (const index of [0, 30, 70, 80, 110, 221, object.length - 1]) {
+    for (const index of [0, 14, 30, 70, 80, 110, 225, object.length - 1]) {
       const broken = object.with(index, (object[index] ?? 0) ^ 1);
       expect(() => rebind({ keys: keys(), object: broken, from: name, to: other, clock: 1, random })).toThrow(
         integrity,
@@ -341,7 +397,7 @@ describe.each(added.tampered.bases)('the vector %s', (id) => {
 describe('readHeader', () => {
   it('gives the public fields of an object', () => {
     expect(readHeader(vectorBytes('hello'))).toEqual({
-      contentId: input('contentId'),
+      id: input('versionId'),
       keyId: fromHex(format1.keys['keyId1'] ?? ''),
       wrapNonce: input('N11'),
     });
@@ -349,7 +405,7 @@ describe('readHeader', () => {
 
   it('gives nothing for what does not start like an object', () => {
     const object = vectorBytes('hello');
-    expect(readHeader(object.slice(0, 179))).toBeUndefined();
+    expect(readHeader(object.slice(0, 223))).toBeUndefined();
     for (let index = 0; index < 12; index++) {
       expect(readHeader(object.with(index, (object[index] ?? 0) ^ 1))).toBeUndefined();
     }

@@ -30,7 +30,7 @@ afterEach(() => {
 await loadSodium();
 const rootKey = Buffer.alloc(32, 9).toString('base64');
 const ALL: readonly Drawn[] = [
-  ...(['content id', 'data key', 'wrap nonce', 'keyring nonce', 'root wrap nonce', 'tombstone'] as const),
+  ...(['version id', 'data key', 'wrap nonce', 'keyring nonce', 'root wrap nonce', 'tombstone'] as const),
 ];
 
 /** Draws the same bytes again from its beginning, and again every `period` draws. */
@@ -100,8 +100,8 @@ describe('what is drawn for a write', () => {
     const counts = freshness.counts();
     expect(Object.keys(counts).sort()).toEqual([...ALL].sort());
     // In each of 9 processes: 5 files sealed and several states of the register; 2 files are left to be opened.
-    expect(counts['content id']).toBeGreaterThanOrEqual(9 * 6);
-    expect(counts['wrap nonce']).toBeGreaterThan(counts['content id'] ?? 0);
+    expect(counts['version id']).toBeGreaterThanOrEqual(9 * 6);
+    expect(counts['wrap nonce']).toBeGreaterThan(counts['version id'] ?? 0);
     expect(counts['data key']).toBe(9 * 2);
     expect(counts['tombstone']).toBeGreaterThanOrEqual(9 * 4);
     expect(counts['keyring nonce']).toBe(3);
@@ -148,7 +148,7 @@ describe('a broken source of randomness', () => {
   });
 
   it.each([
-    { length: 16, repeats: ['content id'] },
+    { length: 16, repeats: ['version id'] },
     { length: 24, repeats: ['wrap nonce', 'keyring nonce', 'root wrap nonce'] },
     { length: 32, repeats: ['data key', 'tombstone'] },
   ])('is noticed when $length bytes of it are always the same', async ({ length: stuck, repeats }) => {
@@ -173,6 +173,6 @@ describe('a broken source of randomness', () => {
       broken.source = sequence(251);
     };
     await live(freshness, { tenant: 'one', restart });
-    expect([...freshness.repeats]).toEqual(expect.arrayContaining(['content id', 'wrap nonce']));
+    expect([...freshness.repeats]).toEqual(expect.arrayContaining(['version id', 'wrap nonce']));
   });
 });

@@ -9,7 +9,7 @@ describe('size', () => {
     expect(contentLength(size)).toBe(length);
   });
 
-  it.each([...format1.sizes.foreign, TOMBSTONE_BYTES, -1, 236.5, Number.NaN, Number.POSITIVE_INFINITY])(
+  it.each([...format1.sizes.foreign, TOMBSTONE_BYTES, -1, 240.5, Number.NaN, Number.POSITIVE_INFINITY])(
     'belongs to no object at %d',
     (size) => {
       expect(contentLength(size)).toBeUndefined();

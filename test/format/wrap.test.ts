@@ -17,6 +17,7 @@ const binding = (): WrapBinding => ({
 });
 
 const forged = (fields: {
+  readonly drawnUnder?: number;
   readonly length?: string;
   readonly mtime?: string;
   readonly bound?: string;
@@ -28,25 +29,28 @@ const forged = (fields: {
 describe('openWrap', () => {
   it('gives what a key holder wrote, up to the greatest length and times', () => {
     const object = forged({
+      drawnUnder: 2 ** 32 - 1,
       length: '1073741823',
       mtime: '9007199254740991',
       bound: '9223372036854775807',
-      previous: 'contentId2',
+      previous: 'versionId2',
       writer: 'keyringId',
       origin: 'origin',
     });
     expect(openWrap(object, binding())).toEqual({
       dataKey: input('DEK'),
+      drawnUnder: 2 ** 32 - 1,
       length: 2 ** 30 - 1,
       mtime: Number.MAX_SAFE_INTEGER,
       bound: 2n ** 63n - 1n,
-      previous: input('contentId2'),
+      previous: input('versionId2'),
       writer: input('keyringId'),
       origin: input('origin'),
     });
   });
 
   it.each([
+    { drawnUnder: 0 },
     { length: '1073741824' },
     { length: '18446744073709551615' },
     { mtime: '9007199254740992' },

@@ -9,6 +9,7 @@ import {
   parseTenantId,
 } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
+import { newVersion } from '../../src/format/version.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import {
@@ -151,7 +152,13 @@ describe('KeyringCache.load', () => {
     expect(created?.epoch).toBe(1);
     expect(created?.names.mode).toBe('encrypted');
     if (created === undefined) throw new Error('nothing was created');
-    const object = seal({ keys: created.keys, name, content: Uint8Array.of(1), mtime: 1, random });
+    const object = seal({
+      keys: created.keys,
+      name,
+      content: Uint8Array.of(1),
+      version: newVersion({ mtime: 1, random }),
+      random,
+    });
     const found = await keyrings().load();
     if (found === undefined) throw new Error('nothing was found');
     expect(open({ keys: found.keys, name, object }).content).toEqual(Uint8Array.of(1));
@@ -738,7 +745,13 @@ describe('KeyringCache and what it has seen', () => {
     const after = await store.load();
     expect([before?.epoch, after?.epoch]).toEqual([1, 2]);
     if (before === undefined || after === undefined) throw new Error('no keyring');
-    const object = seal({ keys: before.keys, name, content: Uint8Array.of(1), mtime: 1, random });
+    const object = seal({
+      keys: before.keys,
+      name,
+      content: Uint8Array.of(1),
+      version: newVersion({ mtime: 1, random }),
+      random,
+    });
     expect(open({ keys: after.keys, name, object }).content).toEqual(Uint8Array.of(1));
   });
 });
@@ -989,9 +1002,15 @@ describe('KeyringCache.close', () => {
     expect(() => loaded.keys.active).toThrow(aborted);
     expect(() => loaded.keys.find(active.keyId)).toThrow(aborted);
     expect(() => loaded.names.encodeDirectory(['a'])).toThrow(aborted);
-    expect(() => seal({ keys: loaded.keys, name, content: Uint8Array.of(1), mtime: 1, random })).toThrow(
-      aborted,
-    );
+    expect(() =>
+      seal({
+        keys: loaded.keys,
+        name,
+        content: Uint8Array.of(1),
+        version: newVersion({ mtime: 1, random }),
+        random,
+      }),
+    ).toThrow(aborted);
     await expect(store.load()).rejects.toEqual(aborted);
     await expect(store.look()).rejects.toEqual(aborted);
     await expect(store.lookFor(active.keyId)).rejects.toEqual(aborted);

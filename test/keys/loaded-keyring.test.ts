@@ -8,6 +8,7 @@ import {
   parseTenantId,
 } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
+import { newVersion } from '../../src/format/version.ts';
 import type { TenantKey } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, forget, type Keyring, rotateKeyring } from '../../src/keys/keyring.ts';
@@ -81,7 +82,7 @@ function pass(ms: number): void {
 }
 
 const sealed = ({ keys }: LoadedKeyring): Uint8Array =>
-  seal({ keys, name, content: Uint8Array.of(1, 2, 3), mtime: 1, random });
+  seal({ keys, name, content: Uint8Array.of(1, 2, 3), version: newVersion({ mtime: 1, random }), random });
 const reopened = ({ keys }: LoadedKeyring, object: Uint8Array): Uint8Array =>
   open({ keys, name, object }).content;
 const isOverwritten = ({ wrapKey }: TenantKey): boolean => wrapKey.every((byte) => byte === 0);

@@ -6,9 +6,9 @@ are computed again and compared. All else is made from the cases below.
 """
 import json, sys
 import sealed_memory as f1
-from sealed_memory import D, H, lp, u64
+from sealed_memory import D, H, lp, u32, u64
 from vector_additions import make_added
-from vector_cases import (BOUND, COMMENTS, FILE, FOREIGN, KEYRINGS, OBJECT_DEFAULTS, OBJECTS, PATHS, REBINDS, REFUSED,
+from vector_cases import (BOUND, COMMENTS, FILE, FOREIGN, FORGED, KEYRINGS, OBJECT_DEFAULTS, OBJECTS, PATHS, REBINDS, REFUSED,
                           REFUSED_KEYRINGS, bytes_of, forge_of)
 from vector_check import must, verify
 from vector_forge import FOLDER, NAMES, NK, described_path, difference, digest, expand, expected, old, value
@@ -24,8 +24,9 @@ ABOUT = (
     "directory's as it stands and as a file's with .sealed behind it. The text of names has no suffix, an object key has it. A "
     "keyring's keys are version, created, tenant key; flags is byte 1 of its secret, 0 unless given; lengthToSize is length, size. "
     "key is the tenant key an object is sealed under, a re-bind takes the last one of its keyring. "
-    "previous, writer and origin name what is sealed; a re-bind keeps mtime, previous, writer, content id and chunks, has the bound and "
-    "nonce given, and the origin given or else the one it had. shortWrap: no bound, previous and writer, so the wrap has 80 bytes; "
+    "previous, writer and origin name what is sealed; a re-bind keeps version id, mtime, previous, writer, commitment and chunks, has the bound and "
+    "nonce given, the smaller of drawn under and the version of the tenant key that opened it, and the origin given or else the one it "
+    "had. shortWrap: no drawn under, so w has 104 bytes; bodyVersionId: O is made with bytes 0-27; "
     "afterWrap follows the wrap; tooMany counts bytes above 1,024 of the whole key; sequences are two keyrings read one after the "
     "other in one process; tombstone, there and in keyrings, is the older word for the shred marker. Made by test/python/make_vectors.py with PyNaCl and hashlib from docs/format.md, without the library; "
     "inputs, keys, rootWrap, names but the longest, keyrings up to full, refused keyrings up to k66 but k46, sequences, and foreign "
@@ -78,23 +79,24 @@ def make():
         "inputs": old["inputs"], "keys": old["keys"], "rootWrap": old["rootWrap"],
         "helloSteps": {
             "D_wrap": D("wrap").hex(),
-            "bodyMessage": (D("body") + value("keyringId") + hello[:28]).hex(),
-            "O": H(64, value("DEK"), D("body") + value("keyringId") + hello[:28]).hex(),
+            "bodyMessage": (D("body") + value("keyringId") + hello[:12]).hex(),
+            "O": H(64, value("DEK"), D("body") + value("keyringId") + hello[:12]).hex(),
             "wrapAad": (D("wrap") + hello[:76] + value("keyringId") + lp(b"acme") + lp(FILE.encode())).hex(),
-            "wrapPlain": (value("DEK") + u64(5) + u64(1_700_000_000_000) + u64(BOUND) + bytes(48)).hex(),
+            "wrapPlain": (value("DEK") + u32(1) + u64(5) + u64(1_700_000_000_000) + u64(BOUND) + bytes(48)).hex(),
             "chunkNonce": (bytes(23) + b"\1").hex(),
         },
         "names": [name_case("x*143") if c["segment"] in ("x*159", "x*143") else c for c in old["names"]],
         "objectKeys": [*keys[:9], prefix_too_long, *keys[9:12], receipt, *keys[12:]],
         "objects": {"defaults": OBJECT_DEFAULTS, "cases": [expected(c, bytes_of[c["id"]]) for c in OBJECTS]},
+        "forgedObjects": [expected(c, bytes_of[c["id"]]) for c in FORGED],
         "rebinds": [expected(r, bytes_of[r["id"]]) for r in REBINDS],
         "keyrings": {
             "defaults": old["keyrings"]["defaults"],
             "cases": replaced(old["keyrings"]["cases"], [expected(c, bytes_of[c["id"]]) for c in KEYRINGS]),
             "tombstone": old["keyrings"]["tombstone"],
         },
-        "sizes": {"lengthToSize": [[n, 220 + n + 16 * max(1, -(-n // 65536))] for n in lengths],
-                  "foreign": [0, 180, 196, 219, 220, 235, 65773, 65788, 131325, 131340]},
+        "sizes": {"lengthToSize": [[n, 224 + n + 16 * max(1, -(-n // 65536))] for n in lengths],
+                  "foreign": [0, 180, 196, 220, 223, 224, 236, 239, 65777, 65792, 131329, 131344]},
         "refuseObjects": {"defaults": refuse_objects, "cases": [forged(c, refuse_objects) for c in REFUSED]},
         "refuseKeyrings": {
             "defaults": old["refuseKeyrings"]["defaults"],

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { seedOfRun } from '../support/draws.ts';
 import { contentOfGolden, GOLDEN } from '../support/golden.ts';
 import { BOX_CASES, HASH_KAT, HASH_LENGTHS, KDF_CASES } from '../support/known-answers.ts';
 import { findPython, type PythonAnswer, type PythonRequest } from '../support/python.ts';
+import { amount } from '../support/thorough.ts';
 
 const python = await findPython(process.env);
 const missing = 'reason' in python ? python.reason : undefined;
@@ -56,10 +58,17 @@ describe.skipIf(missing !== undefined && !inCi)('the known answers', { timeout: 
   });
 });
 
-describe.skipIf(missing !== undefined && !inCi)('the test vectors of format 1', { timeout: 60_000 }, () => {
+describe.skipIf(missing !== undefined && !inCi)('the test vectors of format 1', { timeout: 300_000 }, () => {
   it('are to the byte what their generator makes, and its reader takes all of them as told', async () => {
     if ('reason' in python) throw new Error(python.reason);
     expect(await python.complaintOf('make_vectors.py', '--check')).toBe('');
+  });
+
+  it('notice each rule of the format that is broken in its reader', async () => {
+    if ('reason' in python) throw new Error(python.reason);
+    const count = amount({ usual: 24, thorough: 72 });
+    const some = ['--some', String(count), String(seedOfRun(process.env))];
+    expect(await python.complaintOf('break_rules.py', ...some)).toBe('');
   });
 });
 
@@ -84,7 +93,8 @@ describe.skipIf(missing !== undefined && !inCi)('the golden stores of format 1',
             previous: hex(file.previous),
             writer: hex(file.writer),
             origin: hex(file.origin),
-            contentId: hex(file.contentId),
+            versionId: hex(file.versionId),
+            drawnUnder: file.drawnUnder,
           },
         ]),
       ),

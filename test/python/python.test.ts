@@ -26,7 +26,13 @@ import { applyOps, contentOf, format1, input } from '../support/format-vectors.t
 import { verdictOf } from '../support/fuzz.ts';
 import { mutatedTexts, mutations } from '../support/mutation.ts';
 import { findPython, type PythonAnswer, type PythonRequest } from '../support/python.ts';
-import { keyringFields, objectFields, sealingKeys, vectorBytes } from '../support/vector-parts.ts';
+import {
+  drawnUnderOf,
+  keyringFields,
+  objectFields,
+  sealingKeys,
+  vectorBytes,
+} from '../support/vector-parts.ts';
 
 await loadSodium();
 const python = await findPython(process.env);
@@ -74,7 +80,8 @@ interface PythonObject {
   readonly previous: string;
   readonly writer: string;
   readonly origin: string;
-  readonly contentId: string;
+  readonly versionId: string;
+  readonly drawnUnder: number;
 }
 
 interface PythonStore {
@@ -288,7 +295,7 @@ describe.skipIf(missing !== undefined && !inCi)(
 
     it('open every object of the vectors and refuse the same ones', async () => {
       const { defaults, cases } = format1.refuseObjects;
-      const valid = format1.objects.cases.map(({ id }) => ({
+      const valid = [...format1.objects.cases, ...format1.forgedObjects].map(({ id }) => ({
         fields: objectFields(id),
         object: vectorBytes(id),
       }));
@@ -298,12 +305,13 @@ describe.skipIf(missing !== undefined && !inCi)(
       expect(opened.map(outcome)).toEqual(
         valid.map(({ fields }) => ({
           content: b64(contentOf(fields)),
+          drawnUnder: drawnUnderOf(fields),
           mtime: Number(fields.mtime),
           bound: String(fields.bound),
           previous: b64(input(fields.previous)),
           writer: b64(input(fields.writer)),
           origin: b64(input(fields.origin)),
-          contentId: b64(input(fields.contentId)),
+          versionId: b64(input(fields.versionId)),
         })),
       );
       const refused = cases.map(

@@ -5,11 +5,13 @@ from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_decrypt as aead_ope
 from nacl.bindings import crypto_aead_xchacha20poly1305_ietf_encrypt as aead_seal
 from nacl.exceptions import CryptoError
 
-CHUNK, HEADER, ZEROS, SUFFIX = 65536, 220, bytes(16), ".sealed"
+CHUNK, HEADER, ZEROS, SUFFIX = 65536, 224, bytes(16), ".sealed"
 OBJECT_START = bytes.fromhex("89534d310d0a1a0a01011000")
 KEYRING_MAGIC, TOMBSTONE_MAGIC = bytes.fromhex("89534d4b0d0a1a0a"), bytes.fromhex("89534d540d0a1a0a")
 CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "checkpoints", "conversations", "sessions")
 HISTORY, SINCE = 1, 2
+
+draw = os.urandom
 
 class Refused(Exception):
     """Carries the code of the refusal."""
@@ -65,7 +67,7 @@ def root_binding(keyring_id, tenant):
     return D("root") + u32(5) + b"".join(lp(text.encode()) for pair in pairs for text in pair)
 
 def seal_keyring(ring, R, tenant):
-    KK, outer, inner = os.urandom(32), os.urandom(24), os.urandom(24)
+    KK, outer, inner = draw(32), draw(24), draw(24)
     wrapped = outer + seal_box(kdf(R, 1, b"smem-rk1"), outer, root_binding(ring["id"], tenant), KK)
     head = KEYRING_MAGIC + bytes([1, 1, 0, 0]) + u32(ring["epoch"]) + ring["id"] + lp(root_id(R)) + lp(wrapped)
     secret = bytes([ring["mode"], ring["flags"]]) + struct.pack(">H", len(ring["keys"])) + ring["NK"]
@@ -90,9 +92,8 @@ def open_keyring(b, roots, tenant):
     demand(epoch >= 1 and all(0x21 <= byte <= 0x7E for byte in root) and len(b) - h >= 120)
     R = next((R for R in roots if root_id(R) == root), None)
     demand(R is not None, "key_unavailable")
-    demand(len(wrapped) == 72)
+    demand(len(wrapped) == 72)  # So KK has 32 bytes.
     KK = open_box(kdf(R, 1, b"smem-rk1"), wrapped[:24], root_binding(b[16:32], tenant), wrapped[24:])
-    demand(len(KK) == 32)
     secret = open_box(KK, b[h:h + 24], D("keyring") + b[:h] + lp(tenant.encode()), b[h + 24:])
     demand(len(secret) >= 80)
     mode, flags, n = struct.unpack_from(">BBH", secret)
@@ -116,7 +117,7 @@ def read_in_turn(objects, roots, tenant, least=1):
             if newest:
                 before, bytes_before = newest
                 demand(ring["id"] == before["id"] and ring["epoch"] >= before["epoch"])
-                demand(ring["epoch"] > before["epoch"] or b == bytes_before)
+                demand(ring["epoch"] != before["epoch"] or b == bytes_before)
             newest = ring, b
             answers.append("ok")
         except Refused as refused:
@@ -227,39 +228,54 @@ def next_bound(clock, replaced=None):
     return min(2**63 - 1, clock << 16 if replaced is None else max(clock << 16, replaced + 1))
 
 def seal_wrap(ring, tenant, name, start, w):
-    TK, nonce = ring["keys"][-1][2], os.urandom(24)
+    TK, nonce = ring["keys"][-1][2], draw(24)
     head = start + key_id(TK)
-    payload = w["key"] + u64(w["length"]) + u64(w["mtime"]) + u64(w["bound"]) + w["previous"] + w["writer"] + w["origin"]
+    payload = w["key"] + u32(w["drawnUnder"]) + u64(w["length"]) + u64(w["mtime"]) + u64(w["bound"]) + w["previous"] + w["writer"] + w["origin"]
     return head + nonce + seal_box(kdf(TK, 1, b"smem-tk1"), nonce, wrap_binding(head, ring, tenant, name), payload)
 
 def open_wrap(ring, tenant, name, b):
     demand(len(b) >= HEADER + 16 and b[:12] == OBJECT_START)
-    TK = next((TK for _, _, TK in ring["keys"] if key_id(TK) == b[60:76]), None)
+    version, TK = next(((version, TK) for version, _, TK in ring["keys"] if key_id(TK) == b[60:76]), (None, None))
     demand(TK is not None)
     w = open_box(kdf(TK, 1, b"smem-tk1"), b[76:100], wrap_binding(b[:76], ring, tenant, name), b[100:HEADER])
-    names = ("key", "length", "mtime", "bound", "previous", "writer", "origin")
-    w = dict(zip(names, struct.unpack(">32sQQQ16s16s16s", w)))
-    demand(w["length"] < 2**30 and w["mtime"] < 2**53 and w["bound"] < 2**63)
-    return w
+    names = ("key", "drawnUnder", "length", "mtime", "bound", "previous", "writer", "origin")
+    w = dict(zip(names, struct.unpack(">32sIQQQ16s16s16s", w)))
+    demand(w["drawnUnder"] >= 1 and w["length"] < 2**30 and w["mtime"] < 2**53 and w["bound"] < 2**63)
+    return {**w, "drawnUnder": min(w["drawnUnder"], version)}
 
-def seal(ring, tenant, name, content, mtime, bound=None, previous=ZEROS, writer=ZEROS, origin=ZEROS):
-    data_key, start = os.urandom(32), OBJECT_START + os.urandom(16)
+def body_keys(ring, data_key, start):
+    """The key of the chunks, and the commitment."""
     O = H(64, data_key, D("body") + ring["id"] + start)
-    header = seal_wrap(ring, tenant, name, start + O[32:], {
-        "key": data_key, "length": len(content), "mtime": mtime, "bound": mtime << 16 if bound is None else bound,
-        "previous": previous, "writer": writer, "origin": origin})
+    return O[:32], O[32:]
+
+def new_version(mtime, previous=ZEROS, writer=ZEROS):
+    """What stays with a text for as long as it exists, however often it is sealed."""
+    return {"versionId": draw(16), "mtime": mtime, "previous": previous, "writer": writer}
+
+def seal(ring, tenant, name, version, content, bound=None, origin=ZEROS):
+    data_key = draw(32)
+    chunk_key, commitment = body_keys(ring, data_key, OBJECT_START)
+    header = seal_wrap(ring, tenant, name, OBJECT_START + version["versionId"] + commitment, {
+        **version, "key": data_key, "drawnUnder": ring["keys"][-1][0], "length": len(content),
+        "bound": version["mtime"] << 16 if bound is None else bound, "origin": origin})
     n = chunk_count(len(content))
-    chunks = (seal_box(O[:32], chunk_nonce(i, n), b"", content[i * CHUNK:(i + 1) * CHUNK]) for i in range(n))
+    chunks = (seal_box(chunk_key, chunk_nonce(i, n), b"", content[i * CHUNK:(i + 1) * CHUNK]) for i in range(n))
     return header + b"".join(chunks)
 
 def open_object(ring, tenant, name, b):
     w = open_wrap(ring, tenant, name, b)
     demand(len(b) == sealed_size(w["length"]))
-    O = H(64, w.pop("key"), D("body") + ring["id"] + b[:28])
-    demand(hmac.compare_digest(O[32:], b[28:60]))
+    chunk_key, commitment = body_keys(ring, w.pop("key"), b[:12])
+    demand(hmac.compare_digest(commitment, b[28:60]))
     n, step = chunk_count(w.pop("length")), CHUNK + 16
-    chunks = (open_box(O[:32], chunk_nonce(i, n), b"", b[HEADER + i * step:HEADER + (i + 1) * step]) for i in range(n))
-    return {"content": b"".join(chunks), "contentId": b[12:28], **w}
+    chunks = (open_box(chunk_key, chunk_nonce(i, n), b"", b[HEADER + i * step:HEADER + (i + 1) * step]) for i in range(n))
+    return {"content": b"".join(chunks), "versionId": b[12:28], **w}
+
+def is_tombstone(b): return len(b) == 40 and b[:8] == TOMBSTONE_MAGIC
+
+def read_object(ring, tenant, name, b, makes_tombstones=True):
+    """What lies at an object key; None where it is absent. `makes_tombstones`: the writers of the store make them."""
+    return None if makes_tombstones and is_tombstone(b) else open_object(ring, tenant, name, b)
 
 def rebind(ring, tenant, b, old, new, bound, origin=None):
     """The object under another name or key: a new wrap around the same data key; without `origin` it keeps its own."""
@@ -299,9 +315,9 @@ def read_store(objects, R, tenant, prefix=""):
     return {"keyring": ring, "files": files, "records": records, "foreign": foreign}
 
 def write_store(files, R, tenant, mode, created, prefix="", flags=0, since=None):
-    first = [(1, created, os.urandom(32))]
-    ring = {"epoch": 1, "id": os.urandom(16), "mode": mode, "flags": flags, "since": since, "NK": os.urandom(32), "keys": first}
+    first = [(1, created, draw(32))]
+    ring = {"epoch": 1, "id": draw(16), "mode": mode, "flags": flags, "since": since, "NK": draw(32), "keys": first}
     objects = {f"{top_of(prefix)}keyrings/{tenant}": seal_keyring(ring, R, tenant)}
     for path, content in files.items():
-        objects[file_key(ring, tenant, path, prefix)] = seal(ring, tenant, path, content, created)
+        objects[file_key(ring, tenant, path, prefix)] = seal(ring, tenant, path, new_version(created), content)
     return objects

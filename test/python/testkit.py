@@ -18,8 +18,7 @@ def open_object(q):
     return {**told, "bound": str(opened["bound"]), "size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 def is_tombstone(q):
-    b = bytes.fromhex(q["bytes"])
-    return len(b) == 40 and b[:8] == format1.TOMBSTONE_MAGIC
+    return format1.is_tombstone(bytes.fromhex(q["bytes"]))
 
 ACTIONS = {
     "open_keyring": open_keyring,

@@ -5,6 +5,7 @@ from vector_cases import BOUND, FILE, RENAME, keyring_fields, object_fields
 from vector_entries import bounds, listings, readings, root_ids
 from vector_forge import NAMES, NK, expand, old_added, payload_of, secret_of
 from vector_history import actor_records, history_records
+from vector_records import checkpoints, record_contents, record_ids, text_hashes
 
 CLASSES = ("journal", "access", "receipts", "answers", "history", "actors", "checkpoints", "conversations", "sessions")
 LONG_ID = "Aa0_-" * 12 + "zzzz"
@@ -85,6 +86,11 @@ def steps():
         "keyringSecret": {"one": secret_of(keyring_fields("one")).hex()},
     }
 
+def opened_tombstones(tombstones):
+    """What a reader answers that asks for what lies there, on a store whose writers make tombstones, and on another."""
+    return [{"bytes": b, "makesTombstones": makes, "answer": "absent" if makes and kind == "valid" else "integrity"}
+            for kind in ("valid", "invalid") for b in tombstones[kind] for makes in (True, False)]
+
 def make_added():
     kept = {k: old_added[k] for k in ("nameId", "tombstones", "tenantIds", "prefixes", "rootTexts")}
     asked = [(c["class"], c["text"]) for c in old_added["keyedHashes"] if c["class"] not in dict(HASHED)] + HASHED
@@ -96,6 +102,7 @@ def make_added():
         "keyedHashes": [{"class": c, "text": x, "hash": b64u(H(32, K_id, D(c) + expand(x).encode()))} for c, x in asked],
         "writers": [{"actor": a, "writer": H(16, K_id, D("writer") + expand(a).encode()).hex()} for a in ACTORS],
         "tombstones": kept["tombstones"],
+        "openedTombstones": opened_tombstones(kept["tombstones"]),
         "tenantIds": kept["tenantIds"],
         "prefixes": {**kept["prefixes"], "refuse": [p for p in kept["prefixes"]["refuse"] if p != "\ud800"]},
         "rootTexts": kept["rootTexts"],
@@ -115,4 +122,8 @@ def make_added():
         "readings": readings(),
         "historyRecords": history_records(),
         "actorRecords": actor_records(),
+        "records": record_contents(),
+        "recordIds": record_ids(),
+        "checkpoints": checkpoints(),
+        "textHashes": text_hashes(),
     }

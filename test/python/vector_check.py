@@ -1,8 +1,9 @@
 """Opens all vectors and refuses those that must be refused, with the reader of sealed_memory.py."""
+import records
 import sealed_memory as f1
 from history_records import history_id, read_actor, read_history
 from vector_additions import segments_of
-from vector_cases import FILE, REBINDS, bytes_of, forge_of, keyring_fields, keyring_ids, object_fields, xor
+from vector_cases import FILE, REBINDS, bytes_of, drawn_under, forge_of, keyring_fields, keyring_ids, object_fields, xor
 from vector_forge import NAMES, NK, change, content_of, digest, expand, expected, described_path, old_added, value
 
 def code_of(action):
@@ -16,22 +17,54 @@ def must(condition, what):
     if not condition:
         raise SystemExit(f"not as it should be: {what}")
 
+def drawing(*values):
+    """Gives each of the values once, by its length, where a writer draws."""
+    left = list(values)
+    def draw(length):
+        found = next(x for x in left if len(x) == length)
+        left.remove(found)
+        return found
+    return draw
+
+def sealed(f, ring):
+    """The object of the case, as the writer of sealed_memory.py makes it."""
+    version = {"versionId": value(f["versionId"]), "mtime": int(f["mtime"]), "previous": value(f["previous"]), "writer": value(f["writer"])}
+    f1.draw = drawing(value(f["dek"]), value(f["nonce"]))
+    return f1.seal(ring, keyring_fields(f["keyring"])["tenant"], f["name"], version, content_of(f), int(f["bound"]), value(f["origin"]))
+
+def check_writers(v, rings):
+    for c in v["objects"]["cases"]:
+        f = object_fields(c["id"])
+        must(sealed(f, rings[f["keyring"]]) == bytes_of[c["id"]], f"{c['id']}, written")
+    for c in v["rebinds"]:
+        f, r = object_fields(c["base"]), next(r for r in REBINDS if r["id"] == c["id"])
+        f1.draw = drawing(value(r["nonce"]))
+        origin = value(r["origin"]) if "origin" in r else None
+        made = f1.rebind(rings[r["keyring"]], "acme", bytes_of[r["base"]], r["from"], r["to"], int(r["bound"]), origin)
+        must(made == bytes_of[r["id"]], f"{r['id']}, written")
+    for c in v["keyrings"]["cases"]:
+        f = keyring_fields(c["id"])
+        if c["id"] in rings:
+            f1.draw = drawing(value(f["KK"]), value(f["rootNonce"]), value(f["nonce"]))
+            must(f1.seal_keyring(rings[c["id"]], value(f["root"]), f["tenant"]) == bytes_of[c["id"]], f"{c['id']}, written")
+
 def verify(v, added):
     rings = {id: f1.open_keyring(bytes_of[id], [value("root")], keyring_fields(id)["tenant"])
              for id in keyring_ids if "rootId" not in keyring_fields(id)}
     def read(keyring, name, b): return f1.open_object(rings[keyring], keyring_fields(keyring)["tenant"], name, b)
     for c in v["keyrings"]["cases"]:
         must(expected(c, bytes_of[c["id"]]) == c, c["id"])
-    for c in v["objects"]["cases"]:
+    for c in [*v["objects"]["cases"], *v["forgedObjects"]]:
         f = object_fields(c["id"])
-        told = {"content": content_of(f), "contentId": value(f["contentId"]), "mtime": int(f["mtime"]), "bound": int(f["bound"])}
+        told = {"content": content_of(f), "versionId": value(f["versionId"]), "drawnUnder": drawn_under(f), "mtime": int(f["mtime"]), "bound": int(f["bound"])}
         told |= {field: value(f[field]) for field in ("previous", "writer", "origin")}
         must(read(f["keyring"], f["name"], bytes_of[c["id"]]) == told, c["id"])
+    check_writers(v, rings)
     for r in v["rebinds"]:
         f, b, base = object_fields(r["base"]), bytes_of[r["id"]], bytes_of[r["base"]]
         opened, before = read(r["keyring"], r["to"], b), read(f["keyring"], r["from"], base)
         must(opened == {**before, "bound": int(r["bound"]), "origin": value(r.get("origin", f["origin"]))}, r["id"])
-        must((b[:60], b[220:]) == (base[:60], base[220:]) and b[76:220] != base[76:220], r["id"])
+        must((b[:60], b[224:]) == (base[:60], base[224:]) and b[76:224] != base[76:224], r["id"])
     for group, find in (("refuseObjects", "name"), ("refuseKeyrings", "tenant")):
         defaults = v[group]["defaults"]
         for c in v[group]["cases"]:
@@ -71,6 +104,13 @@ def verify(v, added):
         for i in range(len(b)):
             for mask in added["tampered"]["masks"]:
                 must(code_of(lambda: read("two", name, change(b, [xor(i, mask)], bytes_of))) == "integrity", (base, i, mask))
+    for c in added["openedTombstones"]:
+        def ask(): return f1.read_object(rings["two"], "acme", FILE, bytes.fromhex(c["bytes"]), c["makesTombstones"])
+        must((code_of(ask) if c["answer"] == "integrity" else "absent" if ask() is None else "there") == c["answer"], c)
+    for kind, b in ((kind, bytes.fromhex(b)) for kind in ("valid", "invalid") for b in added["tombstones"][kind]):
+        must(f1.is_tombstone(b) == (kind == "valid"), b)
+    first, again = bytes_of["hello"], bytes_of["sealed-again"]
+    must(first[12:28] == again[12:28] and first[28:60] != again[28:60] and first[224:] != again[224:], "one version, two sealings")
     for c in added["keyedHashes"]:
         must(f1.keyed_hash(NK, c["class"], expand(c["text"])) == c["hash"], c)
     must(old_added["keyedHashes"] == added["keyedHashes"][:len(old_added["keyedHashes"])], "keyed hashes that were told before")
@@ -104,10 +144,44 @@ def verify(v, added):
     for c in added["historyRecords"]["accept"]:
         r = read_history(bytes.fromhex(c["content"]))
         must(r == c["record"], c["what"])
-        must("id" not in c or history_id(NK, r["path"], r["bound"], bytes.fromhex(r["contentId"])) == c["id"], c["what"])
+        must("id" not in c or history_id(NK, r["path"], r["bound"], bytes.fromhex(r["id"])) == c["id"], c["what"])
     for c in added["historyRecords"]["refuse"]:
         must(read_history(bytes.fromhex(c["content"])) is None, c)
     for c in added["actorRecords"]["accept"]:
         must(read_actor(bytes.fromhex(c["content"])) == c["actor"], c)
     for b in added["actorRecords"]["refuse"]:
         must(read_actor(bytes.fromhex(b)) is None, b)
+    for group in added["records"]:
+        for c in group["accept"]:
+            must(records.read_record(group["kind"], bytes.fromhex(c["content"])) == c["record"] is not None, (group["kind"], c))
+        for b in group["refuse"]:
+            must(records.read_record(group["kind"], bytes.fromhex(b)) is None, (group["kind"], bytes.fromhex(b)))
+    check_ids(added["recordIds"])
+    for c in added["checkpoints"]["accept"]:
+        read = records.read_checkpoint({id: bytes.fromhex(b) for id, b in c["records"].items()}, c["line"])
+        must(read is not None and records.facts_of(read["head"]) == c["facts"], c["what"])
+        secret, run = f1.unb64u(read["head"]["secret"]), read["head"]["run"]
+        parts = [bytes.fromhex(c["records"][records.part_id(run, i)]) for i in range(read["head"]["parts"])]
+        must([records.part_digest(secret, i, b).hex() for i, b in enumerate(parts)] == c["partDigests"], c["what"])
+        must(records.line_of(read["head"], parts) == c["line"], c["what"])
+    for c in added["checkpoints"]["refuse"]:
+        must(records.read_checkpoint({id: bytes.fromhex(b) for id, b in c["records"].items()}, c["line"]) is None, c["what"])
+    for c in added["textHashes"]:
+        must(records.text_hash(NK, bytes.fromhex(c["content"])) == c["hash"], c)
+
+def check_ids(ids):
+    makers = {
+        "access": lambda c: records.access_id(NK, c["at"], c["path"]), "receipts": lambda c: records.receipt_id(NK, c["turn"]),
+        "progress": lambda c: records.receipt_hash(NK, "progress", f"{c['receipt']} {c['owner']}"),
+        "tokens": lambda c: records.receipt_hash(NK, "tokens", str(c["at"] // 86_400_000)),
+        "actors": lambda c: f1.keyed_hash(NK, "actors", c["actor"]), "sessions": lambda c: records.page_id(NK, c["key"], c["page"]),
+        "prompts": lambda c: records.prompt_id(NK, c["conversation"], c["turn"]),
+        "checkpoints": lambda c: records.head_id(c["number"]) if "number" in c else records.part_id(c["run"], c["part"]),
+    }
+    for cls, make in makers.items():
+        must(all(make(c) == c["id"] for c in ids[cls]), cls)
+    for c in ids["messages"]:
+        must(records.receipt_hash(NK, "message", c["message"]) == c["hash"], c)
+    for c in ids["conversations"]:
+        made = records.conversation_id(NK, c["conversation"]), records.body_id(NK, c["conversation"], bytes.fromhex(c["random"]))
+        must(made == (c["head"], c["body"]), c)

@@ -7,14 +7,14 @@ TOP = "p/q/tenants/acme/"
 TEXT = "eWjUSk4gDf-TeCxkcJ-J6yhUySN-mtjGN6PlflM1ED0/Aw0LGUcCTPKxpA2SDH-rL96RW9RW2gx8f0Bimhh5OnA"  # notes/a.txt
 FILE, RECORD = "data/notes/a.txt.sealed", "receipts/turn_01-A"
 ENTRIES = [
-    (0, "probe", 5), (0, "probe", 40), (1, "probe-", 0), (1, "probe-1a/below", 241), (0, "probes", 241), (0, "probe/a", 241),
+    (0, "probe", 5), (0, "probe", 40), (1, "probe-", 0), (1, "probe-1a/below", 245), (0, "probes", 245), (0, "probe/a", 245),
     (0, FILE, 40), (1, f"data/{TEXT}.sealed", 40), (0, "data/notes/a.txt", 40), (0, RECORD, 40), (0, "probes", 40), (1, "", 40),
-    *((0, FILE, size) for size in (0, 39, 41, 235, 236, 241, 65772, 65773, 65788, 65789, 1074004187, 1074004188)),
-    (1, f"data/{TEXT}.sealed", 235), (1, f"data/{TEXT}.sealed", 241), (1, f"data/{TEXT}", 241), (1, FILE, 241), (1, FILE, 0),
-    (0, "data/notes/a.txt", 241), (0, "data/notes.sealed/a.txt.sealed", 241), (0, "data/", 0), (0, "data", 241), (0, "", 0),
-    (0, "data/cafe\u0301.sealed", 241), (0, "data/" + "a/" * 20 + "a.sealed", 241), (0, "data/" + "x" * 143 + ("/" + "x" * 143) * 7 + ".sealed", 241),
-    (0, RECORD, 241), (1, "history/A-z_9", 236), (0, RECORD, 235), (1, "journal/register", 0), (0, f"{RECORD}/", 241),
-    (0, "receipts/a.b", 241), (0, "histories/a", 241), (0, "receipts", 241), (1, "Data/a.sealed", 241),
+    *((0, FILE, size) for size in (0, 39, 41, 239, 240, 245, 65776, 65777, 65792, 65793, 1074004191, 1074004192)),
+    (1, f"data/{TEXT}.sealed", 239), (1, f"data/{TEXT}.sealed", 245), (1, f"data/{TEXT}", 245), (1, FILE, 245), (1, FILE, 0),
+    (0, "data/notes/a.txt", 245), (0, "data/notes.sealed/a.txt.sealed", 245), (0, "files/a.sealed", 245), (0, "receipts/a.sealed", 245), (0, "data/", 0), (0, "data", 245), (0, "", 0),
+    (0, "data/cafe\u0301.sealed", 245), (0, "data/" + "a/" * 20 + "a.sealed", 245), (0, "data/" + "x" * 143 + ("/" + "x" * 143) * 7 + ".sealed", 245),
+    (0, RECORD, 245), (1, "history/A-z_9", 240), (0, RECORD, 239), (1, "journal/register", 0), (0, f"{RECORD}/", 245),
+    (0, "receipts/a.b", 245), (0, "histories/a", 245), (0, "receipts", 245), (1, "Data/a.sealed", 245),
 ]
 CLOCKS = [
     (1_700_000_000_000, None), (0, None), (1_700_000_000_001, BOUND + 1), (5, (5 << 16) - 1), (5, 5 << 16), (5, 9 << 16), (0, 0),

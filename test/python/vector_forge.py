@@ -21,17 +21,16 @@ def described(text): return bytes(int(text[6:])) if text.startswith("zeros:") el
 def content_of(f): return bytes(f["zeros"]) if "zeros" in f else f["text"].encode()
 
 def payload_of(f, length):
-    payload = value(f["dek"]) + u64(int(f.get("length", length))) + u64(int(f["mtime"]))
-    if not f.get("shortWrap"):
-        payload += u64(int(f["bound"])) + value(f["previous"]) + value(f["writer"])
-    return payload + value(f["origin"])
+    payload = value(f["dek"]) + (b"" if f.get("shortWrap") else u32(int(f["drawnUnder"]))) + u64(int(f.get("length", length))) + u64(int(f["mtime"]))
+    return payload + u64(int(f["bound"])) + value(f["previous"]) + value(f["writer"]) + value(f["origin"])
 
 def forge_object(f, ring):
     keyring_id = value(f.get("keyringId", ring["keyringId"]))
     body_id = value(f.get("bodyKeyringId", f.get("keyringId", ring["keyringId"])))
     content = content_of(f)
-    start = bytes.fromhex(f.get("magic", "89534d310d0a1a0a") + f.get("version", "01011000")) + value(f["contentId"])
-    def O(key): return H(64, value(key), D("body") + body_id + start)
+    fixed_start = bytes.fromhex(f.get("magic", "89534d310d0a1a0a") + f.get("version", "01011000"))
+    start = fixed_start + value(f["versionId"])
+    def O(key): return H(64, value(key), D("body") + body_id + (start if f.get("bodyVersionId") else fixed_start))
     committed = O(f.get("bodyDek", f["dek"]))
     head = start + (value(f["commitment"]) if "commitment" in f else committed[32:]) + H(16, value(f["key"]), D("key-id"))
     payload = payload_of(f, len(content))

@@ -8,14 +8,14 @@ A, B, WRITER, NONE = bytes(range(16)), bytes(range(16, 32)), b"\xff" * 16, bytes
 MTIME, AT = 1_700_000_000_000, 1_700_000_001_000
 TEXT = "the old text\n".encode()
 NOTED = {"at": AT, "by": b64u(WRITER)}
-VERSION = {"path": "/memories/notes/a.txt", "mtime": MTIME, "size": len(TEXT), "contentId": b64u(A),
+VERSION = {"path": "/memories/notes/a.txt", "mtime": MTIME, "size": len(TEXT), "id": b64u(A),
            "bound": str(MTIME << 16), "previous": b64u(B), "writer": b64u(WRITER)}
 REPLACED, REDACTED = ({"kind": kind, **NOTED, **VERSION} for kind in ("replaced", "redacted"))
-FILES = [["/memories/notes/a.txt", b64u(A)], ["/memories/notes/Größe 日本 😀.md", b64u(B)]]
+FILES = [["/memories/notes/a.txt", b64u(A), str(MTIME << 16)], ["/memories/notes/Größe 日本 😀.md", b64u(B), "0"]]
 DELETED = {"kind": "deleted", **NOTED, "files": FILES}
 MOVED = {"kind": "moved", **NOTED, "from": "/memories/notes", "to": "/memories/old/notes", "files": FILES}
 FIRST = {"at": 0, "by": b64u(NONE)}
-LAST = {"at": 2**53 - 1, "mtime": 2**53 - 1, "bound": str(2**63 - 1)}
+LAST = {"at": 8_640_000_000_000_000, "mtime": 2**53 - 1, "bound": str(2**63 - 1)}
 
 def compact(fields): return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 def content(fields, text=b""): return lp(compact(fields)) + text
@@ -24,16 +24,23 @@ ACCEPTED = [
     ("replaced", REPLACED, TEXT),
     ("replaced, of an empty text, the first at its path, without an actor",
      {**REPLACED, **FIRST, "size": 0, "mtime": 0, "bound": "0", "previous": b64u(NONE), "writer": b64u(NONE)}, b""),
+    ("replaced, saved before a delete", {**REPLACED, "for": "delete"}, TEXT),
+    ("replaced, with fields that are not known", {**REPLACED, "contentId": 1, "note": {"a": [None]}}, TEXT),
+    ("replaced, in a directory of 40 directories", {**REPLACED, "path": "/memories" + "/a" * 41}, TEXT),
+    ("replaced, a path that is not in NFC", {**REPLACED, "path": "/memories/cafe\u0301"}, TEXT),
     ("replaced, its text not UTF-8", {**REPLACED, "size": 4}, bytes.fromhex("ff00fe0a")),
     ("replaced, its text looks like a record", {**REPLACED, "size": len(content(DELETED))}, content(DELETED)),
     ("replaced, the greatest numbers", {**REPLACED, **LAST, "path": FILES[1][0]}, TEXT),
     ("redacted", REDACTED, b""),
     ("redacted, the greatest numbers", {**REDACTED, **LAST, "size": 2**53 - 1}, b""),
+    ("redacted, what a replaced one was saved for is not its matter", {**REDACTED, "for": "edit"}, b""),
     ("deleted, one file", {**DELETED, "files": FILES[:1]}, b""),
     ("deleted, a directory", DELETED, b""),
+    ("deleted, one file twice, with two bounds", {**DELETED, "files": [FILES[0], [*FILES[0][:2], str(2**63 - 1)]]}, b""),
     ("deleted, no file", {**DELETED, **FIRST, "files": []}, b""),
     ("moved, a file", {**MOVED, "from": FILES[0][0], "to": "/memories/b.txt", "files": FILES[:1]}, b""),
     ("moved, a directory", MOVED, b""),
+    ("moved, into a directory of its own", {**MOVED, "to": "/memories/notes/notes"}, b""),
     ("moved, no file", {**MOVED, "files": []}, b""),
 ]
 NO_ID = ["", b64u(A)[:-1], b64u(A[:15]), b64u(A + A[:1]), b64u(A) + "==", b64u(A)[:-1] + "9", "/" * 21 + "w", 0, None, [b64u(A)]]
@@ -41,15 +48,21 @@ NO_NUMBER = [-1, 0.5, 2**53, str(MTIME), None, True, [MTIME]]
 NO_BOUND = ["", "-1", "+1", "01", "1.0", "1e3", "0x1", " 1", "1\n", "١", str(2**63), "1" * 20, 1, None]
 NO_PATH = ["", "notes/a.txt", "/notes/a.txt", "/memoriesx/a", "/memories/../a", "/memories/a/./b", "/memories/a\\b",
            "/memories/a\0", "/memories/%2e%2e/a", "/memories/" + "x" * 144, 1, None, ["/memories/a"]]
-NO_FILES = ["", {}, None, [1], ["/memories/a"], [[]], [["/memories/a"]], [["/memories/a", b64u(A), 0]],
-            [["a", b64u(A)]], [["/memories/a", b64u(A[:15])]], [*FILES, [b64u(A), "/memories/a"]], [{"0": "/memories/a", "1": b64u(A)}]]
+NO_FILES = ["", {}, None, [1], ["/memories/notes/a"], [[]], [FILES[0][:1]], [FILES[0][:2]], [[*FILES[0], "0"]],
+            [[*FILES[0][:2], 0]], [[*FILES[0][:2], "01"]], [[*FILES[0][:2], str(2**63)]], [[*FILES[0][:2], None]],
+            [["notes/a", *FILES[0][1:]]], [["/memories/notes/../a", *FILES[0][1:]]], [[FILES[0][0], b64u(A[:15]), "0"]],
+            [*FILES, [b64u(A), "/memories/notes/a", "0"]], [{"0": FILES[0][0], "1": b64u(A), "2": "0"}]]
+OUTSIDE = [[["/memories/a", b64u(A), "0"]], [["/memories", b64u(A), "0"]], [*FILES, ["/memories/notesx/a", b64u(A), "0"]],
+           [["/memories/old/notes/a.txt", b64u(A), "0"]]]
+NO_TIME = [*NO_NUMBER, 8_640_000_000_000_001]
+NO_PURPOSE = ["", "edit", "Delete", None, True, ["delete"]]
 NO_KIND = ["", "Replaced", "replaced ", "renamed", 0, None, ["replaced"]]
 WHOLE = {"replaced": (REPLACED, TEXT), "redacted": (REDACTED, b""), "deleted": (DELETED, b""), "moved": (MOVED, b"")}
-REFUSED_FIELDS = {"kind": NO_KIND, "at": NO_NUMBER, "by": NO_ID}
-REFUSED_OF_VERSION = {**REFUSED_FIELDS, "path": NO_PATH, "mtime": NO_NUMBER, "size": NO_NUMBER, "contentId": NO_ID,
+REFUSED_FIELDS = {"kind": NO_KIND, "at": NO_TIME, "by": NO_ID}
+REFUSED_OF_VERSION = {**REFUSED_FIELDS, "path": NO_PATH, "mtime": NO_NUMBER, "size": NO_NUMBER, "id": NO_ID,
                       "bound": NO_BOUND, "previous": NO_ID, "writer": NO_ID}
 REFUSED = {"replaced": REFUSED_OF_VERSION, "redacted": {**REFUSED_FIELDS, "size": NO_NUMBER}, "deleted": {**REFUSED_FIELDS, "files": NO_FILES},
-           "moved": {"from": NO_PATH, "to": NO_PATH, "files": NO_FILES}}
+           "moved": {"from": NO_PATH, "to": NO_PATH, "files": [*NO_FILES, *OUTSIDE]}}
 
 def refused_records():
     for kind, (fields, text) in WHOLE.items():
@@ -62,6 +75,8 @@ def refused_records():
         yield f"{kind}, cut by a byte", whole[:-1]
         yield f"{kind}, its length one less", lp(compact(fields)[:-1]) + b"}" + text
         yield f"{kind}, without its length", compact(fields) + text
+    for x in NO_PURPOSE:
+        yield "replaced, saved for what is not known", content({**REPLACED, "for": x}, TEXT)
     yield "redacted, with the text", content(REDACTED, TEXT)
     yield "replaced, without the text", content(REPLACED)
     yield "nothing", b""
@@ -77,9 +92,12 @@ def refused_records():
 
 def told(fields, text):
     """What a reader finds, with ids and text in hexadecimal."""
-    ids = {name: base64_hex(fields[name]) for name in ("by", "contentId", "previous", "writer") if name in fields}
-    files = {"files": [[path, base64_hex(x)] for path, x in fields["files"]]} if "files" in fields else {}
-    return {**fields, **ids, **files, **({"text": text.hex()} if fields["kind"] == "replaced" else {})}
+    ids = {name: base64_hex(fields[name]) for name in ("by", "id", "previous", "writer") if name in fields}
+    files = {"files": [[path, base64_hex(x), bound] for path, x, bound in fields["files"]]} if "files" in fields else {}
+    told = {name: x for name, x in fields.items() if name in NAMES or (name, fields["kind"]) == ("for", "replaced")}
+    return {**told, **ids, **files, **({"text": text.hex()} if fields["kind"] == "replaced" else {})}
+
+NAMES = {"kind", *NOTED, *VERSION, "from", "to", "files"}
 
 def base64_hex(x): return next(b for b in (A, B, WRITER, NONE) if b64u(b) == x).hex()
 

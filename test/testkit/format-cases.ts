@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { forgeKeyring, forgeObject } from '../support/forge.ts';
 import { added, applyOps, contentOf, expand, format1, input, toHex } from '../support/format-vectors.ts';
-import { keyringFields, objectFields, vectorBytes } from '../support/vector-parts.ts';
+import { drawnUnderOf, keyringFields, objectFields, vectorBytes } from '../support/vector-parts.ts';
 import type { Answer, Case, Request } from './case.ts';
 
 /**
@@ -25,7 +25,7 @@ function reading(): readonly Case[] {
     };
     return single('read', `keyring ${id}`, askKeyring(vectorBytes(id), tenant, [root]), { result: ring });
   });
-  const objects = format1.objects.cases.map(({ id }) => {
+  const objects = [...format1.objects.cases, ...format1.forgedObjects].map(({ id }) => {
     const fields = objectFields(id);
     const result = { ...resultOf(fields, contentOf(fields)), bound: String(fields.bound) };
     return single('read', `object ${id}`, askObject(vectorBytes(id), fields.keyring, fields.name), {
@@ -144,11 +144,12 @@ function askObject(bytes: Uint8Array, keyring: string, name: string): Request {
 }
 
 function resultOf(fields: ReturnType<typeof objectFields>, content: Uint8Array) {
-  const { contentId, mtime, previous, writer, origin } = fields;
+  const { versionId, mtime, previous, writer, origin } = fields;
   return {
     size: content.length,
     sha256: createHash('sha256').update(content).digest('hex'),
-    contentId: toHex(input(contentId)),
+    versionId: toHex(input(versionId)),
+    drawnUnder: drawnUnderOf(fields),
     mtime: Number(mtime),
     previous: toHex(input(previous)),
     writer: toHex(input(writer)),

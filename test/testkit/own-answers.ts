@@ -42,7 +42,8 @@ async function openObject(asked: Asked): Promise<unknown> {
   return {
     size: opened.content.length,
     sha256: createHash('sha256').update(opened.content).digest('hex'),
-    contentId: hex(opened.contentId),
+    versionId: hex(opened.id),
+    drawnUnder: opened.drawnUnder,
     mtime: opened.mtime,
     previous: hex(opened.previous),
     writer: hex(opened.writer),
