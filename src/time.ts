@@ -2,6 +2,22 @@ import { MemoryError } from './errors.ts';
 
 export const DAY_MS = 86_400_000;
 
+/** How far from the epoch a `Date` can be, in milliseconds. */
+const MOST_DATE_MS = 8.64e15;
+
+/**
+ * A stored or given number of milliseconds since the epoch as a `Date`, which never is an invalid one: a number beyond all
+ * dates, which the format allows, gives the last or the first of them, and what is no number the epoch.
+ */
+export function dateOf(ms: number): Date {
+  return new Date(Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, -MOST_DATE_MS), MOST_DATE_MS));
+}
+
+/** The same as text of ISO 8601 in UTC, to the millisecond. Never throws. */
+export function isoOf(moment: Date | number): string {
+  return dateOf(Number(moment)).toISOString();
+}
+
 /** @throws MemoryError `aborted` when the signal has fired. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw aborted(signal);

@@ -2,6 +2,8 @@ import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   createAges,
+  dateOf,
+  isoOf,
   letOthersRun,
   once,
   pause,
@@ -12,6 +14,21 @@ import {
 
 const REASON = new Error('enough');
 const aborted = expect.objectContaining({ code: 'aborted', cause: REASON });
+
+describe('isoOf and dateOf', () => {
+  it.each([
+    [0, '1970-01-01T00:00:00.000Z'],
+    [1.9, '1970-01-01T00:00:00.001Z'],
+    [Number.MAX_SAFE_INTEGER, '+275760-09-13T00:00:00.000Z'],
+    [Number.POSITIVE_INFINITY, '+275760-09-13T00:00:00.000Z'],
+    [-Number.MAX_SAFE_INTEGER, '-271821-04-20T00:00:00.000Z'],
+    [Number.NaN, '1970-01-01T00:00:00.000Z'],
+  ])('tell a number for which there may be no date: %d', (ms, told) => {
+    expect(isoOf(ms)).toBe(told);
+    expect(isoOf(dateOf(ms))).toBe(told);
+    expect(isoOf(new Date(ms))).toBe(Math.abs(ms) <= 8.64e15 ? told : isoOf(Number.NaN));
+  });
+});
 
 describe('throwIfAborted', () => {
   it('throws once the signal has fired, with its reason as the cause', () => {

@@ -1,6 +1,7 @@
-import { MemoryError } from '../errors.ts';
+import { objectRefused } from '../format/object.ts';
 import type { ETag } from '../store/port.ts';
 import type { ConfirmedPut } from '../tree/confirmed-put.ts';
+import { numberIn } from '../tree/record-values.ts';
 import {
   decodeFields,
   encodeFields,
@@ -43,7 +44,7 @@ interface StoredHead {
 /** A conversation that would make its head larger lies in a record of its own. */
 export const HEAD_BYTES = 65_536;
 
-/** One GET. @throws MemoryError `integrity`; `unsupported_format` for one that a later version wrote. */
+/** One GET. @throws MemoryError `integrity`, also for what is malformed. */
 export async function readHead(work: Work, id: string): Promise<StoredHead> {
   const record = await readRecord(work, { cls: CLASS, id, maxBytes: HEAD_BYTES });
   if (record === undefined) return { head: { version: 0 }, etag: undefined, ageMs: 0 };
@@ -68,31 +69,20 @@ export function encodeHead(head: ConversationHead): Uint8Array {
   return encodeFields({ ...head });
 }
 
-function parseHead(bytes: Uint8Array): ConversationHead {
-  const { version, turn, content: stored, held: hold, ...rest } = decodeFields(bytes) ?? {};
-  const content = parseStoredText(stored);
-  const held = parseHold(hold);
-  const isKnown =
-    Object.keys(rest).length === 0 &&
-    isCount(version) &&
-    (typeof turn === 'string') === (content !== undefined) &&
-    (stored === undefined) === (content === undefined) &&
-    (hold === undefined) === (held === undefined);
-  if (!isKnown) throw new MemoryError('unsupported_format', 'the conversation is of a later version');
-  return {
-    version,
-    ...(typeof turn === 'string' && { turn }),
-    ...(content && { content }),
-    ...(held && { held }),
-  };
+/** @throws MemoryError `integrity` for what is malformed. */
+export function parseHead(bytes: Uint8Array): ConversationHead {
+  const fields = decodeFields(bytes) ?? {};
+  const { turn, content: stored, held: hold } = fields;
+  const [version, content, held] = [numberIn(fields['version']), parseStoredText(stored), parseHold(hold)];
+  if (version === undefined || (hold === undefined) !== (held === undefined)) throw objectRefused();
+  const behind = typeof turn === 'string' && content !== undefined ? { turn, content } : undefined;
+  if (behind === undefined && (turn !== undefined || stored !== undefined)) throw objectRefused();
+  return { version, ...behind, ...(held && { held }) };
 }
 
 function parseHold(value: unknown): Hold | undefined {
-  const { turn, owner, leaseMs, ...rest } = Object(value) as Readonly<Record<string, unknown>>;
-  const isKnown = Object.keys(rest).length === 0 && typeof turn === 'string' && typeof owner === 'string';
-  return isKnown && isCount(leaseMs) ? { turn, owner, leaseMs } : undefined;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  const { turn, owner, leaseMs: lease } = Object(value) as Readonly<Record<string, unknown>>;
+  const leaseMs = numberIn(lease);
+  const isHold = typeof turn === 'string' && typeof owner === 'string' && leaseMs !== undefined;
+  return isHold ? { turn, owner, leaseMs } : undefined;
 }

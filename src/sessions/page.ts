@@ -1,5 +1,7 @@
-import { MemoryError } from '../errors.ts';
+import { hasCode, MemoryError } from '../errors.ts';
+import { objectRefused } from '../format/object.ts';
 import { decodeText, encodeText } from '../language/text.ts';
+import { numberIn } from '../tree/record-values.ts';
 import { parseFields } from '../tree/sealed-record.ts';
 import { parseSessionKey, type SessionKey } from './session-key.ts';
 
@@ -89,11 +91,12 @@ export function encodePage({ key, first, summary, lines }: Page): Uint8Array {
   return encodeText([head, ...lines.map(({ text }) => text)].join('\n'));
 }
 
-/** What authenticated bytes say that this version of the library does not know was written by a later one. */
+/** @throws MemoryError `integrity` for what is malformed. */
 export function decodePage(content: Uint8Array): Page {
   const [head = '', ...texts] = (decodeText(content) ?? '').split('\n');
-  const { key, first, summary, ...rest } = parseFields(head) ?? {};
-  if (Object.keys(rest).length > 0 || typeof first !== 'number') throw unknownPage();
+  const { key, first: number, summary } = parseFields(head) ?? {};
+  const first = numberIn(number);
+  if (first === undefined) throw objectRefused();
   try {
     return {
       key: parseSessionKey(key),
@@ -101,17 +104,15 @@ export function decodePage(content: Uint8Array): Page {
       ...(summary !== undefined && { summary: parseSummary(summary) }),
       lines: texts.map((text) => lineOf(text, encodeText(text).length + 1)),
     };
-  } catch (cause) {
-    throw unknownPage(cause);
+  } catch (error) {
+    if (!hasCode(error, 'invalid_command', 'integrity')) throw error;
+    throw objectRefused();
   }
 }
 
 function parseSummary(summary: unknown): StoredSummary {
-  const { by, data } = summary as Readonly<Record<string, unknown>>;
-  if (typeof by !== 'string') throw unknownPage();
+  const fields = Object(summary) as Readonly<Record<string, unknown>>;
+  const { by, data } = fields;
+  if (typeof by !== 'string' || !('data' in fields)) throw objectRefused();
   return { by, data };
-}
-
-function unknownPage(cause?: unknown): MemoryError {
-  return new MemoryError('unsupported_format', 'a page of a session is of a later version', { cause });
 }

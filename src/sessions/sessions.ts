@@ -203,7 +203,7 @@ async function eachTranscript(
     try {
       await visit(each);
     } catch (error) {
-      if (!isDamaged(error) && !hasCode(error, 'unsupported_format')) throw error;
+      if (!isDamaged(error)) throw error;
       work.session.logger.error('a session could not be read', { code: error.code });
     }
   };

@@ -91,6 +91,25 @@ export function isMissing(failure: DeleteFailure): boolean {
   return 'conflict' in failure && failure.conflict === 'missing';
 }
 
+/** A PUT that is made together with others. */
+export interface PutTarget extends Pick<PutOptions, 'mode'> {
+  readonly key: ObjectKey;
+  readonly body: Uint8Array;
+}
+
+/** Of each key one change at most. */
+export interface Changes {
+  readonly puts: readonly PutTarget[];
+  readonly deletes: readonly DeleteTarget[];
+}
+
+/** The ETags of the puts, in their order; or every key whose condition failed, so that nothing was changed. */
+export type ChangeResult =
+  | { readonly etags: readonly ETag[] }
+  | { readonly conflicts: readonly ChangeConflict[] };
+
+export type ChangeConflict = { readonly key: ObjectKey } & Extract<WriteResult, { conflict: unknown }>;
+
 export interface ListOptions extends RequestOptions {
   readonly prefix: string;
   /** List keys strictly after this one, in UTF-8 byte order. */
@@ -125,6 +144,14 @@ export interface ObjectStore extends AsyncDisposable {
    * is a failure of that key; what goes wrong with a request throws, and the requests behind it are not sent.
    */
   delete(targets: readonly DeleteTarget[], options?: DeleteOptions): Promise<readonly DeleteFailure[]>;
+  /**
+   * Makes several conditional changes as one: all of them, or none. Only a store that keeps this promise also through a
+   * crash has it; without it they are requests, one after the other. What is deleted gives its room to what is put, so
+   * that on a full disk a text can change its place. A store that is wrapped has it only where the wrapper passes it on:
+   * one that spreads the store below must replace it as it replaces `put` and `delete`. Fails as these do; `sendBy` is asked
+   * like that of a put, behind the conditions.
+   */
+  changeAll?(changes: Changes, options?: Pick<PutOptions, 'signal' | 'sendBy'>): Promise<ChangeResult>;
   /** One request per page. A page may be empty though more follow. */
   list(options: ListOptions): AsyncIterable<ListPage>;
 }

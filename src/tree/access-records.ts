@@ -1,7 +1,7 @@
 import { hasCode } from '../errors.ts';
 import { classKey } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
-import { oncePerKey } from '../time.ts';
+import { isoOf, oncePerKey } from '../time.ts';
 import { writeRecord } from './sealed-record.ts';
 import { type AccessRecords, uncancelled, type Work } from './session.ts';
 
@@ -23,7 +23,7 @@ export function createAccessRecords(): AccessRecords {
   let recorded = new Map<string, Promise<void>>();
   return {
     async record(work, path) {
-      const day = dayOf(work.session.clock());
+      const day = dayOf(work.session.stamps.now());
       if (day !== today || recorded.size >= REMEMBERED_FILES) {
         today = day;
         recorded = new Map();
@@ -51,7 +51,7 @@ export function parseAccessRecordId(id: string): AccessId | undefined {
 
 /** The UTC day of a moment in milliseconds since the epoch. */
 export function dayOf(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().slice(0, DAY_CHARACTERS);
+  return isoOf(milliseconds).slice(0, DAY_CHARACTERS);
 }
 
 /** Where a record of that day lies already, another process wrote it. */

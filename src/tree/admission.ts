@@ -40,7 +40,10 @@ export async function admitName({ policy }: Admitting, path: MemoryPath, { signa
 }
 
 /** @throws MemoryError `limit_exceeded` with the numbers. */
-export function refuseTooLarge({ maxFileBytes }: Pick<Session, 'maxFileBytes'>, content: Uint8Array): void {
+export function refuseTooLarge(
+  { maxFileBytes }: Pick<Session, 'maxFileBytes'>,
+  content: { readonly length: number },
+): void {
   if (content.length <= maxFileBytes) return;
   throw new MemoryError('limit_exceeded', 'the content is larger than the file limit', {
     details: { limit: 'file_bytes', value: content.length, max: maxFileBytes },

@@ -2,6 +2,7 @@ import { hasCode, MemoryError } from '../errors.ts';
 import { readHeader } from '../format/header.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
+import { nextBound } from '../format/wrap.ts';
 import {
   type DeleteFailure,
   type DeleteOptions,
@@ -19,24 +20,56 @@ import { identityOf, type VersionIdentity } from './version-history.ts';
 
 /** The certain end of a conditional PUT. */
 export type ConfirmedPut =
-  /** `body` is what was written. */
-  { readonly etag: ETag; readonly body: Uint8Array } | Extract<WriteResult, { conflict: unknown }>;
+  /** `body` is what was written, `bound` when that was bound. */
+  | { readonly etag: ETag; readonly body: Uint8Array; readonly bound: bigint }
+  | Extract<WriteResult, { conflict: unknown }>;
 
 export interface ConditionalWrite {
   readonly key: ObjectKey;
-  /** Seals what is to be written. Called again where sealed bytes became too old to be sent. */
-  seal(): Uint8Array;
+  /**
+   * Seals or binds what is to be written, by that stamp. Called again where sealed bytes became too old to be sent: for
+   * the same version, which is bound later then.
+   */
+  seal(stamp: Stamp): Uint8Array;
+  /** The latest bound that is known of what is replaced or copied; undefined where nothing was read. */
+  readonly after: bigint | undefined;
   readonly mode: Exclude<PutMode, 'overwrite'>;
 }
 
+/** What the bound of one attempt is made of, so that it is later than those of all attempts before it. */
+export interface Stamp {
+  /** Milliseconds since the epoch. */
+  readonly clock: number;
+  readonly after: bigint | undefined;
+}
+
+/** A write with the stamps of its attempts. */
+export interface StampedWrite extends Omit<ConditionalWrite, 'seal'> {
+  seal(): Omit<Sealed, 'sendBy'>;
+}
+
+export function stamped({ session }: Work, write: ConditionalWrite): StampedWrite {
+  let { after } = write;
+  return {
+    ...write,
+    seal() {
+      const stamp = { clock: session.stamps.now(), after };
+      const bound = nextBound(stamp.clock, after);
+      after = bound;
+      return { bytes: write.seal(stamp), bound };
+    },
+  };
+}
+
 /** Bytes under the tenant key that was active then, and until when they may be sent. */
-interface Sealed {
+export interface Sealed {
   readonly bytes: Uint8Array;
+  readonly bound: bigint;
   readonly sendBy: SendBound;
 }
 
 /** A write that lies in the store, or lay there until another process built on it. */
-interface Landed {
+export interface Landed {
   readonly etag: ETag;
   readonly sealed: Sealed;
 }
@@ -49,24 +82,34 @@ const LOOKS = 8;
  * (docs/protocols.md, "Sending bound").
  *
  * A lost answer is settled as `settlePut` says. A success that is known too late counts only once a look at the keyring
- * has shown that its key is still active; otherwise the content is sealed again and written over itself.
+ * has shown that its key is still active; otherwise the same version is sealed again and written over itself.
  *
  * @throws MemoryError `outcome_unknown` when it cannot be known whether the write landed, or is readable.
  */
-export async function confirmedPut(work: Work, write: ConditionalWrite): Promise<ConfirmedPut> {
-  let landed = await put(work, write);
-  for (let looks = 1; !('conflict' in landed); looks++) {
-    const { etag, sealed } = landed;
-    const written = { etag, body: sealed.bytes };
+export async function confirmedPut(work: Work, request: ConditionalWrite): Promise<ConfirmedPut> {
+  const write = stamped(work, request);
+  const landed = await put(work, write);
+  return 'conflict' in landed ? landed : confirmLanded(work, write, landed);
+}
+
+/** What follows a PUT that landed, if it is known too late. @throws MemoryError as `confirmedPut`. */
+export async function confirmLanded(
+  work: Work,
+  write: StampedWrite,
+  first: Landed,
+): Promise<{ readonly etag: ETag; readonly body: Uint8Array; readonly bound: bigint }> {
+  let { etag, sealed } = first;
+  for (let looks = 1; ; looks++) {
+    const written = { etag, body: sealed.bytes, bound: sealed.bound };
     if (!sealed.sendBy.isPast() || (await isSealedByActiveKey(work, sealed))) return written;
     if (looks === LOOKS) throw unknownOutcome();
-    landed = await put(work, { ...write, mode: { ifMatch: etag } }).catch((cause: unknown) => {
+    const again = await put(work, { ...write, mode: { ifMatch: etag } }).catch((cause: unknown) => {
       throw unknownOutcome(cause);
     });
     // Another process has read it and built on it, bound it to the active key, or deleted it: it was written all the same.
-    if ('conflict' in landed) return written;
+    if ('conflict' in again) return written;
+    ({ etag, sealed } = again);
   }
-  return landed;
 }
 
 /**
@@ -85,7 +128,7 @@ async function isSealedByActiveKey(work: Work, { bytes }: Sealed): Promise<boole
 
 async function put(
   work: Work,
-  write: ConditionalWrite,
+  write: StampedWrite,
 ): Promise<Landed | Extract<WriteResult, { conflict: unknown }>> {
   const { key, mode } = write;
   const settled = await settlePut(noting(work), {
@@ -101,13 +144,13 @@ async function put(
 }
 
 /** A process that stood still may hold keys that are too old to seal with: it loads them once more. */
-async function sealNow(
+export async function sealNow(
   { session: { keyrings }, call: { signal } }: Work,
-  write: ConditionalWrite,
+  write: StampedWrite,
 ): Promise<Sealed> {
   const sealed = (): Sealed => {
     const sendBy = keyrings.sendBy();
-    return { bytes: write.seal(), sendBy };
+    return { ...write.seal(), sendBy };
   };
   try {
     return sealed();

@@ -1,7 +1,8 @@
 import { MemoryError } from '../errors.ts';
 import { type OpenedObject, seal } from '../format/object.ts';
 import { fileKey, logicalName, type ObjectKey } from '../format/object-keys.ts';
-import { contentLength } from '../format/sizes.ts';
+import { contentLength, MOST_KEPT_BYTES } from '../format/sizes.ts';
+import { newVersion, type Version } from '../format/version.ts';
 import { type MemoryPath, refuseTooDeep } from '../language/path.ts';
 import type { ETag } from '../store/port.ts';
 import { refuseTooLarge } from './admission.ts';
@@ -23,14 +24,10 @@ import { notTakenBack, orTakeBack, undoPut, type Written } from './undo.ts';
 export async function createFile(work: Work, path: MemoryPath, content: Uint8Array): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
   return withinLimits(work, { key, replaced: undefined, size: content.length }, async () => {
-    const created: Uint8Array[] = [];
-    const outcome = await confirmedPut(work, {
-      key,
-      seal: () => kept(created, sealFor(work, path, content)),
-      mode: 'create',
-    });
+    const { version, write } = textWrite(work, path, content);
+    const outcome = await confirmedPut(work, { ...write, mode: 'create' });
     if ('conflict' in outcome) throw new MemoryError('already_exists', 'a file of that path exists');
-    await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
+    await refuseClash(work, { path, key, etag: outcome.etag, mark: { created: version.id } });
     keepWritten(work, path, outcome);
     return outcome.etag;
   });
@@ -49,12 +46,14 @@ export async function overwriteFile(work: Work, path: MemoryPath, content: Uint8
     if (current === undefined) refuseTooDeep(path);
     const mode: ConditionalWrite['mode'] = current === undefined ? 'create' : { ifMatch: current.etag };
     const replaced = await saved(work, path, current);
-    const created: Uint8Array[] = [];
-    const seal = (): Uint8Array => kept(created, sealFor(work, path, content, replaced));
-    const outcome = await confirmedPut(work, { key, seal, mode });
-    if ('conflict' in outcome) return 'again';
+    const { version, write } = textWrite(work, path, content, replaced);
+    const outcome = await confirmedPut(work, { ...write, mode });
+    if ('conflict' in outcome) {
+      if (replaced !== undefined) await work.saver?.savedInVain(work, path, replaced);
+      return 'again';
+    }
     if (current === undefined) {
-      await refuseClash(work, { path, key, etag: outcome.etag, mark: { created } });
+      await refuseClash(work, { path, key, etag: outcome.etag, mark: { created: version.id } });
     }
     keepWritten(work, path, outcome);
     written = outcome.etag;
@@ -81,23 +80,26 @@ export async function replaceVersion(
   { content, version }: { readonly content: Uint8Array; readonly version: ETag },
 ): Promise<ETag> {
   const key = fileKey(work.session.layout, work.keyring.names, path);
-  const write = async (current?: SizedVersion): Promise<ETag> => {
+  const replace = async (current?: SizedVersion): Promise<ETag> => {
     const replaced = await saved(work, path, current);
-    const seal = (): Uint8Array => sealFor(work, path, content, replaced);
-    const outcome = await confirmedPut(work, { key, seal, mode: { ifMatch: version } });
-    if ('conflict' in outcome) throw replacedMeanwhile(work, key);
+    const { write } = textWrite(work, path, content, replaced);
+    const outcome = await confirmedPut(work, { ...write, mode: { ifMatch: version } });
+    if ('conflict' in outcome) {
+      if (replaced !== undefined) await work.saver?.savedInVain(work, path, replaced);
+      throw replacedMeanwhile(work, key);
+    }
     keepWritten(work, path, outcome);
     return outcome.etag;
   };
   if (work.session.quota === undefined && work.saver === undefined) {
     await untilSettledAs(work, path, version);
-    return write();
+    return replace();
   }
   // What is replaced; a request where it was neither read nor written here.
   const held = sizedOf(recallSettled(work, path));
   const current = held?.etag === version ? held : await look(work, path);
   if (current?.etag !== version) throw replacedMeanwhile(work, key);
-  return withinLimits(work, { key, replaced: current.size, size: content.length }, () => write(current));
+  return withinLimits(work, { key, replaced: current.size, size: content.length }, () => replace(current));
 }
 
 function replacedMeanwhile({ session }: Work, key: ObjectKey): MemoryError {
@@ -140,32 +142,37 @@ function withinLimits<T>(
 }
 
 /**
- * Seals `content` for `path`; every attempt to write it seals it again. `replaced` is the version whose content it
- * replaces, where that was read.
+ * Makes a text that was judged a version, and the write of it to `path`: every attempt seals that one version.
+ *
+ * @param replaced the version whose text it replaces, where that was read.
+ * @throws MemoryError `limit_exceeded`.
  */
-export function sealFor(
+export function textWrite(
   work: Work,
   path: MemoryPath,
   content: Uint8Array,
-  replaced?: Pick<OpenedObject, 'contentId' | 'bound'>,
-): Uint8Array {
-  refuseTooLarge(work.session, content);
-  return seal({
-    keys: work.keyring.keys,
-    name: logicalName(path),
-    content,
-    mtime: work.session.clock(),
-    after: replaced?.bound,
-    previous: replaced?.contentId,
+  replaced?: Pick<OpenedObject, 'id' | 'bound'>,
+): { readonly version: Version; readonly write: Omit<ConditionalWrite, 'mode'> } {
+  const { session, keyring } = work;
+  const { maxFileBytes, random } = session;
+  // What is longer could not be kept when it is replaced.
+  const most = work.saver === undefined ? maxFileBytes : Math.min(maxFileBytes, MOST_KEPT_BYTES);
+  refuseTooLarge({ maxFileBytes: most }, content);
+  const version = newVersion({
+    mtime: session.stamps.now(),
+    previous: replaced?.id,
     writer: work.saver?.writerOf(work),
-    random: work.session.random,
+    random,
   });
-}
-
-/** Every sealing may be the one that landed. */
-function kept(sealings: Uint8Array[], sealed: Uint8Array): Uint8Array {
-  sealings.push(sealed);
-  return sealed;
+  const name = logicalName(path);
+  return {
+    version,
+    write: {
+      key: fileKey(session.layout, keyring.names, path),
+      seal: (stamp) => seal({ ...stamp, keys: keyring.keys, name, version, content, random }),
+      after: replaced?.bound,
+    },
+  };
 }
 
 async function refuseClash(work: Work, written: Written): Promise<void> {

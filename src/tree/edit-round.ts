@@ -5,7 +5,7 @@ import { LONGEST_ANSWER_MS } from '../time.ts';
 import { admitContent } from './admission.ts';
 import { untilSettled } from './concurrency.ts';
 import { confirmedPut } from './confirmed-put.ts';
-import { sealFor } from './create-file.ts';
+import { textWrite } from './create-file.ts';
 import type { FileVersion } from './read-file.ts';
 import type { Call, Room, Work } from './session.ts';
 import { keep, recallSettled, reviewSettled } from './settled.ts';
@@ -126,14 +126,13 @@ export async function editTogether(
     }
     let written: Written | undefined;
     if (judged.changes) {
-      const { content } = judged;
       const replaced = current;
-      const mode = { ifMatch: current.etag };
       await work.saver?.saveReplaced(work, path, replaced);
-      const seal = (): Uint8Array => sealFor(work, path, content, replaced);
-      const outcome = await confirmedPut(work, { key, seal, mode });
+      const { write } = textWrite(work, path, judged.content, replaced);
+      const outcome = await confirmedPut(work, { ...write, mode: { ifMatch: replaced.etag } });
       if ('conflict' in outcome) {
         work.session.cache.drop(key);
+        await work.saver?.savedInVain(work, path, replaced);
         if (outcome.conflict === 'missing') throw missingFile();
         return 'again';
       }

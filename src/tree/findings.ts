@@ -36,39 +36,40 @@ export interface RenameFinding {
   readonly code?: MemoryErrorCode;
 }
 
-/** A version by its content id, base64url, and the bound by which it was bound to its place; decimal. */
+/** A version by its id, base64url, and the bound by which it was bound to its place; decimal. */
 export interface SinceVersion {
   readonly version: string;
   readonly bound?: string;
 }
 
 /**
- * What a file is not that it must be since a checkpoint. `rolled_back`: a version is there that another one had replaced.
- * `dropped`: it is gone, and nothing says why. `brought_back`: it had been deleted, renamed, or was not there. `forked`: it does
- * not come of the version that must be there, only of an older one. `cut`: a version that it came of is not in the history.
- * `untold`: it cannot be told, and `why`: the history was off (`history_off`) or is not kept for so long (`not_kept`); a process
- * was cut off between a delete and its record, or the file was dropped (`unrecorded`); its writer could still take it back
- * (`young`); clocks differ (`clock`); a rename may have left it at two places (`twice`).
+ * What is wrong with a file since a checkpoint. `older`: an older version or binding lies there, or one that had ended. `gone`: what
+ * the checkpoint has is not there, and nothing says why. `untold`: it cannot be told, and `why`: the history was off (`history_off`)
+ * or is not kept for so long (`not_kept`); a process was cut off between a delete and its record, or the file was dropped
+ * (`unrecorded`); a process was cut off that had saved it to replace or delete it, or it was put back (`saved`); its writer could
+ * still take it back (`young`); it was bound within a quarter of an hour of the checkpoint, or clocks differ (`clock`); a rename of
+ * its directory is not finished (`renaming`).
  */
 export interface SinceFinding {
   readonly kind: 'since';
-  readonly state: 'rolled_back' | 'dropped' | 'brought_back' | 'forked' | 'cut' | 'untold';
+  readonly state: 'older' | 'gone' | 'untold';
   readonly path: MemoryPath;
-  /** The newest version that is known to have been there; absent where none is. */
+  /** What must be there, or what came of it: the newest that is known. Absent where nothing must be. */
   readonly expected?: SinceVersion;
   /** What is there; absent where nothing is. */
   readonly found?: SinceVersion;
-  readonly why?: 'history_off' | 'not_kept' | 'unrecorded' | 'young' | 'clock' | 'twice';
+  readonly why?: 'history_off' | 'not_kept' | 'unrecorded' | 'young' | 'clock' | 'renaming' | 'saved';
 }
 
 /**
  * `missing`: a version was replaced, and no record has it. `damaged`: what lies at a record's name is not what was sealed for
  * it. `misplaced`: it is the record of another version, put there by a writer without keys. `unredacted`: the text of a
- * version that was redacted lies in a record all the same; redacting it again takes it out.
+ * version that was redacted lies in a record all the same; redacting it again takes it out. `doubled`: two different texts
+ * bear one id, and none of them is given out.
  */
 export interface HistoryFinding {
   readonly kind: 'history';
-  readonly state: 'missing' | 'damaged' | 'misplaced' | 'unredacted';
+  readonly state: 'missing' | 'damaged' | 'misplaced' | 'unredacted' | 'doubled';
   /** Where the version lay, or the one that replaced it; undefined where no path is known of that name. */
   readonly path?: MemoryPath;
   /** The version that should be there; of one that nothing names the first 8 characters, as the record's name has them. */
@@ -120,6 +121,20 @@ export type Finding =
 export function isLeft(finding: Finding): boolean {
   if (finding.kind === 'duplicate') return finding.state !== 'removed';
   return finding.kind !== 'rename' || finding.state !== 'finished';
+}
+
+/** Whether it says that something cannot be told, and not that something is wrong. */
+export function isUntold(finding: Finding): boolean {
+  return finding.kind === 'since' && finding.state === 'untold';
+}
+
+const ALARMS: ReadonlySet<Finding['kind']> = new Set([
+  ...(['since', 'checkpoint', 'keyring', 'history', 'damaged', 'damaged_record', 'unknown_key'] as const),
+]);
+
+/** Whether it says that somebody changed the store who has no keys, or that it is damaged. */
+export function isAlarm(finding: Finding): boolean {
+  return ALARMS.has(finding.kind) && !isUntold(finding);
 }
 
 /** Undefined for a whole object. */

@@ -104,6 +104,11 @@ export function createQuota(
         throw error;
       }
     },
+    async left(work) {
+      await count(work, usage, ages);
+      const { files = Number.POSITIVE_INFINITY, tenantBytes = Number.POSITIVE_INFINITY } = limits;
+      return minus({ files, bytes: tenantBytes }, usage.total);
+    },
     refusalOf: (size) => refusalBeyond(limits, NOTHING, amountOf(size)),
     freed(files) {
       for (const { key, size } of files) {

@@ -7,8 +7,9 @@ import { equalBytes } from '../format/sodium.ts';
 import { NO_ID, type SealingKeys } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { ageOf, type ETag, type StoredObject } from '../store/port.ts';
-import { letOthersRun } from '../time.ts';
+import { createAges, letOthersRun } from '../time.ts';
 import { BYTES_BETWEEN_TURNS } from './concurrency.ts';
+import type { Stamp } from './confirmed-put.ts';
 import type { ListedEntry } from './list-directory.ts';
 import type { Work } from './session.ts';
 import type { HeldVersion } from './version-cache.ts';
@@ -83,6 +84,7 @@ export async function reviewListed(
   const { store, history, cache, maxFileBytes } = work.session;
   const held = findHeld(work, key);
   const since = history.begin();
+  const sent = createAges(work.session).now();
   const answer = await store.get(key, {
     maxBytes: sealedSize(maxFileBytes),
     ifNoneMatch: held?.etag,
@@ -96,6 +98,7 @@ export async function reviewListed(
   }
   const version = await verified(work, { key, since, name: logicalName(path) }, stored);
   if (stored !== held) cache.hold(key, stored);
+  cache.confirm(key, sent);
   return { ...version, etag: stored.etag };
 }
 
@@ -182,41 +185,43 @@ export async function openStored<S extends Pick<HeldVersion, 'body'>>(
   }
 }
 
-interface Binding {
+interface Binding extends Stamp {
   readonly from: LogicalName;
   readonly to: LogicalName;
   /** 16 bytes; absent: the version's own is kept. */
   readonly origin?: Uint8Array | undefined;
-  /** The bound of the version that is replaced, where that is another one and was read. */
-  readonly after?: bigint | undefined;
 }
 
 /**
  * The object of `version` bound to another name, the active key or another origin. Where its own key was retired since
- * it was read its data key is out of reach, and the content is sealed again.
+ * it was read its data key is out of reach, and the same version is sealed again.
  */
-export function bindVersion(
-  work: Work,
-  version: SealedVersion,
-  { from, to, origin, after }: Binding,
-): Uint8Array {
-  const { keys, stored, content, mtime, bound, previous, writer } = version;
-  const binding = {
-    keys,
-    origin: origin ?? version.origin,
-    clock: work.session.clock(),
-    random: work.session.random,
-  };
-  const latest = after !== undefined && after > bound ? after : bound;
+export function bindVersion(work: Work, version: SealedVersion, binding: Binding): Uint8Array {
+  const { from, to, ...sealing } = sealingOf(work, version, binding);
   try {
-    return rebind({ ...binding, object: stored.body, from, to, after: latest });
+    return rebind({ ...sealing, object: version.stored.body, from, to });
   } catch (error) {
     if (!hasReason(error, 'unknown_key')) throw error;
-    return seal({ ...binding, name: to, content, mtime, after: latest, previous, writer });
+    return seal({ ...sealing, name: to, version, content: version.content });
   }
 }
 
-/** The content id of what `bindVersion` has made of a version: another than its own where that had to be sealed again. */
-export function boundId(object: Uint8Array, version: Pick<SealedVersion, 'contentId'>): Uint8Array {
-  return readHeader(object)?.contentId ?? version.contentId;
+/**
+ * The object of `version` for another place, or with an origin of its own at the same one. Its data key is drawn anew where it
+ * was drawn under an older key than the active one: a migration that encrypts again may have been at that place already.
+ */
+export function copyVersion(work: Work, version: SealedVersion, binding: Binding): Uint8Array {
+  if (version.drawnUnder === version.keys.active.version) return bindVersion(work, version, binding);
+  const { from: _, to, ...sealing } = sealingOf(work, version, binding);
+  return seal({ ...sealing, name: to, version, content: version.content });
+}
+
+function sealingOf(work: Work, version: SealedVersion, binding: Binding) {
+  const { random } = work.session;
+  const { keys, bound, origin } = version;
+  return { keys, random, ...binding, origin: binding.origin ?? origin, after: laterOf(bound, binding.after) };
+}
+
+export function laterOf(bound: bigint, other: bigint | undefined): bigint {
+  return other !== undefined && other > bound ? other : bound;
 }

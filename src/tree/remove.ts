@@ -56,19 +56,21 @@ function refuseOther(found: PathKind, version: ETag): void {
 }
 
 async function removeFile(work: Work, file: ListedEntry): Promise<'again' | undefined> {
-  const saved = await work.saver?.saveListed(work, [file]);
-  const target = { key: file.key, ifMatch: file.etag };
-  const [failure] = await deleteObjects(work, [target], { signal: work.call.signal }).catch(
-    (error: unknown) => [{ key: file.key, error }],
-  );
+  const gone: EndedFile[] = [];
+  const [failure] = await removeListed(work, { path: file.path, files: [file], gone });
   if (failure === undefined) {
     work.session.quota?.freed([file]);
-    if (saved !== undefined) await work.saver?.noteDeleted(work, file.path, saved);
+    await work.saver?.noteDeleted(work, file.path, gone);
     return undefined;
   }
   if ('error' in failure) throw await verdict(work, file, failure.error);
   // Changed, or deleted by another process: look again, so that the answer is true of what is there now.
   return 'again';
+}
+
+/** At what was saved and is not deleted, because another process was first. */
+async function lookAgain(work: Work, saved: readonly EndedFile[]): Promise<void> {
+  for (const [path, id, bound] of saved) await work.saver?.savedInVain(work, path, { id, bound });
 }
 
 /** A refusal stands only where the file is seen to be there still: part of a guarded delete may have been done. */
@@ -93,17 +95,12 @@ async function removeFiles(
   /** Files that a request without an answer may have deleted already, or may still. */
   const uncertain = new Set<string>();
   for (let round = 0; remaining.length > 0; round++) {
-    const saved = await work.saver?.saveListed(work, remaining).catch((error: unknown) => {
+    const listed = { path, files: remaining, gone };
+    const failures = await removeListed(work, listed).catch((error: unknown) => {
       throw round === 0 ? error : notTakenBack(error);
     });
-    const failures = await deleteVersions(work, remaining);
     const failed = new Set<string>(failures.map(({ key }) => key));
-    const deleted = remaining.filter(({ key }) => !failed.has(key));
-    work.session.quota?.freed(deleted);
-    if (saved !== undefined) {
-      const paths = new Set(deleted.map((file) => file.path));
-      gone.push(...saved.filter(([saved]) => paths.has(saved)));
-    }
+    work.session.quota?.freed(remaining.filter(({ key }) => !failed.has(key)));
     if (failures.length === 0) return;
     const errors = failures.flatMap((failure) => ('error' in failure ? [failure.error] : []));
     const refusal = errors.find((error) => !isUnknown(error));
@@ -141,6 +138,35 @@ function isStillToGo(
 /** Whether it is certain that nothing was deleted. */
 function isDefinite(failure: DeleteFailure): boolean {
   return !('error' in failure && isUnknown(failure.error));
+}
+
+/**
+ * Where history is kept they are saved first, or in the same change. `gone` gets those of which it is still to be written down
+ * that they are gone.
+ */
+async function removeListed(
+  work: Work,
+  {
+    path,
+    files,
+    gone,
+  }: { readonly path: MemoryPath; readonly files: readonly ListedEntry[]; readonly gone: EndedFile[] },
+): Promise<readonly DeleteFailure[]> {
+  const { onProgress } = work.call;
+  let done = 0;
+  const onTarget = (): void => onProgress?.({ done: ++done, total: files.length });
+  const together = work.saver?.deleteListed(work, files, { at: path, onTarget });
+  if (together !== undefined) return together;
+  const saved = await work.saver?.saveListed(work, files);
+  const failures = await deleteVersions(work, files);
+  const failed = new Set<string>(failures.map(({ key }) => key));
+  const deleted = new Set(files.flatMap((file) => (failed.has(file.key) ? [] : [file.path])));
+  gone.push(...(saved ?? []).filter(([at]) => deleted.has(at)));
+  const inVain = (saved ?? []).filter(([at]) => !deleted.has(at));
+  await lookAgain(work, inVain).catch((error: unknown) => {
+    throw deleted.size > 0 ? notTakenBack(error) : error;
+  });
+  return failures;
 }
 
 /** Guarded deletes in batches; one that throws ends them, and stands for all that were not deleted. */

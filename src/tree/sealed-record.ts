@@ -1,9 +1,10 @@
 import { open, seal } from '../format/object.ts';
 import { classKey, classLogicalName, type ObjectClass } from '../format/object-keys.ts';
 import { sealedSize } from '../format/sizes.ts';
+import { newVersion } from '../format/version.ts';
 import { decodeText, encodeText } from '../language/text.ts';
 import { ageOf, type ETag } from '../store/port.ts';
-import { type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
+import { type ConditionalWrite, type ConfirmedPut, confirmedPut } from './confirmed-put.ts';
 import { openStored, readSealed } from './read-file.ts';
 import type { Work } from './session.ts';
 
@@ -68,6 +69,14 @@ export function recallRecord(
   }
 }
 
+interface RecordWrite {
+  readonly content: Uint8Array;
+  /** The version that is replaced; undefined: the record is created. */
+  readonly base: ETag | undefined;
+  /** Called before it is sent, and again after a process stood still: what it throws ends the write. */
+  readonly check?: (() => void) | undefined;
+}
+
 /**
  * Replaces the version `base` of a record, or creates it where `base` is undefined. After a conflict another process
  * has won the race.
@@ -76,26 +85,29 @@ export function recallRecord(
  */
 export async function writeRecord(
   work: Work,
-  { cls, id }: Pick<RecordName, 'cls' | 'id'>,
-  write: {
-    readonly content: Uint8Array;
-    readonly base: ETag | undefined;
-    /** Called before it is sent, and again after a process stood still: what it throws ends the write. */
-    readonly check?: (() => void) | undefined;
-  },
+  name: Pick<RecordName, 'cls' | 'id'>,
+  write: RecordWrite,
 ): Promise<ConfirmedPut> {
-  const { content, base, check } = write;
-  const { layout, clock, random } = work.session;
-  const { keyring } = work;
+  return confirmedPut(work, recordWrite(work, name, write));
+}
+
+/** What `writeRecord` does, for a writer that makes several changes as one. */
+export function recordWrite(
+  { session: { layout, stamps, random }, keyring }: Work,
+  { cls, id }: Pick<RecordName, 'cls' | 'id'>,
+  { content, base, check }: RecordWrite,
+): ConditionalWrite {
   const name = classLogicalName(cls, id);
-  return confirmedPut(work, {
+  const version = newVersion({ mtime: stamps.now(), random });
+  return {
     key: classKey(layout, cls, id),
-    seal() {
+    seal(stamp) {
       check?.();
-      return seal({ keys: keyring.keys, name, content, mtime: clock(), random });
+      return seal({ ...stamp, keys: keyring.keys, name, version, content, random });
     },
+    after: undefined,
     mode: base === undefined ? 'create' : { ifMatch: base },
-  });
+  };
 }
 
 /**
@@ -103,11 +115,12 @@ export async function writeRecord(
  * it does not open any more.
  */
 export function sealRecord(
-  { session: { clock, random }, keyring: { keys } }: Work,
+  { session: { stamps, random }, keyring: { keys } }: Work,
   { cls, id }: Pick<RecordName, 'cls' | 'id'>,
   content: Uint8Array,
 ): Uint8Array {
-  return seal({ keys, name: classLogicalName(cls, id), content, mtime: clock(), random });
+  const version = newVersion({ mtime: stamps.now(), random });
+  return seal({ keys, name: classLogicalName(cls, id), version, content, random });
 }
 
 /** What `sealRecord` made under this name, with its time. @throws MemoryError `integrity`. */
@@ -146,8 +159,7 @@ export type StoredText = { readonly text: string } | { readonly record: string }
 
 /** Undefined for anything else. */
 export function parseStoredText(value: unknown): StoredText | undefined {
-  const { text, record, ...rest } = Object(value) as Readonly<Record<string, unknown>>;
-  if (Object.keys(rest).length > 0) return undefined;
+  const { text, record } = Object(value) as Readonly<Record<string, unknown>>;
   if (typeof text === 'string' && record === undefined) return { text };
   return typeof record === 'string' && text === undefined ? { record } : undefined;
 }

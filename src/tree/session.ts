@@ -5,7 +5,8 @@ import type { RandomBytes } from '../format/sodium.ts';
 import type { KeyringCache, LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { Logger } from '../logger.ts';
-import type { ETag, ObjectStore } from '../store/port.ts';
+import type { Stamps } from '../stamps.ts';
+import type { DeleteFailure, DeleteOptions, ETag, ListedObject, ObjectStore } from '../store/port.ts';
 import type { Pause } from '../time.ts';
 import type { Policy, PolicyFinding } from './policy.ts';
 import type { Touch } from './touches.ts';
@@ -41,6 +42,8 @@ export interface Session {
   readonly concurrentBytes: number;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
+  /** The times that are written down, which agree with the store's; `clock` measures what is waited for. */
+  readonly stamps: Pick<Stamps, 'now' | 'skew'>;
   /** Milliseconds from any origin, never set back. */
   readonly monotonic: () => number;
   readonly random: RandomBytes;
@@ -169,6 +172,8 @@ export interface Quota {
   open(work: Work, place: Place): Room;
   /** Runs a write with room for it; it has written unless it throws or answers `again`. @throws MemoryError as `take`. */
   within<T>(work: Work, file: Place & { readonly size: number }, write: () => Promise<T>): Promise<T>;
+  /** How many files and bytes more the tenant may hold: infinite where they are not limited, negative beyond a limit. */
+  left(work: Work): Promise<{ readonly files: number; readonly bytes: number }>;
   /** Why a tenant that holds nothing may not have a file of that size; undefined where it may. */
   refusalOf(size: number): MemoryError | undefined;
   /** These were deleted. */
@@ -194,8 +199,13 @@ export interface SizedVersion {
   readonly version?: OpenedObject & { readonly etag: ETag };
 }
 
-/** A file that was deleted or renamed, and the content id of its version. */
-export type EndedFile = readonly [path: MemoryPath, contentId: Uint8Array];
+/** A file as a listing shows it. */
+export interface ListedFile extends Pick<ListedObject, 'key' | 'etag' | 'size'> {
+  readonly path: MemoryPath;
+}
+
+/** The binding that ended when a file was deleted or renamed: where it lay, the id of its version, and its bound. */
+export type EndedFile = readonly [path: MemoryPath, id: Uint8Array, bound: bigint];
 
 interface NamedRename {
   readonly from: MemoryPath;
@@ -220,8 +230,26 @@ export interface HistorySaver {
    * @throws MemoryError `misconfigured` for what is no actor.
    */
   nameActor(work: Work): Promise<void>;
-  /** Saves a version that is about to be replaced or deleted. One PUT; where it was saved before, it stays as it is. */
-  saveReplaced(work: Work, path: MemoryPath, version: Omit<OpenedObject, 'origin'>): Promise<void>;
+  /**
+   * Saves a version that is about to be replaced, or `before` a delete. One PUT; where it was saved before, it stays as it is,
+   * unless it now goes by a delete and the record does not say so.
+   */
+  saveReplaced(
+    work: Work,
+    path: MemoryPath,
+    version: Omit<OpenedObject, 'origin' | 'drawnUnder'>,
+    before?: 'delete',
+  ): Promise<void>;
+  /**
+   * Looks again after a version was saved that another process was first to replace, rename or delete: where its text was
+   * redacted before it was saved here, it is taken out of this record too. A GET; where the file does not tell that the
+   * version was replaced at its path, a LIST for each 1,000 records, and a GET for each record of the version.
+   */
+  savedInVain(
+    work: Work,
+    path: MemoryPath,
+    version: { readonly id: Uint8Array; readonly bound: bigint },
+  ): Promise<void>;
   /**
    * The file, of whatever size, for a writer that replaces it whole. What cannot be opened has no text that could be saved:
    * it is only looked at, as where no history is kept.
@@ -231,15 +259,19 @@ export interface HistorySaver {
    * Saves files that are about to be deleted as they were listed, and returns those that were; what has changed since, or
    * cannot be opened, is left to the delete.
    */
-  saveListed(
+  saveListed(work: Work, files: readonly ListedFile[]): Promise<readonly EndedFile[]>;
+  /**
+   * Saves files as they were listed, deletes exactly these versions and writes down that they are gone: of each file all of it
+   * or nothing. Undefined where the store cannot make several changes as one: then one follows the other. Answers as a
+   * delete of the store, and throws nothing.
+   *
+   * @param at the path that is deleted: a file's own, or that of a directory above it.
+   */
+  deleteListed(
     work: Work,
-    files: readonly {
-      readonly path: MemoryPath;
-      readonly key: ObjectKey;
-      readonly etag: ETag;
-      readonly size: number;
-    }[],
-  ): Promise<readonly EndedFile[]>;
+    files: readonly ListedFile[],
+    options: { readonly at: MemoryPath } & Pick<DeleteOptions, 'sendBy' | 'onTarget'>,
+  ): Promise<readonly DeleteFailure[]> | undefined;
   /** Writes down that files at or below a path are gone, which they are: a failure is logged and changes nothing. */
   noteDeleted(work: Work, at: MemoryPath, files: readonly EndedFile[]): Promise<void>;
   /** The same of a file that was renamed. */

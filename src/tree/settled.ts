@@ -1,6 +1,7 @@
 import { fileKey, type ObjectKey } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { ageOf, type DatedMeta, type ETag } from '../store/port.ts';
+import { createAges } from '../time.ts';
 import { findClash, patiently } from './clashes.ts';
 import {
   type FileVersion,
@@ -51,10 +52,28 @@ export async function untilSettledAs(work: Work, path: MemoryPath, version: ETag
   if (!isSettled(work, keyOf(work, path), version)) await headSettled(work, path);
 }
 
-/** As `recallFile`, without a request; undefined where it takes one to tell whether the file stays. */
+/**
+ * What is held and was confirmed longer ago is not saved into the history unasked: it may have expired there, or its text may
+ * have been taken out, and what another process replaced is not replaced here. Minutes are enough for edits in a row, and
+ * short beside the days of a history; what was taken out within them is looked for where a save was in vain.
+ */
+const CONFIRMED_MS = 300_000;
+
+/**
+ * As `recallFile`, without a request; undefined where it takes one to tell whether the file stays, or, where history is
+ * kept, whether it is what is held.
+ */
 export function recallSettled(work: Work, path: MemoryPath): FileVersion | undefined {
   const held = recallFile(work, path);
-  return held !== undefined && isSettled(work, keyOf(work, path), held.etag) ? held : undefined;
+  if (held === undefined) return undefined;
+  const key = keyOf(work, path);
+  if (work.saver !== undefined && !isConfirmed(work, key)) return undefined;
+  return isSettled(work, key, held.etag) ? held : undefined;
+}
+
+function isConfirmed({ session }: Work, key: ObjectKey): boolean {
+  const at = session.cache.confirmedAt(key);
+  return at !== undefined && createAges(session).isWithin(at, CONFIRMED_MS);
 }
 
 /** As `keep`, of a file's content that is new. */
@@ -67,6 +86,7 @@ export function keepWritten(work: Work, path: MemoryPath, written: HeldVersion):
 export function keep(work: Work, key: ObjectKey, written: HeldVersion): void {
   work.session.history.settle({ key, etag: written.etag, version: identityOf(written.body) });
   work.session.cache.hold(key, written);
+  work.session.cache.confirm(key, createAges(work.session).now());
 }
 
 async function onceSettled<T>(

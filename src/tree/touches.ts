@@ -48,7 +48,7 @@ export function collectTouches(from: Touches = NO_TOUCHES): {
   };
 }
 
-/** What names a version, from its content id or from the object as it is stored. */
-export function versionName(of: { readonly contentId: Uint8Array } | { readonly body: Uint8Array }): string {
-  return toBase64url('body' in of ? of.body.subarray(OFFSET.contentId, OFFSET.commitment) : of.contentId);
+/** Writes the id of a version that was opened, or of the object as it is stored, in base64url. */
+export function versionName(of: { readonly id: Uint8Array } | { readonly body: Uint8Array }): string {
+  return toBase64url('body' in of ? of.body.subarray(OFFSET.id, OFFSET.commitment) : of.id);
 }

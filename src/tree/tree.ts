@@ -47,7 +47,7 @@ export interface Tree {
   replace(
     path: MemoryPath,
     replacement: { readonly content: Uint8Array; readonly version: ETag },
-    options?: Call,
+    options?: Call & FormerText,
   ): Promise<ETag>;
   /**
    * Edits of one path take effect in the order of the calls; those that wait together are written together.
@@ -72,6 +72,11 @@ export interface Tree {
 /** Says that a file lay at the path before: it may have as many segments as it has. */
 export interface FormerPath {
   readonly wasThere?: boolean | undefined;
+}
+
+/** Says that a text lay at the path before, and goes back there as it was: nobody is asked whether it may. */
+export interface FormerText {
+  readonly wasAdmitted?: boolean | undefined;
 }
 
 const NO_FILES: DirectoryListing = { files: [], foreign: 0, truncated: false };
@@ -166,7 +171,9 @@ export function createTree(context: Session): Tree {
     async replace(path, { content, version }, options = {}) {
       refuseRoot(path);
       refuseWriting(context);
-      const admitted = await admitContent(context, { path, content }, options);
+      const admitted = options.wasAdmitted
+        ? content
+        : await admitContent(context, { path, content }, options);
       return replaceVersion(await changing(options), path, { content: admitted, version });
     },
     edit: (path, edit, options) => orTooDeep(path, edits.edit(path, edit, options)),

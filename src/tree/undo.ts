@@ -1,13 +1,15 @@
 import { hasCode, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { hasBytesAt } from '../format/encoding.ts';
-import { type OpenedObject, open } from '../format/object.ts';
-import { logicalName, type ObjectKey } from '../format/object-keys.ts';
+import type { OpenedObject } from '../format/object.ts';
+import type { ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
+import type { VersionId } from '../format/version.ts';
+import { NO_ID } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { type ETag, isMissing, isResentConflict } from '../store/port.ts';
 import { eachConcurrently } from './concurrency.ts';
 import { deleteObjects } from './confirmed-put.ts';
-import { readFile, type SealedVersion } from './read-file.ts';
+import { readFile } from './read-file.ts';
 import { uncancelled, type Work } from './session.ts';
 
 /** A write of ours that can be taken back while no other process has built on it. */
@@ -18,11 +20,16 @@ export interface Written {
   readonly mark: Mark;
 }
 
+/** A copy that a rename has written. */
+export interface WrittenCopy extends Written {
+  readonly bound: bigint;
+}
+
 /**
- * What a write is known by after a migration of keys has bound or sealed it again: the id of the rename that made it, which
- * every edit of the file removes; or what was sealed to create it.
+ * Names a write, also after a migration of keys has bound or sealed it again: by the id of the rename that made it, which
+ * every edit of the file removes; or by the version that it created there, which no rename has brought.
  */
-type Mark = { readonly origin: Uint8Array } | { readonly created: readonly Uint8Array[] };
+type Mark = { readonly origin: Uint8Array } | { readonly created: VersionId };
 
 /** A migration writes an object once in a pass. */
 const ROUNDS = 4;
@@ -49,7 +56,7 @@ export async function undoPut(work: Work, written: Written): Promise<'undone' | 
       if ('error' in failure && !isResentConflict(failure.error)) throw failure.error;
       const found = await readFile(quiet, written.path);
       if (found === undefined) return 'gone';
-      if (!isStill(quiet, written, found)) return 'built_on';
+      if (!isStill(written, found)) return 'built_on';
       etag = found.stored.etag;
     }
   } catch (error) {
@@ -59,29 +66,23 @@ export async function undoPut(work: Work, written: Written): Promise<'undone' | 
 }
 
 /** Whether a version is that write still, bound or sealed again by a migration of keys and otherwise untouched. */
-export function isStill(work: Work, { mark, path }: Written, version: SealedVersion): boolean {
+export function isStill(
+  { mark }: Pick<Written, 'mark'>,
+  version: Pick<OpenedObject, 'id' | 'origin'>,
+): boolean {
   if ('origin' in mark) return hasOrigin(version, mark.origin);
-  const { keys } = work.keyring;
-  return mark.created.some((object) => isMigrated(open({ keys, name: logicalName(path), object }), version));
-}
-
-/** Whether `later` is `earlier` still, or what a migration of keys has made of it by binding or sealing it again. */
-export function isMigrated(earlier: OpenedObject, later: OpenedObject): boolean {
-  if (isBoundAgain(earlier, later)) return true;
-  // Every edit gives a file another time.
-  const isSealedAgain = later.mtime === earlier.mtime && equalBytes(later.content, earlier.content);
-  return isSealedAgain && hasOrigin(later, earlier.origin);
+  return isMigrated({ id: mark.created, origin: NO_ID }, version);
 }
 
 /**
- * The same as far as it can be told without the content. What a rename or a repair has written has the same content, and
- * an origin of its own.
+ * Whether `later` is the version `earlier` still, at the same place, though a migration of keys may have bound or sealed
+ * it again. What a rename or a repair has written has an origin of its own.
  */
-export function isBoundAgain(
-  earlier: Pick<OpenedObject, 'contentId' | 'origin'>,
-  later: Pick<OpenedObject, 'contentId' | 'origin'>,
+export function isMigrated(
+  earlier: Pick<OpenedObject, 'id' | 'origin'>,
+  later: Pick<OpenedObject, 'id' | 'origin'>,
 ): boolean {
-  return equalBytes(later.contentId, earlier.contentId) && hasOrigin(later, earlier.origin);
+  return equalBytes(later.id, earlier.id) && hasOrigin(later, earlier.origin);
 }
 
 /** Whether the rename of that id has put the version where it is, and no edit has followed. */

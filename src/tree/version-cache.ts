@@ -2,6 +2,7 @@ import type { ObjectKey } from '../format/object-keys.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { createRecent } from '../recent.ts';
 import type { StoredObject } from '../store/port.ts';
+import type { Instant } from '../time.ts';
 
 /** A version of a file as it lies in the store: sealed, so that nothing but the tenant's keys opens it. */
 export type HeldVersion = Pick<StoredObject, 'etag' | 'body'>;
@@ -16,11 +17,19 @@ export interface VersionCache {
   /** Takes the place of what was held of the key. Nothing is held after `close`. */
   hold(key: ObjectKey, version: HeldVersion): void;
   drop(key: ObjectKey): void;
+  /** Notes when a request began that showed what is held to be what is stored. */
+  confirm(key: ObjectKey, at: Instant): void;
+  /** When that was last; undefined where it is not known of what is held. */
+  confirmedAt(key: ObjectKey): Instant | undefined;
   /** Whether files were seen below the path when it was looked at last. */
   isDirectory(path: MemoryPath): boolean;
   noteDirectory(path: MemoryPath, seen: 'files' | 'nothing'): void;
   /** Overwrites and drops all that was held. */
   close(): void;
+}
+
+interface Entry extends HeldVersion {
+  confirmed?: Instant;
 }
 
 /** The bytes that a process holds unless told otherwise. */
@@ -36,7 +45,7 @@ const MOST_DIRECTORIES = 10_000;
  */
 export function createVersionCaches(maxBytes: number): () => VersionCache {
   if (maxBytes === 0) return () => EMPTY;
-  const held = createRecent<string, HeldVersion>({
+  const held = createRecent<string, Entry>({
     most: maxBytes,
     sizeOf,
     dispose: ({ body }) => body.fill(0),
@@ -59,6 +68,11 @@ export function createVersionCaches(maxBytes: number): () => VersionCache {
       drop(key) {
         held.delete(`${session}${key}`);
       },
+      confirm(key, at) {
+        const found = held.get(`${session}${key}`);
+        if (found !== undefined) found.confirmed = at;
+      },
+      confirmedAt: (key) => held.get(`${session}${key}`)?.confirmed,
       isDirectory: (path) => directories.get(`${session}${path}`) === true,
       noteDirectory(path, seen) {
         const name = `${session}${path}`;
@@ -83,6 +97,8 @@ const EMPTY: VersionCache = {
   find: () => undefined,
   hold: () => {},
   drop: () => {},
+  confirm: () => {},
+  confirmedAt: () => undefined,
   isDirectory: () => false,
   noteDirectory: () => {},
   close: () => {},

@@ -228,8 +228,9 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
       const kept = entries.find((entry) => entry.kind === 'written' && entry.end !== 'current');
       for (const entry of [kept, ...entries.slice(0, 1)]) {
         if (entry === undefined) continue;
-        await noted(history.restore(entry));
+        // A text that a file holds is refused with the paths of such files: docs/security.md names that exception.
         await noted(history.redact(entry));
+        await noted(history.restore(entry));
       }
       await using admin = await openAdmin({
         ...{ ...site.options, tenant, rootKey, names, logger: trail.logger, actor: ACTOR },
@@ -237,7 +238,7 @@ export function describeLeaks(title: string, start: (tenant: string) => Promise<
       const checkpoint = await noted(admin.checkpoint());
       if (checkpoint !== undefined) {
         await noted(admin.verify({ since: checkpoint.line }));
-        await noted(admin.checkpoint({ accept: checkpoint.line }));
+        await noted(admin.checkpoint({ since: checkpoint.line }));
       }
       await noted(admin.expire());
       return entries.length;

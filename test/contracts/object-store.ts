@@ -2,12 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
 import {
+  type Changes,
   type DeleteTarget,
   type ETag,
   isTooLate,
   type ListOptions,
   type ListPage,
   type ObjectStore,
+  type PutMode,
+  type SendBound,
   type WriteResult,
 } from '../../src/store/port.ts';
 
@@ -23,6 +26,8 @@ export interface Conformance {
   readonly readingOnly?: true;
   /** What the server behind the store does not keep, and is not judged by. */
   readonly lacks?: readonly Lack[];
+  /** The store makes several changes as one; one that does not must not seem to. */
+  readonly changesAll?: true;
 }
 
 /**
@@ -363,6 +368,110 @@ export function describeObjectStore(
           await Promise.all(rounds);
         },
       );
+    });
+
+    it(`${options.changesAll === true ? 'makes' : 'does not promise to make'} several changes as one`, () => {
+      expect(store.changeAll !== undefined).toBe(options.changesAll === true);
+    });
+
+    const describeChanges = options.changesAll === true ? describe : () => {};
+    describeChanges('several changes as one', () => {
+      const change = async (changes: Changes, request?: { readonly sendBy?: SendBound }) =>
+        store.changeAll?.(changes, request);
+      const putting = (key: ObjectKey, body: string, mode: PutMode = 'create') => ({
+        ...{ key, mode },
+        body: bytesOf(body),
+      });
+
+      it('are all made, and the ETags are those of the puts in their order', async () => {
+        const [gone, replaced, created] = [freshKey(), freshKey(), freshKey()];
+        const ifMatch = await create(gone, bytesOf('gone'));
+        const base = await create(replaced, bytesOf('base'));
+        const puts = [putting(created, 'created'), putting(replaced, 'replaced', { ifMatch: base })];
+        const result = await change({ puts, deletes: [{ key: gone, ifMatch }] });
+        if (result === undefined || 'conflicts' in result) throw new Error('nothing was changed');
+        expect(await store.get(created, { ifNoneMatch: result.etags[0] })).toBe('not_modified');
+        expect(await store.get(replaced, { ifNoneMatch: result.etags[1] })).toBe('not_modified');
+        expect(await bodyOf(replaced)).toEqual(bytesOf('replaced'));
+        expect(await store.head(gone)).toBeUndefined();
+        expect(result.etags).toHaveLength(2);
+      });
+
+      it('are none of them made where conditions fail, and each of these is named', async () => {
+        const [there, changed, missing, free] = [freshKey(), freshKey(), freshKey(), freshKey()];
+        const first = await create(there, bytesOf('there'));
+        const stale = await create(changed, bytesOf('first'));
+        const now = await store.put(changed, bytesOf('second'), { mode: { ifMatch: stale } });
+        const result = await change({
+          puts: [putting(free, 'new'), putting(there, 'again'), putting(missing, 'late', { ifMatch: first })],
+          deletes: [{ key: changed, ifMatch: stale }],
+        });
+        expect(result).toEqual({
+          conflicts: [
+            { key: there, conflict: 'exists' },
+            { key: missing, conflict: 'missing' },
+            { key: changed, conflict: 'changed' },
+          ],
+        });
+        expect(await store.head(free)).toBeUndefined();
+        expect(await store.head(there)).toMatchObject({ etag: first });
+        expect(await store.head(changed)).toMatchObject({ etag: etagOf(now) });
+      });
+
+      it('are none of them made past the bound, and one that failed is a conflict first', async () => {
+        const [gone, created] = [freshKey(), freshKey()];
+        const ifMatch = await create(gone, bytesOf('gone'));
+        const changes = { puts: [putting(created, 'created')], deletes: [{ key: gone, ifMatch }] };
+        const past = { sendBy: { isPast: () => true } };
+        const late = await change(changes, past).catch((error: unknown) => error);
+        expect(isTooLate(late)).toBe(true);
+        expect([await store.head(created), (await store.head(gone))?.etag]).toEqual([undefined, ifMatch]);
+        const refused = await change({ puts: [putting(gone, 'again')], deletes: [] }, past);
+        expect(refused).toEqual({ conflicts: [{ key: gone, conflict: 'exists' }] });
+      });
+
+      it('delete without a condition what is there and what is not', async () => {
+        const [there, missing] = [freshKey(), freshKey()];
+        await create(there, bytesOf('there'));
+        expect(await change({ puts: [], deletes: [{ key: there }, { key: missing }] })).toEqual({
+          etags: [],
+        });
+        expect(await store.head(there)).toBeUndefined();
+      });
+
+      it('are seen by no reader in part', { timeout: SLOW }, async () => {
+        const under = freshPrefix();
+        let [from, to] = [`${under}one` as ObjectKey, `${under}other` as ObjectKey];
+        let ifMatch = await create(from, bytesOf('0'));
+        const seen: number[] = [];
+        let isOver = false;
+        const watching = (async () => {
+          while (!isOver) seen.push((await keysBelow({ prefix: under })).length);
+        })();
+        for (let round = 1; round <= RACERS; round++) {
+          const puts = [putting(to, String(round))];
+          const result = await change({ puts, deletes: [{ key: from, ifMatch }] });
+          if (result === undefined || 'conflicts' in result) throw new Error('nothing was changed');
+          ifMatch = result.etags[0] ?? ifMatch;
+          [from, to] = [to, from];
+        }
+        isOver = true;
+        await watching;
+        expect(new Set(seen)).toEqual(new Set([1]));
+      });
+
+      it('made by many at once on the same version are made by one', { timeout: SLOW }, async () => {
+        const key = freshKey();
+        const ifMatch = await create(key, bytesOf('base'));
+        const kept = Array.from({ length: RACERS }, () => freshKey());
+        const results = await Promise.all(
+          kept.map((copy) => change({ puts: [putting(copy, 'base')], deletes: [{ key, ifMatch }] })),
+        );
+        const made = results.map((result) => result !== undefined && 'etags' in result);
+        expect(made.filter(Boolean)).toHaveLength(1);
+        const there = await Promise.all(kept.map(async (copy) => (await store.head(copy)) !== undefined));
+        expect(there).toEqual(made);
+      });
     });
 
     describe('list', () => {

@@ -5,7 +5,7 @@ import { createAccessRecords } from '../../src/tree/access-records.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { atFirst, countCalls, loseAnswer, noAnswer } from '../doubles/intercepted-store.ts';
-import { at, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
+import { at, createSite, inTime, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
 
 const PATH = at('/memories/a');
 const DAY_MS = 86_400_000;
@@ -28,7 +28,7 @@ describe('the record of a read', () => {
     for (const path of [PATH, PATH, at('/memories/b'), PATH]) await records.record(work, path);
     await Promise.all([records.record(work, at('/memories/c')), records.record(work, at('/memories/c'))]);
     expect(countCalls(client.calls)).toEqual({ put: 3 });
-    const tomorrow = withSession(work, { clock: () => work.session.clock() + DAY_MS });
+    const tomorrow = withSession(work, { stamps: inTime(() => work.session.clock() + DAY_MS) });
     for (const path of [PATH, PATH]) await records.record(tomorrow, path);
     expect(countCalls(client.calls)).toEqual({ put: 4 });
   });
@@ -102,7 +102,7 @@ describe('the record of a read', () => {
     const failing = Promise.withResolvers<never>();
     client.intercept(atFirst('put', () => failing.promise));
     const yesterday = records.record(work, PATH);
-    const today = withSession(work, { clock: () => work.session.clock() + DAY_MS });
+    const today = withSession(work, { stamps: inTime(() => work.session.clock() + DAY_MS) });
     await records.record(today, PATH);
     failing.reject(new MemoryError('unavailable', 'not now'));
     await expect(yesterday).rejects.toMatchObject({ code: 'unavailable' });

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { fileKey } from '../../src/format/object-keys.ts';
 import type { ObjectStore } from '../../src/store/port.ts';
 import { findClash, listSettled, patiently } from '../../src/tree/clashes.ts';
 import { confirmedPut } from '../../src/tree/confirmed-put.ts';
-import { sealFor } from '../../src/tree/create-file.ts';
+import { textWrite } from '../../src/tree/create-file.ts';
 import { listDirectory } from '../../src/tree/list-directory.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { type LongWait, onLongWait } from '../../src/waits.ts';
@@ -26,8 +25,8 @@ describe('the look for clashes', () => {
   }
   /** A file that its writer has not looked around for yet. */
   const put = async (work: Work, path: string): Promise<void> => {
-    const key = fileKey(work.session.layout, work.keyring.names, at(path));
-    await confirmedPut(work, { key, seal: () => sealFor(work, at(path), bytes('text')), mode: 'create' });
+    const { write } = textWrite(work, at(path), bytes('text'));
+    await confirmedPut(work, { ...write, mode: 'create' });
   };
 
   it('looks at a young file above ten times a second, and for three seconds', async () => {

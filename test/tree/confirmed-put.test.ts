@@ -1,12 +1,14 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { fileKey } from '../../src/format/object-keys.ts';
-import type { ETag } from '../../src/store/port.ts';
+import { open } from '../../src/format/object.ts';
+import { fileKey, logicalName } from '../../src/format/object-keys.ts';
+import { nextBound } from '../../src/format/wrap.ts';
+import type { ETag, SendBound } from '../../src/store/port.ts';
 import { type ConditionalWrite, confirmedPut } from '../../src/tree/confirmed-put.ts';
-import { sealFor } from '../../src/tree/create-file.ts';
+import { textWrite } from '../../src/tree/create-file.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { atFirst, loseAnswer, noAnswer, sendTwice } from '../doubles/intercepted-store.ts';
-import { at, bytes, describeOnBothKinds, type TestClient } from '../support/test-tree.ts';
+import { at, bytes, describeOnBothKinds, type TestClient, withSession } from '../support/test-tree.ts';
 
 const PATH = at('/memories/notes.md');
 
@@ -26,6 +28,30 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     const outcome = await confirmedPut(work, edit(work, 'new', base));
     expect(client.calls).toHaveLength(1);
     expect(outcome).toEqual(await written(work));
+  });
+
+  it('binds each attempt later than the one before, also by a clock that goes back', async () => {
+    const { work, base } = await start();
+    const { clock, keyrings } = work.session;
+    let [attempts, readings] = [0, 0];
+    const sendBy = (): SendBound => {
+      const attempt = ++attempts;
+      return { isPast: () => attempt < 4 };
+    };
+    const back = { clock: () => clock() - ++readings * 60_000, keyrings: { ...keyrings, sendBy } };
+    const bounds: bigint[] = [];
+    const write = edit(work, 'new', base);
+    const outcome = await confirmedPut(withSession(work, back), {
+      ...write,
+      seal(stamp) {
+        bounds.push(nextBound(stamp.clock, stamp.after));
+        return write.seal(stamp);
+      },
+    });
+    expect(bounds).toHaveLength(4);
+    for (const [nth, bound] of bounds.slice(1).entries()) expect(bound > (bounds[nth] ?? bound)).toBe(true);
+    expect(outcome).toEqual(await written(work));
+    expect(outcome).toMatchObject({ bound: bounds.at(-1) });
   });
 
   it('reports a condition that failed at the first attempt without reading back', async () => {
@@ -90,7 +116,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
       atFirst('put', async (proceed) => {
         const first = await proceed();
         const { etag } = first as { etag: ETag };
-        await work.session.store.put(keyOf(work), sealFor(work, PATH, bytes('newer')), {
+        await work.session.store.put(keyOf(work), sealed(work, 'newer'), {
           mode: { ifMatch: etag },
         });
         throw noAnswer();
@@ -118,7 +144,7 @@ describeOnBothKinds('a confirmed PUT', (newSite) => {
     await client.remove(PATH);
     client.intercept(
       atFirst('put', async () => {
-        await work.session.store.put(keyOf(work), sealFor(work, PATH, bytes('theirs')), { mode: 'create' });
+        await work.session.store.put(keyOf(work), sealed(work, 'theirs'), { mode: 'create' });
         throw noAnswer();
       }),
     );
@@ -236,7 +262,10 @@ const UNKNOWN = { code: 'outcome_unknown' };
 /** What lies in the store, as the outcome of its write names it. */
 async function written(work: Work): Promise<unknown> {
   const found = await work.session.store.get(keyOf(work));
-  return typeof found === 'object' ? { etag: found.etag, body: found.body } : undefined;
+  if (typeof found !== 'object') return undefined;
+  const { etag, body } = found;
+  const { bound } = open({ keys: work.keyring.keys, name: logicalName(at(PATH)), object: body });
+  return { etag, body, bound };
 }
 
 function keyOf(work: Work): ReturnType<typeof fileKey> {
@@ -247,6 +276,11 @@ function edit(work: Work, text: string, base: ETag): ConditionalWrite {
   return { ...create(work, text), mode: { ifMatch: base } };
 }
 
+/** What another process would send. */
+function sealed(work: Work, text: string): Uint8Array {
+  return textWrite(work, PATH, bytes(text)).write.seal({ clock: work.session.clock(), after: undefined });
+}
+
 function create(work: Work, text: string): ConditionalWrite {
-  return { key: keyOf(work), seal: () => sealFor(work, PATH, bytes(text)), mode: 'create' };
+  return { ...textWrite(work, PATH, bytes(text)).write, mode: 'create' };
 }

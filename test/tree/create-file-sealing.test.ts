@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { open } from '../../src/format/object.ts';
+import { type OpenedObject, open } from '../../src/format/object.ts';
 import { logicalName } from '../../src/format/object-keys.ts';
 import type { LoadedKeyring } from '../../src/keys/keyring-cache.ts';
 import type { SendBound } from '../../src/store/port.ts';
-import { createFile, overwriteFile, sealFor } from '../../src/tree/create-file.ts';
+import { createFile, overwriteFile, textWrite } from '../../src/tree/create-file.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { atFirst, countCalls } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
-import { at, bytes, createSite, type TestSite, withSession } from '../support/test-tree.ts';
+import { at, bytes, createSite, inTime, type TestSite, withSession } from '../support/test-tree.ts';
 
 const PATH = '/memories/a';
 
@@ -26,14 +26,19 @@ describe('writing a file', () => {
     const clock = (): number => 1_234_567;
     const keys = work.keyring.keys;
     const name = logicalName(at(PATH));
-    const first = open({ keys, name, object: sealFor(withSession(work, { clock }), at(PATH), bytes('new')) });
+    const sealed = (before?: typeof replaced): OpenedObject => {
+      const { write } = textWrite(
+        withSession(work, { stamps: inTime(clock) }),
+        at(PATH),
+        bytes('new'),
+        before,
+      );
+      return open({ keys, name, object: write.seal({ clock: clock(), after: write.after }) });
+    };
+    const first = sealed();
     expect(first).toMatchObject({ mtime: 1_234_567, previous: new Uint8Array(16) });
-    const next = open({
-      keys,
-      name,
-      object: sealFor(withSession(work, { clock }), at(PATH), bytes('new'), replaced),
-    });
-    expect(next).toMatchObject({ mtime: 1_234_567, previous: replaced.contentId });
+    const next = sealed(replaced);
+    expect(next).toMatchObject({ mtime: 1_234_567, previous: replaced.id });
     expect(next.bound > replaced.bound).toBe(true);
     expect(first.bound > replaced.bound).toBe(false);
   });

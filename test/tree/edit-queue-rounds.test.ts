@@ -175,7 +175,7 @@ describe('a round of edits', () => {
     await queue.edit(PATH, plus('x'));
     const after = await readFile(work, PATH);
     if (before === undefined || after === undefined) throw new Error('there is no file');
-    expect(after.previous).toEqual(before.contentId);
+    expect(after.previous).toEqual(before.id);
     expect(after.bound > before.bound).toBe(true);
   });
 });

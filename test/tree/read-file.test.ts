@@ -4,6 +4,7 @@ import { OFFSET } from '../../src/format/header.ts';
 import { open, seal } from '../../src/format/object.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/sizes.ts';
+import { newVersion } from '../../src/format/version.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { bindVersion, readFile } from '../../src/tree/read-file.ts';
@@ -199,7 +200,7 @@ describeOnBothKinds('reading a file', (newSite) => {
     const work = await client.open();
     const version = await readFile(work, at('/memories/a'));
     if (version === undefined) throw new Error('there is no file');
-    const { mtime, previous, writer, origin } = version;
+    const { id, mtime, previous, writer, origin } = version;
     expect(previous.some((byte) => byte !== 0)).toBe(true);
     const slow = withSession(work, { clock: () => 0 });
     const { keys } = version;
@@ -212,9 +213,11 @@ describeOnBothKinds('reading a file', (newSite) => {
     for (const read of [version, retired]) {
       for (const distance of [-5n, 5n]) {
         const after = version.bound + distance;
-        const object = bindVersion(slow, read, { from: name, to: name, after });
+        const object = bindVersion(slow, read, { from: name, to: name, clock: 0, after });
         const bound = open({ keys, name, object });
-        expect(bound).toMatchObject({ content: bytes('text'), mtime, previous, writer: read.writer, origin });
+        expect(bound).toMatchObject({
+          ...{ id, content: bytes('text'), mtime, previous, writer: read.writer, origin },
+        });
         expect(bound.bound).toBeGreaterThan(version.bound);
         expect(bound.bound).toBeGreaterThan(after);
       }
@@ -230,7 +233,7 @@ describeOnBothKinds('reading a file', (newSite) => {
       keys: work.keyring.keys,
       name: logicalName(at('/memories/b')),
       content: bytes('theirs'),
-      mtime: 0,
+      version: newVersion({ mtime: 0, random: work.session.random }),
       random: work.session.random,
     });
     const key = fileKey(work.session.layout, work.keyring.names, at('/memories/a'));

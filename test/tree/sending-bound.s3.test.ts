@@ -4,6 +4,7 @@ import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyringCache } from '../../src/keys/keyring-cache.ts';
+import { createStamps } from '../../src/stamps.ts';
 import { checkConditions } from '../../src/store/conditions.ts';
 import { guardDeletes } from '../../src/store/guarded-delete.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
@@ -65,11 +66,13 @@ describeOnS3('a process whose PUTs are held on their way', ['minio'], (server) =
     const keyrings = createKeyringCache({ store, layout, rootKeys, ttlMs: TTL_MS, clock, monotonic });
     const keyring = await keyrings.load({ create: true });
     if (keyring === undefined) throw new Error('there is no keyring');
-    const context = { store, layout, keyrings, clock, monotonic, random, pause, logger: silentLogger };
+    const clocks = { clock, monotonic };
+    const context = { store, layout, keyrings, ...clocks, random, pause, logger: silentLogger };
     const limits = { maxFileBytes: 32 * MIB, concurrency: 32, concurrentBytes: 64 * MIB };
     const session = {
       ...context,
       ...limits,
+      stamps: createStamps(clocks),
       history: createVersionHistory(),
       cache: createVersionCaches(0)(),
       loadSaver: async () => VERSION_SAVER,

@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
-import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
+import { type OpenedObject, open } from '../../src/format/object.ts';
+import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
 import type { KeyringCache } from '../../src/keys/keyring-cache.ts';
 import { isTooLate, lateness, type ObjectStore, type PutOptions } from '../../src/store/port.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
-import { confirmedPut } from '../../src/tree/confirmed-put.ts';
-import { createFile, overwriteFile, sealFor } from '../../src/tree/create-file.ts';
+import { confirmedPut, type Stamp } from '../../src/tree/confirmed-put.ts';
+import { createFile, overwriteFile, textWrite } from '../../src/tree/create-file.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
@@ -184,7 +185,7 @@ describeOnBothKinds('what was sealed under a key that is retired before it arriv
     for await (const { objects } of base.list({ prefix: 'tenants/acme/receipts/' })) {
       await base.delete(objects.map(({ key }) => ({ key })));
     }
-    await claim.lease.finish(bytes('forty-two'));
+    await claim.lease.finish(bytes(JSON.stringify({ messages: [], text: 'forty-two', outcome: 'answered' })));
     await expectAllReadable(scene);
   });
 
@@ -285,6 +286,89 @@ describeOnBothKinds('a process that stood still between sealing and sending', (n
     expect(await (await site.client()).text('/memories/new')).toBe('new');
   });
 
+  /** What was sent to that path, in order, opened; after the first attempt its sending bound passed. */
+  async function attempts(
+    write: (worker: TestClient) => Promise<unknown>,
+    keepsHistory = false,
+  ): Promise<readonly OpenedObject[]> {
+    const site = await newSite();
+    await (await site.client()).create('/memories/there', 'text');
+    const clocks = clocksOf(site);
+    const worker = await site.client({ ...clocks, ttlMs: TTL_MS, keepsHistory });
+    const { keyring, session } = await worker.open();
+    const name = logicalName(at('/memories/there'));
+    const keys = ['/memories/there', '/memories/new'].map((path) =>
+      fileKey(session.layout, keyring.names, at(path)),
+    );
+    const sent: OpenedObject[] = [];
+    worker.intercept(async (call, proceed) => {
+      if (call.verb !== 'put' || !keys.includes(call.key)) return proceed();
+      const isNew = call.key === keys[1];
+      sent.push(
+        open({
+          keys: keyring.keys,
+          name: isNew ? logicalName(at('/memories/new')) : name,
+          object: call.body,
+        }),
+      );
+      // Set back: what is sealed anew has a clock that shows less than that of the first attempt.
+      if (sent.length === 1) {
+        clocks.ahead.steady += TTL_MS;
+        clocks.ahead.wall -= HOUR;
+      }
+      return proceed();
+    });
+    await write(worker);
+    return sent;
+  }
+
+  it.each<readonly [string, (worker: TestClient) => Promise<unknown>]>([
+    ['a create', (worker) => worker.create('/memories/new', 'new')],
+    ['an edit through the queue', (worker) => worker.append('/memories/there', '!')],
+    ['an overwrite', ({ tree }) => tree.overwrite(at('/memories/there'), bytes('newer'))],
+    [
+      'a replacement of one version',
+      async ({ tree }) => {
+        const version = (await tree.readVersion(at('/memories/there')))?.etag;
+        if (version === undefined) throw new Error('there is no file');
+        return tree.replace(at('/memories/there'), { content: bytes('newer'), version });
+      },
+    ],
+  ])('seals the same version again, bound later: %s', async (_, write) => {
+    for (const keepsHistory of [false, true]) {
+      const [first, second, ...more] = await attempts(write, keepsHistory);
+      if (first === undefined || second === undefined) throw new Error('it was sealed once');
+      expect(more).toEqual([]);
+      const { id, mtime, previous, writer, content } = first;
+      expect(second).toMatchObject({ id, mtime, previous, writer, content });
+      expect(second.bound).toBeGreaterThan(first.bound);
+    }
+  });
+
+  it('is another version on another base, where a write met one of another process', async () => {
+    const site = await newSite();
+    const other = await site.client();
+    await other.create('/memories/there', 'text');
+    const worker = await site.client();
+    const { keyring, session } = await worker.open();
+    const key = fileKey(session.layout, keyring.names, at('/memories/there'));
+    const sent: OpenedObject[] = [];
+    worker.intercept(async (call, proceed) => {
+      if (call.verb !== 'put' || call.key !== key) return proceed();
+      sent.push(open({ keys: keyring.keys, name: logicalName(at('/memories/there')), object: call.body }));
+      if (sent.length === 1) await other.append('/memories/there', ' of another');
+      return proceed();
+    });
+    await worker.append('/memories/there', '!');
+    expect(await other.text('/memories/there')).toBe('text of another!');
+    const [first, second, ...more] = sent;
+    if (first === undefined || second === undefined) throw new Error('it was sealed once');
+    expect(more).toEqual([]);
+    expect(second.id).not.toEqual(first.id);
+    expect(second.previous).not.toEqual(first.previous);
+    expect(second.bound).toBeGreaterThan(first.bound);
+  });
+
   it('counts the time that the sealing took', async () => {
     const site = await newSite();
     const clocks = clocksOf(site);
@@ -292,13 +376,13 @@ describeOnBothKinds('a process that stood still between sealing and sending', (n
     const work = await worker.open();
     const path = at('/memories/new');
     let seals = 0;
-    const seal = (): Uint8Array => {
-      const sealed = sealFor(work, path, bytes('new'));
+    const { write } = textWrite(work, path, bytes('new'));
+    const { key } = write;
+    const seal = (stamp: Stamp): Uint8Array => {
       if (++seals === 1) clocks.ahead.steady += TTL_MS / 4;
-      return sealed;
+      return write.seal(stamp);
     };
-    const key = fileKey(work.session.layout, work.keyring.names, path);
-    expect(await confirmedPut(work, { key, seal, mode: 'create' })).toHaveProperty('etag');
+    expect(await confirmedPut(work, { ...write, seal, mode: 'create' })).toHaveProperty('etag');
     expect(seals).toBe(2);
     expect(worker.calls.filter((call) => call.verb === 'put' && call.key === key)).toHaveLength(2);
     expect(await (await site.client()).text(path)).toBe('new');

@@ -1,16 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
-import { seal } from '../../src/format/object.ts';
-import { fileKey, logicalName } from '../../src/format/object-keys.ts';
+import { fileKey } from '../../src/format/object-keys.ts';
+import { newVersion, type VersionId } from '../../src/format/version.ts';
 import { type ObjectStore, resentConflict } from '../../src/store/port.ts';
-import { sealFor } from '../../src/tree/create-file.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { isStill, notTakenBack, orTakeBack, takeBack, undoPut, type Written } from '../../src/tree/undo.ts';
 import { atFirst, countCalls, noAnswer, sendTwice } from '../doubles/intercepted-store.ts';
 import { type NotedOptions, noteOptions } from '../doubles/noted-options.ts';
 import { migrateFile } from '../support/migrate-file.ts';
-import { at, bytes, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
+import { at, createSite, type TestClient, type TestSite, withSession } from '../support/test-tree.ts';
 
 const PATH = '/memories/a';
 
@@ -22,7 +21,7 @@ describe('taking a write back', () => {
     client: TestClient;
     other: TestClient;
     work: Work;
-    written: Written & { readonly mark: { readonly created: readonly Uint8Array[] } };
+    written: Written & { readonly mark: { readonly created: VersionId } };
   }> {
     site = await createSite();
     const [client, other] = [await site.client(), await site.client()];
@@ -32,7 +31,7 @@ describe('taking a write back', () => {
     const first = await readFile(work, at(PATH));
     if (first === undefined) throw new Error('nothing was written');
     client.calls.length = 0;
-    const mark = { created: [first.stored.body] };
+    const mark = { created: first.id };
     return { client, other, work, written: { path: at(PATH), key, etag: first.stored.etag, mark } };
   }
 
@@ -79,7 +78,7 @@ describe('taking a write back', () => {
     expect(await undoPut(work, written)).toBe('built_on');
     const there = await readFile(work, at(PATH));
     if (there === undefined) throw new Error('there is no file');
-    const own = { ...written, etag: there.stored.etag, mark: { created: [there.stored.body] } };
+    const own = { ...written, etag: there.stored.etag, mark: { created: there.id } };
     client.intercept(atFirst('delete', () => Promise.reject(resentConflict())));
     expect(await undoPut(work, own)).toBe('undone');
     await other.create(PATH, 'of another process');
@@ -101,7 +100,7 @@ describe('taking a write back', () => {
     const key = fileKey(work.session.layout, work.keyring.names, at('/memories/b'));
     const second = await readFile(work, at('/memories/b'));
     if (second === undefined) throw new Error('nothing was written');
-    const mark = { created: [second.stored.body] };
+    const mark = { created: second.id };
     client.intercept(atFirst('delete', () => Promise.reject(noAnswer())));
     const taking = takeBack(withSession(work, { concurrency: 1 }), [
       written,
@@ -142,35 +141,14 @@ describe('taking a write back', () => {
     expect(await undoPut(work, written)).toBe('gone');
   });
 
-  it('knows its own by any of its sealings, by content id, or by time and text', async () => {
+  it('knows its own by its version where it was created, whatever lies between, and by no text or time', async () => {
     const { work, written } = await start();
     const found = await readFile(work, at(PATH));
     if (found === undefined) throw new Error('there is no file');
-    const another = sealFor(withSession(work, { clock: () => 5 }), at(PATH), bytes('text'));
-    const ofOther = sealFor(withSession(work, { clock: () => 5 }), at(PATH), bytes('other'));
-    const again = seal({
-      keys: work.keyring.keys,
-      name: logicalName(at(PATH)),
-      content: bytes('text'),
-      mtime: found.mtime,
-      random: work.session.random,
-    });
-    const [own] = written.mark.created;
-    if (own === undefined) throw new Error('nothing was sealed');
-    for (const [created, isOwn] of [
-      [[own], true],
-      [[another, own], true],
-      [[own, another], true],
-      [[again], true],
-      [[another], false],
-      [[ofOther], false],
-      [[], false],
-    ] as const) {
-      expect(isStill(work, { ...written, mark: { created } }, found)).toBe(isOwn);
-    }
-    // The same content id under another time: bound again by a process whose clock differs.
-    expect(isStill(work, written, { ...found, mtime: found.mtime + 1 })).toBe(true);
-    expect(isStill(work, written, { ...found, origin: new Uint8Array(16).fill(1) })).toBe(false);
+    expect(isStill(written, found)).toBe(true);
+    expect(isStill(written, { ...found, origin: new Uint8Array(16).fill(1) })).toBe(false);
+    const again = newVersion({ mtime: found.mtime, random: work.session.random });
+    expect(isStill(written, { ...found, ...again })).toBe(false);
   });
 
   it('says why it is unknown, and keeps an error that says so already', async () => {

@@ -28,7 +28,7 @@ describeOnBothKinds('taking a write back', (newSite) => {
       path: at(PATH),
       key,
       etag: first.stored.etag,
-      mark: { created: [first.stored.body] },
+      mark: { created: first.id },
     };
     return { site, client, work, written };
   }

@@ -23,12 +23,18 @@ export function mayHaveLanded(trace: Trace): boolean {
 
 /** The server's clock when it sent the last answer, milliseconds; `fallback` for a server that tells no time. */
 export function servedAt(trace: Trace, fallback: number): number {
-  const date = Date.parse(trace.answer?.headers['date'] ?? '');
-  return Number.isNaN(date) ? fallback : date;
+  return (trace.answer && dateOf(trace.answer)) ?? fallback;
+}
+
+/** The time that an answer tells, milliseconds; undefined for one that tells none, or what is no date. */
+function dateOf({ headers }: Pick<HttpAnswer, 'headers'>): number | undefined {
+  const date = Date.parse(headers['date'] ?? '');
+  return Number.isNaN(date) ? undefined : date;
 }
 
 export interface RequestWatch {
   readonly onRequest: ((request: { readonly operation: string }) => void) | undefined;
+  readonly onDate: ((date: number) => void) | undefined;
   readonly acceptsHost: (host: string) => boolean;
 }
 
@@ -36,9 +42,11 @@ export interface RequestWatch {
 export function watchOf(options: {
   readonly endpoint?: string | undefined;
   readonly onRequest?: RequestWatch['onRequest'];
+  readonly onDate?: RequestWatch['onDate'];
 }): RequestWatch {
   const custom = options.endpoint !== undefined;
-  return { onRequest: options.onRequest, acceptsHost: custom ? () => true : isAmazonHost };
+  const { onRequest, onDate } = options;
+  return { onRequest, onDate, acceptsHost: custom ? () => true : isAmazonHost };
 }
 
 /** Of all partitions of AWS, the secluded ones included. */
@@ -63,6 +71,8 @@ export async function watched<R extends HttpAnswer>(
   }
   watch.onRequest?.({ operation });
   const answer = await attempt();
+  const date = dateOf(answer);
+  if (date !== undefined) watch.onDate?.(date);
   closeAfterRefusal(answer);
   return answer;
 }

@@ -16,6 +16,8 @@ export interface S3ConnectionOptions {
   readonly connections?: S3Connections | undefined;
   /** Called once per HTTP request, every attempt of a retried one included. */
   readonly onRequest?: ((request: { readonly operation: string }) => void) | undefined;
+  /** Called with the `Date` of each answer that has one, milliseconds since the epoch in whole seconds. */
+  readonly onDate?: ((date: number) => void) | undefined;
 }
 
 /** Static credentials, or a provider of the AWS SDK. */

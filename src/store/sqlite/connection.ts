@@ -5,9 +5,9 @@ import { type Pause, pause, throwIfAborted, untilAborted } from '../../time.ts';
 import { beginWait } from '../../waits.ts';
 import { absolute, databaseFile, makeDatabaseFile } from './database-file.ts';
 import { breaksConnection, isBusy, isFull, leavesCommitUnknown, sqliteFailure } from './errors.ts';
-import { joinWrites } from './joined-writes.ts';
+import { joinWrites, type SqliteWork, type Write } from './joined-writes.ts';
 import { loadNodeSqlite } from './node-sqlite.ts';
-import { type DiskReserve, diskReserve } from './reserve.ts';
+import { type DiskReserve, diskReserve, JOURNAL_BYTES } from './reserve.ts';
 import { inTurn } from './turns.ts';
 
 const { DatabaseSync: Database } = loadNodeSqlite();
@@ -24,6 +24,8 @@ const BLOCKING_WAIT_MS = 10;
 const MAX_PAUSE_MS = 50;
 const BEGIN_READING = 'BEGIN';
 const BEGIN_WRITING = 'BEGIN IMMEDIATE';
+/** As many as SQLite knows numbers for. */
+const MOST_PAGES = 4_294_967_294;
 
 // `body` comes last so that listing never reads the pages it spills over.
 const SCHEMA = `
@@ -54,6 +56,8 @@ interface WriteOptions {
   readonly bytes?: number;
   /** On a full disk: what is freed may stay in the file until its pages are used again, if there is no other way. */
   readonly mayKeepFreed?: boolean;
+  /** On a full disk: the file may grow by what was in reserve, but for the part that every journal needs. */
+  readonly mayUseReserve?: boolean;
 }
 
 interface SqliteConnection {
@@ -62,9 +66,9 @@ interface SqliteConnection {
   /**
    * Runs `work` in a durable transaction, which it may share with other writes that wait; `outcome_unknown` when the file
    * system failed at its COMMIT. On a full disk it runs once more, on what was kept in reserve: a change that finds room
-   * within the file then comes through.
+   * within the file then comes through. Nothing else makes the file larger before the reserve is whole again.
    */
-  write<T>(work: (database: DatabaseSync) => T, options?: WriteOptions): Promise<T>;
+  write<T>(work: SqliteWork<T>, options?: WriteOptions): Promise<T>;
   close(): void;
 }
 
@@ -75,6 +79,8 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
   const path = options.path === IN_MEMORY ? IN_MEMORY : absolute(options.path);
   let reserve: DiskReserve | undefined;
   let database: DatabaseSync | undefined;
+  /** The pages that `database` may have; undefined: no bound. */
+  let growsTo: number | undefined;
   let closed = false;
 
   const discard = (): void => {
@@ -87,55 +93,77 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
     }
   };
 
+  const opened = (): DatabaseSync => {
+    if (database !== undefined) return database;
+    const file = path === IN_MEMORY ? path : databaseFile(path);
+    if (options.readOnly === true) {
+      database = openForReading(file);
+    } else {
+      database = openDatabase(file, options);
+      reserve = file === IN_MEMORY ? undefined : diskReserve(file);
+      growsTo = undefined;
+    }
+    return database;
+  };
+
   const attempt = <T>(begin: string, work: (database: DatabaseSync) => T): T => {
     try {
-      if (database === undefined) {
-        const file = path === IN_MEMORY ? path : databaseFile(path);
-        if (options.readOnly === true) {
-          database = openForReading(file);
-        } else {
-          reserve = file === IN_MEMORY ? undefined : diskReserve(file);
-          database = openDatabase(file, options);
-          reserve?.take();
-        }
-      }
-      return transact(database, begin, work);
+      return transact(opened(), begin, work);
     } catch (error) {
       if (breaksConnection(error) || isBroken(error)) discard();
       throw error;
     }
   };
 
-  const attemptWrite = <T>(work: (database: DatabaseSync) => T, mayKeepFreed: boolean): T => {
+  /** To be called within a transaction. @param pages that the file may be made larger by; undefined: no bound. */
+  const boundGrowth = (database: DatabaseSync, pages: number | undefined): void => {
+    const bound = pages === undefined ? undefined : Number(pragma(database, 'page_count')) + pages;
+    if (bound === growsTo) return;
+    database.exec(`PRAGMA max_page_count = ${bound ?? MOST_PAGES}`);
+    growsTo = bound;
+  };
+
+  /** What is missing of the reserve is taken first, under the lock: no process takes what another has just given back. */
+  const attemptAsUsual = <T>(work: SqliteWork<T>): T =>
+    attempt(BEGIN_WRITING, (database) => {
+      boundGrowth(database, reserve === undefined || reserve.take() ? undefined : 0);
+      return work(database, { keepsFreed: false });
+    });
+
+  const attemptWrite = <T>(write: Write<T>): T => {
     try {
-      return attempt(BEGIN_WRITING, work);
+      return attemptAsUsual(write.work);
     } catch (error) {
       if (!isFull(error) || reserve === undefined) throw error;
     }
-    reserve.release();
-    try {
-      return attemptWithinFile(work, mayKeepFreed);
-    } finally {
-      // The next one works as usual again.
-      discard();
-      reserve.take();
-    }
+    return attemptOnReserve(reserve, write);
   };
 
-  /** The file does not grow, so that what was in reserve serves the journal alone and can be taken again. */
-  const attemptWithinFile = <T>(work: (database: DatabaseSync) => T, mayKeepFreed: boolean): T => {
-    const within = (prepare: (opened: DatabaseSync) => void): T =>
-      attempt(BEGIN_WRITING, (opened) => {
-        opened.exec(`PRAGMA max_page_count = ${Number(pragma(opened, 'page_count'))}`);
-        prepare(opened);
-        return work(opened);
+  /** The lock is held from the release of the reserve until it is taken again. */
+  const attemptOnReserve = <T>(room: DiskReserve, write: Write<T>): T => {
+    let released: number | undefined;
+    const attemptOnce = (keepsFreed: boolean): T =>
+      attempt(BEGIN_WRITING, (database) => {
+        released ??= room.release();
+        const spare = write.mayUseReserve ? Math.max(0, released - JOURNAL_BYTES) : 0;
+        boundGrowth(database, Math.floor(spare / Number(pragma(database, 'page_size'))));
+        if (keepsFreed) database.exec('PRAGMA secure_delete = FAST');
+        return write.work(database, { keepsFreed });
       });
     try {
-      return within(() => {});
-    } catch (error) {
-      if (!isFull(error) || !mayKeepFreed) throw error;
-      // What is overwritten has to be journalled: of a large object, more than was in reserve.
-      return within((opened) => opened.exec('PRAGMA secure_delete = FAST'));
+      // Beyond the end of the transaction.
+      opened().exec('PRAGMA locking_mode = EXCLUSIVE');
+      try {
+        return attemptOnce(false);
+      } catch (error) {
+        if (!isFull(error) || !write.mayKeepFreed) throw error;
+        // What is overwritten has to be journalled: of a large object, more than was in reserve.
+        return attemptOnce(true);
+      }
+    } finally {
+      if (released !== undefined) room.take();
+      // With it goes the lock, and the next one works as usual again.
+      discard();
     }
   };
 
@@ -166,17 +194,17 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
   };
 
   const join = joinWrites({
-    together: (work) => attempt(BEGIN_WRITING, work),
-    alone: ({ work, mayKeepFreed }) => attemptWrite(work, mayKeepFreed),
+    together: attemptAsUsual,
+    alone: attemptWrite,
   });
 
   return {
     read: (work, signal) => run((begin) => beginInTurn(begin, () => attempt(BEGIN_READING, work)), signal),
-    write: (work, { signal, bytes = 0, mayKeepFreed = false } = {}) =>
+    write: (work, { signal, bytes = 0, mayKeepFreed = false, mayUseReserve = false } = {}) =>
       run((begin) => {
+        const write = { begin, work, bytes, mayKeepFreed, mayUseReserve };
         // Without a file there is no disk to wait for.
-        if (path === IN_MEMORY) return beginInTurn(begin, () => attemptWrite(work, mayKeepFreed));
-        return join({ begin, work, bytes, mayKeepFreed });
+        return path === IN_MEMORY ? beginInTurn(begin, () => attemptWrite(write)) : join(write);
       }, signal),
     close: () => {
       closed = true;

@@ -63,6 +63,15 @@ export function isDiskFull(error: unknown): boolean {
   return hasReason(error, DISK_FULL);
 }
 
+/** What a change fails with on a full disk that keeps in one place what it deletes in another. */
+export function noRoomToKeep(cause: unknown): MemoryError {
+  return new MemoryError(
+    'unavailable',
+    'The disk that holds the SQLite file is full, and what is kept of the deleted files finds no room beside them: free as much as they take, or let "sealed-memory expire" delete what the history has longest, by fewer SEALED_MEMORY_HISTORY_DAYS. Nothing that was stored is lost, and nothing was deleted.',
+    { cause, details: { reason: DISK_FULL } },
+  );
+}
+
 /** The connection can no longer be trusted: it is opened again for the next verb. */
 export function breaksConnection(error: unknown): boolean {
   const code = primaryCode(error);

@@ -8,14 +8,23 @@ const MOST_WRITES = 64;
 const MOST_BYTES = 4_194_304;
 const MOST_MS = 10;
 
-interface Write<T> {
+/** How a change is to be made. */
+interface Manner {
+  /** What it frees gives no room to what it writes: that would have to be journalled. */
+  readonly keepsFreed: boolean;
+}
+
+export type SqliteWork<T> = (database: DatabaseSync, manner: Manner) => T;
+
+export interface Write<T> {
   /** Called directly before the work, perhaps more than once. What it throws is the outcome. */
   begin(): void;
   /** Called within a transaction, once more in another one where the first was rolled back. */
-  work(database: DatabaseSync): T;
+  readonly work: SqliteWork<T>;
   /** What it writes, about. */
   readonly bytes: number;
   readonly mayKeepFreed: boolean;
+  readonly mayUseReserve: boolean;
 }
 
 interface Waiting extends Write<unknown> {
@@ -29,7 +38,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown };
 
 interface Transactions {
   /** Commits what `work` has done, in one durable transaction, or nothing of it. */
-  together(work: (database: DatabaseSync) => void): void;
+  together(work: SqliteWork<void>): void;
   /** The same for one write, with all that is done for it on a full disk. */
   alone(write: Write<unknown>): unknown;
 }
@@ -71,10 +80,7 @@ export function joinWrites({ together, alone }: Transactions): <T>(write: Write<
   return <T>(write: Write<T>): Promise<T> => {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const own: Waiting = {
-      begin: () => write.begin(),
-      work: (database) => write.work(database),
-      bytes: write.bytes,
-      mayKeepFreed: write.mayKeepFreed,
+      ...write,
       isAlone: false,
       outcome: undefined,
       answer(outcome) {
@@ -115,11 +121,11 @@ function isBegun(write: Waiting): boolean {
 function commitTogether(writes: readonly Waiting[], together: Transactions['together']): readonly Waiting[] {
   const results: unknown[] = [];
   try {
-    together((database) => {
+    together((database, manner) => {
       const began = performance.now();
       for (const write of writes) {
         if (results.length > 0 && performance.now() - began >= MOST_MS) break;
-        results.push(write.work(database));
+        results.push(write.work(database, manner));
       }
     });
   } catch (error) {

@@ -4,6 +4,8 @@ import { MemoryError } from '../../errors.ts';
 import type { ObjectKey } from '../../format/object-keys.ts';
 import type { Pause } from '../../time.ts';
 import {
+  type ChangeResult,
+  type Changes,
   type DeleteFailure,
   type DeleteOptions,
   type DeleteTarget,
@@ -15,11 +17,13 @@ import {
   lateness,
   type ObjectStore,
   type PutOptions,
+  type PutTarget,
+  type SendBound,
   type StoredObject,
   type WriteResult,
 } from '../port.ts';
 import { createSqliteConnection } from './connection.ts';
-import { isDiskFull } from './errors.ts';
+import { isDiskFull, noRoomToKeep } from './errors.ts';
 import { keyBytes, listingStart, readPage } from './listing.ts';
 
 interface SqliteStoreOptions {
@@ -60,11 +64,12 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
       return row && { etag: row.etag, size: row.size, lastModified: row.last_modified, servedAt: clock() };
     },
     put: (key, body, request) =>
-      connection.write((database) => putObject(database, key, body, request, clock()), {
+      connection.write((database) => putObject(database, { ...request, key, body }, clock()), {
         signal: request.signal,
         bytes: body.length,
       }),
     delete: (targets, request) => deleteObjects(targets, request),
+    changeAll,
     list,
     [Symbol.asyncDispose]: async () => connection.close(),
   };
@@ -96,12 +101,32 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
   ): Promise<readonly DeleteFailure[]> {
     return connection.write(
       (database) => {
-        const late = lateness(request?.sendBy);
-        if (late !== undefined) throw late;
+        refuseLate(request?.sendBy);
         return targets.flatMap((target) => deleteObject(database, target));
       },
       { signal: request?.signal, mayKeepFreed: true },
     );
+  }
+
+  async function changeAll(
+    changes: Changes,
+    request: Pick<PutOptions, 'signal' | 'sendBy'> = {},
+  ): Promise<ChangeResult> {
+    const { puts, deletes } = changes;
+    try {
+      return await connection.write(
+        (database, { keepsFreed }) =>
+          makeChanges(database, { ...changes, ...request, putsFirst: keepsFreed, now: clock() }),
+        {
+          signal: request.signal,
+          bytes: puts.reduce((sum, { body }) => sum + body.length, 0),
+          mayKeepFreed: deletes.length > 0,
+          mayUseReserve: deletes.length > 0,
+        },
+      );
+    } catch (error) {
+      throw deletes.length > 0 && isDiskFull(error) ? noRoomToKeep(error) : error;
+    }
   }
 
   async function* list(request: ListOptions): AsyncGenerator<ListPage, void, undefined> {
@@ -158,38 +183,83 @@ function toStored(row: ObjectRow, servedAt: number, request?: GetOptions): Store
 
 function putObject(
   database: DatabaseSync,
-  key: ObjectKey,
-  body: Uint8Array,
-  request: PutOptions,
+  { sendBy, ...target }: PutTarget & Pick<PutOptions, 'sendBy'>,
   now: number,
 ): WriteResult {
-  const id = keyBytes(key);
-  const current = currentETag(database, id);
-  if (request.mode === 'create') {
-    if (current !== undefined) return { conflict: 'exists' };
-  } else if (request.mode !== 'overwrite' && current !== request.mode.ifMatch) {
-    return { conflict: current === undefined ? 'missing' : 'changed' };
-  }
-  const late = lateness(request.sendBy);
+  const conflict = refusalOf(database, target);
+  if (conflict !== undefined) return { conflict };
+  refuseLate(sendBy);
+  return { etag: writeObject(database, target, now) };
+}
+
+/** Nothing is changed before all conditions hold. */
+function makeChanges(
+  database: DatabaseSync,
+  {
+    puts,
+    deletes,
+    sendBy,
+    putsFirst,
+    now,
+  }: Changes & Pick<PutOptions, 'sendBy'> & { readonly putsFirst: boolean; readonly now: number },
+): ChangeResult {
+  const conflicts = [
+    ...puts.flatMap((target) => named(target.key, refusalOf(database, target))),
+    ...deletes.flatMap((target) => named(target.key, conflictOf(database, target))),
+  ];
+  if (conflicts.length > 0) return { conflicts };
+  refuseLate(sendBy);
+  const put = (): readonly ETag[] => puts.map((target) => writeObject(database, target, now));
+  const early = putsFirst ? put() : undefined;
+  for (const target of deletes) eraseObject(database, target);
+  return { etags: early ?? put() };
+}
+
+function named<C>(key: ObjectKey, conflict: C | undefined): readonly { key: ObjectKey; conflict: C }[] {
+  return conflict === undefined ? [] : [{ key, conflict }];
+}
+
+function refusalOf(
+  database: DatabaseSync,
+  { key, mode }: Pick<PutTarget, 'key' | 'mode'>,
+): 'exists' | 'changed' | 'missing' | undefined {
+  if (mode === 'overwrite') return undefined;
+  if (mode !== 'create') return conflictOf(database, { key, ifMatch: mode.ifMatch });
+  return currentETag(database, keyBytes(key)) === undefined ? undefined : 'exists';
+}
+
+/** @throws MemoryError that `isTooLate` knows. */
+function refuseLate(sendBy: SendBound | undefined): void {
+  const late = lateness(sendBy);
   if (late !== undefined) throw late;
+}
+
+function writeObject(database: DatabaseSync, { key, body }: PutTarget, now: number): ETag {
   const etag = `"${randomBytes(16).toString('hex')}"` as ETag;
   database
     .prepare('INSERT OR REPLACE INTO objects (key, etag, last_modified, body) VALUES (?, ?, ?, ?)')
-    .run(id, etag, now, body);
-  return { etag };
+    .run(keyBytes(key), etag, now, body);
+  return etag;
 }
 
 function deleteObject(database: DatabaseSync, target: DeleteTarget): readonly DeleteFailure[] {
-  const id = keyBytes(target.key);
-  if (target.ifMatch !== undefined) {
-    const current = currentETag(database, id);
-    if (current !== target.ifMatch) {
-      const conflict = current === undefined ? 'missing' : 'changed';
-      return [{ key: target.key, conflict }];
-    }
-  }
-  database.prepare('DELETE FROM objects WHERE key = ?').run(id);
-  return [];
+  const conflicts = named(target.key, conflictOf(database, target));
+  if (conflicts.length === 0) eraseObject(database, target);
+  return conflicts;
+}
+
+function conflictOf(
+  database: DatabaseSync,
+  { key, ifMatch }: DeleteTarget,
+): 'changed' | 'missing' | undefined {
+  if (ifMatch === undefined) return undefined;
+  const current = currentETag(database, keyBytes(key));
+  if (current === ifMatch) return undefined;
+  return current === undefined ? 'missing' : 'changed';
+}
+
+function eraseObject(database: DatabaseSync, { key }: DeleteTarget): void {
+  database.prepare('DELETE FROM objects WHERE key = ?').run(keyBytes(key));
 }
 
 function currentETag(database: DatabaseSync, id: Uint8Array): ETag | undefined {

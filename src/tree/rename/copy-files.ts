@@ -1,13 +1,14 @@
 import { hasCode } from '../../errors.ts';
-import { hasBytesAt } from '../../format/encoding.ts';
+import { commitmentOf } from '../../format/header.ts';
 import { fileKey, logicalName, type ObjectKey } from '../../format/object-keys.ts';
+import { equalBytes } from '../../format/sodium.ts';
 import { isTooDeep, type MemoryPath, rebase } from '../../language/path.ts';
 import type { ETag } from '../../store/port.ts';
 import { eachConcurrently, untilSettled } from '../concurrency.ts';
 import { type ConditionalWrite, confirmedPut } from '../confirmed-put.ts';
 import type { ListedEntry } from '../list-directory.ts';
-import { bindVersion, boundId, readFile, type SealedVersion } from '../read-file.ts';
-import { hasOrigin, isBoundAgain, isRefusal, isStill, type LeftFile, type Written } from '../undo.ts';
+import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
+import { hasOrigin, isMigrated, isRefusal, isStill, type LeftFile, type WrittenCopy } from '../undo.ts';
 import type { HeldVersion } from '../version-cache.ts';
 import { identityOf, type VersionIdentity } from '../version-history.ts';
 import type { LeasedWork } from './lease.ts';
@@ -17,15 +18,13 @@ import type { DirectoryRename } from './register.ts';
 /** A source file as it was copied, and the copy. */
 export interface CopiedFile {
   readonly from: MemoryPath;
-  readonly source: Pick<SealedVersion, 'contentId' | 'origin'> & {
+  readonly source: Pick<SealedVersion, 'id' | 'bound' | 'origin'> & {
     readonly key: ObjectKey;
     readonly etag: ETag;
   };
-  readonly target: Written;
+  readonly target: WrittenCopy;
   /** Of the copy. */
   readonly version: VersionIdentity;
-  /** Of the copy; another than the source's where the content had to be sealed again. */
-  readonly contentId: Uint8Array;
   /** The copy did not lie there before. */
   readonly isNew: boolean;
 }
@@ -95,8 +94,7 @@ async function copyFile(
   rename: DirectoryRename,
   { from, phase }: CopyOptions & { readonly from: MemoryPath },
 ): Promise<CopyResult> {
-  if (phase === 'copying') refuseNewPath(work, rename, from);
-  else refuseNewKey(work, rename, from);
+  refuseNewKey(work, rename, from);
   const to = rebase(from, rename.from, rename.to);
   // A process that knew no limit of segments may have left its copy there.
   const isNeverMade = isTooDeep(to, from);
@@ -113,12 +111,11 @@ async function copyFile(
       return 'again';
     }
     if (!hasOrigin(earlier, rename.id)) return 'taken';
-    if (hasBytesAt(earlier.contentId, 0, source.contentId)) {
-      return {
-        copied: copiedFile(work, rename, { from, source, target: earlier.stored, isNew: false }),
-      };
+    if (isCopyOf(earlier, source)) {
+      const target = { etag: earlier.stored.etag, body: earlier.stored.body, bound: earlier.bound };
+      return { copied: copiedFile(work, rename, { from, source, target, isNew: false }) };
     }
-    if (phase === 'moving') return 'taken';
+    if (phase === 'moving' && !equalBytes(earlier.id, source.id)) return 'taken';
     const { bound: after, stored } = earlier;
     const mode = { ifMatch: stored.etag };
     const renewed = await writeCopy(work, rename, { from, source, mode, after });
@@ -126,9 +123,17 @@ async function copyFile(
   });
 }
 
+/** Whether a copy is one of the source as it lies there now, and has a data key that no re-encryption has left behind. */
+function isCopyOf(copy: SealedVersion, source: SealedVersion): boolean {
+  if (!equalBytes(copy.id, source.id) || copy.bound <= source.bound) return false;
+  const isSameSealing = equalBytes(commitmentOf(copy.stored.body), commitmentOf(source.stored.body));
+  return isSameSealing || copy.drawnUnder > source.drawnUnder;
+}
+
 /**
- * Copies a source that has changed over our older copy of it; where a migration of keys has bound it again there is
- * nothing to copy.
+ * Copies a source that was written again over our older copy of it, whoever wrote it. Where another process has changed the copy
+ * it is `taken`, unless the source is the version still that was copied, which a migration of keys has bound or sealed again:
+ * then it may go as it is now.
  */
 export async function copyAgain(
   work: LeasedWork,
@@ -137,16 +142,20 @@ export async function copyAgain(
 ): Promise<CopyResult> {
   const source = await readFile(work, older.from);
   if (source === undefined) return 'source_gone';
-  if (isBoundAgain(older.source, source)) {
-    return { copied: { ...older, source: { ...older.source, etag: source.stored.etag } } };
-  }
-  for (let { etag } = older.target, round = 1; ; round++) {
+  for (let { etag, bound } = older.target, round = 1; ; round++) {
     const mode = { ifMatch: etag };
-    const written = await writeCopy(work, rename, { from: older.from, source, mode });
+    const written = await writeCopy(work, rename, { from: older.from, source, mode, after: bound });
     if (written !== 'conflict') return written;
     const found = await readFile(work, older.target.path);
-    if (found === undefined || !isStill(work, older.target, found) || round === COPY_ROUNDS) return 'taken';
+    if (found === undefined || !isStill(older.target, found)) {
+      if (!isMigrated(older.source, source)) return 'taken';
+      return {
+        copied: { ...older, source: { ...older.source, bound: source.bound, etag: source.stored.etag } },
+      };
+    }
+    if (round === COPY_ROUNDS) return 'taken';
     etag = found.stored.etag;
+    bound = found.bound;
   }
 }
 
@@ -164,10 +173,12 @@ async function writeCopy(
   const { from, source, mode } = copy;
   const to = rebase(from, rename.from, rename.to);
   const names = { from: logicalName(from), to: logicalName(to) };
-  const seal = (): Uint8Array =>
-    bindVersion(work, source, { ...names, origin: rename.id, after: copy.after });
-  const key = fileKey(work.session.layout, work.keyring.names, to);
-  const outcome = await confirmedPut(work, { key, seal, mode });
+  const outcome = await confirmedPut(work, {
+    key: fileKey(work.session.layout, work.keyring.names, to),
+    seal: (stamp) => copyVersion(work, source, { ...stamp, ...names, origin: rename.id }),
+    after: laterOf(source.bound, copy.after),
+    mode,
+  });
   if ('conflict' in outcome) return 'conflict';
   return {
     copied: copiedFile(work, rename, { from, source, target: outcome, isNew: mode === 'create' }),
@@ -177,23 +188,29 @@ async function writeCopy(
 function copiedFile(
   work: LeasedWork,
   rename: DirectoryRename,
-  copy: Pick<CopiedFile, 'from' | 'isNew'> & { readonly source: SealedVersion; readonly target: HeldVersion },
+  copy: Pick<CopiedFile, 'from' | 'isNew'> & {
+    readonly source: SealedVersion;
+    readonly target: HeldVersion & Pick<WrittenCopy, 'bound'>;
+  },
 ): CopiedFile {
   const { layout } = work.session;
   const { keyring } = work;
-  const { contentId, origin, stored } = copy.source;
+  const { id, bound, origin, stored } = copy.source;
   const to = rebase(copy.from, rename.from, rename.to);
   return {
     from: copy.from,
-    source: { key: fileKey(layout, keyring.names, copy.from), etag: stored.etag, contentId, origin },
+    source: {
+      ...{ key: fileKey(layout, keyring.names, copy.from), etag: stored.etag },
+      ...{ id, bound, origin },
+    },
     target: {
       path: to,
       key: fileKey(layout, keyring.names, to),
       etag: copy.target.etag,
+      bound: copy.target.bound,
       mark: { origin: rename.id },
     },
     version: identityOf(copy.target.body),
-    contentId: boundId(copy.target.body, copy.source),
     isNew: copy.isNew,
   };
 }

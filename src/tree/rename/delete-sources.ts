@@ -42,7 +42,7 @@ export async function deleteSources(
   let [keptBoth, problem]: [boolean, unknown] = [false, undefined];
   let remaining = copied;
   for (let round = 0; remaining.length > 0 && round < COPY_ROUNDS; round++) {
-    await work.saver?.saveMoves(work, rename, remaining.flatMap(endsOf));
+    await work.saver?.saveMoves(work, rename, remaining.map(endOf));
     const failures = await sendDeletes(work, remaining);
     const byKey = new Map(failures.map((failure) => [failure.key, failure]));
     const again: CopiedFile[] = [];
@@ -66,13 +66,9 @@ export async function deleteSources(
   return { keptBoth: keptBoth || remaining.length > 0, left };
 }
 
-/**
- * The version that is about to go, and what lies at the target where that had to be sealed again. The first one alone is what
- * another process that is first at the source tells of; the second one alone is there afterwards.
- */
-function endsOf({ from, source, contentId }: CopiedFile): readonly EndedFile[] {
-  const ids = equalBytes(contentId, source.contentId) ? [contentId] : [source.contentId, contentId];
-  return ids.map((id) => [from, id]);
+/** The binding that is about to go. */
+function endOf({ from, source }: CopiedFile): EndedFile {
+  return [from, source.id, source.bound];
 }
 
 /** What goes wrong with a request for a single file goes wrong with that file. */
@@ -124,7 +120,7 @@ async function settle(
 /** Whether an edit has followed on the very version that was copied: then no delete of that has reached it, or ever will. */
 async function isEditOf(work: LeasedWork, { from, source }: CopiedFile): Promise<boolean> {
   const found = await readFile(work, from);
-  return found !== undefined && equalBytes(found.previous, source.contentId);
+  return found !== undefined && equalBytes(found.previous, source.id);
 }
 
 /** Leaves a file that the server does not let go where it was, and takes its copy back if that goes. */

@@ -12,8 +12,6 @@ import { createAges } from '../../time.ts';
 import { type Session, uncancelled, type Work } from '../session.ts';
 import { type DirectoryRename, type RenameEntry, type RenamePhase, writeRegister } from './register.ts';
 
-/** Another process may take a register over that was not written for so long (milliseconds, the server's clock). */
-export const LEASE_MS = 10_000;
 /**
  * The owner writes the register again before its next request once so much time has passed, by whichever of its
  * clocks ran faster. The rest of the lease is for requests on their way.

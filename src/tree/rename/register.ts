@@ -1,12 +1,14 @@
-import { MemoryError } from '../../errors.ts';
-import { fromBase64url, toBase64url } from '../../format/encoding.ts';
+import { toBase64url } from '../../format/encoding.ts';
+import { objectRefused } from '../../format/object.ts';
 import { classLogicalName, type LogicalName } from '../../format/object-keys.ts';
-import { ID_BYTES } from '../../format/wrap.ts';
-import { type MemoryPath, parseStoredPath } from '../../language/path.ts';
 import type { ETag, WriteResult } from '../../store/port.ts';
+import { idIn, pathIn } from '../record-values.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../sealed-record.ts';
 import type { Work } from '../session.ts';
 import type { Rename } from './rename-file.ts';
+
+/** Another process may take a register over that was not written for so long (milliseconds, the server's clock). */
+export const LEASE_MS = 10_000;
 
 /** How far the rename of a directory has come. From `moving` on it only goes forward. */
 export type RenamePhase = 'copying' | 'moving' | 'aborting';
@@ -46,7 +48,7 @@ export function isRegister(name: LogicalName): boolean {
   return name === classLogicalName(REGISTER.cls, REGISTER.id);
 }
 
-/** Reads the tenant's one register. @throws MemoryError `integrity`, `unsupported_format`. */
+/** Reads the tenant's one register. @throws MemoryError `integrity`, also for what is malformed. */
 export async function readRegister(work: Work): Promise<RegisterState> {
   const record = await readRecord(work, { ...REGISTER, maxBytes: MAX_BYTES });
   if (record === undefined) return { entry: undefined, etag: undefined, ageMs: 0 };
@@ -72,30 +74,14 @@ function encodeEntry(entry: RenameEntry | undefined): Uint8Array {
   return encodeFields({ ...rest, id: toBase64url(id), ...(by && { by: toBase64url(by) }) });
 }
 
-/** What authenticated bytes say that this version of the library does not know was written by a later one. */
+/** Undefined: no rename is under way. */
 function parseEntry(content: Uint8Array): RenameEntry | undefined {
-  const fields = decodeFields(content);
-  if (fields?.['phase'] === 'idle' && Object.keys(fields).length === 1) return undefined;
-  const { phase, id, by, from, to, owner } = fields ?? {};
-  const isKnown = phase === 'copying' || phase === 'moving' || phase === 'aborting';
-  if (!isKnown || typeof from !== 'string' || typeof to !== 'string' || typeof owner !== 'string')
-    throw unknown();
-  const paths = { from: parsePath(from), to: parsePath(to) };
-  return { phase, id: parseId(id), ...paths, owner, ...(by !== undefined && { by: parseId(by) }) };
-}
-
-function parseId(text: unknown): Uint8Array {
-  const bytes = typeof text === 'string' ? fromBase64url(text) : undefined;
-  if (bytes?.length !== ID_BYTES) throw unknown();
-  return bytes;
-}
-
-function parsePath(text: string): MemoryPath {
-  const path = parseStoredPath(text);
-  if (path === undefined) throw unknown();
-  return path;
-}
-
-function unknown(): MemoryError {
-  return new MemoryError('unsupported_format', 'the register of renames is of a later version');
+  const { phase, owner, ...fields } = decodeFields(content) ?? {};
+  if (phase === 'idle') return undefined;
+  const [from, to] = [pathIn(fields['from']), pathIn(fields['to'])];
+  const [id, by] = [idIn(fields['id']), idIn(fields['by'])];
+  const isPhase = phase === 'copying' || phase === 'moving' || phase === 'aborting';
+  if (!isPhase || typeof owner !== 'string' || from === undefined || to === undefined) throw objectRefused();
+  if (id === undefined || (by === undefined && fields['by'] !== undefined)) throw objectRefused();
+  return { phase, id, from, to, owner, ...(by && { by }) };
 }

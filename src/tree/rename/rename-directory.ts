@@ -16,6 +16,7 @@ import {
 import { type CopiedFile, type CopyOutcome, copyFiles } from './copy-files.ts';
 import { deleteSources } from './delete-sources.ts';
 import type { LeasedWork, RenameLease } from './lease.ts';
+import { refuseNewPath } from './new-path.ts';
 import type { DirectoryRename, RenamePhase } from './register.ts';
 import { bothKept, targetExists } from './rename-file.ts';
 
@@ -62,8 +63,7 @@ async function copyThenMove(
   task: { readonly files: readonly ListedEntry[]; readonly resumed: boolean },
 ): Promise<MemoryError | undefined> {
   const { work, rename } = lease;
-  const outcome = await listSettled(work, rename.from, task.files).then(
-    (files) => copyFiles(work, rename, { files, phase: 'copying' }),
+  const outcome = await copyAll(work, rename, task.files).catch(
     (failure: unknown): CopyOutcome => ({ copied: [], taken: [], left: [], failure }),
   );
   const refusal =
@@ -76,6 +76,17 @@ async function copyThenMove(
   }
   await lease.enter('moving').catch(rejectUnknown);
   return goForward(lease, outcome, { takenOver: false });
+}
+
+/** Copies the files as they are listed once no create is under way among them: all of them are judged before the first copy. */
+async function copyAll(
+  work: LeasedWork,
+  rename: DirectoryRename,
+  listed: readonly ListedEntry[],
+): Promise<CopyOutcome> {
+  const files = await listSettled(work, rename.from, listed);
+  for (const { path } of files) refuseNewPath(work, rename, path);
+  return copyFiles(work, rename, { files, phase: 'copying' });
 }
 
 /** Why the rename must not continue: nothing is left to rename, or another file lies at, above or below the target. */

@@ -5,8 +5,8 @@ import { ancestorsOf, type MemoryPath } from '../../language/path.ts';
 import type { DeleteFailure, ETag } from '../../store/port.ts';
 import { clashError, findClash } from '../clashes.ts';
 import { untilSettled } from '../concurrency.ts';
-import { confirmedPut, deleteObjects } from '../confirmed-put.ts';
-import { bindVersion, boundId, readFile, type SealedVersion } from '../read-file.ts';
+import { confirmedPut, deleteObjects, type Stamp } from '../confirmed-put.ts';
+import { copyVersion, laterOf, readFile, type SealedVersion } from '../read-file.ts';
 import type { Work } from '../session.ts';
 import { keep } from '../settled.ts';
 import {
@@ -18,6 +18,7 @@ import {
   takeBack,
   undoPut,
   type Written,
+  type WrittenCopy,
 } from '../undo.ts';
 
 export interface Rename {
@@ -36,16 +37,18 @@ export interface Rename {
  * no longer the only version that may be renamed.
  */
 export async function renameFile(work: Work, from: Rename, source: SealedVersion): Promise<void> {
-  // Its own mark, for another rename of the same file gives its copy the same content id.
+  // Its own mark, for the copy of another rename of the same file is the same version.
   const rename: MarkedRename = { ...from, id: work.session.random(ID_BYTES) };
   const key = fileKey(work.session.layout, work.keyring.names, rename.to);
   const written = await confirmedPut(work, {
     key,
-    seal: () => copyFor(work, rename, source),
+    seal: (stamp) => copyFor(work, { rename, source, stamp }),
+    after: source.bound,
     mode: 'create',
   });
   if ('conflict' in written) throw targetExists();
-  const target: Written = { path: rename.to, key, etag: written.etag, mark: { origin: rename.id } };
+  const { etag, bound } = written;
+  const target: WrittenCopy = { path: rename.to, key, etag, bound, mark: { origin: rename.id } };
   const clash = await orTakeBack(work, target, () => findClash(work, rename.to, ancestorsOf(rename.from)));
   if (clash !== undefined) {
     const undone = await undoPut(work, target);
@@ -54,7 +57,7 @@ export async function renameFile(work: Work, from: Rename, source: SealedVersion
     if (undone === 'undone') throw clash === 'file_above' ? clashError(clash) : targetExists();
   }
   keep(work, key, written);
-  await removeSource(work, rename, { source, target, contentId: boundId(written.body, source) });
+  await removeSource(work, rename, { source, target });
 }
 
 /** A rename of one file; every copy it makes carries its id as the origin, and a migration of keys keeps that. */
@@ -67,9 +70,7 @@ const COPY_ROUNDS = 3;
 
 interface Copied {
   readonly source: SealedVersion;
-  readonly target: Written;
-  /** Of the copy; another than the source's where the content had to be sealed again. */
-  readonly contentId: Uint8Array;
+  readonly target: WrittenCopy;
 }
 
 /**
@@ -84,7 +85,8 @@ async function removeSource(work: Work, rename: MarkedRename, first: Copied): Pr
       const target = { key, ifMatch: copied.source.stored.etag };
       const [failure] = await deleteObjects(work, [target], { signal: work.call.signal });
       if (failure === undefined) {
-        await work.saver?.noteMoved(work, rename, [rename.from, copied.contentId]);
+        const { id, bound } = copied.source;
+        await work.saver?.noteMoved(work, rename, [rename.from, id, bound]);
         return undefined;
       }
       refuseUnknown(failure);
@@ -100,28 +102,33 @@ async function removeSource(work: Work, rename: MarkedRename, first: Copied): Pr
 }
 
 /**
- * Copies the source, which has changed, over our older copy; where only a migration of keys has written it again there is
- * nothing to copy. Undefined: the source is gone.
+ * Copies the source, which was written again, over our older copy, whoever wrote it. Where another process has changed the copy
+ * both stay, unless the source is the version still that was copied, which a migration of keys has bound or sealed again: then it
+ * goes as it is now. Undefined: the source is gone.
  */
 async function copyNewer(work: Work, rename: MarkedRename, copied: Copied): Promise<Copied | undefined> {
   const { key } = copied.target;
   const source = await readFile(work, rename.from);
   if (source === undefined) return undefined;
-  if (isMigrated(copied.source, source)) return { ...copied, source };
-  if (rename.version !== undefined) throw anotherVersion();
-  for (let { etag } = copied.target, round = 1; round <= COPY_ROUNDS; round++) {
+  const isSame = isMigrated(copied.source, source);
+  if (rename.version !== undefined && !isSame) throw anotherVersion();
+  for (let { etag, bound } = copied.target, round = 1; round <= COPY_ROUNDS; round++) {
     const written = await confirmedPut(work, {
       key,
-      seal: () => copyFor(work, rename, source),
+      seal: (stamp) => copyFor(work, { rename, source, stamp }),
+      after: laterOf(source.bound, bound),
       mode: { ifMatch: etag },
     });
     if ('etag' in written) {
-      const target = { ...copied.target, etag: written.etag };
-      return { source, target, contentId: boundId(written.body, source) };
+      return { source, target: { ...copied.target, etag: written.etag, bound: written.bound } };
     }
     const found = await readFile(work, rename.to);
-    if (found === undefined || !isStill(work, copied.target, found)) break;
+    if (found === undefined || !isStill(copied.target, found)) {
+      if (isSame) return { ...copied, source };
+      break;
+    }
     etag = found.stored.etag;
+    bound = found.bound;
   }
   throw bothKept();
 }
@@ -146,7 +153,7 @@ async function withdraw(
 }
 
 /** The source is gone by another process's delete or rename, which therefore came first: our copy must not stay. */
-async function takeTargetBack(work: Work, target: Copied['target']): Promise<never> {
+async function takeTargetBack(work: Work, target: Written): Promise<never> {
   const undone = await undoPut(work, target);
   if (undone === 'built_on') throw bothKept();
   // The process that renamed the copy has the file at a third place, besides the process that was first at the source.
@@ -162,10 +169,14 @@ function refuseUnknown(failure: DeleteFailure): void {
   if ('error' in failure) throw failure.error;
 }
 
-/** The object of `version`, bound to the target path. */
-function copyFor(work: Work, rename: MarkedRename, version: SealedVersion): Uint8Array {
+/** The object of `source`, bound to the target path. */
+function copyFor(
+  work: Work,
+  copy: { readonly rename: MarkedRename; readonly source: SealedVersion; readonly stamp: Stamp },
+): Uint8Array {
+  const { rename, source, stamp } = copy;
   const [from, to] = [logicalName(rename.from), logicalName(rename.to)];
-  return bindVersion(work, version, { from, to, origin: rename.id });
+  return copyVersion(work, source, { ...stamp, from, to, origin: rename.id });
 }
 
 export function targetExists(): MemoryError {

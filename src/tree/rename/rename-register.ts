@@ -3,8 +3,8 @@ import { ID_BYTES } from '../../format/wrap.ts';
 import { untilAborted } from '../../time.ts';
 import { beginWait } from '../../waits.ts';
 import { uncancelled, type Work } from '../session.ts';
-import { LEASE_MS, type RenameLease, takeLease } from './lease.ts';
-import { type RegisterState, type RenameEntry, readRegister } from './register.ts';
+import type { RenameLease } from './lease.ts';
+import { LEASE_MS, type RegisterState, type RenameEntry, readRegister } from './register.ts';
 import type { Rename } from './rename-file.ts';
 
 /** How long a command waits for another process's rename, in milliseconds. */
@@ -67,6 +67,7 @@ export function createRenameRegister(): RenameRegister {
 
   return {
     async begin(work, paths) {
+      const { takeLease } = await import('./lease.ts');
       for (let state = known ?? (await look(work)); ; state = await look(work)) {
         const { etag } = await lookUntilIdle(work, state);
         const rename = { ...paths, id: work.session.random(ID_BYTES), by: work.saver?.writerOf(work) };
@@ -91,6 +92,7 @@ export function createRenameRegister(): RenameRegister {
 async function takeOver(work: Work, { entry, etag, ageMs }: RegisterState): Promise<boolean> {
   if (entry === undefined || ageMs <= LEASE_MS) return false;
   // Loaded before the lease is taken, whose time runs.
+  const { takeLease } = await import('./lease.ts');
   const { resumeRename } = await import('./rename-directory.ts');
   const lease = await takeLease(work, { rename: renameOf(entry), phase: entry.phase, base: etag });
   if (lease === 'overtaken') return false;

@@ -10,10 +10,10 @@ function answerOf(statusCode: number, body = new Readable({ read: () => {} })): 
   return { statusCode, headers: {}, body };
 }
 
-describe('the socket of an answer', () => {
-  const watch = { onRequest: undefined, acceptsHost: () => true };
-  const request = { operation: 'PutObject', hostname: '127.0.0.1' };
+const watch = { onRequest: undefined, onDate: undefined, acceptsHost: () => true };
+const request = { operation: 'PutObject', hostname: '127.0.0.1' };
 
+describe('the socket of an answer', () => {
   it.each([
     [200, false],
     [206, false],
@@ -34,6 +34,20 @@ describe('the socket of an answer', () => {
     body.resume();
     await ended;
     expect(destroyed).toBe(isClosed ? 1 : 0);
+  });
+});
+
+describe('the date of an answer', () => {
+  it.each([
+    ['Mon, 23 Nov 2026 21:00:00 GMT', [Date.UTC(2026, 10, 23, 21)]],
+    ['', []],
+    ['soon', []],
+  ])('is told where it is one, whatever else the answer says: %s', async (date, told) => {
+    const dates: number[] = [];
+    const listening = { ...watch, onDate: (each: number) => void dates.push(each) };
+    for (const status of [200, 404, 503])
+      await watched(listening, request, async () => ({ ...answerOf(status), headers: { date } }));
+    expect(dates).toEqual(told.flatMap((each) => [each, each, each]));
   });
 });
 

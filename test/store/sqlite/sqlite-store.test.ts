@@ -8,7 +8,10 @@ import { describeObjectStore } from '../../contracts/object-store.ts';
 const directory = mkdtempSync(join(tmpdir(), 'sqlite-object-store-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-describeObjectStore('SQLite in memory', () => openSqliteObjectStore({ path: ':memory:' }));
-describeObjectStore('SQLite in a file', () =>
-  openSqliteObjectStore({ path: join(directory, 'contract.db') }),
+const options = { changesAll: true } as const;
+describeObjectStore('SQLite in memory', () => openSqliteObjectStore({ path: ':memory:' }), options);
+describeObjectStore(
+  'SQLite in a file',
+  () => openSqliteObjectStore({ path: join(directory, 'contract.db') }),
+  options,
 );

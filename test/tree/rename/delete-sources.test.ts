@@ -120,7 +120,7 @@ describeOnBothKinds('deleting the sources of a rename', (newSite) => {
     client.calls.length = 0;
     const done = await deleteSources(leased(work), RENAME, { copied, takenOver: false });
     expect(done).toEqual({ keptBoth: false, left: [] });
-    expect(countCalls(client.calls)).toEqual({ get: 1, delete: 2 });
+    expect(countCalls(client.calls)).toEqual({ get: 2, put: 1, delete: 2 });
     expect(await other.paths()).toEqual(moved());
     expect(await other.text('/memories/to/a')).toBe('a2');
   });

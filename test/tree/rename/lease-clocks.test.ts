@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
-import { LEASE_MS, type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
-import { readRegister } from '../../../src/tree/rename/register.ts';
+import { type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
+import { LEASE_MS, readRegister } from '../../../src/tree/rename/register.ts';
 import type { Work } from '../../../src/tree/session.ts';
 import { countCalls, type StoreCall } from '../../doubles/intercepted-store.ts';
 import { at, createSite, type TestClient, type TestSite, withSession } from '../../support/test-tree.ts';

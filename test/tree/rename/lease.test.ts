@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { ObjectKey } from '../../../src/format/object-keys.ts';
 import { isTooLate } from '../../../src/store/port.ts';
-import { LEASE_MS, type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
-import { readRegister } from '../../../src/tree/rename/register.ts';
+import { type RenameLease, takeLease } from '../../../src/tree/rename/lease.ts';
+import { LEASE_MS, readRegister } from '../../../src/tree/rename/register.ts';
 import type { Work } from '../../../src/tree/session.ts';
 import { countCalls } from '../../doubles/intercepted-store.ts';
 import { at, describeOnBothKinds, type TestClient, withSession } from '../../support/test-tree.ts';

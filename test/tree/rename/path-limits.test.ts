@@ -301,6 +301,8 @@ describeOnBothKinds('a rename of a directory', (newSite) => {
       await site.time.pause(10_001);
       const next = await site.client();
       expect(await next.paths()).toEqual([file, '/memories/d/near'].sort());
+      // Each file is judged before the first copy.
+      expect(next.calls.filter((call) => call.verb === 'put' && call.key.includes('/data/'))).toEqual([]);
       expect(await readRegister(await next.open())).toMatchObject({ entry: undefined });
       expect(next.logged).toContainEqual(
         expect.objectContaining({ fields: expect.objectContaining({ code: 'invalid_path' }) }),
@@ -338,7 +340,11 @@ async function copyUncounted({ work, rename }: RenameLease, copies: Readonly<Rec
     if (source === undefined) throw new Error('there is no source');
     const names = { from: logicalName(at(from)), to: logicalName(at(to)) };
     const key = fileKey(work.session.layout, work.keyring.names, at(to));
-    const seal = (): Uint8Array => bindVersion(work, source, { ...names, origin: rename.id });
-    await confirmedPut(work, { key, seal, mode: 'create' });
+    await confirmedPut(work, {
+      key,
+      seal: (stamp) => bindVersion(work, source, { ...stamp, ...names, origin: rename.id }),
+      after: source.bound,
+      mode: 'create',
+    });
   }
 }

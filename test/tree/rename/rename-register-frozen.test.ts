@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LEASE_MS } from '../../../src/tree/rename/lease.ts';
+import { LEASE_MS } from '../../../src/tree/rename/register.ts';
 import { atFirst, type StoreCall } from '../../doubles/intercepted-store.ts';
 import { describeOnBothKinds, type TestClient, type TestSite } from '../../support/test-tree.ts';
 

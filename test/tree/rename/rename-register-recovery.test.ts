@@ -4,7 +4,7 @@ import { MEMORY_ROOT } from '../../../src/language/path.ts';
 import type { LogFields } from '../../../src/logger.ts';
 import type { ETag } from '../../../src/store/port.ts';
 import { listDirectory } from '../../../src/tree/list-directory.ts';
-import { LEASE_MS } from '../../../src/tree/rename/lease.ts';
+import { LEASE_MS } from '../../../src/tree/rename/register.ts';
 import {
   createRecovery,
   type Recovered,

@@ -1,0 +1,54 @@
+import { misconfigured } from './errors.ts';
+import { createAges, type Instant } from './time.ts';
+
+/** The times that a process writes down: mtimes, bounds, days of reads, when a key was made (docs/protocols.md, "Clocks"). */
+export interface Stamps {
+  /** Notes the `Date` of an answer of the store: milliseconds since the epoch, in whole seconds. */
+  observe(date: number): void;
+  /**
+   * Gives the time to write down, in whole milliseconds since the epoch; never an earlier one than before. It is the process's own
+   * time within a minute of the store's last `Date`, and the store's beyond that. A store that told none counts as in time.
+   *
+   * @throws MemoryError `misconfigured` where both differ by more than 48 hours: nothing is written then.
+   */
+  now(): number;
+  /** Tells by how much the own clock is ahead of the store's, in milliseconds; negative behind it, 0 where the store told no time. */
+  skew(): number;
+}
+
+/** Clocks that differ by less count as one; milliseconds. */
+export const SAME_TIME_MS = 60_000;
+/** No stamp is further from the process's own time than this, whatever a store tells; milliseconds. */
+export const MOST_SKEW_MS: number = 48 * 3_600_000;
+
+/** @param clocks milliseconds since the epoch, which may be set; and milliseconds that never go back. */
+export function createStamps(clocks: {
+  readonly clock: () => number;
+  readonly monotonic: () => number;
+}): Stamps {
+  const { clock } = clocks;
+  const ages = createAges(clocks);
+  let seen: { readonly date: number; readonly at: Instant } | undefined;
+  let last = 0;
+  // A process that was frozen since is told by the wall clock, one whose wall clock was set back by the other.
+  const storeTime = (): number => (seen === undefined ? clock() : seen.date + ages.elapsed(seen.at));
+  const skew = (): number => clock() - storeTime();
+  return {
+    observe(date) {
+      seen = { date, at: ages.now() };
+    },
+    now() {
+      const ahead = skew();
+      if (Math.abs(ahead) > MOST_SKEW_MS) throw clocksApart();
+      last = Math.max(last, Math.floor(Math.abs(ahead) <= SAME_TIME_MS ? clock() : storeTime()));
+      return last;
+    },
+    skew,
+  };
+}
+
+function clocksApart() {
+  return misconfigured(
+    'The clock of this machine and the time that the object store tells differ by more than 48 hours: set the clock. Nothing is written until then.',
+  );
+}

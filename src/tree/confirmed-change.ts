@@ -1,0 +1,79 @@
+import {
+  type ChangeConflict,
+  type DeleteTarget,
+  isTooLate,
+  type ObjectStore,
+  type SendBound,
+} from '../store/port.ts';
+import {
+  type ConditionalWrite,
+  confirmLanded,
+  type Sealed,
+  type StampedWrite,
+  sealNow,
+  stamped,
+} from './confirmed-put.ts';
+import type { Work } from './session.ts';
+import { identityOf } from './version-history.ts';
+
+interface Change {
+  readonly writes: readonly ConditionalWrite[];
+  readonly deletes: readonly DeleteTarget[];
+  /** Past it nothing is changed, however lately it was sealed. */
+  readonly sendBy?: SendBound | undefined;
+}
+
+/** How often what was sealed may become too old to be sent. */
+const BODIES = 8;
+
+/**
+ * Makes conditional PUTs and deletes as one change, where the store has that: all of them, or none. Each PUT is as certain as
+ * `confirmedPut` makes one. Answers which conditions failed; none, and the change is made.
+ *
+ * @throws MemoryError `outcome_unknown` when no answer tells whether it was made; what `isTooLate` knows past `sendBy`.
+ */
+export async function confirmedChange(
+  work: Work,
+  changeAll: NonNullable<ObjectStore['changeAll']>,
+  { writes, deletes, sendBy }: Change,
+): Promise<readonly ChangeConflict[]> {
+  const { history, cache } = work.session;
+  const since = history.begin();
+  for (const { key } of deletes) cache.drop(key);
+  const requests = writes.map((write) => stamped(work, write));
+  for (let bodies = 1; ; bodies++) {
+    const sent: Sent[] = [];
+    for (const write of requests) sent.push({ write, sealed: await sealNow(work, write) });
+    const answer = await changeAll(
+      { puts: sent.map(({ write, sealed }) => ({ ...write, body: sealed.bytes })), deletes },
+      { signal: work.call.signal, sendBy: earliest([sendBy, ...sent.map(({ sealed }) => sealed.sendBy)]) },
+    ).catch((error: unknown) => {
+      if (!isTooLate(error) || sendBy?.isPast() === true || bodies === BODIES) throw error;
+    });
+    if (answer === undefined) continue;
+    const gone = 'conflicts' in answer ? answer.conflicts.filter(isMissing) : deletes;
+    for (const { key } of gone) history.sawNothing({ key, since });
+    if ('conflicts' in answer) return answer.conflicts;
+    for (const [index, etag] of answer.etags.entries()) {
+      const landed = sent[index];
+      if (landed === undefined) continue;
+      const { write, sealed } = landed;
+      history.wrote({ key: write.key, since, version: identityOf(sealed.bytes) });
+      await confirmLanded(work, write, { etag, sealed });
+    }
+    return [];
+  }
+}
+
+interface Sent {
+  readonly write: StampedWrite;
+  readonly sealed: Sealed;
+}
+
+function earliest(bounds: readonly (SendBound | undefined)[]): SendBound {
+  return { isPast: () => bounds.some((bound) => bound?.isPast() === true) };
+}
+
+function isMissing({ conflict }: ChangeConflict): boolean {
+  return conflict === 'missing';
+}
