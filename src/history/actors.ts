@@ -1,12 +1,14 @@
 import { isDamaged, MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
+import { objectRefused } from '../format/object.ts';
 import { classKey } from '../format/object-keys.ts';
+import { NO_ID } from '../format/wrap.ts';
 import { ageOf, type ETag } from '../store/port.ts';
-import { createAges, DAY_MS, type Instant, oncePerKey } from '../time.ts';
+import { createAges, DAY_MS, dateOf, type Instant, oncePerKey } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { decodeFields, encodeFields, readRecord } from '../tree/sealed-record.ts';
 import { checkActor, uncancelled, type Work } from '../tree/session.ts';
-import { type ListedId, listIds } from './read-records.ts';
+import { type ListedId, listIds } from './past/records.ts';
 import { writeKept } from './write-kept.ts';
 
 /** How long a process relies on having named an actor, by whichever of its clocks ran faster. */
@@ -76,12 +78,19 @@ export interface ActorRecord {
   readonly etag: ETag;
 }
 
-/** Undefined: nothing is there, or what this version of the library does not know. @throws MemoryError `integrity`. */
+/** Undefined: nothing is there. @throws MemoryError `integrity`, also for what is malformed. */
 export async function readActor(work: Work, id: string): Promise<ActorRecord | undefined> {
   const record = await readRecord(work, { cls: 'actors', id, maxBytes: MOST_ACTOR_BYTES });
-  const actor = record && decodeFields(record.content)?.['actor'];
-  if (record === undefined || typeof actor !== 'string') return undefined;
+  if (record === undefined) return undefined;
+  const actor = decodeActor(record.content);
   return { id, actor, writer: toBase64url(work.keyring.names.writerId(actor)), etag: record.etag };
+}
+
+/** @throws MemoryError `integrity` for what is malformed. */
+export function decodeActor(content: Uint8Array): string {
+  const actor = decodeFields(content)?.['actor'];
+  if (typeof actor === 'string' && actor !== '' && actor.isWellFormed()) return actor;
+  throw objectRefused();
 }
 
 /** Writes it again, unless another process has: it counts as new from then on. */
@@ -107,8 +116,18 @@ export async function readActors(
     if (found !== undefined) actors.set(found.writer, found.actor);
     read.add(id);
   };
-  const listed = await listIds(work, 'actors', '');
+  const listed = await listIds(work, 'actors');
   const waiting = listed.filter(({ id }) => !read.has(id));
   await eachConcurrently(work.session, waiting, readOne, () => MOST_ACTOR_BYTES);
   return actors;
+}
+
+/** What stands for the actor of the call in the wrap; undefined without one. */
+export function writerOf({ call: { actor }, keyring }: Work): Uint8Array | undefined {
+  return actor === undefined ? undefined : keyring.names.writerId(actor);
+}
+
+/** When something is written down, which is at most the last moment that a `Date` holds, and on whose behalf. */
+export function noted(work: Work): { readonly at: number; readonly by: Uint8Array } {
+  return { at: dateOf(work.session.stamps.now()).getTime(), by: writerOf(work) ?? NO_ID };
 }

@@ -1,36 +1,42 @@
-import { hasCode, MemoryError } from '../errors.ts';
+import { hasCode, hasReason, MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
-import type { MemoryPath } from '../language/path.ts';
+import { ancestorsOf, type MemoryPath } from '../language/path.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import type { FileVersion } from '../tree/read-file.ts';
-import type { Call, KeptCall, Session } from '../tree/session.ts';
+import type { Call, KeptCall, Work } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
-import { type PlannedChange, renameLayers } from './plan.ts';
+import type { Version } from './past/past.ts';
+import { type LeftFile, type PlannedChange, renameLayers } from './plan.ts';
+import { type Writing, writeBack } from './write-back.ts';
 
 interface Applied {
   readonly done: readonly PlannedChange[];
+  /** Files whose text was taken out of the history meanwhile: they have what they had. */
+  readonly redacted: readonly LeftFile[];
   /** The first failure of those that other processes caused meanwhile: what they changed stays as it is. */
   readonly conflict: unknown;
 }
 
-interface Deeds {
-  readonly session: Session;
-  readonly tree: Tree;
-  readonly call: Call;
-  /** The text of a version in the plan; undefined where it is gone, which counts as a conflict. */
-  textOf(version: string): Promise<Uint8Array | undefined>;
+interface Deeds extends Writing {
+  readonly work: Work;
+  /** A version in the plan with its text; undefined where it is gone, which counts as a conflict. */
+  textOf(version: string): Promise<{ readonly version: Version; readonly text: Uint8Array } | undefined>;
+  /** Bytes of that text. */
+  sizeOf(version: string): number;
 }
 
 /**
- * Does what a plan says: deletes, then renames, then writes, each only where the file still is the version that the plan
- * names. Versions must be kept by the tenant, for a file may be deleted before its text is written elsewhere: the first change
- * that finds history turned off ends it.
+ * Does what a plan says, each change only where the file still is the version that the plan names. What takes room comes
+ * last but for the deletes that make none for it, so that a refusal in the middle, of a policy that changes its mind or of a
+ * limit that others have reached, takes as little as can be out of the tree; the versions themselves must be kept by the
+ * tenant: the first change that finds history turned off ends it.
  *
  * @throws MemoryError what the tree throws; a plan that is made again continues from there.
  */
 export async function applyPlan(deeds: Deeds, changes: readonly PlannedChange[]): Promise<Applied> {
   const { session, call } = deeds;
   const done: PlannedChange[] = [];
+  const redacted: LeftFile[] = [];
   let conflict: unknown;
   const doOne = async (change: PlannedChange): Promise<void> => {
     try {
@@ -40,16 +46,49 @@ export async function applyPlan(deeds: Deeds, changes: readonly PlannedChange[])
     } catch (error) {
       if (!isConflict(error)) throw error;
       conflict ??= error;
+      if (hasReason(error, 'redacted')) redacted.push(leftRedacted(change));
     }
   };
-  const { layers } = renameLayers(changes.filter(({ what }) => what === 'rename'));
-  const deletes = changes.filter(({ what }) => what === 'delete');
-  const writes = changes.filter(({ what }) => what === 'create' || what === 'replace');
-  for (const step of [deletes, ...layers, writes]) await eachConcurrently(session, step, doOne);
-  return { done, conflict };
+  const bytesOf = ({ fromVersion = '', toVersion = '' }: PlannedChange): number =>
+    deeds.sizeOf(fromVersion) + deeds.sizeOf(toVersion);
+  for (const step of await stepsOf(deeds, changes)) await eachConcurrently(session, step, doOne, bytesOf);
+  return { done, redacted, conflict };
 }
 
-async function apply({ tree, call, textOf }: Deeds, change: PlannedChange): Promise<void> {
+/**
+ * First what gives up a place that another change needs, then renames, then texts that get shorter, then those that get
+ * longer; all other deletes come behind them, or before them where these have no room without.
+ */
+async function stepsOf(
+  { session, work, sizeOf }: Deeds,
+  changes: readonly PlannedChange[],
+): Promise<readonly (readonly PlannedChange[])[]> {
+  const { layers } = renameLayers(changes.filter(({ what }) => what === 'rename'));
+  const taken = new Set(changes.flatMap(({ what, path, to }) => (what === 'create' ? [path] : (to ?? []))));
+  const above = new Set([...taken].flatMap((path) => ancestorsOf(path as MemoryPath) as readonly string[]));
+  const makesWay = ({ path }: PlannedChange): boolean =>
+    taken.has(path) || above.has(path) || ancestorsOf(path as MemoryPath).some((each) => taken.has(each));
+  const deletes = Map.groupBy(
+    changes.filter(({ what }) => what === 'delete'),
+    makesWay,
+  );
+  const growth = ({ fromVersion = '', toVersion = '' }: PlannedChange): number =>
+    sizeOf(toVersion) - sizeOf(fromVersion);
+  const writes = changes.filter(({ what }) => what === 'create' || what === 'replace');
+  const growing = writes.filter((change) => change.what === 'create' || growth(change) > 0);
+  const shrinking = writes.filter((change) => !growing.includes(change));
+  const others = deletes.get(false) ?? [];
+  const room = others.length > 0 ? await session.quota?.left(work) : undefined;
+  const isTight =
+    room !== undefined &&
+    (growing.filter(({ what }) => what === 'create').length > room.files ||
+      growing.reduce((sum, change) => sum + growth(change), 0) > room.bytes);
+  const last = isTight ? [others, growing] : [growing, others];
+  return [deletes.get(true) ?? [], ...layers, shrinking, ...last];
+}
+
+async function apply(deeds: Deeds, change: PlannedChange): Promise<void> {
+  const { tree, call, textOf } = deeds;
   const { path, fromVersion, toVersion, to } = change as PlannedChange & {
     readonly path: MemoryPath;
     readonly to?: MemoryPath;
@@ -63,16 +102,19 @@ async function apply({ tree, call, textOf }: Deeds, change: PlannedChange): Prom
     return tree.rename({ from: path, to, version: now.etag }, former);
   }
   if (now !== undefined && toVersion === undefined) return tree.remove(path, { ...quiet, version: now.etag });
-  const content = toVersion === undefined ? undefined : await textOf(toVersion);
-  if (content === undefined) throw changedMeanwhile();
-  if (now === undefined) await tree.create(path, content, former);
-  else await tree.replace(path, { content, version: now.etag }, quiet);
+  const found = toVersion === undefined ? undefined : await textOf(toVersion);
+  if (found === undefined) throw changedMeanwhile();
+  await writeBack({ ...deeds, call: quiet }, { ...found, path, replaced: now });
+}
+
+function leftRedacted({ path, toVersion: version }: PlannedChange): LeftFile {
+  return { path, reason: 'redacted', ...(version !== undefined && { version }) };
 }
 
 /** @throws MemoryError `version_conflict` where the file is another version, or gone. */
 async function versionAt(tree: Tree, path: MemoryPath, version: string, call: Call): Promise<FileVersion> {
   const found = await tree.readVersion(path, call);
-  if (found !== undefined && toBase64url(found.contentId) === version) return found;
+  if (found !== undefined && toBase64url(found.id) === version) return found;
   throw changedMeanwhile();
 }
 

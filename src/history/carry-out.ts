@@ -1,4 +1,5 @@
 import { MemoryError } from '../errors.ts';
+import type { ObjectVersions } from '../store/port.ts';
 import {
   type Call,
   openWork,
@@ -10,13 +11,24 @@ import {
 import type { Tree } from '../tree/tree.ts';
 import { readActors } from './actors.ts';
 import { applyPlan } from './apply-plan.ts';
-import { byPath, type HistoryPlan, type PlannedChange, type PlanOutcome, planDigest } from './plan.ts';
-import { contentOf } from './read-version.ts';
-import { type Past, readWholePast } from './versions.ts';
+import { judgePlan } from './judge-plan.ts';
+import type { Past } from './past/past.ts';
+import { readWholePast } from './past/read.ts';
+import {
+  byPath,
+  type HistoryPlan,
+  type LeftFile,
+  type PlannedChange,
+  type PlanOutcome,
+  planDigest,
+} from './plan.ts';
+import { contentOf, refuseTwoTexts } from './read-version.ts';
 
 /** What is asked of a plan. */
 export interface PlanRequest {
   readonly call: Call;
+  /** What a bucket keeps beside the current objects. */
+  readonly versions: ObjectVersions | undefined;
   readonly dryRun: boolean;
   /** Whether what can be done is done where the plan leaves files. */
   readonly partial: boolean;
@@ -39,8 +51,9 @@ const ROUNDS = 8;
  * files again and again; what the tree throws.
  */
 export async function carryOut(session: Session, tree: Tree, request: PlanRequest): Promise<PlanOutcome> {
-  const { call, dryRun, partial, digest, namesWriters } = request;
+  const { call, versions, dryRun, partial, digest, namesWriters } = request;
   const done: PlannedChange[] = [];
+  const redacted: LeftFile[] = [];
   const answer = (changes: readonly PlannedChange[], rest: Omit<PlanOutcome, 'changes'>): PlanOutcome => ({
     changes: [...changes].sort(byPath),
     ...rest,
@@ -53,7 +66,14 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
     if (work === undefined) return answer([], { left: [], outcome: 'nothing' });
     refuseToLose(work.keyring);
     const past = await readWholePast(work);
-    const plan = request.plan(past, work);
+    const textOf: Parameters<typeof applyPlan>[0]['textOf'] = async (id) => {
+      refuseTwoTexts(past, id);
+      const version = past.versions.get(id);
+      const text = version && (await contentOf(work, version));
+      return text && { version, text };
+    };
+    const drafted = withoutRedacted(request.plan(past, work), redacted);
+    const plan = await judgePlan({ work, past, textOf: async (id) => (await textOf(id))?.text }, drafted);
     const { changes, ...rest } = plan;
     const { left } = rest;
     if (dryRun) {
@@ -71,16 +91,23 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
       return answer(done, { ...rest, outcome: done.length === 0 ? 'nothing' : 'written' });
     }
     if (isWithheld) return answer([...done, ...changes], { ...rest, outcome: 'withheld' });
-    const textOf = async (id: string): Promise<Uint8Array | undefined> => {
-      const version = past.versions.get(id);
-      return version && contentOf(work, version);
-    };
-    const applied = await applyPlan({ session, tree, call, textOf }, changes);
+    const sizeOf = (id: string): number => past.versions.get(id)?.size ?? 0;
+    const applied = await applyPlan({ session, tree, call, work, versions, textOf, sizeOf }, changes);
     done.push(...applied.done);
+    redacted.push(...applied.redacted);
     conflict = applied.conflict;
     if (conflict === undefined) return answer(done, { ...rest, outcome: 'written' });
   }
   throw conflict;
+}
+
+/** The plan without the files whose texts were taken out while they were written: it leaves them. */
+function withoutRedacted(plan: HistoryPlan, redacted: readonly LeftFile[]): HistoryPlan {
+  if (redacted.length === 0) return plan;
+  const paths = new Set(redacted.map(({ path }) => path));
+  const isOther = ({ path }: { readonly path: string }): boolean => !paths.has(path);
+  const left = [...plan.left.filter(isOther), ...redacted].sort(byPath);
+  return { ...plan, changes: plan.changes.filter(isOther), left };
 }
 
 /** Tells whether a plan does and leaves nothing but parts of the one that was agreed to: then it is the rest of that. */

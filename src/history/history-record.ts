@@ -7,9 +7,10 @@ import {
   toBase64url,
 } from '../format/encoding.ts';
 import type { LogicalName } from '../format/object-keys.ts';
-import { ID_BYTES, MAX_BOUND, NO_ID } from '../format/wrap.ts';
-import { MEMORY_ROOT, type MemoryPath, parseStoredPath } from '../language/path.ts';
+import { NO_ID } from '../format/wrap.ts';
+import { isWithin, MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { encodeText } from '../language/text.ts';
+import { boundIn, idIn, numberIn, pathIn, timeIn } from '../tree/record-values.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 import type { EndedFile, Work } from '../tree/session.ts';
 
@@ -17,11 +18,11 @@ import type { EndedFile, Work } from '../tree/session.ts';
 export interface VersionFacts {
   readonly path: MemoryPath;
   /** 16 bytes. */
-  readonly contentId: Uint8Array;
+  readonly id: Uint8Array;
   /** When its content was written, by its writer's clock; milliseconds since the epoch. */
   readonly mtime: number;
   readonly bound: bigint;
-  /** The content id of the version that it replaced; zeros for a new file. */
+  /** The id of the version that it replaced; zeros for a new file. */
   readonly previous: Uint8Array;
   /** Zeros where no actor is known. */
   readonly writer: Uint8Array;
@@ -38,11 +39,16 @@ interface Noted {
 
 /** What a record of the class `history` says (docs/format.md, "Records"). */
 export type HistoryRecord =
-  /** A version that was about to be replaced or deleted; whether it was, others tell. */
-  | (Noted & { readonly kind: 'replaced'; readonly version: VersionFacts; readonly text: Uint8Array })
+  /** A version that was about to be replaced, or deleted where it says so; whether it was, others tell. */
+  | (Noted & {
+      readonly kind: 'replaced';
+      readonly for?: 'delete';
+      readonly version: VersionFacts;
+      readonly text: Uint8Array;
+    })
   /** Stands in the place of such a version whose text was taken out. */
   | (Noted & { readonly kind: 'redacted'; readonly version: VersionFacts })
-  /** These files were deleted as these versions. */
+  /** These files were deleted as they were bound. */
   | (Noted & { readonly kind: 'deleted'; readonly files: readonly EndedFile[] })
   /** These files, at or below `from`, were renamed to the same place at or below `to`. */
   | (Noted & {
@@ -54,7 +60,8 @@ export type HistoryRecord =
 
 const BOUND_CHARACTERS = 11;
 const CHARACTER_BITS = 6n;
-const ID_CHARACTERS = 8;
+/** So much of a version's id stands at the end of the id of its record. */
+export const ID_CHARACTERS = 8;
 
 /** The path under which what concerns several paths lies: the root, which is no file's. */
 export const WHOLE_TREE: MemoryPath = MEMORY_ROOT;
@@ -88,9 +95,33 @@ export function idOf(bytes: Uint8Array): string | undefined {
   return id === NO_ID_TEXT ? undefined : id;
 }
 
-/** What all records of one rename have in common, of a record's id. */
-export function eventOf(id: string): string {
-  return id.slice(-ID_CHARACTERS);
+/** The bytes of an id that `idOf` gave, or of any other in base64url; zeros for what is none. */
+export function idBytes(id: string): Uint8Array {
+  return fromBase64url(id) ?? NO_ID;
+}
+
+/** Whether the name of a record says that it may be one of that version, in base64url: it carries the beginning alone. */
+export function isRecordOf(record: string, version: string): boolean {
+  return versionOfRecord(record) === version.slice(0, ID_CHARACTERS);
+}
+
+/** The beginning of the version's id, of a record's id: of one that tells of a rename what all records of it have in common. */
+export function versionOfRecord(recordId: string): string {
+  return recordId.slice(-ID_CHARACTERS);
+}
+
+/** What stands for the path, of a record's id. */
+export function pathHashOfRecord(recordId: string): string {
+  return recordId.slice(0, -(BOUND_CHARACTERS + ID_CHARACTERS + 2));
+}
+
+/** The bound in the id of a record. */
+export function boundOfRecord(recordId: string): bigint {
+  const end = recordId.length - ID_CHARACTERS - 1;
+  let bound = 0n;
+  for (const digit of recordId.slice(end - BOUND_CHARACTERS, end))
+    bound = (bound << CHARACTER_BITS) | BigInt(BASE64URL_IN_BYTE_ORDER.indexOf(digit));
+  return bound;
 }
 
 /** As many characters for each, in byte order as the numbers are. */
@@ -108,7 +139,7 @@ export function encodeHistoryRecord(record: HistoryRecord): Uint8Array {
   const noted = { kind, at, by: toBase64url(record.by) };
   switch (record.kind) {
     case 'replaced':
-      return withText({ ...noted, ...encodeVersion(record.version) }, record.text);
+      return withText({ ...noted, ...encodeVersion(record.version), for: record.for }, record.text);
     case 'redacted':
       return withText({ ...noted, ...encodeVersion(record.version) });
     case 'deleted':
@@ -123,18 +154,18 @@ function withText(fields: Readonly<Record<string, unknown>>, text = encodeText('
   return concat(lengthPrefixed(encodeFields(fields)), text);
 }
 
-function encodeVersion({ path, contentId, mtime, bound, previous, writer, size }: VersionFacts) {
+function encodeVersion({ path, id, mtime, bound, previous, writer, size }: VersionFacts) {
   return {
     ...{ path, mtime, size },
-    contentId: toBase64url(contentId),
+    id: toBase64url(id),
     bound: String(bound),
     previous: toBase64url(previous),
     writer: toBase64url(writer),
   };
 }
 
-function encodeEnded([path, contentId]: EndedFile): readonly [string, string] {
-  return [path, toBase64url(contentId)];
+function encodeEnded([path, id, bound]: EndedFile): readonly [string, string, string] {
+  return [path, toBase64url(id), String(bound)];
 }
 
 /** Undefined for what this version of the library does not know: authentic, so a later one wrote it. */
@@ -142,61 +173,46 @@ export function decodeHistoryRecord(content: Uint8Array): HistoryRecord | undefi
   const end = content.length < 4 ? Number.POSITIVE_INFINITY : 4 + readU32(content, 0);
   if (end > content.length) return undefined;
   const fields = decodeFields(content.subarray(4, end));
-  const [kind, at, by] = [fields?.['kind'], numberIn(fields?.['at']), idIn(fields?.['by'])];
+  const [kind, at, by] = [fields?.['kind'], timeIn(fields?.['at']), idIn(fields?.['by'])];
   if (fields === undefined || at === undefined || by === undefined) return undefined;
   const text = content.subarray(end);
   const noted = { at, by };
   if (kind === 'replaced' || kind === 'redacted') {
     const version = decodeVersion(fields);
     if (version === undefined || text.length !== (kind === 'replaced' ? version.size : 0)) return undefined;
-    return kind === 'replaced' ? { ...noted, kind, version, text } : { ...noted, kind, version };
+    if (kind === 'redacted') return { ...noted, kind, version };
+    const purpose = fields['for'];
+    if (purpose === undefined) return { ...noted, kind, version, text };
+    return purpose === 'delete' ? { ...noted, kind, for: purpose, version, text } : undefined;
   }
   const files = endedIn(fields['files']);
   if (files === undefined || text.length > 0) return undefined;
   if (kind === 'deleted') return { ...noted, kind, files };
   const [from, to] = [pathIn(fields['from']), pathIn(fields['to'])];
   if (kind !== 'moved' || from === undefined || to === undefined) return undefined;
+  if (!files.every(([path]) => path === from || isWithin(path, from))) return undefined;
   return { ...noted, kind, from, to, files };
 }
 
 function decodeVersion(fields: Readonly<Record<string, unknown>>): VersionFacts | undefined {
-  const [path, contentId] = [pathIn(fields['path']), idIn(fields['contentId'])];
+  const [path, id] = [pathIn(fields['path']), idIn(fields['id'])];
   const [previous, writer] = [idIn(fields['previous']), idIn(fields['writer'])];
   const [mtime, size] = [numberIn(fields['mtime']), numberIn(fields['size'])];
   const bound = boundIn(fields['bound']);
-  if (path === undefined || contentId === undefined || previous === undefined || writer === undefined)
+  if (path === undefined || id === undefined || previous === undefined || writer === undefined)
     return undefined;
   if (mtime === undefined || size === undefined || bound === undefined) return undefined;
-  return { path, contentId, mtime, bound, previous, writer, size };
+  return { path, id, mtime, bound, previous, writer, size };
 }
 
 function endedIn(value: unknown): readonly EndedFile[] | undefined {
   if (!Array.isArray(value)) return undefined;
   const files: EndedFile[] = [];
   for (const entry of value as readonly unknown[]) {
-    if (!Array.isArray(entry) || entry.length !== 2) return undefined;
-    const [path, contentId] = [pathIn(entry[0]), idIn(entry[1])];
-    if (path === undefined || contentId === undefined) return undefined;
-    files.push([path, contentId]);
+    if (!Array.isArray(entry) || entry.length !== 3) return undefined;
+    const [path, id, bound] = [pathIn(entry[0]), idIn(entry[1]), boundIn(entry[2])];
+    if (path === undefined || id === undefined || bound === undefined) return undefined;
+    files.push([path, id, bound]);
   }
   return files;
-}
-
-function numberIn(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-function idIn(value: unknown): Uint8Array | undefined {
-  const bytes = typeof value === 'string' ? fromBase64url(value) : undefined;
-  return bytes?.length === ID_BYTES ? bytes : undefined;
-}
-
-function boundIn(value: unknown): bigint | undefined {
-  if (typeof value !== 'string' || !/^(0|[1-9]\d{0,18})$/.test(value)) return undefined;
-  const bound = BigInt(value);
-  return bound <= MAX_BOUND ? bound : undefined;
-}
-
-function pathIn(value: unknown): MemoryPath | undefined {
-  return typeof value === 'string' ? parseStoredPath(value) : undefined;
 }

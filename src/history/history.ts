@@ -11,23 +11,31 @@ import {
 } from '../language/path.ts';
 import { decodeText } from '../language/text.ts';
 import type { ObjectVersions } from '../store/port.ts';
-import { DAY_MS } from '../time.ts';
+import { DAY_MS, inTurns } from '../time.ts';
 import { type Call, checkActor, openWork, refuseWriting, type Session, type Work } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import { readActors } from './actors.ts';
 import { carryOut } from './carry-out.ts';
-import { entriesOf, type HistoryEntry, type HistoryListOptions, type Redaction } from './entries.ts';
-import { entryPage } from './entry-page.ts';
+import {
+  entriesOf,
+  type HistoryEntry,
+  type HistoryListOptions,
+  isFull,
+  pageOf,
+  type Redaction,
+} from './entries.ts';
 import { readKnown, versionsAt } from './known.ts';
 import { momentOf } from './moment.ts';
+import type { Past } from './past/past.ts';
+import { readMeantPast, readNewest, readPast, readWholePast } from './past/read.ts';
 import type { PlanOutcome } from './plan.ts';
 import { planRestoreAt } from './plan-restore-at.ts';
 import { planUndo, type Selection } from './plan-undo.ts';
 import { readVersion } from './read-version.ts';
 import { redactVersion } from './redact.ts';
 import { type Trace, traceVersions } from './trace.ts';
-import { beginningOf, chosen, noFile, noVersion, severalBegin } from './version-name.ts';
-import { type Past, readMeantPast, readWholePast } from './versions.ts';
+import { beginningOf, noFile, noVersion, severalBegin } from './version-name.ts';
+import { writeBack } from './write-back.ts';
 
 /** A version of a file, as `list` names it; of the version the first characters are enough where no other has them. */
 export interface VersionName {
@@ -59,8 +67,9 @@ export interface History {
   state(options?: Call): Promise<'on' | 'off' | 'absent'>;
   /**
    * What happened to a file, or to all of them, the newest first. The file's own path is enough: what it was under other
-   * paths, before and after a rename, is in it. Nothing for a path at which nothing ever was. A GET for each version; for
-   * all files another for each of them; `onProgress` counts those. By pages with `limit` and `before`.
+   * paths, before and after a rename, is in it. Nothing for a path at which nothing ever was. A GET for each version; with a
+   * `limit` for little more than those of the page; for all files one for each version and each file, `limit` or not, which
+   * `onProgress` counts. By pages with `limit` and `before`.
    *
    * @throws MemoryError `misconfigured` for a limit that is no whole number from 1 on; `not_found` where `before` has expired.
    */
@@ -75,8 +84,10 @@ export interface History {
   /**
    * Writes the text of a version into its file as a new version, or creates the file where it is gone.
    *
-   * @throws MemoryError as `read`; `version_conflict` where another process changed the file meanwhile; `invalid_command`
-   * (`reason: 'hidden_by_mount'`) where another memory is mounted at the path or above it.
+   * @throws MemoryError as `read`, with `reason` `redacted` also where the text was taken out while it was written, and taken
+   * back; `outcome_unknown` (`reason: 'redacted'`, `paths`) where it may lie in a file then; `version_conflict` where another
+   * process changed the file meanwhile; `invalid_command` (`reason: 'hidden_by_mount'`) where another memory is mounted at
+   * the path or above it.
    */
   restore(version: VersionName, options?: Call): Promise<RestoredVersion>;
   /**
@@ -102,8 +113,9 @@ export interface History {
    * Takes the text of a version out for good: out of the history, and out of what a bucket with versioning keeps. Its path,
    * time, size and writer stay, with who took it out and when. What it does not reach is told in docs/history.md.
    *
-   * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while a file holds that text; `access_denied`
-   * where the bucket's own versions may not be removed: then it is run again.
+   * @throws MemoryError `not_found`; `invalid_command` (`reason: 'current'`) while files hold that text, which `paths` and
+   * `versions` name; `unavailable` where others move it at every look; `access_denied` where the bucket's own versions may not
+   * be removed: then it is run again.
    */
   redact(version: VersionName, options?: Call): Promise<Redaction>;
   /**
@@ -165,21 +177,31 @@ export function createHistory(
     },
     async list(path, options = {}) {
       const at = path === undefined ? MEMORY_ROOT : pathOf(path);
-      const work = await openWork(session, options);
-      if (work === undefined) return entryPage([], options);
-      const { onProgress, writer } = options;
+      const { writer, limit } = options;
       if (writer !== undefined) checkActor(writer, 'writer');
+      const work = await openWork(session, options);
+      const page = pageOf(options, work && writer !== undefined ? isBy(work, writer) : undefined);
+      if (work === undefined) return [];
+      const { signal } = options;
+      const readAt = (path: MemoryPath): Promise<Past> =>
+        limit === undefined
+          ? readPast(work, path)
+          : readNewest(work, path, {
+              count: limit,
+              isEnough: (past, since) => inTurns(isFull(past, page, since), signal),
+            });
       const past =
-        at === MEMORY_ROOT ? await readWholePast(work, onProgress) : (await readMeantPast(work, at)).past;
-      const entries = entriesOf(past, await readActors(work));
-      return entryPage(writer === undefined ? entries : entries.filter(isBy(work, writer)), options);
+        at === MEMORY_ROOT
+          ? await readWholePast(work, options.onProgress)
+          : (await readMeantPast(work, at, readAt)).past;
+      return inTurns(entriesOf(past, page, await readActors(work)), signal);
     },
     async read(name, options = {}) {
       const given = pathOf(name.path);
       const { path, version, bytes } = await readVersion(session, options, {
         ...{ path: given, named: name.version },
       });
-      return { path, version, bytes, text: () => textOf(bytes) };
+      return { path, version: version.id, bytes, text: () => textOf(bytes) };
     },
     async trace({ path: given, version }, options = {}) {
       const at = pathOf(given);
@@ -191,7 +213,7 @@ export function createHistory(
       const ids = versionsAt(known, path).filter((id) => id.startsWith(beginning));
       if (ids.length === 0) throw version === undefined ? noFile() : noVersion();
       if (version !== undefined && ids.length > 1) throw severalBegin(ids.length);
-      return traceVersions(known, path, ids);
+      return inTurns(traceVersions(known, path, ids), options.signal);
     },
     async restore(name, options = {}) {
       const given = pathOf(name.path);
@@ -201,17 +223,17 @@ export function createHistory(
       if (isHidden(path)) throw hidden();
       const current = await tree.readVersion(path, options);
       if (current !== undefined && sameBytes(current.content, bytes))
-        return { path, version, restored: false };
-      if (current === undefined) await tree.create(path, bytes, { ...options, wasThere: true });
-      else await tree.replace(path, { content: bytes, version: current.etag }, options);
-      return { path, version, restored: true };
+        return { path, version: version.id, restored: false };
+      const written = { path, text: bytes, version, replaced: current };
+      await writeBack({ session, tree, call: options, versions }, written);
+      return { path, version: version.id, restored: true };
     },
     async restoreAt(time, { below = MEMORY_ROOT, dryRun = false, partial = false, digest, ...call } = {}) {
-      const now = session.clock();
+      const now = session.stamps.now();
       const [moment, given] = [momentOf(time, now), pathOf(below)];
       const expiredBefore = retentionDays === undefined ? 0 : now - retentionDays * DAY_MS;
       return carryOut(session, tree, {
-        ...{ call, dryRun, partial, digest, namesWriters: true },
+        ...{ call, versions, dryRun, partial, digest, namesWriters: true },
         plan: (past, { keyring: { keptSince } }) =>
           planRestoreAt(past, {
             ...{ time: moment, below: meantIn(past, given), expiredBefore, keptSince, isHidden },
@@ -221,7 +243,7 @@ export function createHistory(
     async undo({ writer, force = false, dryRun = false, digest, ...call }) {
       checkActor(writer, 'writer');
       return carryOut(session, tree, {
-        ...{ call, dryRun, digest, partial: true },
+        ...{ call, versions, dryRun, digest, partial: true },
         plan: (past, work) => planUndo(past, byWriter(work, writer), { force, isHidden }),
       });
     },
@@ -231,22 +253,19 @@ export function createHistory(
       const beginning = beginningOf(name.version);
       const work = await openWork(session, options);
       if (work === undefined) throw noVersion();
-      const { path, past } = await readMeantPast(work, given);
-      return redactVersion(work, { path, version: chosen(past, beginning), past }, versions);
+      return redactVersion(work, { path: given, beginning }, versions);
     },
   };
 }
 
-/** An entry names its actor, or where only that is known, what stands for it. */
-function isBy({ keyring }: Work, writer: string): (entry: HistoryEntry) => boolean {
-  const idOf = (actor: string): string => toBase64url(keyring.names.writerId(actor));
-  const id = idOf(writer);
-  return ({ writer: by }) => by !== undefined && (by === writer || by === id || idOf(by) === writer);
+/** Tells whether a keyed hash of an actor is meant by its text, or by the hash itself where only that is known. */
+function isBy({ keyring }: Work, writer: string): (by: string | undefined) => boolean {
+  const id = toBase64url(keyring.names.writerId(writer));
+  return (by) => by !== undefined && (by === id || by === writer);
 }
 
-function byWriter({ keyring }: Work, writer: string): Selection {
-  const id = toBase64url(keyring.names.writerId(writer));
-  const isMeant = (by: string | undefined): boolean => by === id || by === writer;
+function byWriter(work: Work, writer: string): Selection {
+  const isMeant = isBy(work, writer);
   return { wrote: (version) => isMeant(version.writer), moved: ({ by }) => isMeant(by) };
 }
 
@@ -256,12 +275,12 @@ function pathOf(path: unknown): MemoryPath {
 }
 
 /** A directory, or a file, in the form that was given where the past knows it so, and otherwise in NFC. */
-function meantIn({ places, moves }: Past, given: MemoryPath): MemoryPath {
+function meantIn({ versions, bindings, leaves }: Past, given: MemoryPath): MemoryPath {
   const isIn = (path: MemoryPath | undefined): boolean =>
     path !== undefined && (path === given || isWithin(path, given));
   const isKnown =
-    [...places.values()].some((paths) => [...paths].some(isIn)) ||
-    moves.some(({ from, to }) => isIn(from) || isIn(to));
+    [...versions.keys()].some((id) => bindings(id).some(({ path }) => isIn(path))) ||
+    leaves.some(({ from, to }) => isIn(from) || isIn(to));
   return isKnown ? given : inNfc(given);
 }
 

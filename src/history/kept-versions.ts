@@ -9,7 +9,7 @@ import {
   parseClassKey,
   parseFileKey,
 } from '../format/object-keys.ts';
-import { sealedSize } from '../format/sizes.ts';
+import { FACTS_BYTES, sealedSize } from '../format/sizes.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { type KeptVersion, knowsNoVersions, type ObjectVersions } from '../store/port.ts';
 import {
@@ -23,12 +23,8 @@ import {
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { openStored } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
-import { decodeHistoryRecord, type VersionFacts } from './history-record.ts';
+import { decodeHistoryRecord, isRecordOf, type VersionFacts } from './history-record.ts';
 import { holdsRedacted, type Redacted } from './same-text.ts';
-
-/** What a record of the history says beside the text takes up to so many bytes. */
-const FACTS_BYTES = 65_536;
-const ID_CHARACTERS = 8;
 
 /**
  * Removes what a bucket keeps beside the current objects of the tenant and that holds a text which was redacted: records,
@@ -191,7 +187,7 @@ async function lookAt(work: Work, look: LookRequest): Promise<Look> {
 async function lookAtRecord(work: Work, look: LookRequest, id: string): Promise<Look> {
   const { kept, redacted } = look;
   const { gone, ids } = redacted;
-  const named = gone.find((version) => isIdOf(id, version));
+  const named = gone.find((version) => isRecordOf(id, toBase64url(version.id)));
   if (ids.has(id)) return { holds: 'known', path: named?.path };
   if (!gone.some(({ size }) => isAbout(kept.size, size))) return { holds: 'no' };
   const opened = await openKept(work, look, classLogicalName('history', id));
@@ -200,11 +196,6 @@ async function lookAtRecord(work: Work, look: LookRequest, id: string): Promise<
   const record = decodeHistoryRecord(opened.content);
   if (record?.kind !== 'replaced') return { holds: 'no' };
   return lookAtText(redacted, record.version, record.text);
-}
-
-/** The end of an id is the beginning of the version's own. */
-function isIdOf(id: string, { contentId }: VersionFacts): boolean {
-  return toBase64url(contentId).startsWith(id.slice(id.length - ID_CHARACTERS));
 }
 
 function isAbout(stored: number | undefined, size: number): boolean {
@@ -217,10 +208,14 @@ async function lookAtFile(work: Work, look: LookRequest, path: MemoryPath): Prom
   const opened = await openKept(work, look, logicalName(path));
   if (opened === 'gone') return { holds: 'gone' };
   if (opened === 'unopened') return { holds: redacted.paths.has(path) ? 'known' : 'no', path };
-  return lookAtText(redacted, { ...opened, path, size: opened.content.length }, opened.content);
+  return lookAtText(redacted, { ...opened, path }, opened.content);
 }
 
-function lookAtText(redacted: Redacted, version: Omit<VersionFacts, 'bound'>, content: Uint8Array): Look {
+function lookAtText(
+  redacted: Redacted,
+  version: Pick<VersionFacts, 'id' | 'path' | 'previous'>,
+  content: Uint8Array,
+): Look {
   const { path } = version;
   if (holdsRedacted({ ...redacted, text: undefined }, version, content)) return { holds: 'known', path };
   return { holds: holdsRedacted(redacted, version, content) ? 'by_text' : 'no', path };

@@ -2,8 +2,9 @@ import { toBase64url } from '../format/encoding.ts';
 import { DAY_MS } from '../time.ts';
 import type { Work } from '../tree/session.ts';
 import { readActors } from './actors.ts';
+import type { Past, VersionId } from './past/past.ts';
+import { readWholePast } from './past/read.ts';
 import { readTurnRuns, type TurnRuns } from './read-runs.ts';
-import { type Past, readWholePast, type VersionId } from './versions.ts';
 
 /** What is known of a tenant's turns and versions. */
 export interface Known {
@@ -40,8 +41,10 @@ export function versionsAt(
   path: string,
 ): readonly VersionId[] {
   const found = new Set<VersionId>();
-  for (const version of past.versions.values()) if (version.path === path) found.add(version.id);
-  for (const { from, to, version } of past.moves) if (from === path || to === path) found.add(version);
+  for (const { id } of past.versions.values())
+    if (past.bindings(id).some((binding) => binding.path === path)) found.add(id);
+  for (const { from, to, id, state } of past.leaves)
+    if (state !== 'undone' && (from === path || to === path)) found.add(id);
   for (const { list } of turns.runs)
     for (const touch of list) if ('version' in touch && touch.path === path) found.add(touch.version);
   return [...found];

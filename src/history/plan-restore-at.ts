@@ -1,8 +1,8 @@
 import { isWithin, type MemoryPath } from '../language/path.ts';
-import { chainOf } from './chain.ts';
+import { dateOf } from '../time.ts';
+import { treeAt, unknownBefore } from './past/at.ts';
+import type { Past } from './past/past.ts';
 import { draftPlan, finishPlan, type HistoryPlan, haveSameText, type IsHidden } from './plan.ts';
-import { treeAt, unknownBefore } from './tree-at.ts';
-import type { Past } from './versions.ts';
 
 interface RestoredMoment {
   readonly time: number;
@@ -32,7 +32,7 @@ export function planRestoreAt(past: Past, moment: RestoredMoment): HistoryPlan {
     if (isMeant(path)) left.set(path, { path, reason, version });
 
   for (const [path, version] of then.files) {
-    const now = past.files.get(path);
+    const now = past.files.get(path)?.id;
     if (!isMeant(path) || left.has(path) || now === version.id) continue;
     const current = now === undefined ? undefined : past.versions.get(now);
     if (version.text === 'redacted') left.set(path, { path, reason: 'redacted', version: version.id });
@@ -40,24 +40,21 @@ export function planRestoreAt(past: Past, moment: RestoredMoment): HistoryPlan {
     else if (!haveSameText(current, version))
       writes.set(path, { path, what: 'replace', fromVersion: current.id, toVersion: version.id });
   }
-  for (const [path, id] of past.files) {
+  for (const [path, { id }] of past.files) {
     if (!isMeant(path) || left.has(path) || then.files.has(path)) continue;
     const current = past.versions.get(id);
-    const isCopy = current?.path !== path;
-    const first = current && chainOf(past, current).at(-1);
+    const first = past.ancestors(id).at(-1) ?? current;
     const unknown = first && first.mtime >= time ? unknownBefore(past, first, moment) : undefined;
-    // A rename that was cut off left it at two places: nothing tells at which it stays.
-    if (isCopy) left.set(path, { path, reason: 'unrecorded', version: id });
-    else if (unknown !== undefined) left.set(path, { path, ...unknown });
+    if (unknown !== undefined) left.set(path, { path, ...unknown });
     else writes.set(path, { path, what: 'delete', fromVersion: id });
   }
-  return { ...finishPlan(draft, past.files, isHidden), ...(isBefore && { begins: new Date(begins) }) };
+  return { ...finishPlan(draft, past.files, isHidden), ...(isBefore && { begins: dateOf(begins) }) };
 }
 
 /** The time of the first entry that is known; undefined where there is none. */
-function beginningOf({ versions, moves }: Past): number | undefined {
+function beginningOf({ versions, leaves }: Past): number | undefined {
   let begins: number | undefined;
   for (const { mtime } of versions.values()) begins = Math.min(mtime, begins ?? mtime);
-  for (const { at } of moves) begins = Math.min(at, begins ?? at);
+  for (const { at } of leaves) begins = Math.min(at, begins ?? at);
   return begins;
 }

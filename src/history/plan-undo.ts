@@ -1,14 +1,12 @@
 import type { MemoryPath } from '../language/path.ts';
-import { chainOf } from './chain.ts';
-import { type Life, livesOf } from './lives.ts';
-import type { Move } from './moves.ts';
+import { type Life, livesOf } from './past/lives.ts';
+import type { Leave, Past, Version, VersionId } from './past/past.ts';
 import { type Draft, draftPlan, finishPlan, type HistoryPlan, haveSameText, type IsHidden } from './plan.ts';
-import type { Past, Version, VersionId } from './versions.ts';
 
 /** What is to be taken back, such as all that one actor did. */
 export interface Selection {
   wrote(version: Version): boolean;
-  moved(move: Move): boolean;
+  moved(leave: Leave): boolean;
 }
 
 interface UndoContext {
@@ -19,7 +17,7 @@ interface UndoContext {
   readonly draft: Draft;
 }
 
-type DeletedLife = Life & { readonly deleted: Move };
+type DeletedLife = Life & { readonly deleted: Leave };
 
 /** What a file was before some of its versions. */
 type Before = Version | 'nothing' | Lacking;
@@ -90,7 +88,7 @@ function planPresent(context: UndoContext, life: Life): void {
   const at = pathBefore(context, life);
   if (at !== path) {
     // A rename back that was cut off has left it at both places.
-    const isAtBoth = past.files.get(at) === newest.id;
+    const isAtBoth = past.files.get(at)?.id === newest.id;
     if (isAtBoth) draft.writes.set(path, { path, what: 'delete', fromVersion: newest.id });
     else draft.renames.set(path, { path, what: 'rename', fromVersion: newest.id, to: at });
   }
@@ -110,8 +108,8 @@ function planDeleted(context: UndoContext, life: DeletedLife): void {
   }
   const path = pathBefore(context, life);
   const planned = writes.get(path);
-  const now = draft.renames.has(path) ? undefined : past.versions.get(past.files.get(path) ?? '');
-  const chain = now === undefined ? [] : chainOf(past, now);
+  const now = draft.renames.has(path) ? undefined : past.versions.get(past.files.get(path)?.id ?? '');
+  const chain = now === undefined ? [] : [now, ...past.ancestors(now.id)];
   if (hasSame(chain, before)) {
     // It was taken back before, perhaps on behalf of the same actor, perhaps over what was put there instead.
     if (planned?.what === 'delete') writes.delete(path);
@@ -130,7 +128,7 @@ function planDeleted(context: UndoContext, life: DeletedLife): void {
   else {
     const later =
       chain.length > 0 ? chain.map(({ id }) => id) : [planned?.toVersion].filter((id) => id !== undefined);
-    left.set(path, { path, reason: 'built_on', version: life.deleted.version, later });
+    left.set(path, { path, reason: 'built_on', version: life.deleted.id, later });
   }
 }
 
@@ -185,7 +183,7 @@ function hasSame(chain: readonly Version[], text: Version): boolean {
 
 /** Where the file should be: where it is when no rename is to be taken back. */
 function pathBefore({ selection, force, draft }: UndoContext, { chain, renames, path }: Life): MemoryPath {
-  const last = renames.findLastIndex((move) => selection.moved(move));
+  const last = renames.findLastIndex((rename) => selection.moved(rename));
   let first = last;
   while (first > 0 && (force || isMoved(selection, renames[first - 1]))) first--;
   while (first < last && !isMoved(selection, renames[first])) first++;
@@ -194,15 +192,14 @@ function pathBefore({ selection, force, draft }: UndoContext, { chain, renames, 
   if (force) return rename.from;
   const since = chain.slice(
     0,
-    chain.findIndex(({ id }) => id === rename.version),
+    chain.findIndex(({ id }) => id === rename.id),
   );
   const later = since.filter((version) => !selection.wrote(version)).map(({ id }) => id);
   if (last === renames.length - 1 && later.length === 0) return rename.from;
-  if (!draft.left.has(path))
-    draft.left.set(path, { path, reason: 'built_on', version: rename.version, later });
+  if (!draft.left.has(path)) draft.left.set(path, { path, reason: 'built_on', version: rename.id, later });
   return path;
 }
 
-function isMoved(selection: Selection, move: Move | undefined): boolean {
-  return move !== undefined && selection.moved(move);
+function isMoved(selection: Selection, leave: Leave | undefined): boolean {
+  return leave !== undefined && selection.moved(leave);
 }

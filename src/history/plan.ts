@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts';
-import type { Version, VersionId } from './versions.ts';
+import type { Version } from './past/past.ts';
 
 /** What is done to the file at a path. Versions are named as in `list`. */
 export interface PlannedChange {
@@ -24,6 +24,7 @@ export interface LeftFile {
    * record of the history, cannot be read. `too_early`: the history does not tell what was there then, for all that is kept
    * for certain is later. `built_on`: by others, as the versions `later`. `occupied`: another file or directory stands in the way.
    * `hidden_by_mount`: another memory is mounted where the file lies or would lie, so that nobody would see it.
+   * `refused`: by the policy, as its `rules`, or because there is no room in a `limit`; with it what would have come from there.
    */
   readonly reason:
     | 'redacted'
@@ -33,11 +34,16 @@ export interface LeftFile {
     | 'too_early'
     | 'built_on'
     | 'occupied'
-    | 'hidden_by_mount';
+    | 'hidden_by_mount'
+    | 'refused';
   /** The version that is meant, where one is known. */
   readonly version?: string;
   /** The newest first. */
   readonly later?: readonly string[];
+  /** Of what the policy refused: the rules that were broken. */
+  readonly rules?: readonly string[];
+  /** Of what has no room: the limit that would be exceeded. */
+  readonly limit?: 'file_bytes' | 'files' | 'tenant_bytes';
 }
 
 /** What would be done. Nothing of it depends on who asks. */
@@ -88,7 +94,7 @@ export type IsHidden = (path: MemoryPath) => boolean;
 /** Leaves away what nobody would see, and what has no room where it would come to lie when all else is done. */
 export function finishPlan(
   draft: Draft,
-  files: ReadonlyMap<MemoryPath, VersionId>,
+  files: ReadonlyMap<MemoryPath, unknown>,
   isHidden: IsHidden,
 ): HistoryPlan {
   leaveHidden(draft, isHidden);
@@ -96,6 +102,32 @@ export function finishPlan(
   const { renames, writes, left } = draft;
   const changes = [...renames.values(), ...writes.values()];
   return { changes: changes.sort(byPath), left: [...left.values()].sort(byPath) };
+}
+
+/** The same plan without what is refused, and what cannot be done without that. */
+export function leaveRefused(
+  plan: HistoryPlan,
+  refused: ReadonlyMap<PlannedChange, Pick<LeftFile, 'rules' | 'limit'>>,
+  files: ReadonlyMap<MemoryPath, unknown>,
+): HistoryPlan {
+  if (refused.size === 0) return plan;
+  const draft = draftPlan();
+  for (const change of plan.changes) {
+    if (isRename(change)) draft.renames.set(change.path, change);
+    else draft.writes.set(change.path, change);
+  }
+  for (const each of plan.left) draft.left.set(each.path, each);
+  for (const [change, why] of refused) {
+    if (isRename(change)) leaveRename(draft, change, 'refused');
+    else leaveWrite(draft, change, 'refused');
+    const left = draft.left.get(change.path);
+    if (left !== undefined) draft.left.set(change.path, { ...left, ...why });
+  }
+  return { ...plan, ...finishPlan(draft, files, () => false) };
+}
+
+function isRename(change: PlannedChange): change is PlannedChange & { readonly to: string } {
+  return change.to !== undefined;
 }
 
 function leaveHidden(draft: Draft, isHidden: IsHidden): void {
@@ -107,7 +139,7 @@ function leaveHidden(draft: Draft, isHidden: IsHidden): void {
 }
 
 /** False: there was nothing to leave away. */
-function leaveOccupied(draft: Draft, files: ReadonlyMap<MemoryPath, VersionId>): boolean {
+function leaveOccupied(draft: Draft, files: ReadonlyMap<MemoryPath, unknown>): boolean {
   const { renames, writes } = draft;
   const staying = new Set<string>(files.keys());
   for (const { path, what } of writes.values()) if (what === 'delete') staying.delete(path);

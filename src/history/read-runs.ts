@@ -2,9 +2,10 @@ import { isDamaged } from '../errors.ts';
 import type { ObjectClass } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
-import { decodeFields, parseFields, parseStoredText, readRecord } from '../tree/sealed-record.ts';
+import { readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
-import { listIds } from './read-records.ts';
+import { listIds } from './past/records.ts';
+import { parseAnswer, parseSaved } from './turn-records.ts';
 import { parseTurnTrace, type TurnTrace } from './turn-trace.ts';
 
 /** What one run of a turn did; a turn has several where a worker died and its progress is still there. */
@@ -21,7 +22,7 @@ export interface TurnRuns {
   readonly runs: readonly TurnRun[];
   /** Of answers that an earlier version of the library stored: nothing says what their turns did. */
   readonly untraced: number;
-  /** Ids of records that are not what was sealed under their names. */
+  /** Ids of records that are not what was sealed under their names, or malformed. */
   readonly damaged: readonly string[];
 }
 
@@ -33,16 +34,16 @@ export async function readTurnRuns(work: Work): Promise<TurnRuns> {
   const runs: TurnRun[] = [];
   const damaged: string[] = [];
   let untraced = 0;
-  const answers = await listIds(work, 'answers', '');
+  const answers = await listIds(work, 'answers');
   const answered = new Set(answers.map(({ id }) => id));
-  const receipts = (await listIds(work, 'receipts', '')).filter(({ id }) => !answered.has(id));
+  const receipts = (await listIds(work, 'receipts')).filter(({ id }) => !answered.has(id));
   const read = async (cls: ObjectClass, id: string): Promise<void> => {
     try {
       const record = await readRecord(work, { cls, id, maxBytes: MAX_CONTENT_BYTES });
       if (record === undefined) return;
       const isAnswered = cls === 'answers';
-      const fields = decodeFields(record.content) ?? {};
-      const trace = parseTurnTrace((isAnswered ? fields : progressIn(fields))['trace']);
+      const fields = isAnswered ? parseAnswer(record.content) : parseSaved(record.content);
+      const trace = parseTurnTrace(fields?.['trace']);
       if (trace !== undefined) runs.push({ ...trace, id, time: record.mtime, isAnswered });
       else if (isAnswered) untraced += 1;
     } catch (error) {
@@ -61,10 +62,4 @@ export async function readTurnRuns(work: Work): Promise<TurnRuns> {
   await readAll('receipts', receipts);
   runs.sort((a, b) => a.time - b.time || (a.id < b.id ? -1 : 1));
   return { runs, untraced, damaged };
-}
-
-/** A receipt carries what was saved of its turn, or names the record beside it, which is listed too. */
-function progressIn(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const stored = parseStoredText(fields['progress']);
-  return stored !== undefined && 'text' in stored ? (parseFields(stored.text) ?? {}) : fields;
 }

@@ -1,11 +1,14 @@
+import type { MemoryPath } from '../language/path.ts';
+import { dateOf } from '../time.ts';
 import type { Touch } from '../tree/touches.ts';
 import { endOf, type VersionEnd } from './entries.ts';
-import { versionsInOrder } from './event-order.ts';
 import type { Known } from './known.ts';
+import { push, STEPS_BETWEEN_TURNS } from './past/model.ts';
+import { versionsInOrder } from './past/order.ts';
+import type { Past, Version, VersionId } from './past/past.ts';
 import type { TurnRun } from './read-runs.ts';
 import { turnActor } from './turn-trace.ts';
 import { type Untold, untoldOf } from './untold.ts';
-import type { Version, VersionId } from './versions.ts';
 
 /** A version that is traced, as far as it is still known. */
 export interface TracedVersion {
@@ -53,19 +56,105 @@ export interface Trace {
 /** Behind which of its touches a run knew of what is traced; -1: from its beginning. */
 type Since = Map<TurnRun, number>;
 
-export function traceVersions(known: Known, at: string, starts: readonly VersionId[]): Trace {
-  const { runs } = known.turns;
-  const { since, traced, again } = spread(known, starts);
+/** Traces versions, in steps: each run and each version is met once, however many there are. */
+export function* traceVersions(
+  known: Known,
+  at: string,
+  starts: readonly VersionId[],
+): Generator<void, Trace> {
+  const index = yield* indexOf(known);
+  const { since, traced, again } = yield* spread(index, starts);
   const told = createTeller(known, at);
-  const byTurn = Map.groupBy(
-    runs.filter((run) => since.has(run)),
-    ({ turn }) => turn,
-  );
-  const turns = [...byTurn].map(([turn, some]) => tracedTurn(turn, some, { known, since, traced, told }));
+  const turns: TracedTurn[] = [];
+  for (const [turn, all] of index.byTurn) {
+    const runs = all.filter((run) => since.has(run));
+    if (runs.length === 0) continue;
+    turns.push(tracedTurn(turn, runs, { index, since, traced, told }));
+    if (turns.length % STEPS_BETWEEN_TURNS === 0) yield;
+  }
   turns.sort((a, b) => a.time.getTime() - b.time.getTime());
-  const versions = versionsInOrder(known.past, starts).map((version) => told(version));
+  const versions = (yield* versionsInOrder(known.past, starts)).map((version) => told(version));
   const brought = again.toSorted((a, b) => a.mtime - b.mtime).map(({ id }) => told(id));
-  return { versions, again: brought, turns, untold: untoldOf(known, starts) };
+  return { versions, again: brought, turns, untold: yield* untoldOf(known, starts) };
+}
+
+/** Where a run touched a version. */
+interface Touching {
+  readonly run: TurnRun;
+  readonly index: number;
+  readonly kind: Touch['kind'];
+}
+
+/** What is known, by what is asked of it. */
+interface Index {
+  readonly touching: ReadonlyMap<VersionId, readonly Touching[]>;
+  readonly byTurn: ReadonlyMap<string, readonly TurnRun[]>;
+  readonly byId: ReadonlyMap<string, TurnRun>;
+  readonly followers: ReadonlyMap<string | undefined, readonly TurnRun[]>;
+  /** Versions of a turn that none of its runs names: it died, or was not told, before that was saved. */
+  unrecorded(turn: string): readonly Version[];
+  /**
+   * The later versions that lay where a version lies or was saved, and have its text; each is answered once, to whichever version
+   * asks first.
+   */
+  takeLater(id: VersionId): readonly Version[];
+}
+
+function* indexOf({ past, turns, writerOf }: Known): Generator<void, Index> {
+  const touching = new Map<VersionId, Touching[]>();
+  const byId = new Map<string, TurnRun>();
+  for (const run of turns.runs) {
+    if (byId.size % STEPS_BETWEEN_TURNS === 0) yield;
+    byId.set(run.id, run);
+    for (const [index, touch] of run.list.entries())
+      if ('version' in touch) push(touching, touch.version, { run, index, kind: touch.kind });
+  }
+  const byWriter = new Map<string, Version[]>();
+  const byTextAt = new Map<string, Version[]>();
+  const nameAt = (path: string, textHash: string): string => `${textHash} ${path}`;
+  let steps = 0;
+  for (const version of past.versions.values()) {
+    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+    const { id, writer, textHash } = version;
+    if (writer !== undefined) push(byWriter, writer, version);
+    if (textHash === undefined) continue;
+    for (const path of placesOf(past, id)) push(byTextAt, nameAt(path, textHash), version);
+  }
+  for (const some of byTextAt.values()) if (some.length > 1) some.sort((a, b) => a.mtime - b.mtime);
+
+  const byTurn = Map.groupBy(turns.runs, ({ turn }) => turn);
+  const unrecorded = new Map<string, readonly Version[]>();
+  return {
+    ...{ touching, byTurn, byId, followers: Map.groupBy(turns.runs, ({ follows }) => follows) },
+    unrecorded(turn) {
+      const known = unrecorded.get(turn);
+      if (known !== undefined) return known;
+      const lists = (byTurn.get(turn) ?? []).flatMap(({ list }) => list);
+      const named = new Set(lists.flatMap((touch) => (touch.kind === 'written' ? [touch.version] : [])));
+      const own = byWriter.get(writerOf(turnActor(turn))) ?? [];
+      const found = own.filter(({ id }) => !named.has(id));
+      unrecorded.set(turn, found);
+      return found;
+    },
+    takeLater(id) {
+      const version = past.versions.get(id);
+      if (version?.textHash === undefined) return [];
+      const later: Version[] = [];
+      for (const path of placesOf(past, id)) {
+        const alike = byTextAt.get(nameAt(path, version.textHash)) ?? [];
+        for (let last = alike.at(-1); last !== undefined && last.mtime > version.mtime; last = alike.at(-1)) {
+          later.push(last);
+          alike.pop();
+        }
+      }
+      return later;
+    },
+  };
+}
+
+function placesOf(past: Past, id: VersionId): ReadonlySet<MemoryPath> {
+  const saved = past.bindings(id).filter((binding) => binding.isThere || binding.saved !== undefined);
+  return new Set(saved.map(({ path }) => path));
 }
 
 interface Spread {
@@ -77,21 +166,10 @@ interface Spread {
 /**
  * From version to reader, and to what has its text again; from reader to what it wrote then and to the turns that follow it.
  */
-function spread(known: Known, starts: readonly VersionId[]): Spread {
-  const { runs } = known.turns;
-  const touching = new Map<
-    VersionId,
-    { readonly run: TurnRun; readonly index: number; readonly kind: string }[]
-  >();
-  for (const run of runs) {
-    for (const [index, touch] of run.list.entries()) {
-      if (!('version' in touch)) continue;
-      const some = touching.get(touch.version) ?? [];
-      touching.set(touch.version, [...some, { run, index, kind: touch.kind }]);
-    }
-  }
-  const followers = Map.groupBy(runs, ({ follows }) => follows);
-  const laterWithText = findLater(known);
+function* spread(
+  { touching, followers, unrecorded, takeLater }: Index,
+  starts: readonly VersionId[],
+): Generator<void, Spread> {
   const again: Version[] = [];
   const since: Since = new Map();
   const traced = new Set<VersionId>(starts);
@@ -100,7 +178,7 @@ function spread(known: Known, starts: readonly VersionId[]): Spread {
     for (const { run, index, kind } of touching.get(version) ?? []) if (kind === 'read') reachRun(run, index);
   };
   const reachAgain = (version: VersionId): void => {
-    for (const later of laterWithText(version)) {
+    for (const later of takeLater(version)) {
       if (traced.has(later.id)) continue;
       traced.add(later.id);
       again.push(later);
@@ -123,9 +201,10 @@ function spread(known: Known, starts: readonly VersionId[]): Spread {
     if (before !== undefined && before <= index) return;
     since.set(run, index);
     waiting.push(() => {
-      for (const touch of run.list.slice(index + 1))
+      for (const touch of run.list.slice(index + 1, before === undefined ? undefined : before + 1))
         if (touch.kind === 'written') reachVersion(touch.version, run);
-      for (const { id } of unrecorded(known, run.turn)) reachVersion(id, run);
+      if (before !== undefined) return;
+      for (const { id } of unrecorded(run.turn)) reachVersion(id, run);
       for (const next of followers.get(run.id) ?? []) reachRun(next, -1);
     });
   };
@@ -133,34 +212,11 @@ function spread(known: Known, starts: readonly VersionId[]): Spread {
     reachReaders(version);
     reachAgain(version);
   }
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) next();
-  return { since, traced, again };
-}
-
-/** The later versions that lay where a version lies or was saved, and have its text. */
-function findLater({ past }: Known): (id: VersionId) => readonly Version[] {
-  const byText = Map.groupBy(past.versions.values(), ({ textHash }) => textHash);
-  const places = (id: VersionId): ReadonlySet<string> => past.places.get(id) ?? new Set();
-  return (id) => {
-    const version = past.versions.get(id);
-    if (version?.textHash === undefined) return [];
-    const alike = byText.get(version.textHash) ?? [];
-    return alike.filter((other) => {
-      const isLater = other.id !== id && other.mtime > version.mtime;
-      return isLater && [...places(other.id)].some((path) => places(id).has(path));
-    });
-  };
-}
-
-/** Versions of a turn that none of its runs names: it died, or was not told, before that was saved. */
-function unrecorded({ past, turns, writerOf }: Known, turn: string): readonly Version[] {
-  const named = new Set<VersionId>();
-  for (const run of turns.runs) {
-    if (run.turn !== turn) continue;
-    for (const touch of run.list) if (touch.kind === 'written') named.add(touch.version);
+  for (let next = 0; next < waiting.length; next++) {
+    waiting[next]?.();
+    if (next % STEPS_BETWEEN_TURNS === 0) yield;
   }
-  const writer = writerOf(turnActor(turn));
-  return [...past.versions.values()].filter((version) => version.writer === writer && !named.has(version.id));
+  return { since, traced, again };
 }
 
 type Teller = (version: VersionId, touched?: string) => TracedVersion;
@@ -172,7 +228,7 @@ function createTeller({ past, actors }: Known, at: string): Teller {
     if (version === undefined) return { path: touched, version: id };
     const { path, mtime, writer } = version;
     return {
-      ...{ path, version: id, time: new Date(mtime) },
+      ...{ path, version: id, time: dateOf(mtime) },
       ...(writer !== undefined && { writer: actors.get(writer) ?? writer }),
       end: endOf(past, version),
     };
@@ -183,12 +239,12 @@ function tracedTurn(
   turn: string,
   runs: readonly TurnRun[],
   {
-    known,
+    index,
     since,
     traced,
     told,
   }: {
-    readonly known: Known;
+    readonly index: Index;
     readonly since: Since;
     readonly traced: ReadonlySet<VersionId>;
     readonly told: Teller;
@@ -199,24 +255,25 @@ function tracedTurn(
   const later: Touch[] = [];
   for (const run of runs) {
     const from = since.get(run) ?? run.list.length;
-    for (const [index, touch] of run.list.entries()) {
+    for (const [step, touch] of run.list.entries()) {
       if (touch.kind === 'read' && traced.has(touch.version) && !written.has(touch.version)) {
         read.set(touch.version, read.get(touch.version) ?? told(touch.version, touch.path));
       }
-      if (index <= from) continue;
+      if (step <= from) continue;
       later.push(touch);
       if (touch.kind === 'written') {
         written.set(touch.version, { ...told(touch.version, touch.path), order: 'after' });
       }
     }
   }
-  for (const { id } of unrecorded(known, turn)) written.set(id, { ...told(id), order: 'unknown' });
-  const before = runs.flatMap(({ follows }) =>
-    known.turns.runs.filter((run) => run.id === follows && since.has(run)),
-  );
+  for (const { id } of index.unrecorded(turn)) written.set(id, { ...told(id), order: 'unknown' });
+  const before = runs.flatMap(({ follows = '' }) => {
+    const run = index.byId.get(follows);
+    return run !== undefined && since.has(run) ? [run] : [];
+  });
   return {
     turn,
-    time: new Date(Math.max(...runs.map(({ time }) => time))),
+    time: dateOf(Math.max(...runs.map(({ time }) => time))),
     state: runs.some(({ isAnswered }) => isAnswered) ? 'answered' : 'unfinished',
     read: [...read.values()],
     ...(before[0] !== undefined && { follows: before[0].turn }),

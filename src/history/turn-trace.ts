@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { numberIn } from '../tree/record-values.ts';
 import { MOST_TOUCHES, type Touch, type Touches } from '../tree/touches.ts';
 
 /** What a turn did to files, as it lies sealed with its answer, or with what was saved of it. */
@@ -25,10 +26,12 @@ export function turnActor(turn: string): string {
 
 /** Undefined for anything else. */
 export function parseTurnTrace(value: unknown): TurnTrace | undefined {
-  const { turn, follows, list, unlisted } = Object(value) as Readonly<Record<string, unknown>>;
-  if (typeof turn !== 'string' || typeof unlisted !== 'number' || !Array.isArray(list)) return undefined;
+  const { turn, follows, list, unlisted: count } = Object(value) as Readonly<Record<string, unknown>>;
+  const unlisted = numberIn(count);
+  if (typeof turn !== 'string' || unlisted === undefined || !Array.isArray(list)) return undefined;
   if (list.length > MOST_TOUCHES || !list.every(isTouch)) return undefined;
-  return { turn, list, unlisted, ...(typeof follows === 'string' && { follows }) };
+  if (follows === undefined) return { turn, list, unlisted };
+  return typeof follows === 'string' ? { turn, list, unlisted, follows } : undefined;
 }
 
 function isTouch(value: unknown): value is Touch {

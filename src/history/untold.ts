@@ -1,6 +1,8 @@
+import { dateOf } from '../time.ts';
 import type { Known } from './known.ts';
+import { STEPS_BETWEEN_TURNS } from './past/model.ts';
+import type { VersionId } from './past/past.ts';
 import { turnActor } from './turn-trace.ts';
-import type { VersionId } from './versions.ts';
 
 /** Why there may be more than a trace tells. */
 export type Untold =
@@ -17,22 +19,29 @@ export type Untold =
   /** So many records of turns and of the history cannot be read. */
   | { readonly kind: 'damaged'; readonly count: number };
 
-/** What may have come of these versions beside what is known. */
-export function untoldOf(known: Known, starts: readonly VersionId[]): readonly Untold[] {
+/** What may have come of these versions beside what is known, in steps. */
+export function* untoldOf(known: Known, starts: readonly VersionId[]): Generator<void, readonly Untold[]> {
   const { past, actors, turns, keptSince, writerOf } = known;
   const start = startOf(known, starts);
   const kept = Math.min(keptSince, turns.runs[0]?.time ?? keptSince);
-  const told = new Set(turns.runs.map(({ turn }) => writerOf(turnActor(turn))));
-  const later = [...past.versions.values()].filter(({ id, mtime, writer }) => {
-    return mtime > start && !starts.includes(id) && (writer === undefined || !told.has(writer));
-  });
-  const writers = new Set(
-    later.flatMap(({ writer }) => (writer === undefined ? [] : (actors.get(writer) ?? writer))),
-  );
-  const unnamed = later.filter(({ writer }) => writer === undefined).length;
+  const told = new Set<string>();
+  let steps = 0;
+  for (const { turn } of turns.runs) {
+    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+    told.add(writerOf(turnActor(turn)));
+  }
+  const asked = new Set(starts);
+  const writers = new Set<string>();
+  let unnamed = 0;
+  for (const { id, mtime, writer } of past.versions.values()) {
+    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+    if (mtime <= start || asked.has(id)) continue;
+    if (writer === undefined) unnamed += 1;
+    else if (!told.has(writer)) writers.add(actors.get(writer) ?? writer);
+  }
   const damaged = turns.damaged.length + past.damaged.records.length + past.damaged.files.length;
   return [
-    ...(start < kept ? [{ kind: 'expired' as const, before: new Date(kept) }] : []),
+    ...(start < kept ? [{ kind: 'expired' as const, before: dateOf(kept) }] : []),
     ...(writers.size > 0 ? [{ kind: 'writers' as const, writers: [...writers] }] : []),
     ...(unnamed > 0 ? [{ kind: 'unnamed' as const, versions: unnamed }] : []),
     ...turns.runs
@@ -45,11 +54,11 @@ export function untoldOf(known: Known, starts: readonly VersionId[]): readonly U
 
 /** When the first of the versions was written, by the clock of the process that tells; 0 where that is not known of one of them. */
 function startOf({ past, turns }: Known, starts: readonly VersionId[]): number {
-  const times = starts.map((id) => {
-    const author = turns.runs.find(({ list }) =>
-      list.some((touch) => touch.kind === 'written' && touch.version === id),
-    );
-    return past.versions.get(id)?.mtime ?? author?.time ?? 0;
-  });
-  return Math.min(...times);
+  const answered = new Map<VersionId, number>();
+  for (const { list, time } of turns.runs)
+    for (const touch of list)
+      if (touch.kind === 'written' && !answered.has(touch.version)) answered.set(touch.version, time);
+  let first = Number.POSITIVE_INFINITY;
+  for (const id of starts) first = Math.min(first, past.versions.get(id)?.mtime ?? answered.get(id) ?? 0);
+  return first;
 }

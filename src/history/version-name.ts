@@ -1,5 +1,5 @@
 import { MemoryError } from '../errors.ts';
-import type { Past, Version } from './versions.ts';
+import type { Past, Version } from './past/past.ts';
 
 /** @throws MemoryError `not_found`; `invalid_command` where several begin so. */
 export function chosen({ versions }: Past, beginning: string): Version {

@@ -3,7 +3,7 @@ import type { ETag } from '../store/port.ts';
 import { writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 
-interface KeptRecord {
+export interface KeptRecord {
   readonly cls: 'history' | 'actors';
   readonly id: string;
   readonly content: Uint8Array;

@@ -15,13 +15,14 @@ await loadSodium();
 
 const id = (first: number): Uint8Array => new Uint8Array(16).fill(first);
 const version = {
-  ...{ path: at('/memories/a'), contentId: id(1), mtime: 1_700_000_000_000, bound: MAX_BOUND },
+  ...{ path: at('/memories/a'), id: id(1), mtime: 1_700_000_000_000, bound: MAX_BOUND },
   ...{ previous: id(0), writer: id(2), size: 4 },
 };
 const noted = { at: 1_700_000_000_001, by: id(3) };
 const RECORDS: readonly HistoryRecord[] = [
   { ...noted, kind: 'replaced', version, text: bytes('text') },
   { ...noted, kind: 'replaced', version: { ...version, size: 0 }, text: bytes('') },
+  { ...noted, kind: 'replaced', for: 'delete', version, text: bytes('text') },
   { ...noted, kind: 'redacted', version },
   { ...noted, kind: 'deleted', files: [] },
   {
@@ -29,7 +30,7 @@ const RECORDS: readonly HistoryRecord[] = [
     kind: 'moved',
     from: at('/memories/a'),
     to: at('/memories/b'),
-    files: [[at('/memories/a'), id(1)]],
+    files: [[at('/memories/a'), id(1), MAX_BOUND]],
   },
 ];
 
@@ -44,10 +45,12 @@ describe('a record of history', () => {
     const changed = (changes: Record<string, unknown>, text = 'text'): Uint8Array =>
       concat(lengthPrefixed(bytes(JSON.stringify({ ...fields, ...changes }))), bytes(text));
     expect(decodeHistoryRecord(changed({}))).toBeDefined();
+    expect(decodeHistoryRecord(changed({ at: 8.64e15, mtime: 2 ** 53 - 1, more: 1 }))).toBeDefined();
     for (const changes of [
       ...[{ kind: 'other' }, { kind: 'deleted' }, { at: -1 }, { at: '1' }, { by: '' }, { path: 'a' }],
-      ...[{ path: 7 }, { contentId: 'AA' }, { mtime: 0.5 }, { bound: 1 }, { bound: '01' }, { bound: '-1' }],
+      ...[{ path: 7 }, { id: 'AA' }, { mtime: 0.5 }, { bound: 1 }, { bound: '01' }, { bound: '-1' }],
       ...[{ bound: String(MAX_BOUND + 1n) }, { previous: null }, { writer: 1 }, { size: 3 }, { size: 5 }],
+      ...[{ at: 8.64e15 + 1 }, { mtime: 2 ** 53 }, { at: 0.5 }, { for: 'edit' }, { for: null }],
     ]) {
       expect(decodeHistoryRecord(changed(changes)), JSON.stringify(changes)).toBeUndefined();
     }
@@ -58,8 +61,12 @@ describe('a record of history', () => {
       [1],
       [[]],
       [['/memories/a']],
-      [['/memories/a', 'AA']],
-      [['a', fields['by']]],
+      [['/memories/a', fields['by']]],
+      [['/memories/a', 'AA', '1']],
+      [['/memories/a', fields['by'], 1]],
+      [['/memories/a', fields['by'], '01']],
+      [['/memories/a', fields['by'], '1', '1']],
+      [['a', fields['by'], '1']],
     ]) {
       expect(
         decodeHistoryRecord(changed({ kind: 'deleted', files }, '')),
@@ -69,6 +76,14 @@ describe('a record of history', () => {
     const moved = { kind: 'moved', files: [], from: '/memories/a' };
     expect(decodeHistoryRecord(changed(moved, ''))).toBeUndefined();
     expect(decodeHistoryRecord(changed({ ...moved, to: '/memories/b' }, 'text'))).toBeUndefined();
+    const from = (path: string): Uint8Array =>
+      changed({ ...moved, to: '/memories/b', files: [[path, fields['by'], '1']] }, '');
+    expect(['/memories/a', '/memories/a/b'].map((path) => decodeHistoryRecord(from(path))?.kind)).toEqual([
+      'moved',
+      'moved',
+    ]);
+    for (const path of ['/memories/ab', '/memories/c', '/memories'])
+      expect(decodeHistoryRecord(from(path)), path).toBeUndefined();
     for (let end = 0; end < content.length; end++) {
       expect(decodeHistoryRecord(content.subarray(0, end))).toBeUndefined();
     }

@@ -16,24 +16,30 @@ import { createSite } from '../support/test-tree.ts';
 
 const { historyRecords, actorRecords } = added;
 
-function flatVersion({ contentId, previous, writer, bound, ...rest }: VersionFacts) {
+function flatVersion({ id, previous, writer, bound, ...rest }: VersionFacts) {
   return {
     ...rest,
     bound: String(bound),
-    contentId: toHex(contentId),
+    id: toHex(id),
     previous: toHex(previous),
     writer: toHex(writer),
   };
 }
 
-const flatFiles = (files: readonly EndedFile[]) => files.map(([path, id]) => [path, toHex(id)]);
+const flatFiles = (files: readonly EndedFile[]) =>
+  files.map(([path, id, bound]) => [path, toHex(id), String(bound)]);
 
 /** As the vectors tell of a record. */
 function flat(record: HistoryRecord): Readonly<Record<string, unknown>> {
   const noted = { kind: record.kind, at: record.at, by: toHex(record.by) };
   switch (record.kind) {
     case 'replaced':
-      return { ...noted, ...flatVersion(record.version), text: toHex(record.text) };
+      return {
+        ...noted,
+        ...flatVersion(record.version),
+        ...(record.for && { for: record.for }),
+        text: toHex(record.text),
+      };
     case 'redacted':
       return { ...noted, ...flatVersion(record.version) };
     case 'deleted':
@@ -75,8 +81,8 @@ describe('the vectors of records of history', () => {
     expect(versions.length).toBeGreaterThan(5);
     for (const { record, id } of versions) {
       if (!('version' in record)) throw new Error('an id stands with a record of no version');
-      const { path, bound, contentId } = record.version;
-      expect(historyRecordId({ keyring: { names } } as never, { path, bound, id: contentId })).toBe(id);
+      const { path, bound, id: versionId } = record.version;
+      expect(historyRecordId({ keyring: { names } } as never, { path, bound, id: versionId })).toBe(id);
     }
   });
 

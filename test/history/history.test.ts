@@ -9,7 +9,14 @@ import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import type { Progress } from '../../src/tree/session.ts';
 import { countCalls } from '../doubles/intercepted-store.ts';
 import { historyOf, keepingClient } from '../support/history-site.ts';
-import { at, bytes, describeOnBothKinds, TEST_ROOT_KEY, type TestClient } from '../support/test-tree.ts';
+import {
+  at,
+  bytes,
+  describeOnBothKinds,
+  inTime,
+  TEST_ROOT_KEY,
+  type TestClient,
+} from '../support/test-tree.ts';
 
 const PATH = '/memories/d/a';
 
@@ -185,7 +192,7 @@ describeOnBothKinds('the history of a tenant that keeps it', (newSite) => {
       const { store, layout, clock, random } = client.session;
       const rootKeys = [envRootKey(TEST_ROOT_KEY)];
       const editor = createKeyringEditor({ store, layout, rootKeys, clock, random });
-      return turnTenantHistory({ editor, clock }, to);
+      return turnTenantHistory({ editor, stamps: inTime(clock) }, to);
     };
     await client.create(PATH, 'a');
     await client.append(PATH, 'b');

@@ -3,9 +3,12 @@ import { createLayout, parseTenantId } from '../../src/format/object-keys.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { openS3Versions } from '../../src/store/s3/versions.ts';
+import { pause } from '../../src/time.ts';
 import { createTestBucket, describeOnS3, type TestBucket } from '../servers/s3.ts';
 import { createVersionedBucket } from '../servers/versioned-bucket.ts';
+import { drawsOf } from '../support/draws.ts';
 import { whereTextIs } from '../support/text-search.ts';
+import { amount } from '../support/thorough.ts';
 
 const ROOT_KEY = new Uint8Array(32).fill(8);
 const SECRET = 'the card is 4929 1838';
@@ -73,4 +76,45 @@ describeOnS3('redact, in a bucket without versions', ['minio', 'versitygw'], (se
     expect(await admin.history.redact(version)).toMatchObject({ records: 1 });
     await expect(admin.history.read(version)).rejects.toMatchObject({ code: 'not_found' });
   });
+});
+
+describeOnS3('redact, beside writers', ['minio'], (server) => {
+  it.each(['overwrite', 'restore', 'undo'])(
+    'leaves no byte, or names what stays, beside %s',
+    async (writer) => {
+      await using bucket = await createVersionedBucket(server());
+      const options = optionsOn(bucket);
+      await using memory = await openMemory({ ...options, history: { days: 30 } });
+      await using other = await openMemory(options);
+      await using admin = await openAdmin(options);
+      const layout = createLayout({ prefix: 'p', tenant: parseTenantId('acme') });
+      const draw = drawsOf(`redact beside ${writer}`);
+      for (let round = 0; round < amount({ usual: 4, thorough: 12 }); round++) {
+        const path = `/memories/${round}/a`;
+        await memory.files.write(path, SECRET);
+        await memory.files.write(path, 'clean', { actor: `bob ${round}` });
+        if (writer === 'overwrite') await memory.files.write(path, SECRET);
+        const version = (await admin.history.list(path)).at(-1) ?? expect.unreachable('it is kept');
+        await other.files.read(path);
+        const write = async (): Promise<unknown> => {
+          await pause(draw() * 150);
+          if (writer === 'overwrite') return other.files.write(path, 'clean again');
+          if (writer === 'restore') return other.history.restore(version);
+          return other.history.undo({ writer: `bob ${round}` });
+        };
+        const [redacted] = await Promise.allSettled([admin.history.redact(version), write()]);
+        if (redacted.status === 'rejected') {
+          const { reason, paths, versions } = redacted.reason.details;
+          expect([reason, paths]).toEqual(['current', [path]]);
+          await memory.files.write(path, 'clean, as was said');
+          for (const named of [version.version, ...versions])
+            await admin.history.redact({ path, version: named });
+        }
+        expect(await whereTextIs(await everything(bucket), { layout, rootKey: ROOT_KEY }, SECRET)).toEqual(
+          [],
+        );
+      }
+    },
+    600_000,
+  );
 });

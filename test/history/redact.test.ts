@@ -6,7 +6,7 @@ import type { WrittenEntry } from '../../src/history/entries.ts';
 import { createHistory, type History } from '../../src/history/history.ts';
 import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { noVersions, type ObjectVersions } from '../../src/store/port.ts';
-import { noAnswer } from '../doubles/intercepted-store.ts';
+import { countCalls, noAnswer } from '../doubles/intercepted-store.ts';
 import { type VersionedStore, versionedStore } from '../doubles/versioned-store.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { dieAt, everyDeath } from '../support/killed-run.ts';
@@ -145,19 +145,34 @@ describe.each(STORE_KINDS)('redact, on a %s store that keeps versions', (kind) =
 });
 
 describe('redact', () => {
+  it('reads each version of the file once, the one that is named twice, and no file of another size', async () => {
+    const { client } = await newPlace();
+    const history = createHistory(client.session, client.tree);
+    await client.create(PATH, SECRET);
+    for (let number = 0; number < 20; number++) await overwrite(client, PATH, 'x'.repeat(number));
+    await client.create(NEXT, 'of another size');
+    await client.create('/memories/f', 'x'.repeat(SECRET.length));
+    const version = await versionOf(history, PATH);
+    client.calls.length = 0;
+    await history.redact(version);
+    // The file and its 20 versions for its past; then the named version and the file of its size. Two listings are the past's own.
+    expect(countCalls(client.calls)).toEqual({ list: 2 + 4 + 3, get: 21 + 2, put: 1 });
+  });
+
   it('refuses what a file holds now, also where a rename was cut off, and says what to do', async () => {
     const { site, client, history } = await newPlace();
     await client.create(PATH, SECRET);
-    const refusal = expect.objectContaining({
-      code: 'invalid_command',
-      message: expect.stringContaining('edit or delete the file first'),
-      details: { reason: 'current' },
-    });
+    const refusal = (path: string, { version }: WrittenEntry) =>
+      expect.objectContaining({
+        code: 'invalid_command',
+        message: expect.stringContaining('edit or delete the file first'),
+        details: { reason: 'current', paths: [path], versions: [version] },
+      });
     const current = await versionOf(history, PATH);
-    await expect(history.redact(current)).rejects.toEqual(refusal);
+    await expect(history.redact(current)).rejects.toEqual(refusal(PATH, current));
     await overwrite(client, PATH, 'clean');
     await overwrite(client, PATH, SECRET);
-    await expect(history.redact(current)).rejects.toEqual(refusal);
+    await expect(history.redact(current)).rejects.toEqual(refusal(PATH, await versionOf(history, PATH)));
 
     const dying = await site.client();
     dying.intercept((call, proceed) =>
@@ -166,7 +181,7 @@ describe('redact', () => {
     await dying.rename(PATH, NEXT).catch(() => {});
     const both = await versionOf(history, PATH);
     await overwrite(client, PATH, 'clean');
-    await expect(history.redact(both)).rejects.toEqual(refusal);
+    await expect(history.redact(both)).rejects.toEqual(refusal(NEXT, both));
     await client.remove(NEXT);
     await history.redact(both);
   });
@@ -312,7 +327,7 @@ describe('redact', () => {
   });
 
   it('stays, whatever a process that held the version writes down later', async () => {
-    const { site, client, history } = await newPlace();
+    const { site, client, history, search } = await newPlace();
     const late = await site.client();
     await client.create(PATH, SECRET);
     await site.time.pause(61_000);
@@ -327,7 +342,9 @@ describe('redact', () => {
     const [written] = listed.filter(({ kind, version: id }) => kind === 'written' && id === version.version);
     expect(written).toMatchObject({ text: 'redacted' });
     await expect(history.read(version)).rejects.toMatchObject({ details: { reason: 'redacted' } });
-    expect(await history.redact(version)).toMatchObject({ records: 1 });
+    // It found that itself, and took the text out again; a bucket with versions keeps what it wrote.
+    expect(await history.redact(version)).toMatchObject({ records: 0 });
+    expect(await search()).toEqual([]);
   });
 
   it('is not detected, as documented, when a record is put back as it was, until its key is retired', async () => {
@@ -356,6 +373,36 @@ describe('redact', () => {
     await expect(elsewhere.read(version)).rejects.toMatchObject({ name: 'MemoryError' });
     expect((await verifyTree((await site.client()).session)).findings).not.toEqual([]);
     expect(await search()).not.toEqual([]);
+  });
+
+  it.each(['file', 'record'])('tells of an older %s that is put back while it runs', async (which) => {
+    const { site, client, history } = await newPlace();
+    await client.create(PATH, SECRET);
+    const prefix = which === 'file' ? client.layout.data : 'tenants/acme/history/';
+    const first = async () => {
+      for await (const { objects } of site.base.list({ prefix }))
+        for (const { key } of objects) {
+          const stored = await site.base.get(key);
+          if (typeof stored === 'object') return { key, body: stored.body };
+        }
+      return expect.unreachable('it is there');
+    };
+    const file = which === 'file' ? await first() : undefined;
+    await overwrite(client, PATH, 'clean');
+    const version = await versionOf(history, PATH);
+    const { key, body } = file ?? (await first());
+    let isDone = false;
+    client.intercept(async (call, proceed) => {
+      const answer = await proceed();
+      if (!isDone && call.verb === 'put' && call.key.includes('/history/')) {
+        isDone = true;
+        await site.base.put(key, body, { mode: 'overwrite' });
+      }
+      return answer;
+    });
+    await expect(history.redact(version)).rejects.toMatchObject({
+      ...{ code: 'integrity', details: { reason: 'put_back' } },
+    });
   });
 
   it('reaches a record that has expired and that no key opens any more', async () => {

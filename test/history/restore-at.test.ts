@@ -1,16 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { turnTenantHistory } from '../../src/admin/turn-history.ts';
-import { toBase64url } from '../../src/format/encoding.ts';
+import { MemoryError } from '../../src/errors.ts';
 import { classKey } from '../../src/format/object-keys.ts';
 import { createHistory } from '../../src/history/history.ts';
 import { encodeHistoryRecord } from '../../src/history/history-record.ts';
 import { momentOf } from '../../src/history/moment.ts';
-import { readHistoryRecord, readRecords } from '../../src/history/read-records.ts';
+import { readWholePast } from '../../src/history/past/read.ts';
+import { readHistoryRecord } from '../../src/history/past/records.ts';
 import { writeRecord } from '../../src/tree/sealed-record.ts';
 import { historyOf, keepingClient, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { dieAt, someDeaths } from '../support/killed-run.ts';
-import { at, bytes, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-tree.ts';
+import { MIGRATIONS, migrateFile } from '../support/migrate-file.ts';
+import {
+  at,
+  bytes,
+  describeOnBothKinds,
+  inTime,
+  type TestClient,
+  type TestSite,
+} from '../support/test-tree.ts';
 import { amount } from '../support/thorough.ts';
 
 const [A, B, C] = ['/memories/d/a', '/memories/d/b', '/memories/c'];
@@ -43,14 +52,13 @@ const THEN = { [C]: 'c', [A]: 'a', [B]: 'b' };
 /** Puts what redacts a version in the place of what was saved of it. */
 async function redact(client: TestClient, version: string): Promise<void> {
   const work = await client.open();
-  const { versions } = await readRecords(work);
-  const saved = versions.find(({ contentId }) => toBase64url(contentId) === version);
-  const record = saved && (await readHistoryRecord(work, saved.id));
-  if (saved === undefined || record?.kind !== 'replaced') throw new Error('there is no such record');
+  const id = (await readWholePast(work)).versions.get(version)?.record ?? '';
+  const record = await readHistoryRecord(work, id);
+  if (record?.kind !== 'replaced') throw new Error('there is no such record');
   const { text: _, ...rest } = record;
   const content = encodeHistoryRecord({ ...rest, kind: 'redacted' });
-  await client.session.store.delete([{ key: classKey(client.layout, 'history', saved.id) }]);
-  await writeRecord(work, { cls: 'history', id: saved.id }, { content, base: undefined });
+  await client.session.store.delete([{ key: classKey(client.layout, 'history', id) }]);
+  await writeRecord(work, { cls: 'history', id }, { content, base: undefined });
 }
 
 describeOnBothKinds('the files of a moment', (newSite) => {
@@ -219,7 +227,7 @@ describeOnBothKinds('a moment of which the history does not tell all', (newSite)
     const { clock, pause } = site.time;
     await pause(10);
     const { editor } = await createOperator(site);
-    await turnTenantHistory({ editor, clock }, 'on');
+    await turnTenantHistory({ editor, stamps: inTime(clock) }, 'on');
     // Every writer keeps it by then.
     await pause(3_600_000);
     const client = await keepingClient(site);
@@ -272,7 +280,8 @@ describeOnBothKinds('a moment of which the history does not tell all', (newSite)
     await turned(site);
     const then = await moment(site);
     const { editor } = await createOperator(site);
-    for (const to of ['off', 'on'] as const) await turnTenantHistory({ editor, clock: site.time.clock }, to);
+    for (const to of ['off', 'on'] as const)
+      await turnTenantHistory({ editor, stamps: inTime(site.time.clock) }, to);
     const client = await keepingClient(site);
     await client.create('/memories/during', 'written before all writers keep it');
     const [late, named] = [at('/memories/late'), at('/memories/named')];
@@ -286,6 +295,72 @@ describeOnBothKinds('a moment of which the history does not tell all', (newSite)
     expect(await planned(then)).toEqual({ deleted: [named], left: ['/memories/during', late] });
     expect(await planned(since)).toEqual({ deleted: [late, named], left: [] });
   });
+});
+
+describeOnBothKinds('a file that a rename was cut off with', (newSite) => {
+  /** Another process was about to rename A to B, and died behind its copy; a moment since. */
+  async function cutOff(site: TestSite, client: TestClient): Promise<Date> {
+    const dying = await keepingClient(site);
+    await dying.text(A);
+    let isCopied = false;
+    dying.intercept(async (call, proceed) => {
+      if (isCopied && call.verb !== 'head' && call.verb !== 'list')
+        throw new MemoryError('aborted', 'the process is dead');
+      isCopied ||= call.verb === 'put' && call.key.startsWith(client.layout.data);
+      return proceed();
+    });
+    await expect(dying.rename(A, B)).rejects.toThrow();
+    expect(await client.paths()).toEqual([A, B]);
+    return moment(site);
+  }
+
+  async function forked(site: TestSite) {
+    const client = await keepingClient(site);
+    await client.create(A, 'text');
+    const before = await moment(site);
+    const between = await cutOff(site, client);
+    return { client, before, between };
+  }
+
+  const EDITS = [[A], [B], [A, B]].flatMap((edited) =>
+    [undefined, ...MIGRATIONS].map((again) => ({ edited, again })),
+  );
+  it.each(EDITS)(
+    'is kept where it lay, or may have: edited at $edited, written again: $again',
+    async (what) => {
+      const { edited, again } = what;
+      for (const when of ['between', 'before'] as const) {
+        const site = await newSite();
+        const { client, ...moments } = await forked(site);
+        for (const path of [A, B]) if (again !== undefined) await migrateFile(client, path, again);
+        for (const path of edited) await client.append(path, ' edited');
+        const { left } = await historyOf(client).restoreAt(moments[when], { partial: true });
+        const unsure = new Set(left.map(({ path }) => path));
+        const texts = await textsOf(client);
+        expect(texts[A], when).toBe(unsure.has(A) && edited.includes(A) ? 'text edited' : 'text');
+        const wasCopied = when === 'between' || unsure.has(B);
+        if (wasCopied)
+          expect(texts[B], when).toBe(unsure.has(B) && edited.includes(B) ? 'text edited' : 'text');
+        // Where it was edited at one place alone, it is known to have been written at the other or at that one.
+        if (edited.length === 1) expect(unsure.has(A), when).toBe(false);
+      }
+    },
+  );
+
+  it.each(MIGRATIONS)(
+    'is kept at both where it had come from the one to the other before, %s',
+    async (how) => {
+      const site = await newSite();
+      const client = await keepingClient(site);
+      await client.create(B, 'text');
+      await client.rename(B, A);
+      const then = await cutOff(site, client);
+      for (const path of [A, B]) await migrateFile(client, path, how);
+      await client.text(A);
+      const { changes } = await historyOf(client).restoreAt(then, { dryRun: true });
+      expect(changes).toEqual([]);
+    },
+  );
 });
 
 describeOnBothKinds('a restore that dies at any request', (newSite) => {

@@ -1,12 +1,29 @@
 import { describe, expect, it } from 'vitest';
+import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
+import { seal } from '../../src/format/object.ts';
+import { fileKey, logicalName } from '../../src/format/object-keys.ts';
+import { MAX_CONTENT_BYTES, MOST_KEPT_BYTES } from '../../src/format/sizes.ts';
+import { newVersion } from '../../src/format/version.ts';
 import { createHistory } from '../../src/history/history.ts';
-import { readRecords } from '../../src/history/read-records.ts';
+import type { HistoryRecord } from '../../src/history/history-record.ts';
+import { listIds, readHistoryRecord } from '../../src/history/past/records.ts';
 import { VERSION_SAVER } from '../../src/history/version-saver.ts';
+import { textWrite } from '../../src/tree/create-file.ts';
+import { readFile } from '../../src/tree/read-file.ts';
 import type { Work } from '../../src/tree/session.ts';
 import { countCalls, noAnswer, type StoreCall } from '../doubles/intercepted-store.ts';
 import { keepingClient } from '../support/history-site.ts';
-import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
+import {
+  at,
+  bytes,
+  createSite,
+  TEST_ROOT_KEY,
+  type TestClient,
+  type TestSite,
+  withSession,
+} from '../support/test-tree.ts';
+import { whereTextIs } from '../support/text-search.ts';
 
 const PATH = '/memories/d/a';
 const DAY = 86_400_000;
@@ -23,8 +40,15 @@ const isPut = (call: StoreCall, cls: string): boolean => call.verb === 'put' && 
 const putsOf = ({ calls }: TestClient, cls: string): number =>
   calls.filter((call) => isPut(call, cls)).length;
 
+const recordsOf = async (work: Work): Promise<readonly HistoryRecord[]> => {
+  const listed = await listIds(work, 'history');
+  const records = await Promise.all(listed.map(({ id }) => readHistoryRecord(work, id)));
+  return records.filter((record) => record !== undefined);
+};
+
+const overwrite = ({ tree }: TestClient): Promise<unknown> => tree.overwrite(at(PATH), bytes('two'));
+
 describe('what is replaced or removed', () => {
-  const overwrite = ({ tree }: TestClient): Promise<unknown> => tree.overwrite(at(PATH), bytes('two'));
   const replace = async ({ tree }: TestClient): Promise<unknown> => {
     const version = (await tree.readVersion(at(PATH)))?.etag;
     if (version === undefined) throw new Error('there is no file');
@@ -61,6 +85,26 @@ describe('what is replaced or removed', () => {
     await client.remove(PATH);
     // The newer version once, and that it was deleted.
     expect(putsOf(client, 'history')).toBe(2);
+  });
+
+  it('is saved with the greatest time of writing that a file may have', async () => {
+    const { site, client } = await start();
+    const work = await client.open();
+    const mtime = Number.MAX_SAFE_INTEGER;
+    const { random } = work.session;
+    const sealed = seal({
+      ...{ keys: work.keyring.keys, name: logicalName(at(PATH)), content: bytes('late'), random },
+      ...{ version: newVersion({ mtime, random }), clock: site.time.clock() },
+    });
+    const key = fileKey(work.session.layout, work.keyring.names, at(PATH));
+    await site.base.put(key, sealed, { mode: 'overwrite' });
+    const other = await keepingClient(site);
+    await other.append(PATH, ', and later');
+    expect(await recordsOf(await other.open())).toMatchObject([
+      { kind: 'replaced', version: { mtime, size: 4 } },
+    ]);
+    const { findings } = await verifyTree(other.session);
+    expect(findings).toEqual([]);
   });
 
   it('is saved though it is larger than the limit of the process that deletes it', async () => {
@@ -143,6 +187,65 @@ describe('what is replaced or removed', () => {
   });
 });
 
+describe('the record of a version', () => {
+  /** What the records say that its versions were saved for, the newest record last. */
+  const purposes = async (client: TestClient): Promise<readonly unknown[]> => {
+    const work = await client.open();
+    const records = (await listIds(work, 'history')).map(({ id }) => readHistoryRecord(work, id));
+    return (await Promise.all(records)).flatMap((record) =>
+      record?.kind === 'replaced' ? [record.for] : [],
+    );
+  };
+  const isOfFile = (call: StoreCall, verb: StoreCall['verb']): boolean =>
+    call.verb === verb && JSON.stringify(call).includes('/data/');
+
+  it.each<readonly [string, (client: TestClient) => Promise<unknown>, 'delete' | undefined]>([
+    ['a delete of the file', (client) => client.remove(PATH), 'delete'],
+    ['a delete of its directory', (client) => client.remove('/memories/d'), 'delete'],
+    ['an edit', (client) => client.append(PATH, '!'), undefined],
+    ['an overwrite', overwrite, undefined],
+  ])('says whether it goes by a delete: %s', async (_, change, purpose) => {
+    const { client } = await start();
+    await change(client);
+    expect(await purposes(client)).toEqual([purpose]);
+  });
+
+  it('that was saved for an edit says so from the delete on that comes first', async () => {
+    const { site, client } = await start();
+    client.intercept((call, proceed) => (isOfFile(call, 'put') ? Promise.reject(noAnswer()) : proceed()));
+    await expect(client.append(PATH, '!')).rejects.toThrow();
+    expect(await purposes(client)).toEqual([undefined]);
+    const other = await site.client();
+    await other.remove(PATH);
+    expect(await purposes(other)).toEqual(['delete']);
+  });
+
+  it('that was saved for a delete which came to nothing goes on saying so, also when it is written again', async () => {
+    const { site, client } = await start();
+    client.intercept((call, proceed) => (isOfFile(call, 'delete') ? Promise.reject(noAnswer()) : proceed()));
+    await expect(client.remove(PATH)).rejects.toThrow();
+    const other = await site.client();
+    await site.time.pause(2 * 3_600_000);
+    await other.append(PATH, '!');
+    expect(await purposes(other)).toEqual(['delete']);
+  });
+});
+
+it.each<readonly [string, (client: TestClient) => Promise<unknown>]>([
+  ['a delete of the file', (client) => client.remove(PATH)],
+  ['a delete of its directory', (client) => client.remove('/memories/d')],
+  ['a rename of the file', (client) => client.rename(PATH, '/memories/e')],
+  ['a rename of its directory', (client) => client.rename('/memories/d', '/memories/e')],
+])('an end names the version and the bound of what went, as it lay there: %s', async (_, change) => {
+  const { client } = await start();
+  await client.append(PATH, ' two');
+  const gone = await client.tree.readVersion(at(PATH));
+  if (gone === undefined) throw new Error('there is no file');
+  await change(client);
+  const ends = (await recordsOf(await client.open())).filter((record) => 'files' in record);
+  expect(ends.flatMap(({ files }) => files)).toEqual([[at(PATH), gone.id, gone.bound]]);
+});
+
 it('a renamed file is noted as the version that was renamed, not as one before it', async () => {
   const { site, client } = await start();
   const other = await site.client();
@@ -165,7 +268,7 @@ describe('what becomes of 10,001 files', () => {
   const files = Array.from({ length: 10_001 }, (_, n) => {
     const id = new Uint8Array(16);
     new DataView(id.buffer).setUint32(0, n + 1);
-    return [at(`/memories/from/${n}`), id] as const;
+    return [at(`/memories/from/${n}`), id, 1n] as const;
   });
   const moved = { from: at('/memories/from'), to: at('/memories/to'), id: new Uint8Array(16).fill(1) };
 
@@ -177,12 +280,10 @@ describe('what becomes of 10,001 files', () => {
     await client.create(PATH, 'one');
     await note(await client.open());
     expect(putsOf(client, 'history')).toBe(2);
-    const { events } = await readRecords(await client.open());
-    const told = events.flatMap(({ files }) => files);
+    const ends = (await recordsOf(await client.open())).filter((record) => 'files' in record);
+    const told = ends.flatMap(({ files }) => files);
     expect(told.map(([path]) => path).sort()).toEqual(files.map(([path]) => path).sort());
-    expect(new Set(events.map((event) => event.kind))).toEqual(
-      new Set([kind === 'renamed' ? 'moved' : 'deleted']),
-    );
+    expect(new Set(ends.map((end) => end.kind))).toEqual(new Set([kind === 'renamed' ? 'moved' : 'deleted']));
   });
 });
 
@@ -228,5 +329,171 @@ describe('an actor', () => {
     await create(client, 'y');
     expect(await cancelled).toMatchObject({ code: 'aborted' });
     expect(await client.text('/memories/y')).toBe('y');
+  });
+});
+
+describe('a text that is too long for a record', () => {
+  /** Stands for so many bytes, which no test needs to hold. */
+  const long = (length: number): Uint8Array => ({ length }) as Uint8Array;
+
+  it('is told without the text where it is replaced, and can be saved no longer than that', async () => {
+    const { client } = await start();
+    const work = await client.open();
+    const version = await readFile(work, at(PATH));
+    if (version === undefined) throw new Error('there is no file');
+    const content = long(MOST_KEPT_BYTES + 1);
+    await VERSION_SAVER.saveReplaced({ ...work, saver: VERSION_SAVER }, at(PATH), { ...version, content });
+    const facts = { path: PATH, size: MOST_KEPT_BYTES + 1 };
+    expect(await recordsOf(work)).toMatchObject([{ kind: 'redacted', version: facts }]);
+    await client.remove(PATH);
+    expect(await createHistory(client.session, client.tree).list(PATH)).toMatchObject([
+      { kind: 'deleted' },
+      { kind: 'written', text: 'redacted' },
+    ]);
+  });
+
+  it('is not written where history is kept', async () => {
+    const { client } = await start();
+    const work = withSession(await client.open(), { maxFileBytes: MAX_CONTENT_BYTES });
+    const keeping = { ...work, saver: VERSION_SAVER };
+    const details = { limit: 'file_bytes', value: MOST_KEPT_BYTES + 1, max: MOST_KEPT_BYTES };
+    const refusal = expect.objectContaining({ code: 'limit_exceeded', details });
+    expect(() => textWrite(keeping, at(PATH), long(MOST_KEPT_BYTES + 1))).toThrow(refusal);
+    expect(() => textWrite(work, at(PATH), long(MOST_KEPT_BYTES + 1))).not.toThrow(refusal);
+    expect(() => textWrite(keeping, at(PATH), long(MOST_KEPT_BYTES))).not.toThrow(refusal);
+  });
+});
+
+describe('a version that a process holds', () => {
+  const [OTHER, HELD] = ['/memories/e/b', 'what is held'];
+
+  const isKeyring = (call: StoreCall): boolean => 'key' in call && call.key.startsWith('keyrings/');
+  const ofObjects = ({ calls }: TestClient): StoreCall[] => calls.filter((call) => !isKeyring(call));
+
+  /** A process that holds the file, and another one. */
+  async function held() {
+    const site = await createSite();
+    const client = await keepingClient(site);
+    await client.create(PATH, HELD);
+    await site.time.pause(61_000);
+    const warm = await site.client({ ttlMs: 900_000 });
+    await warm.text(PATH);
+    warm.calls.length = 0;
+    return { site, client, warm };
+  }
+
+  const firstOf = async (client: TestClient, path: string) =>
+    (await createHistory(client.session, client.tree).list(path)).findLast(
+      ({ kind }) => kind === 'written',
+    ) ?? expect.unreachable('there is a version');
+
+  /** Keys of the records that hold the text. */
+  async function kept(client: TestClient): Promise<readonly string[]> {
+    const { layout, store } = client.session;
+    const objects = [];
+    for await (const page of store.list({ prefix: '' }))
+      for (const { key } of page.objects) {
+        const stored = await store.get(key);
+        if (typeof stored === 'object') objects.push({ key, body: stored.body });
+      }
+    const found = await whereTextIs(objects, { layout, rootKey: TEST_ROOT_KEY }, HELD);
+    return found.filter((key) => key.includes('/history/'));
+  }
+
+  it('is saved unasked within five minutes of its last answer, and behind one GET without its bytes later', async () => {
+    const { site, warm } = await held();
+    await warm.append(PATH, '.');
+    expect(countCalls(ofObjects(warm))).toEqual({ put: 2 });
+    await site.time.pause(299_000);
+    warm.calls.length = 0;
+    await warm.append(PATH, '.');
+    expect(countCalls(ofObjects(warm))).toEqual({ put: 2 });
+    for (const change of [
+      () => warm.append(PATH, '.'),
+      () => warm.tree.overwrite(at(PATH), bytes('over')),
+      async () => {
+        const etag = warm.session.cache.find(
+          fileKey(warm.layout, (await warm.open()).keyring.names, at(PATH)),
+        )?.etag;
+        await warm.tree.replace(at(PATH), {
+          content: bytes('with'),
+          version: etag ?? expect.unreachable('it is held'),
+        });
+      },
+    ]) {
+      // As old as that, and no older.
+      await site.time.pause(300_000);
+      warm.calls.length = 0;
+      const answers: unknown[] = [];
+      warm.intercept(async (call, proceed) => {
+        const answer = await proceed();
+        if (call.verb === 'get' && !isKeyring(call)) answers.push(answer);
+        return answer;
+      });
+      await change();
+      expect(countCalls(ofObjects(warm))).toEqual({ get: 1, put: 2 });
+      expect(answers).toEqual(['not_modified']);
+    }
+  });
+
+  it('is not asked for where no history is kept', async () => {
+    const site = await createSite();
+    const warm = await site.client({ ttlMs: 900_000 });
+    await warm.create(PATH, HELD);
+    await site.time.pause(600_000);
+    warm.calls.length = 0;
+    await warm.append(PATH, '.');
+    expect(countCalls(ofObjects(warm))).toEqual({ put: 1 });
+  });
+
+  it.each<readonly [string, (site: TestSite, client: TestClient) => Promise<unknown>]>([
+    [
+      'redacted',
+      async (_, client) => {
+        await client.rename(PATH, OTHER);
+        await client.tree.overwrite(at(OTHER), bytes('clean'));
+        const history = createHistory(client.session, client.tree);
+        await history.redact(await firstOf(client, OTHER));
+        await client.create(PATH, 'another');
+      },
+    ],
+    [
+      'expired',
+      async (site, client) => {
+        await client.tree.overwrite(at(PATH), bytes('clean'));
+        for await (const { objects } of site.base.list({ prefix: 'tenants/acme/history/' }))
+          await site.base.delete(objects.map(({ key }) => ({ key })));
+      },
+    ],
+  ])('is not written again by a process that holds it for minutes, once it was %s', async (_, end) => {
+    const { site, client, warm } = await held();
+    await end(site, client);
+    expect(await kept(client)).toEqual([]);
+    await site.time.pause(301_000);
+    await warm.append(PATH, '!');
+    expect(await kept(client)).toEqual([]);
+  });
+
+  it.each<readonly [string, (client: TestClient) => Promise<unknown>]>([
+    ['an edit', (warm) => warm.append(PATH, '!')],
+    ['an overwrite', (warm) => warm.tree.overwrite(at(PATH), bytes('over'))],
+    ['a delete', (warm) => warm.remove(PATH)],
+    ['a delete of its directory', (warm) => warm.remove('/memories/d')],
+  ])('is taken out again where %s wrote it down in vain, behind its redaction', async (_, change) => {
+    const { client, warm } = await held();
+    let met = false;
+    warm.intercept(async (call, proceed) => {
+      if (!met && isPut(call, 'history')) {
+        met = true;
+        await client.rename(PATH, OTHER);
+        await client.tree.overwrite(at(OTHER), bytes('clean'));
+        await createHistory(client.session, client.tree).redact(await firstOf(client, OTHER));
+        await client.create(PATH, 'another');
+      }
+      return proceed();
+    });
+    await change(warm).catch(() => {});
+    expect(met).toBe(true);
+    expect(await kept(client)).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ import { silentLogger } from '../doubles/silent-logger.ts';
 import type { Weather } from './faults.ts';
 import type { Command, History, Operation } from './history.ts';
 import type { Complaint } from './judge.ts';
-import { type Ending, type Lived, type LivedVersion, liveOf } from './lived-versions.ts';
+import { type Ending, type Lived, liveOf } from './lived-versions.ts';
 import type { Server } from './server.ts';
 import { createServerStore } from './server-store.ts';
 import { LAYOUT, ROOT_KEY } from './tenant.ts';
@@ -55,7 +55,9 @@ export async function judgeKept(evidence: KeptEvidence): Promise<Complaint> {
     texts,
     ids: new Map(whole.filter(isWritten).map((entry, at) => [entry.version, { entry, at }])),
   };
+  const [broken] = lived.broken;
   const fault =
+    (broken === undefined ? undefined : (['an id does not name one version', broken] as const)) ??
     missing(evidence, lived, log) ??
     invented(lived, log) ??
     outOfOrder(evidence, lived, log) ??
@@ -89,18 +91,16 @@ function missing({ history }: KeptEvidence, lived: Lived, log: Log): Fault | und
   }
   for (const ending of lived.endings) {
     if (ending.kind === 'carried' || (ending.operation?.start ?? 0) < since) continue;
-    const same = lived.sameAs(ending.version);
-    if (same.some(({ unreadable }) => unreadable)) continue;
-    const known = same.filter(({ id }) => log.ids.has(id));
-    const isTold = ({ id }: LivedVersion): boolean =>
-      log.byPath.get(ending.path)?.some((entry) => isWritten(entry) && entry.version === id) === true;
-    const here = known.find(isTold);
-    const found = here ?? known[0];
-    if (found === undefined) return ['a version is missing', describe(ending, lived)];
-    const isOut = log.ids.get(found.id)?.entry.text === 'redacted';
-    if (isOut ? !isAsked(found.text) : log.texts.get(found.id) !== found.text)
+    const { path, version: id } = ending;
+    const version = lived.versions.get(id);
+    if (version === undefined || version.unreadable) continue;
+    const told = log.ids.get(id);
+    if (told === undefined) return ['a version is missing', describe(ending, lived)];
+    const isOut = told.entry.text === 'redacted';
+    if (isOut ? !isAsked(version.text) : log.texts.get(id) !== version.text)
       return ['a version has another text', describe(ending, lived)];
-    if (here === undefined) return ['a version is not in the log of its path', describe(ending, lived)];
+    if (!log.byPath.get(path)?.some((entry) => isWritten(entry) && entry.version === id))
+      return ['a version is not in the log of its path', describe(ending, lived)];
   }
   for (const [path, id] of lived.current) {
     if (lived.versions.get(id)?.unreadable) continue;
@@ -141,14 +141,12 @@ function outOfOrder({ history }: KeptEvidence, lived: Lived, log: Log): Fault | 
     const where = describe(ending, lived);
     if (next.entry.previous !== ending.version)
       return ['a version names another before it', where, String(next.entry.previous)];
-    const exact = log.ids.get(ending.version);
-    const before = exact ? [exact] : lived.sameAs(ending.version).flatMap(({ id }) => log.ids.get(id) ?? []);
+    const before = log.ids.get(ending.version);
+    if (before === undefined) continue;
     // The newest come first.
-    if (before.some(({ at }) => at < next.at))
-      return ['a version comes before the one that it replaced', where];
+    if (before.at < next.at) return ['a version comes before the one that it replaced', where];
     const end = current.has(ending.version) ? 'current' : 'replaced';
-    if (exact !== undefined && exact.entry.end !== end)
-      return ['a version has another end', where, exact.entry.end];
+    if (before.entry.end !== end) return ['a version has another end', where, before.entry.end];
   }
   return undefined;
 }
@@ -216,8 +214,8 @@ function wrongMoves({ history, weather }: KeptEvidence, lived: Lived, log: Log):
     if (operation === undefined || operation.start < since || !operation.result?.ok) continue;
     if (kind === 'replaced' || (kind === 'carried' && to === undefined)) continue;
     const kindTold = to === undefined ? 'deleted' : 'renamed';
-    const keys = lived.sameAs(version).map(({ id }) => keyOf({ kind: kindTold, path, version: id, to }));
-    if (!keys.some((key) => told.has(key))) return ['a rename or delete is not told of', ...keys];
+    const key = keyOf({ kind: kindTold, path, version, to });
+    if (!told.has(key)) return ['a rename or delete is not told of', key];
   }
   return undefined;
 }
@@ -289,6 +287,7 @@ function openKept(server: Server): KeptHistory {
     concurrentBytes: 33_554_432,
     clock: () => 0,
     monotonic: () => 0,
+    stamps: { now: refuse, skew: () => 0 },
     random: refuse,
     pause: refuse,
     logger: silentLogger,

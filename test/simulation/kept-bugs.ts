@@ -91,11 +91,11 @@ export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
       storeClasses: BOTH,
       saver: (saver) => ({
         ...saver,
-        async saveReplaced(work, path, version) {
-          await saver.saveReplaced(work, path, version);
-          const earlier = first.get(path) ?? version.contentId;
+        async saveReplaced(work, path, version, before) {
+          await saver.saveReplaced(work, path, version, before);
+          const earlier = first.get(path) ?? version.id;
           first.set(path, earlier);
-          Object.assign(version, { contentId: earlier });
+          Object.assign(version, { id: earlier });
         },
         saveListed: (...files) => saver.saveListed(...files),
       }),
@@ -144,8 +144,8 @@ async function recordCopy(context: Session, key: string, object: Uint8Array): Pr
   const work = await openWork(context, {});
   if (work === undefined || !isBelow(path, command.new_path)) return;
   const name = logicalName(parseMemoryPath(path));
-  const { origin, contentId } = open({ keys: work.keyring.keys, name, object });
+  const { origin, id, bound } = open({ keys: work.keyring.keys, name, object });
   const [from, to] = [parseMemoryPath(command.old_path), parseMemoryPath(command.new_path)];
   const source = parseMemoryPath(command.old_path + path.slice(command.new_path.length));
-  await VERSION_SAVER.saveMoves(work, { from, to, id: origin }, [[source, contentId]]).catch(() => {});
+  await VERSION_SAVER.saveMoves(work, { from, to, id: origin }, [[source, id, bound]]).catch(() => {});
 }

@@ -11,6 +11,7 @@ export interface LivedVersion {
   readonly text: string;
   readonly mtime: number;
   readonly previous: string | undefined;
+  readonly writer: string;
   /** That wrote it first; undefined for an operator's. */
   readonly operation: Operation | undefined;
   /** It came too late for its key, or came back: a process may refuse it. */
@@ -41,8 +42,8 @@ export interface Lived {
   readonly moves: ReadonlyMap<string, number>;
   /** By `keyOf`: renames of a version to a place where it is, or another command ended it or renamed it from. */
   readonly stayed: ReadonlySet<string>;
-  /** A version, and what sealed it again has made of it. */
-  sameAs(id: string): readonly LivedVersion[];
+  /** Ids that bore two texts, times, predecessors or writers, and bindings whose bounds did not grow. */
+  readonly broken: readonly string[];
   lives(id: string): boolean;
   unreadableToken(token: string): boolean;
 }
@@ -56,25 +57,19 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
   const current = new Map<string, string>();
   const moves = new Map<string, number>();
   const places = new Map<string, Set<string>>();
-  const roots = new Map<string, string>();
-  const rootOf = (id: string): string => {
-    const root = roots.get(id);
-    return root === undefined ? id : rootOf(root);
-  };
+  const broken: string[] = [];
+  /** By ids: the least of their bounds. */
+  const least = new Map<string, bigint>();
+  /** By paths: of what lies there. */
+  const bounds = new Map<string, bigint>();
   const count = (key: string): void => void moves.set(key, (moves.get(key) ?? 0) + 1);
   const deleted: (readonly [path: string, version: string])[] = [];
-  /** By roots: a delete that left a copy of a rename under way, which goes with it. */
+  /** By ids: a delete that left a copy of a rename under way, which goes with it. */
   const copyLeft = new Map<string, Ending>();
   const placesOf = (id: string): Set<string> => {
-    const known = places.get(rootOf(id)) ?? new Set();
-    places.set(rootOf(id), known);
+    const known = places.get(id) ?? new Set();
+    places.set(id, known);
     return known;
-  };
-  const tie = (id: string, earlier: string): void => {
-    if (rootOf(id) === rootOf(earlier)) return;
-    const [all, its] = [placesOf(earlier), placesOf(id)];
-    roots.set(rootOf(id), rootOf(earlier));
-    for (const place of its) all.add(place);
   };
 
   for (const event of landed) {
@@ -90,31 +85,33 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
         count(`deleted ${held} ${path} `);
         deleted.push([path, held]);
       }
-      const lies = elsewhere.filter((place) => {
-        const there = current.get(place);
-        return there !== undefined && rootOf(there) === rootOf(held);
-      });
+      const lies = elsewhere.filter((place) => current.get(place) === held);
       const ended = { path, version: held, operation };
-      const earlier = copyLeft.get(rootOf(held));
+      const earlier = copyLeft.get(held);
       if (isDelete && lies.length === 0 && !event.stray)
         endings.push(earlier ?? { ...ended, kind: 'deleted' });
       else endings.push({ ...ended, kind: 'carried', to: renamedTo(operation, path, lies) });
       if (isDelete && lies.length > 0 && earlier === undefined)
-        copyLeft.set(rootOf(held), { ...ended, kind: 'deleted' });
+        copyLeft.set(held, { ...ended, kind: 'deleted' });
       continue;
     }
-    const version = livedVersion(event, openAt(path, event.body));
-    const known = versions.get(version.id) ?? version;
+    const opened = openAt(path, event.body);
+    const version = livedVersion(event, opened);
+    const { id } = version;
+    const known = versions.get(id) ?? version;
+    if (!isSame(known, version)) broken.push(`${id} is two versions, the other one at ${path}`);
     known.unreadable ||= event.stray;
-    versions.set(known.id, known);
-    current.set(path, known.id);
-    const before = held === undefined ? undefined : versions.get(held);
-    // In its place by a migration of keys, or at the target of a rename, when its key was retired meanwhile.
-    for (const same of versions.values()) if (isSealedAgain(same, known)) tie(known.id, same.id);
-    if (before !== undefined && !isSealedAgain(before, known) && isEditOf(operation, path)) {
-      endings.push({ kind: 'replaced', path, version: before.id, by: known.id, operation });
-    }
-    placesOf(known.id).add(path);
+    versions.set(id, known);
+    // What a network delivers too late was bound long ago.
+    const passed = held === id ? bounds.get(path) : least.get(id);
+    if (passed !== undefined && opened.bound <= passed && !event.stray)
+      broken.push(`${id} at ${path} is bound no later than before: ${opened.bound}`);
+    if (opened.bound < (least.get(id) ?? opened.bound + 1n)) least.set(id, opened.bound);
+    bounds.set(path, opened.bound);
+    current.set(path, id);
+    if (held !== undefined && held !== id && isEditOf(operation, path))
+      endings.push({ kind: 'replaced', path, version: held, by: id, operation });
+    placesOf(id).add(path);
   }
 
   const stayed = new Set<string>();
@@ -125,35 +122,31 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
     ...deleted,
     ...current,
   ];
-  const sameAs = (id: string): readonly LivedVersion[] =>
-    [...versions.values()].filter((version) => rootOf(version.id) === rootOf(id));
-  for (const [to, version] of ends) {
-    for (const from of placesOf(version)) {
-      for (const { id } of sameAs(version)) stayed.add(`renamed ${id} ${from} ${to}`);
-    }
-  }
+  for (const [to, version] of ends)
+    for (const from of placesOf(version)) stayed.add(`renamed ${version} ${from} ${to}`);
 
   return {
     paths: [...new Set(landed.map(({ path }) => path))].sort(),
-    ...{ versions, endings, current, moves, stayed, sameAs },
-    lives: (id) => [...current.values()].some((there) => rootOf(there) === rootOf(id)),
+    ...{ versions, endings, current, moves, stayed, broken },
+    lives: (id) => [...current.values()].includes(id),
     unreadableToken: (token) =>
       [...versions.values()].some(({ unreadable, text }) => unreadable && text.includes(token)),
   };
 }
 
 function livedVersion({ operation, stray }: LandedVersion, opened: OpenedObject): LivedVersion {
-  const { contentId, previous, mtime, content } = opened;
+  const { previous, writer, mtime, content } = opened;
   return {
-    ...{ id: toBase64url(contentId), mtime, operation, unreadable: stray },
+    ...{ id: toBase64url(opened.id), mtime, operation, unreadable: stray },
+    writer: toBase64url(writer),
     text: new TextDecoder().decode(content),
     previous: equalBytes(previous, NO_ID) ? undefined : toBase64url(previous),
   };
 }
 
-/** What seals a version again keeps all of it but its content id. */
-function isSealedAgain(before: LivedVersion, after: LivedVersion): boolean {
-  return after.text === before.text && after.mtime === before.mtime && after.previous === before.previous;
+/** All that a version is, however often it was sealed and bound. */
+function isSame(a: LivedVersion, b: LivedVersion): boolean {
+  return a.text === b.text && a.mtime === b.mtime && a.previous === b.previous && a.writer === b.writer;
 }
 
 /** What finishes a rename of another process before it edits writes at other paths too. */

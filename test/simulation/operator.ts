@@ -70,7 +70,7 @@ export function createOperator(parts: {
       case 'expire':
         return expireTree(context, { afterDays: 1 });
       case 'history':
-        return turnTenantHistory({ editor, clock }, 'on');
+        return turnTenantHistory({ editor, stamps: context.stamps }, 'on');
       case 'restore':
         return restoreTree(context, { to: 'memory' }, async () => MEMORY_FOLDER).then(expectNoDamage);
       case 'bury':

@@ -11,8 +11,13 @@ import type { ObjectStore } from '../../src/store/port.ts';
 import { createCommandOrder } from '../../src/tool/command-order.ts';
 import { createMemory } from '../../src/tool/memory-tool.ts';
 // Loaded now: virtual time would pass while it is loaded by the first rename.
+import '../../src/history/redact.ts';
+import '../../src/tree/list-parts.ts';
+import '../../src/tree/remove.ts';
 import '../../src/tree/rename/rename.ts';
+import '../../src/tree/rename/lease.ts';
 import '../../src/tree/rename/rename-directory.ts';
+import { createStamps } from '../../src/stamps.ts';
 import type { HistorySaver, Session } from '../../src/tree/session.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
@@ -164,6 +169,7 @@ export function createProcess(
     concurrency: 32,
     concurrentBytes: 33_554_432,
     monotonic: life.monotonic,
+    stamps: createStamps({ clock, monotonic: life.monotonic }),
     maxFileBytes: 100_000,
     clock,
     logger: silentLogger,

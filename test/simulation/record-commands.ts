@@ -1,4 +1,5 @@
 import { MemoryError } from '../../src/errors.ts';
+import type { ETag } from '../../src/store/port.ts';
 import type { Tree } from '../../src/tree/tree.ts';
 import type { Command } from './history.ts';
 
@@ -8,6 +9,12 @@ export type Recorder = <T>(command: Command, act: () => Promise<T>) => Promise<T
 /** The tree, with each write to it in the history as the command that does the same. */
 export function recordCommands(tree: Tree, record: Recorder): Tree {
   const texts = new Map<string, string>();
+  /** What is written may be replaced again, as whatever was read. */
+  const noting = async (content: Uint8Array, write: () => Promise<ETag>): Promise<ETag> => {
+    const etag = await write();
+    texts.set(etag, textOf(content));
+    return etag;
+  };
   return {
     ...tree,
     async readVersion(path, options) {
@@ -17,14 +24,14 @@ export function recordCommands(tree: Tree, record: Recorder): Tree {
     },
     create: (path, content, options = {}) =>
       record({ command: 'create', path, file_text: textOf(content) }, () =>
-        tree.create(path, content, options),
+        noting(content, () => tree.create(path, content, options)),
       ),
     replace(path, { content, version }, options = {}) {
       const command: Command = {
         ...{ command: 'str_replace', path },
         ...{ old_str: texts.get(version) ?? '', new_str: textOf(content) },
       };
-      return record(command, () => tree.replace(path, { content, version }, options));
+      return record(command, () => noting(content, () => tree.replace(path, { content, version }, options)));
     },
     remove: (path, options = {}) => record({ command: 'delete', path }, () => tree.remove(path, options)),
     rename: (rename, options = {}) =>

@@ -1,0 +1,184 @@
+import { millisecondsOf } from '../../format/wrap.ts';
+import { FOLLOWED_MS } from '../../keys/keyring.ts';
+import type { MemoryPath } from '../../language/path.ts';
+import type { Past, Version, VersionId } from './past.ts';
+
+/**
+ * Why it cannot be told what a path held at a moment. `expired`: a version lay there that is not kept. `unrecorded`: one
+ * that is gone, or came by a rename, and nothing tells when. `too_early`: what came there later may have been written over a
+ * version that the history has not seen.
+ */
+interface Doubt {
+  readonly reason: 'expired' | 'unrecorded' | 'too_early';
+  readonly version: VersionId;
+}
+
+interface TreeAt {
+  /** What lay where. */
+  readonly files: ReadonlyMap<MemoryPath, Version>;
+  readonly doubts: ReadonlyMap<MemoryPath, Doubt>;
+}
+
+/** Milliseconds since the epoch. */
+interface Moment {
+  readonly time: number;
+  /** From when on every writer keeps the history; undefined where none does, or nothing tells. */
+  readonly keptSince: number | undefined;
+}
+
+/** From when to when a version lay at a path, by the clocks of writers. */
+interface Stay {
+  readonly version: Version;
+  readonly path: MemoryPath;
+  readonly from: number;
+  /** Infinite where it lies there still. */
+  readonly to: number;
+  /** Until then it certainly did; `to` where its end is known. */
+  readonly certainTo: number;
+}
+
+/**
+ * The files of a moment: what was written, renamed and deleted before it counts, and what carries the moment itself does
+ * not.
+ */
+export function treeAt(past: Past, moment: Moment): TreeAt {
+  const { time } = moment;
+  const bornAt = createBirths(past);
+  const stays = new Map<MemoryPath, Stay>();
+  const doubts = new Map<MemoryPath, Doubt>();
+  /** When something is known to have come to a path last, before the moment. */
+  const arrivals = new Map<MemoryPath, number>();
+  const unsure: Stay[] = [];
+  for (const version of past.versions.values()) {
+    const lain = whereabouts(past, version, bornAt);
+    for (const stay of lain.stays) {
+      const { path, from, to, certainTo } = stay;
+      if (from >= time) continue;
+      arrivals.set(path, Math.max(from, arrivals.get(path) ?? 0));
+      if (to < time) continue;
+      if (certainTo < time) unsure.push(stay);
+      else if ((stays.get(path)?.from ?? -1) <= from) stays.set(path, stay);
+    }
+    if (bornAt(version) < time) {
+      for (const { path, before } of lain.unknown)
+        if (time <= before) doubts.set(path, { reason: 'unrecorded', version: version.id });
+    } else {
+      const unknown = unknownBefore(past, version, moment);
+      if (unknown !== undefined) doubts.set(past.birthplace(version.id) ?? version.path, unknown);
+    }
+  }
+  for (const { version, path, certainTo } of unsure) {
+    // What came to the path later shows that it was gone.
+    if ((arrivals.get(path) ?? 0) > certainTo) continue;
+    doubts.set(path, { reason: 'unrecorded', version: version.id });
+  }
+  for (const path of stays.keys()) doubts.delete(path);
+  return { files: new Map([...stays].map(([path, { version }]) => [path, version])), doubts };
+}
+
+/** Why it cannot be told what a version replaced that was written behind the moment; undefined where it can. */
+export function unknownBefore(past: Past, version: Version, moment: Moment): Doubt | undefined {
+  const { id, previous } = version;
+  if (previous !== undefined)
+    return past.versions.has(previous) ? undefined : { reason: 'expired', version: previous };
+  return isCreation(version, moment) ? undefined : { reason: 'too_early', version: id };
+}
+
+/**
+ * Whether a version that names no other was the first of its file. What a process wrote that kept no history may have
+ * replaced one all the same, but named no writer. Of a moment before the history was turned on, the time until all had
+ * followed does not count.
+ */
+function isCreation({ writer, mtime }: Version, { time, keptSince }: Moment): boolean {
+  if (writer !== undefined) return true;
+  if (keptSince === undefined) return false;
+  const turnedOn = keptSince - FOLLOWED_MS;
+  return mtime >= (time < turnedOn ? keptSince : turnedOn);
+}
+
+/** Where a version lay, as far as it is known: at each of its places for itself. */
+interface Whereabouts {
+  readonly stays: readonly Stay[];
+  /** It came to these paths by renames that were not written down: some time before that. */
+  readonly unknown: readonly { readonly path: MemoryPath; readonly before: number }[];
+}
+
+/** Goes from binding to binding, by their bounds. */
+function whereabouts(past: Past, version: Version, bornAt: (version: Version) => number): Whereabouts {
+  const { id } = version;
+  const born = bornAt(version);
+  const stays: Stay[] = [];
+  const unknown: { readonly path: MemoryPath; readonly before: number }[] = [];
+  /** Since when it is where nothing has ended it yet. */
+  const present = new Map<MemoryPath, number>();
+  const end = (path: MemoryPath, from: number, at: number): void => {
+    const to = Math.max(from, at);
+    stays.push({ version, path, from, to, certainTo: to });
+    present.delete(path);
+  };
+  const leaves = past.leavesOf(id);
+  for (const binding of past.bindings(id)) {
+    const { path, bound, isRenamed } = binding;
+    const isFirst = present.size === 0 && stays.length === 0;
+    if (isFirst && !isRenamed) present.set(path, born);
+    else if (!present.has(path)) {
+      // A rename that was not written down has brought it, from where nothing else ended it.
+      const at = Math.max(born, millisecondsOf(bound));
+      for (const [other, since] of present) if (!endsThere(past, id, other)) end(other, since, at);
+      present.set(path, at);
+      unknown.push({ path, before: at });
+    }
+    for (const leave of leaves) {
+      if (leave.from !== path || leave.bound !== bound) continue;
+      const since = present.get(path) ?? born;
+      if (!binding.isThere) end(path, since, leave.at);
+      if (leave.to !== undefined) present.set(leave.to, Math.max(since, leave.at));
+    }
+  }
+  for (const [path, from] of present)
+    stays.push({ version, path, from, ...lastOf(past, version, { path, from, bornAt }) });
+  return { stays, unknown };
+}
+
+/** Whether the version is at that place still, or was replaced there. */
+function endsThere({ files, successors, birthplace }: Past, id: VersionId, path: MemoryPath): boolean {
+  return files.get(path)?.id === id || successors(id).some((next) => birthplace(next.id) === path);
+}
+
+/** Until when a version lay at a place that no leave names. */
+function lastOf(
+  past: Past,
+  { id }: Version,
+  stay: {
+    readonly path: MemoryPath;
+    readonly from: number;
+    readonly bornAt: (version: Version) => number;
+  },
+): Pick<Stay, 'to' | 'certainTo'> {
+  const { path, from, bornAt } = stay;
+  const forever = { to: Number.POSITIVE_INFINITY, certainTo: Number.POSITIVE_INFINITY };
+  if (past.files.get(path)?.id === id) return forever;
+  const successors = past.successors(id);
+  const successor = successors.find((next) => past.birthplace(next.id) === path) ?? successors[0];
+  if (successor !== undefined) {
+    const to = Math.max(from, bornAt(successor));
+    return { to, certainTo: to };
+  }
+  const own = past.bindings(id).filter((binding) => binding.path === path);
+  return { ...forever, certainTo: Math.max(from, ...own.map(({ saved }) => saved?.at ?? 0)) };
+}
+
+/** When a version was written, by the clocks of writers: no version is older than the one that it replaced. */
+function createBirths(past: Past): (version: Version) => number {
+  const known = new Map<VersionId, number>();
+  return (version) => {
+    const chain = known.has(version.id)
+      ? []
+      : [version, ...past.ancestors(version.id, (id) => known.has(id))];
+    for (const { id, previous, mtime } of chain.reverse()) {
+      const before = previous === undefined ? undefined : known.get(previous);
+      known.set(id, Math.max(before ?? 0, mtime));
+    }
+    return known.get(version.id) ?? version.mtime;
+  };
+}

@@ -1,0 +1,66 @@
+import type { MemoryPath } from '../../language/path.ts';
+import type { Leave, Past, Version, VersionId } from './past.ts';
+
+/** A leave by which a file came to another path. */
+export type Rename = Leave & { readonly to: MemoryPath };
+
+/** The life of one file at one place, across the renames that led there. */
+export interface Life {
+  /** Its versions, the newest first. */
+  readonly chain: readonly Version[];
+  /** In their order, without the delete. */
+  readonly renames: readonly Rename[];
+  /** Where it is, or was last. */
+  readonly path: MemoryPath;
+  /** Undefined: it is there. */
+  readonly deleted: Leave | undefined;
+}
+
+/** Every file that is there, and every one that was deleted. A version at two places has a life at each. */
+export function livesOf(past: Past): readonly Life[] {
+  const lives: Life[] = [];
+  for (const { id, path } of past.files.values()) {
+    const life = lifeAt(past, id, path);
+    if (life !== undefined) lives.push({ ...life, deleted: undefined });
+  }
+  for (const leave of past.leaves) {
+    const { id, from, to, state } = leave;
+    if (to !== undefined || state === 'undone' || isBackSince(past, leave)) continue;
+    const life = lifeAt(past, id, from);
+    if (life !== undefined) lives.push({ ...life, deleted: leave });
+  }
+  return lives;
+}
+
+/** Whether the same version lies there all the same, or left from there again later: another life tells of it. */
+function isBackSince({ files, leavesOf }: Past, { id, from, bound }: Leave): boolean {
+  const there = files.get(from);
+  const isThere = there?.id === id && there.bound > bound;
+  return isThere || leavesOf(id).some((later) => later.from === from && later.bound > bound);
+}
+
+function lifeAt(past: Past, id: VersionId, path: MemoryPath): Omit<Life, 'deleted'> | undefined {
+  const version = past.versions.get(id);
+  if (version === undefined) return undefined;
+  const chain = [version, ...past.ancestors(id)];
+  const renames: Rename[] = [];
+  let at: MemoryPath | undefined = path;
+  for (const each of chain) {
+    if (at !== undefined) renames.push(...routeTo(past, each.id, at));
+    at = past.birthplace(each.id);
+  }
+  return { chain, renames: renames.reverse(), path };
+}
+
+/** The renames by which a version came to a path, the last one first. */
+export function routeTo({ leavesOf }: Past, id: VersionId, path: MemoryPath): readonly Rename[] {
+  const waiting = leavesOf(id).filter((leave): leave is Rename => leave.to !== undefined);
+  const route: Rename[] = [];
+  for (let at = path; waiting.length > 0; ) {
+    const rename = waiting.pop();
+    if (rename?.to !== at) continue;
+    route.push(rename);
+    at = rename.from;
+  }
+  return route;
+}

@@ -1,0 +1,192 @@
+import { judgeLeaves, mergeLeaves, type ToldLeave } from './leaves.ts';
+import type { Binding, Damaged, End, Leave, Past, Version, VersionFacts, VersionId } from './past.ts';
+
+/** A version at one place, as a file, a record or something else tells of it. */
+export interface Sighting extends VersionFacts, Omit<Binding, 'isThere' | 'isRenamed'> {
+  /** Undefined: not in a file. */
+  readonly file?: { readonly isRenamed: boolean };
+  readonly textHash: string | undefined;
+  readonly redacted?: Version['redacted'];
+}
+
+/** What was gathered, in any order. */
+export interface Gathered {
+  readonly sightings: readonly Sighting[];
+  readonly leaves: readonly ToldLeave[];
+  readonly damaged: Pick<Damaged, 'records' | 'files'>;
+}
+
+/** As many steps of whatever goes through a past are taken before everything else in the process has its turn: some milliseconds. */
+export const STEPS_BETWEEN_TURNS = 200;
+
+/** Joins what was gathered, in steps. */
+export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Generator<void, Past> {
+  const versions = new Map<VersionId, Version>();
+  const conflicting = new Set<VersionId>();
+  const files = new Map<Binding['path'], Binding>();
+  const bindings = new Map<VersionId, Binding[]>();
+  let steps = 0;
+  const isTurn = (): boolean => ++steps % STEPS_BETWEEN_TURNS === 0;
+
+  for (const sighting of sightings) {
+    if (isTurn()) yield;
+    const binding = bindingOf(sighting);
+    addBinding(bindings, binding);
+    if (binding.isThere) files.set(binding.path, binding);
+    const version = versionOf(sighting);
+    const known = versions.get(version.id);
+    if (known !== undefined && !agree(known, version)) conflicting.add(version.id);
+    if (known === undefined || isNearer(version, known)) versions.set(version.id, version);
+  }
+  const merged = mergeLeaves(told);
+  for (const { id, from: path, bound } of merged) {
+    if (isTurn()) yield;
+    addBinding(bindings, { id, path, bound, isThere: false, isRenamed: false, saved: undefined });
+  }
+  for (const some of bindings.values()) {
+    if (isTurn()) yield;
+    if (some.length > 1) some.sort(byBound);
+  }
+  const bindingsOf = (id: VersionId): readonly Binding[] => bindings.get(id) ?? [];
+
+  const successors = new Map<VersionId, Version[]>();
+  for (const version of versions.values()) {
+    if (isTurn()) yield;
+    const { previous } = version;
+    if (previous !== undefined) push(successors, previous, version);
+  }
+  const firstBound = ({ id, bound }: Version): bigint => bindingsOf(id)[0]?.bound ?? bound;
+  for (const some of successors.values())
+    if (some.length > 1) some.sort((a, b) => compare(firstBound(a), firstBound(b)));
+  const successorsOf = (id: VersionId): readonly Version[] => successors.get(id) ?? [];
+
+  const leaves: Leave[] = [];
+  const leavesById = new Map<VersionId, readonly Leave[]>();
+  const witnesses = {
+    bindings: bindingsOf,
+    successors: (id: VersionId) => successorsOf(id).map((next) => next.id),
+  };
+  for (const [id, some] of Map.groupBy(merged, (leave) => leave.id)) {
+    if (isTurn()) yield;
+    const judged = judgeLeaves(some, witnesses);
+    leaves.push(...judged);
+    const happened = judged.filter(({ state }) => state !== 'undone');
+    leavesById.set(
+      id,
+      happened.sort((a, b) => byBound(a, b) || a.at - b.at),
+    );
+  }
+  const leavesOf = (id: VersionId): readonly Leave[] => leavesById.get(id) ?? [];
+
+  const birthplace = (id: VersionId) => bindingsOf(id)[0]?.path;
+  const endOf: Past['endOf'] = ({ id, path, bound }): End | undefined => {
+    const own = bindingsOf(id).filter((binding) => binding.path === path);
+    const leave = leavesOf(id).find((each) => each.from === path && each.bound >= bound);
+    if (leave !== undefined) return { leave };
+    // What was bound there again, after the writer of the next version had saved it, was not replaced by that.
+    const saved = own.filter((binding) => binding.saved !== undefined);
+    const isLater = saved.length > 0 && saved.every((binding) => binding.bound < bound);
+    const successor = isLater ? undefined : successorsOf(id).find((next) => birthplace(next.id) === path);
+    return successor && { successor };
+  };
+
+  return {
+    ...{ versions, files, leaves, damaged: { ...damaged, versions: conflicting } },
+    ...{ bindings: bindingsOf, leavesOf, successors: successorsOf, birthplace, endOf },
+    ancestors: (id, isPassed) => ancestorsOf(versions, id, isPassed),
+    descendants(id) {
+      const found = new Map(successorsOf(id).map((next) => [next.id, next]));
+      for (const { id: each } of found.values())
+        for (const next of successorsOf(each)) found.set(next.id, next);
+      found.delete(id);
+      return [...found.values()];
+    },
+  };
+}
+
+/** The one walk along predecessors. */
+function ancestorsOf(
+  versions: ReadonlyMap<VersionId, Version>,
+  id: VersionId,
+  isPassed: (id: VersionId) => boolean = () => false,
+): readonly Version[] {
+  const found = new Set<Version>();
+  for (let at = previousOf(versions.get(id)); at !== undefined && at.id !== id; at = previousOf(at)) {
+    // A loop in the chain, which only a holder of keys can make, ends it.
+    if (found.has(at) || isPassed(at.id)) break;
+    found.add(at);
+  }
+  return [...found];
+
+  function previousOf(version: Version | undefined): Version | undefined {
+    return version?.previous === undefined ? undefined : versions.get(version.previous);
+  }
+}
+
+function bindingOf({ id, path, bound, file, saved }: Sighting): Binding {
+  return { id, path, bound, isThere: file !== undefined, isRenamed: file?.isRenamed === true, saved };
+}
+
+function versionOf(sighting: Sighting): Version {
+  const { id, mtime, size, previous, writer, path, bound, saved, textHash, redacted } = sighting;
+  return {
+    ...{ id, mtime, size, previous, writer, text: textIn(sighting), path, bound },
+    ...{ record: saved?.record, textHash },
+    ...(redacted !== undefined && { redacted }),
+  };
+}
+
+function textIn({ file, redacted, saved }: Sighting): Version['text'] {
+  if (file !== undefined) return 'current';
+  if (redacted !== undefined) return 'redacted';
+  return saved === undefined ? 'gone' : 'kept';
+}
+
+const NEARNESS: readonly Version['text'][] = ['gone', 'kept', 'redacted', 'current'];
+
+/**
+ * Whether a text is to be told of there rather than where it is known already: in a file rather than in a record, as taken
+ * out where one record says so, and where it lay last.
+ */
+function isNearer(version: Version, known: Version): boolean {
+  const [near, before] = [NEARNESS.indexOf(version.text), NEARNESS.indexOf(known.text)];
+  return near === before ? near < NEARNESS.length - 1 && version.bound > known.bound : near > before;
+}
+
+/** Whether both may be one version: of two texts only one may bear an id. */
+function agree(a: Version, b: Version): boolean {
+  const isOneText = a.textHash === undefined || b.textHash === undefined || a.textHash === b.textHash;
+  const areFacts = a.mtime === b.mtime && a.size === b.size;
+  return isOneText && areFacts && a.previous === b.previous && a.writer === b.writer;
+}
+
+/** What is told of one binding several times is one. */
+function addBinding(bindings: Map<VersionId, Binding[]>, binding: Binding): void {
+  const some = bindings.get(binding.id) ?? [];
+  const at = some.findIndex(({ path, bound }) => path === binding.path && bound === binding.bound);
+  const other = some[at];
+  if (other === undefined) some.push(binding);
+  else
+    some[at] = {
+      ...binding,
+      isThere: binding.isThere || other.isThere,
+      isRenamed: binding.isRenamed || other.isRenamed,
+      saved: binding.saved ?? other.saved,
+    };
+  bindings.set(binding.id, some);
+}
+
+/** Puts a value behind those that a key has. */
+export function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const some = map.get(key);
+  if (some === undefined) map.set(key, [value]);
+  else some.push(value);
+}
+
+function byBound(a: { readonly bound: bigint }, b: { readonly bound: bigint }): number {
+  return compare(a.bound, b.bound);
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : Number(a > b);
+}

@@ -1,0 +1,197 @@
+/*
+ * The order of what happened: of one file that of its versions and of its places, whatever clocks say, and of several files that of
+ * their writers' clocks.
+ */
+import type { MemoryPath } from '../../language/path.ts';
+import { STEPS_BETWEEN_TURNS } from './model.ts';
+import type { Leave, Past, Version, VersionId } from './past.ts';
+
+/** What happened to a file: a version was written, or one was renamed or deleted. */
+export type PastEvent = { readonly version: Version } | { readonly leave: Leave };
+
+/** An event among the others of its file. */
+export interface PlacedEvent {
+  readonly event: PastEvent;
+  /** Not before what happened to the file before it, whatever clocks say; milliseconds since the epoch. */
+  readonly time: number;
+  /** Names the file: the first that is known to have happened to it. */
+  readonly file: string;
+}
+
+interface Placed extends PlacedEvent {
+  /** What happened to the file before it, as far as that is known. */
+  readonly before: Placed | undefined;
+  /** When the first that is known of the file happened. */
+  readonly since: number;
+  /** How much happened to the file before it. */
+  readonly depth: number;
+  readonly leaves: MemoryPath | undefined;
+  /** Of the first version of a file, and of a rename. */
+  readonly comesTo: MemoryPath | undefined;
+}
+
+/**
+ * All that happened, the oldest first, in steps: of one file in the order of its versions and of their places, whatever clocks
+ * say; besides by the clocks of writers. Of what several files did at one path in one millisecond, what lay there before leaves
+ * first, and what stays comes last.
+ */
+export function* eventsInOrder(past: Past): Generator<void, readonly PlacedEvent[]> {
+  const placed = yield* inOrder(yield* placeEvents(past), compare);
+  const ordered: Placed[] = [];
+  for (let start = 0, turn = 0; start < placed.length; ) {
+    const time = placed[start]?.time;
+    let end = start + 1;
+    while (placed[end]?.time === time) end++;
+    for (const each of settle(placed.slice(start, end))) ordered.push(each);
+    start = end;
+    if (start - turn < STEPS_BETWEEN_TURNS) continue;
+    turn = start;
+    yield;
+  }
+  return ordered;
+}
+
+/** The oldest version first, in that order; what is not kept comes before. */
+export function* versionsInOrder(
+  past: Past,
+  ids: readonly VersionId[],
+): Generator<void, readonly VersionId[]> {
+  const ranks = new Map<VersionId, number>();
+  const events = yield* eventsInOrder(past);
+  for (const [rank, { event }] of events.entries()) if ('version' in event) ranks.set(event.version.id, rank);
+  const rankOf = (id: VersionId): number => ranks.get(id) ?? -1;
+  return ids.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+function* placeEvents(past: Past): Generator<void, Placed[]> {
+  const placed: Placed[] = [];
+  const last = new Map<VersionId, Placed>();
+  const place = (
+    at: Placed | undefined,
+    event: PastEvent,
+    where: Pick<Placed, 'leaves' | 'comesTo'>,
+  ): Placed => {
+    const time = Math.max(at?.time ?? 0, 'leave' in event ? event.leave.at : event.version.mtime);
+    const { since = time, file = nameOf(event), depth = 0 } = at ?? {};
+    const next = { event, time, before: at, since, file, depth: depth + 1, ...where };
+    placed.push(next);
+    return next;
+  };
+  const placeLeaves = (at: Placed | undefined, id: VersionId): Placed | undefined => {
+    for (const leave of past.leavesOf(id))
+      at = place(at, { leave }, { leaves: leave.from, comesTo: leave.to });
+    return at;
+  };
+  let turn = 0;
+  for (const version of past.versions.values()) {
+    if (last.has(version.id)) continue;
+    const before = past.ancestors(version.id, (id) => last.has(id));
+    for (const each of [version, ...before].reverse()) {
+      const { id, previous } = each;
+      const comesTo = previous === undefined ? past.birthplace(id) : undefined;
+      const at = place(
+        previous === undefined ? undefined : last.get(previous),
+        { version: each },
+        { leaves: undefined, comesTo },
+      );
+      last.set(id, placeLeaves(at, id) ?? at);
+    }
+    if (placed.length - turn < STEPS_BETWEEN_TURNS) continue;
+    turn = placed.length;
+    yield;
+  }
+  const unknown = new Set<VersionId>();
+  for (const { id } of past.leaves) if (!past.versions.has(id)) unknown.add(id);
+  for (const id of unknown) placeLeaves(undefined, id);
+  return placed;
+}
+
+/** As much is sorted in one step. */
+const RUN = 512;
+
+/** Sorts in steps: runs of 512, which are merged two by two. */
+function* inOrder<T>(items: readonly T[], order: (a: T, b: T) => number): Generator<void, readonly T[]> {
+  let runs: (readonly T[])[] = [];
+  for (let start = 0; start < items.length; start += RUN) {
+    runs.push(items.slice(start, start + RUN).sort(order));
+    yield;
+  }
+  while (runs.length > 1) {
+    const merged: (readonly T[])[] = [];
+    for (let at = 0; at < runs.length; at += 2) {
+      const [left = [], right = []] = runs.slice(at, at + 2);
+      merged.push(yield* merge(left, right, order));
+    }
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+function* merge<T>(
+  left: readonly T[],
+  right: readonly T[],
+  order: (a: T, b: T) => number,
+): Generator<void, readonly T[]> {
+  const merged: T[] = [];
+  for (let [l, r] = [0, 0]; l < left.length || r < right.length; ) {
+    const [a, b] = [left[l], right[r]];
+    const isLeft = b === undefined || (a !== undefined && order(a, b) <= 0);
+    merged.push((isLeft ? a : b) as T);
+    if (isLeft) l++;
+    else r++;
+    if (merged.length % STEPS_BETWEEN_TURNS === 0) yield;
+  }
+  return merged;
+}
+
+/** By time; in one millisecond file by file, the same in every process. */
+function compare(a: Placed, b: Placed): number {
+  if (a.time !== b.time) return a.time - b.time;
+  if (a.since !== b.since) return a.since - b.since;
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return a.depth - b.depth || (nameOf(a.event) < nameOf(b.event) ? -1 : 1);
+}
+
+function nameOf(event: PastEvent): string {
+  if ('version' in event) return `${event.version.path} ${event.version.id}`;
+  const { from, id, to = '' } = event.leave;
+  return `${from} ${id} ${to}`;
+}
+
+/** What happened in one millisecond, so that no path holds two files at once. */
+function settle(events: readonly Placed[]): readonly Placed[] {
+  if (events.length === 1) return events;
+  const isIn = new Set(events);
+  /** When what leaves a path came to it: undefined where that was earlier. */
+  const cameBy = new Map(
+    events.flatMap((event) => (event.leaves === undefined ? [] : [[event, arrivalOf(event, isIn)] as const])),
+  );
+  const leftAgain = new Set(cameBy.values());
+  const leaving = Map.groupBy(cameBy.keys(), ({ leaves }) => leaves);
+  const settled = new Set<Placed>();
+  const under = new Set<Placed>();
+  /** What happened to its file before waits for this: the order of the file comes first. */
+  const isHeldUp = (event: Placed): boolean => {
+    for (let at: Placed | undefined = event; at !== undefined && isIn.has(at); at = at.before)
+      if (under.has(at) && !settled.has(at)) return true;
+    return false;
+  };
+  const add = (event: Placed): void => {
+    if (settled.has(event) || under.has(event)) return;
+    under.add(event);
+    if (event.before !== undefined && isIn.has(event.before)) add(event.before);
+    for (const other of (event.comesTo && leaving.get(event.comesTo)) ?? []) {
+      const leavesBefore = !leftAgain.has(event) || cameBy.get(other) === undefined;
+      if (leavesBefore && !isHeldUp(other)) add(other);
+    }
+    settled.add(event);
+  };
+  for (const event of events) add(event);
+  return [...settled];
+}
+
+function arrivalOf({ leaves, before }: Placed, isIn: ReadonlySet<Placed>): Placed | undefined {
+  for (let at = before; at !== undefined && isIn.has(at); at = at.before)
+    if (at.comesTo === leaves) return at;
+  return undefined;
+}

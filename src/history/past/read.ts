@@ -1,0 +1,267 @@
+import { hasCode } from '../../errors.ts';
+import { directoryPrefix } from '../../format/object-keys.ts';
+import { millisecondsOf } from '../../format/wrap.ts';
+import { inNfc, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
+import { eachConcurrently } from '../../tree/concurrency.ts';
+import { decodeEntry, type ListedEntry, warnOfForeign } from '../../tree/list-directory.ts';
+import { pagesBelow } from '../../tree/list-objects.ts';
+import { readFile, readListed, type SealedVersion } from '../../tree/read-file.ts';
+import type { Call, Work } from '../../tree/session.ts';
+import { boundOfRecord, historyHash, ID_CHARACTERS, versionOfRecord, WHOLE_TREE } from '../history-record.ts';
+import { type Collector, createCollector } from './collect.ts';
+import type { Past, VersionId } from './past.ts';
+import { type ListedId, listIds, pagesOfIds, readHistoryContent } from './records.ts';
+
+/**
+ * All that is kept of the tenant, and what its files are now: a LIST for each 1,000 of both and a GET for each. The files
+ * first, so that what replaces one meanwhile is found among the records. Of what is read the facts stay in memory.
+ *
+ * @param onProgress told how many were read, and of how many that are known by then.
+ */
+export async function readWholePast(work: Work, onProgress?: Call['onProgress']): Promise<Past> {
+  const collector = createCollector();
+  let [done, total] = [0, 0];
+  const count = (): void => onProgress?.({ done: ++done, total });
+  const { layout } = work.session;
+  const prefix = directoryPrefix(layout, work.keyring.names, WHOLE_TREE);
+  let foreign = 0;
+  for await (const { objects } of pagesBelow(work, { prefix })) {
+    const entries = objects.map((object) => decodeEntry(work, { directory: WHOLE_TREE, prefix, object }));
+    const files = entries.filter((entry) => entry !== undefined);
+    foreign += entries.length - files.length;
+    total += files.length;
+    const readOne = async (file: ListedEntry): Promise<void> => {
+      await addFile(collector, file.path, readListed(work, file));
+      count();
+    };
+    await eachConcurrently(work.session, files, readOne, ({ size }) => size);
+  }
+  warnOfForeign(work, foreign);
+  for await (const page of pagesOfIds(work, 'history')) {
+    total += page.length;
+    await addRecords(work, collector, page, count);
+  }
+  return collector.past();
+}
+
+/**
+ * The past of one path: of what lies and lay there, before it was renamed to there as well. A LIST for each 1,000 records of each path
+ * that the file has had, a GET for each of them, and one for each rename and directory's delete of the tenant.
+ */
+export async function readPast(work: Work, path: MemoryPath): Promise<Past> {
+  const reading = createReading(work);
+  await reading.visit(path);
+  return reading.readFrom(0n);
+}
+
+/**
+ * The past of the path that a caller means: in the form that was given, or where nothing is known of that, in NFC, in which
+ * this library makes names.
+ */
+export async function readMeantPast(
+  work: Work,
+  given: MemoryPath,
+  read: (path: MemoryPath) => Promise<Past> = (path) => readPast(work, path),
+): Promise<{ readonly path: MemoryPath; readonly past: Past }> {
+  const past = await read(given);
+  const isKnown = past.versions.size > 0 || past.leaves.length > 0;
+  if (isKnown || inNfc(given) === given) return { path: given, past };
+  const path = parseMemoryPath(given);
+  return { path, past: await read(path) };
+}
+
+/**
+ * The newest part of what `readPast` answers, read from the end: so much that what happened since some moment is all there, and is
+ * enough. A LIST for each 1,000 records of the path, and a GET for little more than `count` of them where no file was renamed.
+ *
+ * @param isEnough asked whether what happened after `since` (milliseconds since the epoch) is; all before that may be missing.
+ */
+export async function readNewest(
+  work: Work,
+  path: MemoryPath,
+  {
+    count,
+    isEnough,
+  }: { readonly count: number; readonly isEnough: (past: Past, since: number) => Promise<boolean> },
+): Promise<Past> {
+  const reading = createReading(work);
+  await reading.visit(path);
+  for (let newest = count + 1; ; newest *= GROWTH) {
+    const from = reading.boundOfNewest(newest);
+    const past = await reading.readFrom(from);
+    if (reading.isComplete()) return past;
+    if (!reading.isClosed(past, from)) return reading.readFrom(0n);
+    if (await isEnough(past, millisecondsOf(from))) return past;
+  }
+}
+
+/** So many times as much is read where a page does not suffice. */
+const GROWTH = 4;
+
+/**
+ * What is known of the versions at a path whose names begin so: the file, and of the records those alone whose ids carry that
+ * name. Where none is among them, or a shorter name may mean another one elsewhere, all of the path's past.
+ */
+export async function readNamed(work: Work, path: MemoryPath, beginning: VersionId): Promise<Past> {
+  const reading = createReading(work);
+  await reading.visit(path);
+  const past = await reading.readNamed(beginning);
+  const found = [...past.versions.keys()].filter((id) => id.startsWith(beginning));
+  return found.length > 0 && reading.isAllNamed(beginning) ? past : reading.readFrom(0n);
+}
+
+/** As much as the clock of a process that renames may be behind that of a writer where S3 takes both; of a bound. */
+const SKEW = 1_800_000n << 16n;
+
+interface Reading {
+  /** Reads the file at a path, and lists the records of the path and those of the whole tree. */
+  visit(path: MemoryPath): Promise<void>;
+  /** The bound of the record of the first path that so many are at least as new as; 0 where there are not so many. */
+  boundOfNewest(count: number): bigint;
+  /** Reads every record whose bound is not smaller, of each path that a rename leads to as well. */
+  readFrom(from: bigint): Promise<Past>;
+  /** Reads the records at the first path that carry a version's name. */
+  readNamed(beginning: VersionId): Promise<Past>;
+  /** Whether no record is left that `readNamed` may have to look at. */
+  isAllNamed(beginning: VersionId): boolean;
+  /** Whether every record was read. */
+  isComplete(): boolean;
+  /** Whether all that is missing in the chains of newer versions is among the records that are listed and not read. */
+  isClosed(past: Past, from: bigint): boolean;
+}
+
+function createReading(work: Work): Reading {
+  const collector = createCollector();
+  /** The records that are not read yet, by their paths, the oldest first. */
+  const unread = new Map<MemoryPath, readonly ListedId[]>();
+  let first = WHOLE_TREE;
+
+  const list = async (path: MemoryPath): Promise<void> => {
+    unread.set(path, await listIds(work, 'history', `${historyHash(work, path)}_`));
+  };
+  const visit = async (path: MemoryPath): Promise<void> => {
+    if (unread.has(path)) return;
+    // The file first: what replaces it meanwhile is listed.
+    if (path !== WHOLE_TREE) await addFile(collector, path, readFile(work, path));
+    await list(path);
+  };
+  const read = async (path: MemoryPath, isAsked: (id: string) => boolean): Promise<boolean> => {
+    const waiting = unread.get(path) ?? [];
+    const asked = waiting.filter(({ id }) => isAsked(id));
+    await addRecords(work, collector, asked);
+    if (asked.length > 0) {
+      unread.set(
+        path,
+        waiting.filter(({ id }) => !isAsked(id)),
+      );
+    }
+    return asked.length > 0;
+  };
+  return {
+    async visit(path) {
+      first = path;
+      await visit(path);
+      await visit(WHOLE_TREE);
+    },
+    boundOfNewest(count) {
+      const at = unread.get(first)?.at(-count);
+      return at === undefined ? 0n : boundOfRecord(at.id);
+    },
+    async readFrom(from) {
+      const moved = from > SKEW ? from - SKEW : 0n;
+      for (let isChanged = true; isChanged; ) {
+        isChanged = await read(WHOLE_TREE, (id) => boundOfRecord(id) >= moved);
+        for (const path of unread.keys())
+          if (path !== WHOLE_TREE) await read(path, (id) => boundOfRecord(id) >= from);
+        for (const { from: source, to } of collector.leaves()) {
+          if (to === undefined || unread.has(source) === unread.has(to)) continue;
+          await visit(unread.has(to) ? source : to);
+          isChanged = true;
+        }
+      }
+      return only(await collector.past(), first);
+    },
+    async readNamed(beginning) {
+      const start = beginning.slice(0, ID_CHARACTERS);
+      await read(first, (id) => versionOfRecord(id).startsWith(start));
+      return collector.past();
+    },
+    isAllNamed(beginning) {
+      return beginning.length >= ID_CHARACTERS || unread.get(WHOLE_TREE)?.length === 0;
+    },
+    isComplete: () => [...unread.values()].every((ids) => ids.length === 0),
+    isClosed(past, from) {
+      const listed = new Set([...unread.values()].flatMap((ids) => ids.map(({ id }) => versionOfRecord(id))));
+      const newer = [...past.versions.values()].filter(({ bound }) => bound >= from);
+      return newer.every(({ id, previous = '' }) => {
+        const isBefore = previous === '' || past.versions.has(previous);
+        return isRouteWhole(past, id) && (isBefore || listed.has(previous.slice(0, ID_CHARACTERS)));
+      });
+    },
+  };
+}
+
+/** Whether each leave of a version is from where the one before has brought it, and something tells what became of it then. */
+function isRouteWhole(past: Past, id: VersionId): boolean {
+  const leaves = past.leavesOf(id);
+  const last = leaves.at(-1);
+  const there = past.bindings(id).filter(({ isThere }) => isThere);
+  const isLinked = leaves.every(({ from }, at) => at === 0 || leaves[at - 1]?.to === from);
+  const isWhereItCame = there.every(({ path }) => last === undefined || path === last.to);
+  const hasEnd = there.length > 0 || past.successors(id).length > 0 || (last && last.to === undefined);
+  return isLinked && isWhereItCame && hasEnd === true;
+}
+
+/** Leaves away what other files have to do with the paths that are looked through. */
+function only(past: Past, path: MemoryPath): Past {
+  const wanted = new Set<VersionId>();
+  for (const id of past.versions.keys())
+    if (past.bindings(id).some((binding) => binding.path === path)) wanted.add(id);
+  for (const { id, from, to } of past.leaves) if (from === path || to === path) wanted.add(id);
+  for (const id of [...wanted]) {
+    for (const before of past.ancestors(id, (each) => wanted.has(each))) wanted.add(before.id);
+  }
+  return {
+    ...past,
+    versions: new Map([...past.versions].filter(([id]) => wanted.has(id))),
+    leaves: past.leaves.filter(({ id }) => wanted.has(id)),
+  };
+}
+
+async function addFile(
+  collector: Collector,
+  path: MemoryPath,
+  reading: Promise<SealedVersion | undefined>,
+): Promise<void> {
+  try {
+    const file = await reading;
+    if (file !== undefined) collector.addFile(path, file);
+  } catch (error) {
+    if (!isNotWhole(error)) throw error;
+    collector.addDamagedFile(path);
+  }
+}
+
+async function addRecords(
+  work: Work,
+  collector: Collector,
+  listed: readonly ListedId[],
+  onRead: () => void = () => {},
+): Promise<void> {
+  const addOne = async ({ id }: ListedId): Promise<void> => {
+    try {
+      const content = await readHistoryContent(work, id);
+      if (content !== undefined) collector.addRecord(id, content);
+    } catch (error) {
+      if (!isNotWhole(error)) throw error;
+      collector.addDamagedRecord(id);
+    }
+    onRead();
+  };
+  await eachConcurrently(work.session, listed, addOne, ({ object }) => object.size);
+}
+
+/** Whether an object is a finding, and no reason to end: nobody can read it, and everything else can be told. */
+function isNotWhole(error: unknown): boolean {
+  return hasCode(error, 'integrity', 'limit_exceeded', 'unsupported_format');
+}

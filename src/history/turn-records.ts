@@ -1,0 +1,126 @@
+import { objectRefused } from '../format/object.ts';
+import { decodeText, encodeText } from '../language/text.ts';
+import { numberIn } from '../tree/record-values.ts';
+import { decodeFields, encodeFields, parseStoredText, type StoredText } from '../tree/sealed-record.ts';
+import { parseTurnTrace } from './turn-trace.ts';
+
+/** What is stored of a turn besides its answer. `message` stands for the message that it was begun with. */
+export type Receipt =
+  | (Running & { readonly state: 'running' })
+  | (Begun & { readonly state: 'free' })
+  | { readonly state: 'done'; readonly message: string };
+
+export interface Begun {
+  readonly message: string;
+  readonly progress?: StoredText;
+}
+
+export interface Running extends Begun {
+  /** A random name, so that its owner knows the receipt again after a migration has re-bound it. */
+  readonly owner: string;
+  readonly leaseMs: number;
+}
+
+/** A progress that would make the receipt larger lies in a record of its own. */
+export const RECEIPT_BYTES = 65_536;
+
+export function encodeReceipt(receipt: Receipt): Uint8Array {
+  return encodeFields({ ...receipt });
+}
+
+/** @throws MemoryError `integrity` for what is malformed. */
+export function parseReceipt(content: Uint8Array): Receipt {
+  const { state, message, owner, leaseMs: lease, progress: stored } = decodeFields(content) ?? {};
+  if (typeof message !== 'string') throw objectRefused();
+  if (state === 'done') return { state, message };
+  const progress = parseStoredText(stored);
+  if (stored !== undefined && progress === undefined) throw objectRefused();
+  const begun = { message, ...(progress && { progress }) };
+  if (state === 'free') return { state, ...begun };
+  const leaseMs = numberIn(lease);
+  if (state !== 'running' || typeof owner !== 'string' || leaseMs === undefined) throw objectRefused();
+  return { state, owner, leaseMs, ...begun };
+}
+
+/** How many tokens a record counts. @throws MemoryError `integrity` for what is malformed. */
+export function parseCount(content: Uint8Array): number {
+  const tokens = numberIn(decodeFields(content)?.['tokens']);
+  if (tokens === undefined) throw objectRefused();
+  return tokens;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const OUTCOMES: ReadonlySet<unknown> = new Set(['answered', 'refused', 'truncated', 'too_large']);
+
+/** The fields of an answer. @throws MemoryError `integrity` for what is malformed. */
+export function parseAnswer(content: Uint8Array): Fields {
+  const fields = decodeFields(content) ?? {};
+  const { outcome, reason, model, usage } = fields;
+  const isAnswer = isSaid(fields) && OUTCOMES.has(outcome) && (usage === undefined || isObject(usage));
+  if (isAnswer && isPerhapsText(reason) && isPerhapsText(model)) return fields;
+  throw objectRefused();
+}
+
+/** The fields of a progress. @throws MemoryError `integrity` for what is malformed. */
+export function parseProgress(content: Uint8Array): Fields {
+  const fields = decodeFields(content) ?? {};
+  const { usage, version } = fields;
+  const isVersion = version === undefined || numberIn(version) !== undefined;
+  if (isSaid(fields) && isObject(usage) && isVersion) return fields;
+  throw objectRefused();
+}
+
+/**
+ * What is saved of a turn in a record of the class `receipts`, whose name says little of what it is; undefined where it is
+ * saved elsewhere or not at all.
+ *
+ * @throws MemoryError `integrity` for what is malformed.
+ */
+export function parseSaved(content: Uint8Array): Fields | undefined {
+  const fields = decodeFields(content) ?? {};
+  if ('tokens' in fields) parseCount(content);
+  else if ('state' in fields) {
+    const receipt = parseReceipt(content);
+    const saved = 'progress' in receipt ? receipt.progress : undefined;
+    return saved !== undefined && 'text' in saved ? parseProgress(encodeText(saved.text)) : undefined;
+  } else return parseProgress(content);
+  return undefined;
+}
+
+/** What the body of a conversation says. */
+interface StoredConversation {
+  readonly messages: readonly unknown[];
+  readonly last: { readonly turn: string; readonly from: number; readonly answer: object };
+}
+
+/** @throws MemoryError `integrity` for what is malformed. */
+export function parseConversation(content: Uint8Array): StoredConversation {
+  const { messages, last } = decodeFields(content) ?? {};
+  const { turn, from: number, answer } = Object(last) as Fields;
+  const [from, { text }] = [numberIn(number), Object(answer) as Fields];
+  const isKnown = Array.isArray(messages) && typeof turn === 'string' && typeof text === 'string';
+  if (isKnown && from !== undefined) return { messages, last: { turn, from, answer: Object(answer) } };
+  throw objectRefused();
+}
+
+/** @throws MemoryError `integrity` for what is malformed. */
+export function parsePrompt(content: Uint8Array): string {
+  const prompt = decodeText(content);
+  if (prompt === undefined || prompt === '') throw objectRefused();
+  return prompt;
+}
+
+/** Whether these are what an answer and a progress have in common. */
+function isSaid({ messages, text, digest, trace }: Fields): boolean {
+  const isTraced = trace === undefined || parseTurnTrace(trace) !== undefined;
+  return Array.isArray(messages) && typeof text === 'string' && isPerhapsText(digest) && isTraced;
+}
+
+function isPerhapsText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

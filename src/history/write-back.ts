@@ -1,0 +1,169 @@
+import { hasCode, hasReason, MemoryError } from '../errors.ts';
+import { sameBytes, toBase64url } from '../format/encoding.ts';
+import type { MemoryPath } from '../language/path.ts';
+import type { ETag, ObjectVersions } from '../store/port.ts';
+import { type FileVersion, readFile } from '../tree/read-file.ts';
+import { type Call, type KeptCall, openWork, type Session, type Work } from '../tree/session.ts';
+import type { Tree } from '../tree/tree.ts';
+import { idBytes } from './history-record.ts';
+import type { Version, VersionId } from './past/past.ts';
+import { readHistoryRecord } from './past/records.ts';
+import { isRedactedElsewhere, recordOf, takenOut } from './read-version.ts';
+import { erase, newErasure } from './redact.ts';
+
+/** What writes texts back, and on whose behalf. */
+export interface Writing {
+  readonly session: Session;
+  readonly tree: Tree;
+  readonly call: KeptCall;
+  /** What a bucket keeps beside the current objects. */
+  readonly versions?: ObjectVersions | undefined;
+}
+
+/** A text of the history that is written into a file. */
+interface WrittenBack {
+  readonly path: MemoryPath;
+  readonly text: Uint8Array;
+  /** The version that has the text. */
+  readonly version: Pick<Version, 'id' | 'path' | 'bound' | 'text' | 'record'>;
+  /** What lies at the path now; undefined: nothing. */
+  readonly replaced: FileVersion | undefined;
+}
+
+/**
+ * Writes the text of an earlier version into its file as a new version, or creates the file. Then looks once more whether
+ * that text was redacted since it was read: if so, the file has again what it had, or is deleted, and what was written is
+ * redacted too. The requests of the write, and a GET; where the text came from another file that has changed since, a LIST
+ * for each 1,000 records as well.
+ *
+ * @throws MemoryError `not_found` (`reason: 'redacted'`) where it was taken back; `outcome_unknown` (`reason: 'redacted'`)
+ * where it may stay, with the `paths` and `versions` that may have it; what the tree throws.
+ */
+export async function writeBack(writing: Writing, written: WrittenBack): Promise<void> {
+  const { session, tree } = writing;
+  const { path, text, version, replaced } = written;
+  const { call, sealed } = noting(writing.call, text.length);
+  const isTakenOut = async (): Promise<boolean> => {
+    const work = await openWork(session, {});
+    return work !== undefined && isRedacted(work, version);
+  };
+  let etag: ETag | undefined;
+  try {
+    etag =
+      replaced === undefined
+        ? await tree.create(path, text, { ...call, wasThere: true })
+        : await tree.replace(path, { content: text, version: replaced.etag }, call);
+  } catch (error) {
+    if (!hasCode(error, 'outcome_unknown') || !(await isTakenOut())) throw error;
+  }
+  if (etag !== undefined && !(await isTakenOut())) return;
+  try {
+    await takeBack(writing, { path, text, replaced, etag, ...sealed });
+  } catch (cause) {
+    const { paths = [path], versions = [] } = cause instanceof MemoryError ? cause.details : {};
+    throw new MemoryError(
+      'outcome_unknown',
+      'The text of that version was taken out of the history while it was written back, and may lie in a file: edit or delete that file, then redact the version that held it.',
+      { details: { reason: 'redacted', paths, versions }, cause },
+    );
+  }
+  throw takenOut();
+}
+
+/** What was written, as far as it is known: the name of the version, and its bytes of content. */
+interface Sealed {
+  id?: VersionId;
+  size: number;
+}
+
+/** The call, and beside it what is written on its behalf. */
+function noting<C extends Call>(call: C, size: number): { readonly call: C; readonly sealed: Sealed } {
+  const sealed: Sealed = { size };
+  const noted: Call = {
+    onTouch(touch) {
+      if (touch.kind === 'written') sealed.id = touch.version;
+      call.onTouch?.(touch);
+    },
+    onRedacted(findings, bytes) {
+      sealed.size = bytes;
+      call.onRedacted?.(findings, bytes);
+    },
+  };
+  return { call: { ...call, ...noted }, sealed };
+}
+
+/**
+ * Whether the text of a version was redacted since it was read: by its record, or where a rename took it elsewhere, by the
+ * names of all records. A file that still holds it tells that it was not.
+ */
+async function isRedacted(work: Work, version: WrittenBack['version']): Promise<boolean> {
+  const { id, path, text } = version;
+  if (text === 'current') {
+    const file = await readFile(work, path);
+    if (file !== undefined && toBase64url(file.id) === id) return false;
+  }
+  const found = await readHistoryRecord(work, recordOf(work, version));
+  return found === undefined ? isRedactedElsewhere(work, id) : found.kind === 'redacted';
+}
+
+/** Undoes a write, and takes its text out of what the undoing has saved. Nobody cancels it. */
+async function takeBack(
+  writing: Writing,
+  written: Omit<WrittenBack, 'version'> & Sealed & { readonly etag: ETag | undefined },
+): Promise<void> {
+  const { session, versions } = writing;
+  const { path, text, replaced } = written;
+  const { actor } = writing.call;
+  const { call, sealed } = noting({ actor }, replaced?.content.length ?? 0);
+  const work = await openWork(session, call);
+  if (work === undefined) return;
+  // Without an answer it is not known whether it was written.
+  const found = written.etag === undefined ? await readFile(work, path) : undefined;
+  const isFound = found !== undefined && sameBytes(found.content, text);
+  const etag = isFound ? found.stored.etag : written.etag;
+  const id = isFound ? toBase64url(found.id) : written.id;
+  if (etag === undefined || id === undefined) return;
+  const facts = { path, id: idBytes(id), size: written.size };
+  let back = await undoAt(writing.tree, { path, etag, replaced }, call);
+  for (let round = 1; ; round++) {
+    try {
+      await erase(work, newErasure({ facts, text, isBegun: true, before: undefined }), versions);
+      break;
+    } catch (error) {
+      if (!hasReason(error, 'current') || round === ROUNDS) throw error;
+      // A rename was first, and has the version elsewhere.
+      for (const place of error.details['paths'] as readonly MemoryPath[]) {
+        const there = await readFile(work, place);
+        if (there === undefined || toBase64url(there.id) !== id) continue;
+        back = await undoAt(writing.tree, { path: place, etag: there.stored.etag, replaced }, call);
+      }
+    }
+  }
+  if (replaced === undefined || back === undefined) return;
+  // The version that was replaced may have been redacted in the moment when it was in no file.
+  const former = { id: toBase64url(replaced.id), path, bound: replaced.bound } as const;
+  if (!(await isRedacted(work, { ...former, text: 'kept', record: undefined }))) return;
+  await takeBack(writing, { text: replaced.content, replaced: undefined, ...back, ...sealed });
+}
+
+/** How often what was written is looked for at the place to which renames brought it. */
+const ROUNDS = 8;
+
+/** Puts back what lay there, or deletes the file; undefined where nothing was put back. */
+async function undoAt(
+  tree: Tree,
+  { path, etag, replaced }: Pick<WrittenBack, 'path' | 'replaced'> & { readonly etag: ETag },
+  call: Call,
+): Promise<{ readonly path: MemoryPath; readonly etag: ETag } | undefined> {
+  try {
+    if (replaced === undefined) await tree.remove(path, { ...call, version: etag });
+    else {
+      const former = { content: replaced.content, version: etag };
+      return { path, etag: await tree.replace(path, former, { ...call, wasAdmitted: true }) };
+    }
+  } catch (error) {
+    // Another process was first, and what it made of the version is found.
+    if (!hasCode(error, 'version_conflict', 'not_found')) throw error;
+  }
+  return undefined;
+}
