@@ -1,9 +1,11 @@
 import { MemoryError } from '../errors.ts';
-import { fromBase64url, toBase64url } from '../format/encoding.ts';
-import { createHashTree, hashLeaf, hashRoot, saltOf } from '../format/hash-tree.ts';
-import { ID_BYTES, MAX_BOUND } from '../format/wrap.ts';
-import { isWithin, MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
+import { hashCheckpoint } from '../format/checkpoint-root.ts';
+import { toBase64url } from '../format/encoding.ts';
+import { KEY_BYTES } from '../format/sodium.ts';
+import { NO_ID } from '../format/wrap.ts';
+import { MEMORY_ROOT, type MemoryPath } from '../language/path.ts';
 import { decodeText, encodeText } from '../language/text.ts';
+import { boundIn, bytesIn, idIn, numberIn, pathIn, timeIn } from '../tree/record-values.ts';
 import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
 
 /** What identifies a version of a file, and what it was written after. Ids are base64url of 16 bytes. */
@@ -19,14 +21,16 @@ export interface VersionFacts {
   readonly writer: string;
 }
 
+/** What an entry names as `previous` where the file is new, and as `writer` where no actor is known. */
+export const NO_VERSION: string = toBase64url(NO_ID);
+
 /** A file as a checkpoint found it. */
 export interface CheckpointEntry extends VersionFacts {
   readonly etag: string;
-  /**
-   * `young`: it was created a moment before, and its writer could still take it back. `accepted`: what the history says
-   * against this version was on purpose.
-   */
-  readonly note: '' | 'young' | 'accepted';
+  /** The keyed hash of its text, 43 characters: who once held the data key can exchange the text under an unchanged header. */
+  readonly textHash: string;
+  /** `young`: it was created a moment before, and its writer could still take it back. */
+  readonly note: '' | 'young';
 }
 
 /** What the root of a checkpoint binds. */
@@ -34,16 +38,12 @@ export interface CheckpointFacts {
   /** From 1, one more for each checkpoint of the tenant. */
   readonly number: number;
   readonly files: number;
-  /** Root of the hash tree over the entries, base64url. */
-  readonly tree: string;
   /** Between these moments each entry was current, by the clock of the process; milliseconds since the epoch. */
   readonly began: number;
   readonly ended: number;
   /** Of the keyring. */
   readonly epoch: number;
   readonly keepsHistory: boolean;
-  /** The line of the checkpoint whose findings it accepts. */
-  readonly accepts: string | undefined;
 }
 
 /** The record of the class `checkpoints` that is written last. */
@@ -51,7 +51,7 @@ export interface CheckpointHead extends CheckpointFacts {
   /** In the ids of the records that hold the entries. */
   readonly run: string;
   readonly parts: number;
-  /** 32 bytes, of which the salts are made. */
+  /** 32 bytes: the key of the root. */
   readonly secret: Uint8Array;
 }
 
@@ -78,7 +78,9 @@ export function lineOf({ number, root }: CheckpointLine): string {
 }
 
 const NUMBER_DIGITS = 12;
+const MAX_NUMBER = 10 ** NUMBER_DIGITS - 1;
 const PART_DIGITS = 6;
+const MAX_PARTS = 10 ** PART_DIGITS;
 
 export function headId(number: number): string {
   return `c${String(number).padStart(NUMBER_DIGITS, '0')}`;
@@ -98,98 +100,78 @@ export function partsOf(run: string): string {
   return `p${run}_`;
 }
 
-/** Of the record that names the checkpoint which accepted what was found against the one with this number. */
-export function acceptanceId(number: number): string {
-  return `a${headId(number).slice(1)}`;
+/** Undefined for the id of anything but a part. */
+export function runOfPart(id: string): string | undefined {
+  return /^p([\w-]{22})_\d{6}$/.exec(id)?.[1];
 }
 
-export function isAcceptance(id: string): boolean {
-  return /^a\d{12}$/.test(id);
+/** The root of a checkpoint with parts of these digests, in base64url. */
+export function rootOf({ secret, ...facts }: CheckpointHead, parts: readonly Uint8Array[]): string {
+  return toBase64url(hashCheckpoint(secret, { facts: encodeFacts(facts), parts }));
 }
 
-/** What a proof shows of a checkpoint, and what its root is a hash of. */
-export function encodeFacts(facts: CheckpointFacts): Uint8Array {
-  const { number, files, tree, began, ended, epoch, keepsHistory, accepts = null } = facts;
-  return encodeText(JSON.stringify([number, files, tree, began, ended, epoch, keepsHistory, accepts]));
-}
-
-export function rootOf({ secret, ...facts }: CheckpointFacts & Pick<CheckpointHead, 'secret'>): string {
-  return toBase64url(hashRoot(saltOf(secret, facts.files), encodeFacts(facts)));
+function encodeFacts({ number, files, began, ended, epoch, keepsHistory }: CheckpointFacts): Uint8Array {
+  return encodeText(JSON.stringify([number, files, began, ended, epoch, keepsHistory]));
 }
 
 export function encodeHead({ secret, ...head }: CheckpointHead): Uint8Array {
   return encodeFields({ ...head, secret: toBase64url(secret) });
 }
 
-/** Undefined for what this version of the library does not know. */
+/** Undefined for anything but a head. */
 export function decodeHead(content: Uint8Array): CheckpointHead | undefined {
   const fields = decodeFields(content);
   if (fields === undefined) return undefined;
-  const { number, files, tree, began, ended, epoch, keepsHistory, accepts, run, parts } = fields;
-  const secret = typeof fields['secret'] === 'string' ? fromBase64url(fields['secret']) : undefined;
-  if (![number, files, began, ended, epoch, parts].every(isCount) || secret?.length !== 32) return undefined;
-  if (typeof tree !== 'string' || typeof run !== 'string' || typeof keepsHistory !== 'boolean')
+  const { keepsHistory, run } = fields;
+  const [number, files] = [numberIn(fields['number']), numberIn(fields['files'])];
+  const [began, ended] = [timeIn(fields['began']), timeIn(fields['ended'])];
+  const [epoch, parts] = [numberIn(fields['epoch']), numberIn(fields['parts'])];
+  const secret = bytesIn(fields['secret'], KEY_BYTES);
+  if (number === undefined || number === 0 || number > MAX_NUMBER || files === undefined) return undefined;
+  if (parts === undefined || parts > MAX_PARTS || began === undefined || ended === undefined)
     return undefined;
-  if (accepts !== undefined && typeof accepts !== 'string') return undefined;
-  const counts = { number, files, began, ended, epoch, parts } as Record<'number', number> & CheckpointHead;
-  return { ...counts, tree, run, keepsHistory, accepts, secret };
+  if (epoch === undefined || typeof keepsHistory !== 'boolean' || secret === undefined) return undefined;
+  if (!isId(run)) return undefined;
+  return { number, files, began, ended, epoch, keepsHistory, run, parts, secret };
 }
 
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+function isId(value: unknown): value is string {
+  return idIn(value) !== undefined;
 }
 
-/** One line of a part, without its end; these bytes are a leaf of the tree. */
+/** One line of a part, without its end. */
 export function encodeEntry(entry: CheckpointEntry): Uint8Array {
-  const { path, id, bound, mtime, size, previous, writer, etag, note } = entry;
-  return encodeText(JSON.stringify([path, id, String(bound), mtime, size, previous, writer, etag, note]));
+  const { path, id, bound, mtime, size, previous, writer, etag, textHash, note } = entry;
+  const facts = [path, id, String(bound), mtime, size, previous, writer];
+  return encodeText(JSON.stringify([...facts, etag, textHash, note]));
 }
 
-/** Undefined for what this version of the library does not know. */
-export function decodeEntry(line: string): CheckpointEntry | undefined {
+/** Undefined for anything but the line of a file. */
+function decodeEntry(line: string): CheckpointEntry | undefined {
+  const fields = parseArray(line);
+  if (fields?.length !== 10) return undefined;
+  const [, id, , , , previous, writer, etag, textHash, note] = fields;
+  const [path, bound] = [pathIn(fields[0]), boundIn(fields[2])];
+  const [mtime, size] = [numberIn(fields[3]), numberIn(fields[4])];
+  if (path === undefined || path === MEMORY_ROOT || bound === undefined) return undefined;
+  if (mtime === undefined || size === undefined || typeof etag !== 'string') return undefined;
+  if (!isId(id) || !isId(previous) || !isId(writer)) return undefined;
+  if (typeof textHash !== 'string' || bytesIn(textHash, KEY_BYTES) === undefined) return undefined;
+  if (note !== '' && note !== 'young') return undefined;
+  return { path, bound, id, mtime, size, previous, writer, etag, textHash, note };
+}
+
+function parseArray(line: string): readonly unknown[] | undefined {
   try {
-    const fields: unknown = JSON.parse(line);
-    if (!Array.isArray(fields) || fields.length !== 9) return undefined;
-    const [path, id, bound, mtime, size, previous, writer, etag, note] = fields as readonly unknown[];
-    if (![id, previous, writer].every(isId) || !isCount(mtime) || !isCount(size)) return undefined;
-    if (!isPath(path) || typeof bound !== 'string' || !/^\d{1,19}$/.test(bound)) return undefined;
-    if (BigInt(bound) > MAX_BOUND || typeof etag !== 'string') return undefined;
-    if (note !== '' && note !== 'young' && note !== 'accepted') return undefined;
-    const ids = { id, previous, writer } as Record<'id' | 'previous' | 'writer', string>;
-    return { path, bound: BigInt(bound), mtime, size, ...ids, etag, note };
+    const value: unknown = JSON.parse(line);
+    return Array.isArray(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** As a listing had it, which may be what no command would take. */
-function isPath(value: unknown): value is MemoryPath {
-  return typeof value === 'string' && isWithin(value as MemoryPath, MEMORY_ROOT);
-}
-
-function isId(value: unknown): value is string {
-  return typeof value === 'string' && fromBase64url(value)?.length === ID_BYTES;
-}
-
-/** The lines of a part. Undefined when it is no text. */
-export function linesOf(content: Uint8Array): readonly string[] | undefined {
-  const text = decodeText(content);
-  return text === undefined ? undefined : text.split('\n');
-}
-
-/** Hashes entries in their order, as they are written or read. */
-export function createEntryTree(secret: Uint8Array): {
-  add(line: Uint8Array): void;
-  readonly files: () => number;
-  readonly tree: () => string;
-} {
-  const tree = createHashTree();
-  let files = 0;
-  return {
-    add(line) {
-      tree.add(hashLeaf(saltOf(secret, files++), line));
-    },
-    files: () => files,
-    tree: () => toBase64url(tree.root()),
-  };
+/** The files of a part; it has one at least. Undefined for anything else. */
+export function decodePart(content: Uint8Array): readonly CheckpointEntry[] | undefined {
+  const entries = decodeText(content)?.split('\n').map(decodeEntry);
+  return entries?.every((entry) => entry !== undefined) ? entries : undefined;
 }

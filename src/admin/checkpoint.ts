@@ -1,11 +1,12 @@
 import { isDamaged, MemoryError } from '../errors.ts';
+import { hashPart } from '../format/checkpoint-root.ts';
 import { toBase64url } from '../format/encoding.ts';
 import { equalBytes, KEY_BYTES } from '../format/sodium.ts';
 import { ID_BYTES, NO_ID } from '../format/wrap.ts';
-import { sealingOf } from '../history/sealed-again.ts';
 import { MEMORY_ROOT } from '../language/path.ts';
 import { ageOf } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
+import { type Finding, isAlarm, isLeft } from '../tree/findings.ts';
 import { decodeEntry, type ListedEntry } from '../tree/list-directory.ts';
 import { pagesBelow } from '../tree/list-objects.ts';
 import { readListed, SETTLED_MS } from '../tree/read-file.ts';
@@ -14,16 +15,19 @@ import { type Call, openWork, type Session, type Work } from '../tree/session.ts
 import {
   type CheckpointEntry,
   type CheckpointHead,
-  createEntryTree,
   encodeEntry,
   encodeHead,
   headId,
   lineOf,
+  parseLine,
   partId,
   rootOf,
 } from './checkpoint-record.ts';
-import { type LastCheckpoint, openLastCheckpoint } from './last-checkpoint.ts';
+import { type EarlierEntries, openEarlier, openEntries } from './earlier-entries.ts';
+import { readKeptFrom } from './kept-from.ts';
 import { newestNumber } from './read-checkpoint.ts';
+import { verifySince } from './verify.ts';
+import type { SinceLine } from './verify-since.ts';
 
 export interface WrittenCheckpoint {
   /** Number and root: to be kept where who writes the store cannot write. */
@@ -32,17 +36,71 @@ export interface WrittenCheckpoint {
   /** 43 characters. */
   readonly root: string;
   readonly files: number;
+  /** When it was begun, by the clock of this process. */
+  readonly began: Date;
   /** Paths of files that could not be opened, and so are not in it. */
   readonly unread: readonly string[];
 }
 
-/** What a new checkpoint says of the findings that led to it, and how it is stored. */
+export interface CheckpointOptions extends Call {
+  /**
+   * The line of an earlier checkpoint, or `last`: the one that is stored. What is there is held to it first, and nothing is written
+   * where that finds an alarm.
+   */
+  readonly since?: string | undefined;
+  /** For how long the history is kept, in days. The memory's own unless given. */
+  readonly historyDays?: number | undefined;
+}
+
+/** No checkpoint was written: a line vouches for what lies there when it is taken. */
+export interface RefusedCheckpoint {
+  readonly line: undefined;
+  /** All that was found since the earlier one; one of them at least is an alarm. */
+  readonly findings: readonly Finding[];
+}
+
+export interface NewCheckpoint extends WrittenCheckpoint {
+  /** With `since`: what was found, and is no alarm. */
+  readonly findings: readonly Finding[];
+  /**
+   * Why `verify` with this line cannot tell how a file ended, or what lay between two of its versions: the history is off, or was
+   * within the last hour (`history_off`), or is kept for a day or less (`not_kept`). Absent where it can.
+   */
+  readonly untold?: 'history_off' | 'not_kept';
+}
+
+export type CheckpointReport = NewCheckpoint | RefusedCheckpoint;
+
+/**
+ * As `writeCheckpoint`; with `since` it compares first, as `verify` does, and writes nothing where it finds an alarm.
+ *
+ * @throws MemoryError `invalid_command` for what is no line; as `writeCheckpoint`.
+ */
+export async function checkpointTree(
+  session: Session,
+  { since, historyDays, signal, onProgress, actor }: CheckpointOptions = {},
+): Promise<CheckpointReport> {
+  const call = { signal, onProgress, actor };
+  const line = since === undefined ? undefined : await lineIn(session, call, since);
+  const compared = line && (await verifySince(session, line, { ...call, historyDays }));
+  const findings = compared?.findings.filter(isLeft) ?? [];
+  if (findings.some(isAlarm)) return { line: undefined, findings };
+  const written = await writeCheckpoint(session, call, { above: line?.number });
+  const { from, otherwise } = await readKeptFrom(await openWritten(session, call), historyDays);
+  return { ...written, findings, ...(written.began.getTime() < from && { untold: otherwise }) };
+}
+
+/** Undefined for the last one where there is none. */
+async function lineIn(session: Session, call: Call, since: string): Promise<SinceLine | undefined> {
+  if (since !== 'last') return parseLine(since);
+  const number = await newestNumber(await openWritten(session, call));
+  return number === 0 ? undefined : { number };
+}
+
+/** How a new checkpoint is stored. */
 interface CheckpointWriting {
-  readonly accepts?: string | undefined;
   /** The new number is larger, also where none is stored any more that is as large. */
   readonly above?: number | undefined;
-  /** Whether what the history says against a version is on purpose. */
-  readonly isAccepted?: ((entry: CheckpointEntry) => boolean) | undefined;
   /** A record of entries ends with the one that reaches so many bytes; 4 MiB unless given. */
   readonly partBytes?: number | undefined;
 }
@@ -52,51 +110,73 @@ const PART_BYTES = 4_194_304;
 const ATTEMPTS = 64;
 
 /**
- * Writes a checkpoint: for each file the version that it had at some moment between begin and end. A file that is renamed
- * meanwhile may be in it twice or not at all. What the last checkpoint says of an object that has not changed since is taken
- * from there: one LIST for each 1,000 files, one GET for each that changed, one for each part of the last checkpoint.
+ * Writes a checkpoint: for each file the version that it had at some moment between begin and end. The files are listed twice, and
+ * what only the second listing shows is taken up, so that a file which is renamed meanwhile is in it, twice at most. What the last
+ * checkpoint says of an object that has not changed since is taken from there, and so is what one says that was cut off: two LISTs
+ * for each 1,000 files, one GET for each file that changed, one for each part of those two, and a GET and a PUT for each part.
  *
  * @throws MemoryError `not_found` for a tenant that was never written to; what the store and the keyring throw.
  */
 export async function writeCheckpoint(
   session: Session,
   call: Call = {},
-  { accepts, above = 0, isAccepted = () => false, partBytes = PART_BYTES }: CheckpointWriting = {},
+  { above = 0, partBytes = PART_BYTES }: CheckpointWriting = {},
 ): Promise<WrittenCheckpoint> {
-  let work = await openWritten(session, call);
-  const began = Math.floor(session.clock());
+  const work = await openWritten(session, call);
+  const began = session.stamps.now();
   const [run, secret] = [toBase64url(session.random(ID_BYTES)), session.random(KEY_BYTES)];
-  const newest = await newestNumber(work);
-  const last = openLastCheckpoint(work, newest);
-  const tree = createEntryTree(secret);
-  const unread: string[] = [];
-  const parts = createParts({ run, partBytes });
-  let done = 0;
+  const known = await openEarlier(work);
+  const unread = new Set<string>();
+  const parts = createParts({ run, secret, partBytes });
+  let [files, done] = [0, 0];
   const onFile = (): void => call.onProgress?.({ done: ++done, total: done });
-  for await (const { objects } of pagesBelow(work, { prefix: session.layout.data })) {
-    // From the cache within its time to live: a walk may take longer than a keyring may be held.
-    work = await openWritten(session, call);
-    const files = objects.flatMap((object) => {
-      const entry = decodeEntry(work, { directory: MEMORY_ROOT, prefix: session.layout.data, object });
-      return entry === undefined ? [] : [entry];
-    });
-    const found = await versionsOf(work, files, { last, onFile });
+  const add = async (on: Work, entry: CheckpointEntry): Promise<void> => {
+    await parts.add(on, encodeEntry(entry));
+    files++;
+  };
+  for await (const { on, listed } of pagesOfFiles(session, call)) {
+    const found = await versionsOf(on, listed, { find: (file) => known.find(file), onFile });
     for (const [index, entry] of found.entries()) {
-      if (entry === 'unread') unread.push(files[index]?.path ?? '');
-      if (typeof entry !== 'object') continue;
-      const line = encodeEntry(isAccepted(entry) ? { ...entry, note: 'accepted' } : entry);
-      tree.add(line);
-      await parts.add(work, line);
+      if (entry === 'unread') unread.add(listed[index]?.path ?? '');
+      else if (entry !== undefined) await add(on, entry);
     }
   }
-  const written = await parts.end(work);
+  await parts.end(work);
+  const first = openEntries(work, { run, parts: parts.digests.length });
+  for await (const { on, listed } of pagesOfFiles(session, call)) {
+    const later: ListedEntry[] = [];
+    for (const file of listed) {
+      const taken = await first.find(file);
+      if (taken?.etag !== file.etag && !unread.has(file.path)) later.push(file);
+    }
+    for (const entry of await versionsOf(on, later, { find: async () => undefined, onFile }))
+      if (typeof entry === 'object') await add(on, entry);
+  }
+  const last = await openWritten(session, call);
+  await parts.end(last);
   const head = {
-    ...{ files: tree.files(), tree: tree.tree(), began, ended: Math.floor(session.clock()) },
-    ...{ accepts, run, parts: written, secret },
-    ...{ epoch: work.keyring.epoch, keepsHistory: work.keyring.keepsHistory },
+    ...{ files, began, ended: session.stamps.now(), run, parts: parts.digests.length, secret },
+    ...{ epoch: last.keyring.epoch, keepsHistory: last.keyring.keepsHistory },
   };
-  const { number, root } = await putHead(await openWritten(session, call), head, Math.max(newest, above));
-  return { line: lineOf({ number, root }), number, root, files: head.files, unread };
+  const number = await putHead(last, head, Math.max(known.newest, above));
+  const root = rootOf({ ...head, number }, parts.digests);
+  return { line: lineOf({ number, root }), number, root, files, began: new Date(began), unread: [...unread] };
+}
+
+/** The files of the tenant, page by page. Each comes with a keyring of its time: a walk may take longer than one may be held. */
+async function* pagesOfFiles(
+  session: Session,
+  call: Call,
+): AsyncGenerator<{ readonly on: Work; readonly listed: readonly ListedEntry[] }> {
+  const { data: prefix } = session.layout;
+  for await (const { objects } of pagesBelow(await openWritten(session, call), { prefix })) {
+    const on = await openWritten(session, call);
+    const listed = objects.flatMap((object) => {
+      const entry = decodeEntry(on, { directory: MEMORY_ROOT, prefix, object });
+      return entry === undefined ? [] : [entry];
+    });
+    yield { on, listed };
+  }
 }
 
 /** @throws MemoryError `not_found` for a tenant that was never written to. */
@@ -106,23 +186,20 @@ export async function openWritten(session: Session, call: Call): Promise<Work> {
   throw new MemoryError('not_found', 'nothing was ever written for this tenant; is its name right?');
 }
 
-/**
- * What each file has now: what the last checkpoint says where the object has not changed since, and what is read otherwise.
- * Undefined: it is gone.
- */
+/** Tells what each file has now. Reads only files whose object has changed since it was known. Undefined: it is gone. */
 async function versionsOf(
   work: Work,
   files: readonly ListedEntry[],
-  { last, onFile }: { readonly last: LastCheckpoint; readonly onFile: () => void },
+  { find, onFile }: Pick<EarlierEntries, 'find'> & { readonly onFile: () => void },
 ): Promise<readonly (CheckpointEntry | 'unread' | undefined)[]> {
   const known: (CheckpointEntry | undefined)[] = [];
-  for (const file of files) known.push(await last.find(file));
+  for (const file of files) known.push(await find(file));
   const found: (CheckpointEntry | 'unread' | undefined)[] = [];
   const readOne = async (index: number): Promise<void> => {
     const [file, before] = [files[index], known[index]];
     if (file === undefined) return;
     const isSame = before?.etag === file.etag && before.note !== 'young';
-    found[index] = isSame ? before : await read(work, file, before);
+    found[index] = isSame ? before : await read(work, file);
     onFile();
   };
   await eachConcurrently(work.session, [...files.keys()], readOne, (index) => files[index]?.size ?? 0);
@@ -130,52 +207,53 @@ async function versionsOf(
 }
 
 /** Undefined: it is gone. */
-async function read(
-  work: Work,
-  entry: ListedEntry,
-  last: CheckpointEntry | undefined,
-): Promise<CheckpointEntry | 'unread' | undefined> {
+async function read(work: Work, entry: ListedEntry): Promise<CheckpointEntry | 'unread' | undefined> {
   try {
     const file = await readListed(work, entry);
     if (file === undefined) return undefined;
-    const { contentId, bound, mtime, previous, writer, content, stored, origin } = file;
-    const id = toBase64url(contentId);
+    const { bound, mtime, previous, writer, content, stored, origin } = file;
+    const id = toBase64url(file.id);
     const isNew = equalBytes(previous, NO_ID) && equalBytes(origin, NO_ID);
     const isYoung = isNew && ageOf(stored) <= SETTLED_MS;
     const ids = { previous: toBase64url(previous), writer: toBase64url(writer) };
     const facts = { path: entry.path, id, bound, mtime, size: content.length, ...ids };
-    // Or what a migration of keys has made of it.
-    const isSame = last !== undefined && (last.id === id || sealingOf(last) === sealingOf(facts));
-    const isAccepted = isSame && last.note === 'accepted';
-    return { ...facts, etag: stored.etag, note: isAccepted ? 'accepted' : isYoung ? 'young' : '' };
+    const textHash = work.keyring.names.textHash(content);
+    return { ...facts, etag: stored.etag, textHash, note: isYoung ? 'young' : '' };
   } catch (error) {
     if (!isDamaged(error)) throw error;
     return 'unread';
   }
 }
 
-/** Gathers lines into records of entries. */
-function createParts({ run, partBytes }: { readonly run: string; readonly partBytes: number }): {
+/** Gathers lines into parts. */
+function createParts({
+  run,
+  secret,
+  partBytes,
+}: Pick<CheckpointHead, 'run' | 'secret'> & { readonly partBytes: number }): {
+  /** Digests of the parts that are written, in their order. */
+  readonly digests: readonly Uint8Array[];
   add(work: Work, line: Uint8Array): Promise<void>;
-  /** How many records there are, once the last one is written. */
-  end(work: Work): Promise<number>;
+  /** Writes what is gathered, however little. */
+  end(work: Work): Promise<void>;
 } {
-  let [lines, bytes, parts]: [Uint8Array[], number, number] = [[], 0, 0];
+  const digests: Uint8Array[] = [];
+  let [lines, bytes]: [Uint8Array[], number] = [[], 0];
   const flush = async (work: Work): Promise<void> => {
     if (lines.length === 0) return;
-    await create(work, partId(run, parts++), joined(lines));
+    const [part, content] = [digests.length, joined(lines)];
+    digests.push(hashPart(secret, part, content));
+    await create(work, partId(run, part), content);
     [lines, bytes] = [[], 0];
   };
   return {
+    digests,
     async add(work, line) {
       lines.push(line);
       bytes += line.length + 1;
       if (bytes >= partBytes) await flush(work);
     },
-    async end(work) {
-      await flush(work);
-      return parts;
-    },
+    end: flush,
   };
 }
 
@@ -193,14 +271,9 @@ function joined(lines: readonly Uint8Array[]): Uint8Array {
 const NEW_LINE = 0x0a;
 
 /** Takes the first number that is free. What was written before is the checkpoint's own from here on. */
-async function putHead(
-  work: Work,
-  head: Omit<CheckpointHead, 'number'>,
-  newest: number,
-): Promise<{ readonly number: number; readonly root: string }> {
+async function putHead(work: Work, head: Omit<CheckpointHead, 'number'>, newest: number): Promise<number> {
   for (let number = newest + 1; number <= newest + ATTEMPTS; number++) {
-    const numbered = { ...head, number };
-    if (await create(work, headId(number), encodeHead(numbered))) return { number, root: rootOf(numbered) };
+    if (await create(work, headId(number), encodeHead({ ...head, number }))) return number;
   }
   throw new MemoryError('version_conflict', 'other processes wrote checkpoints at every attempt');
 }

@@ -1,7 +1,14 @@
 import { hasCode } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
-import type { LogicalName } from '../format/object-keys.ts';
-import { decodeHistoryRecord, historyHash } from '../history/history-record.ts';
+import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
+import {
+  decodeHistoryRecord,
+  historyHash,
+  pathHashOfRecord,
+  versionOfRecord,
+  WHOLE_TREE,
+} from '../history/history-record.ts';
+import type { Past, VersionId } from '../history/past/past.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { HistoryFinding } from '../tree/findings.ts';
 import { openStored } from '../tree/read-file.ts';
@@ -9,27 +16,8 @@ import type { ListedRecord } from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';
 import { identityOf, type VersionIdentity } from '../tree/version-history.ts';
 
-/** A version as its wrap or its record tells it; ids in base64url. */
-export interface SeenVersion {
-  readonly id: string;
-  readonly path: MemoryPath;
-  /** Undefined for a new file. */
-  readonly previous: string | undefined;
-  /** When it was written, by its writer's clock; milliseconds since the epoch. */
-  readonly mtime: number;
-}
-
-/** What is kept of a record is no text. */
-export interface SeenRecord {
-  readonly name: LogicalName;
-  readonly kind: 'replaced' | 'redacted';
-  readonly version: SeenVersion;
-}
-
 /** Of so many damaged records it is looked for whose they are. */
 const MOST_LOOKED_AT = 100;
-const HASH_CHARACTERS = 43;
-const ID_CHARACTERS = 8;
 
 /** Says of what lies at the names of records, and does not open there, which version belongs there and whose record it is. */
 export async function nameDamaged(
@@ -37,25 +25,25 @@ export async function nameDamaged(
   seen: {
     readonly damaged: ReadonlyMap<LogicalName, ListedRecord>;
     readonly identities: ReadonlyMap<VersionIdentity, LogicalName>;
-    readonly records: ReadonlyMap<LogicalName, SeenRecord>;
-    readonly paths: ReadonlySet<MemoryPath>;
+    readonly past: Past;
     readonly missing: readonly HistoryFinding[];
   },
 ): Promise<readonly HistoryFinding[]> {
-  const { damaged, paths, missing } = seen;
+  const { damaged, past, missing } = seen;
   if (damaged.size === 0) return [];
-  const pathOf = new Map([...paths].map((path) => [historyHash(work, path), path]));
+  const pathOf = new Map(pathsIn(past).map((path) => [historyHash(work, path), path]));
+  const versionOf = versionsByRecord(past);
   const lying = new Map<LogicalName, FoundRecord>();
   for (const [name, record] of [...damaged].slice(0, MOST_LOOKED_AT)) {
-    const found = await whoseRecord(work, record, seen);
+    const found = await whoseRecord(work, record, { ...seen, versionOf });
     if (found !== undefined) lying.set(name, found);
   }
   // Of those that were exchanged each tells of the other what belongs there.
   const versionAt = new Map([...lying.values()].map(({ name, version }) => [name, version]));
   return [...damaged.keys()].map((name) => {
     const id = name.slice('/history/'.length);
-    const path = pathOf.get(id.slice(0, HASH_CHARACTERS));
-    const beginning = id.slice(-ID_CHARACTERS);
+    const path = pathOf.get(pathHashOfRecord(id));
+    const beginning = versionOfRecord(id);
     const lost = missing.find(({ expected }) => expected.startsWith(beginning));
     const found = lying.get(name)?.version;
     return {
@@ -65,6 +53,22 @@ export async function nameDamaged(
       ...(found !== undefined && { found }),
     };
   });
+}
+
+/** Every path that the past knows, and the root, at which lies what concerns several. */
+function pathsIn(past: Past): readonly MemoryPath[] {
+  const paths = new Set<MemoryPath>([WHOLE_TREE, ...past.damaged.files]);
+  for (const id of past.versions.keys()) for (const { path } of past.bindings(id)) paths.add(path);
+  for (const { from } of past.leaves) paths.add(from);
+  return [...paths];
+}
+
+function versionsByRecord(past: Past): ReadonlyMap<LogicalName, VersionId> {
+  const versions = new Map<LogicalName, VersionId>();
+  for (const id of past.versions.keys())
+    for (const { saved } of past.bindings(id))
+      if (saved !== undefined) versions.set(classLogicalName('history', saved.record), id);
+  return versions;
 }
 
 /** A record that lies at the name of another one. */
@@ -82,15 +86,14 @@ async function whoseRecord(
   seen: {
     readonly damaged: ReadonlyMap<LogicalName, ListedRecord>;
     readonly identities: ReadonlyMap<VersionIdentity, LogicalName>;
-    readonly records: ReadonlyMap<LogicalName, SeenRecord>;
+    readonly versionOf: ReadonlyMap<LogicalName, VersionId>;
   },
 ): Promise<FoundRecord | undefined> {
   const stored = await work.session.store.get(key, { signal: work.call.signal });
   if (typeof stored !== 'object') return undefined;
-  const endOf = (other: LogicalName): string => other.slice(-ID_CHARACTERS);
   const copied = seen.identities.get(identityOf(stored.body));
   if (copied !== undefined) {
-    return { name: copied, version: seen.records.get(copied)?.version.id ?? endOf(copied) };
+    return { name: copied, version: seen.versionOf.get(copied) ?? versionOfRecord(copied) };
   }
   for (const other of [...seen.damaged.keys()].slice(0, MOST_LOOKED_AT)) {
     if (other === name) continue;
@@ -100,7 +103,7 @@ async function whoseRecord(
     if (opened === undefined) continue;
     const record = decodeHistoryRecord(opened.content);
     const isVersion = record?.kind === 'replaced' || record?.kind === 'redacted';
-    return { name: other, version: isVersion ? toBase64url(record.version.contentId) : endOf(other) };
+    return { name: other, version: isVersion ? toBase64url(record.version.id) : versionOfRecord(other) };
   }
   return undefined;
 }

@@ -6,7 +6,7 @@ import { ageOf, type DatedMeta, type ETag } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { confirmedPut, deleteObjects } from '../tree/confirmed-put.ts';
 import type { DuplicateFinding, DuplicateState } from '../tree/findings.ts';
-import { bindVersion, boundId, readListed } from '../tree/read-file.ts';
+import { copyVersion, laterOf, readListed } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
 
 /** A rename may still be on its way between two places that changed less long ago (milliseconds, the server's clock). */
@@ -22,6 +22,9 @@ export interface Place {
   /** Bytes as stored. */
   readonly size: number;
   readonly origin: Uint8Array;
+  /** The id of the version, 16 bytes. */
+  readonly id: Uint8Array;
+  readonly bound: bigint;
 }
 
 interface DuplicateRequest {
@@ -87,7 +90,7 @@ async function lookAgain(work: Work, place: Place): Promise<DatedMeta | undefine
  */
 async function removeOlder(work: Work, newest: Place, older: readonly Place[]): Promise<readonly Place[]> {
   try {
-    const kept = await writeAgain(work, newest);
+    const kept = await writeAgain(work, newest, older);
     if (kept === undefined) return [];
     await work.saver?.nameActor(work);
     const failures = await deleteObjects(
@@ -97,11 +100,8 @@ async function removeOlder(work: Work, newest: Place, older: readonly Place[]): 
     );
     // What another process removed, that process writes down.
     const removed = older.filter(({ key }) => !failures.some((failure) => failure.key === key));
-    for (const { path } of removed) {
-      await work.saver?.noteMoved(work, { from: path, to: newest.path, id: kept.origin }, [
-        path,
-        kept.contentId,
-      ]);
+    for (const { path, id, bound } of removed) {
+      await work.saver?.noteMoved(work, { from: path, to: newest.path, id: kept.origin }, [path, id, bound]);
     }
     const stays = failures.filter((failure) => !('conflict' in failure) || failure.conflict === 'changed');
     return older.filter((place) => !stays.some(({ key }) => key === place.key));
@@ -111,17 +111,22 @@ async function removeOlder(work: Work, newest: Place, older: readonly Place[]): 
   }
 }
 
-/** Undefined: the version that was seen is not there any more. */
+/** Binds the file again, later than at any of the other places. Undefined: the version that was seen is not there any more. */
 async function writeAgain(
   work: Work,
   place: Place,
-): Promise<{ readonly contentId: Uint8Array; readonly origin: Uint8Array } | undefined> {
+  others: readonly Place[],
+): Promise<{ readonly origin: Uint8Array } | undefined> {
   const { path, key, etag } = place;
   const version = await readListed(work, place);
   if (version === undefined) return undefined;
   const name = logicalName(path);
   const origin = work.session.random(ID_BYTES);
-  const seal = (): Uint8Array => bindVersion(work, version, { from: name, to: name, origin });
-  const written = await confirmedPut(work, { key, seal, mode: { ifMatch: etag } });
-  return 'etag' in written ? { contentId: boundId(written.body, version), origin } : undefined;
+  const written = await confirmedPut(work, {
+    key,
+    seal: (stamp) => copyVersion(work, version, { ...stamp, from: name, to: name, origin }),
+    after: others.reduce((latest, { bound }) => laterOf(latest, bound), version.bound),
+    mode: { ifMatch: etag },
+  });
+  return 'etag' in written ? { origin } : undefined;
 }

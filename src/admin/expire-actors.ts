@@ -2,7 +2,7 @@ import { isDamaged } from '../errors.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import { ACTOR_IN_USE_MS, type ActorRecord, readActor, renewActor } from '../history/actors.ts';
 import { idOf, WHOLE_TREE } from '../history/history-record.ts';
-import { readWholePast } from '../history/versions.ts';
+import { readWholePast } from '../history/past/read.ts';
 import type { ListedObject } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
@@ -63,21 +63,22 @@ async function readKnown(
   listed: readonly (readonly [id: string, ListedObject])[],
 ): Promise<readonly KnownActor[]> {
   const known: KnownActor[] = [];
-  await eachConcurrently(work.session, listed, async ([id, object]) => {
+  const readOne = async ([id, object]: (typeof listed)[number]): Promise<void> => {
     const record = await readActor(work, id).catch((error: unknown) => {
       if (!isDamaged(error)) throw error;
     });
     if (record?.etag === object.etag) known.push({ object, record });
-  });
+  };
+  await eachConcurrently(work.session, listed, readOne, ([, object]) => object.size);
   return known;
 }
 
 /** What stands for the actors that the files and the history name, base64url. Undefined: not all of these can be opened. */
 async function readNamed({ session, ...rest }: Work): Promise<ReadonlySet<string> | undefined> {
   const work = { ...rest, session: { ...session, maxFileBytes: MAX_CONTENT_BYTES } };
-  const { versions, moves, files, damaged } = await readWholePast(work);
+  const { versions, leaves, files, damaged } = await readWholePast(work);
   let isWhole = damaged.files.length + damaged.records.length === 0;
-  const named = new Set<string | undefined>(moves.map(({ by }) => by));
+  const named = new Set<string | undefined>(leaves.map(({ by }) => by));
   for (const { writer, redacted } of versions.values()) named.add(writer).add(redacted?.by);
   // A file that was renamed meanwhile may have been at neither place when that was listed.
   const { files: listed } = await listDirectory(work, WHOLE_TREE);

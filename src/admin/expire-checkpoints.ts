@@ -1,6 +1,6 @@
-import { hasCode, isDamaged } from '../errors.ts';
+import { isDamaged } from '../errors.ts';
 import type { Work } from '../tree/session.ts';
-import { isAcceptance, numberOfHead, partsOf } from './checkpoint-record.ts';
+import { numberOfHead, partsOf } from './checkpoint-record.ts';
 import { deleteListed } from './delete-listed.ts';
 import { listClass, writtenLongAgo } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
@@ -16,17 +16,13 @@ export async function expireCheckpoints(
   options: {
     readonly migrated: MigratedVersions;
     readonly limitMs: number;
-    /** What was accepted stays so where the history is kept for good. */
-    readonly acceptances: 'keep' | 'expire';
     readonly dryRun: boolean;
   },
 ): Promise<number> {
-  const { migrated, limitMs, acceptances, dryRun } = options;
+  const { migrated, limitMs, dryRun } = options;
   const { objects, servedAt } = await listClass(work, 'checkpoints');
   const isOld = writtenLongAgo(migrated, { now: servedAt, limitMs });
-  const late = [...objects].filter(
-    ([id, object]) => isOld(object) && (acceptances === 'expire' || !isAcceptance(id)),
-  );
+  const late = [...objects].filter(([, object]) => isOld(object));
   if (late.length === 0) return 0;
   const newest = Math.max(0, ...[...objects.keys()].map((id) => numberOfHead(id) ?? 0));
   const kept = newest === 0 ? undefined : await runOf(work, newest);
@@ -43,7 +39,7 @@ async function runOf(work: Work, newest: number): Promise<string | undefined> {
   try {
     return (await readHead(work, newest))?.run;
   } catch (error) {
-    if (!isDamaged(error) && !hasCode(error, 'unsupported_format')) throw error;
+    if (!isDamaged(error)) throw error;
     return 'unread';
   }
 }

@@ -1,6 +1,6 @@
 import { classKey, type ObjectKey } from '../format/object-keys.ts';
 import { MEMORY_ROOT } from '../language/path.ts';
-import { isTooLate, type SendBound } from '../store/port.ts';
+import { type DeleteFailure, isTooLate, lateness, type SendBound } from '../store/port.ts';
 import { createAges, DAY_MS } from '../time.ts';
 import { accessHash, accessRecordId, dayOf } from '../tree/access-records.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
@@ -94,17 +94,8 @@ async function deleteUnused(
     await eachConcurrently(work.session, batch, async (each) => {
       if (!(await wasReadLately(work, each))) unread.push(each);
     });
-    // Before the delete, as every writer does where history is kept; so a checkpoint tells an expired file from a dropped one.
-    const saved = await work.saver?.saveListed(
-      work,
-      unread.map(({ object }) => object),
-    );
     const left = await deleteInTime(work, unread, look);
-    const expired = unread.filter(({ object }) => !left.has(object.key));
-    for (const { file } of expired) gone.add(file);
-    const paths = new Set(expired.map(({ object }) => object.path));
-    const ended = saved?.filter(([path]) => paths.has(path)) ?? [];
-    if (ended.length > 0) await work.saver?.noteDeleted(work, MEMORY_ROOT, ended);
+    for (const { file, object } of unread) if (!left.has(object.key)) gone.add(file);
     work.call.onProgress?.({ done: Math.min(start + BATCH_FILES, due.length), total: due.length });
   }
   return gone;
@@ -116,27 +107,47 @@ async function deleteInTime(
   unread: readonly Unused[],
   look: SendBound,
 ): Promise<ReadonlySet<ObjectKey>> {
-  const targets = unread.map(({ object: { key, etag } }) => ({ key, ifMatch: etag }));
-  const leftAll = (): ReadonlySet<ObjectKey> => {
-    work.session.logger.warn('files were left to a later run, because this one stood still', {
-      files: targets.length,
-    });
-    return new Set(targets.map(({ key }) => key));
-  };
-  if (targets.length === 0) return new Set();
-  if (look.isPast()) return leftAll();
+  const objects = unread.map(({ object }) => object);
+  const keys = new Set(objects.map(({ key }) => key));
+  if (objects.length === 0) return keys;
   try {
-    const failures = await deleteObjects(work, targets, { signal: work.call.signal, sendBy: look });
+    const failures = await deleteKept(work, objects, look);
+    const late = failures.find((failure) => 'error' in failure && isTooLate(failure.error));
+    if (late !== undefined && 'error' in late) throw late.error;
     return new Set(failures.map(({ key }) => key));
   } catch (error) {
-    if (isTooLate(error)) return leftAll();
-    throw error;
+    if (!isTooLate(error)) throw error;
+    work.session.logger.warn('files were left to a later run, because this one stood still', {
+      files: objects.length,
+    });
+    return keys;
   }
+}
+
+/** Deletes the files; where history is kept it saves their versions first, so that a checkpoint tells an expired file from a dropped one. */
+async function deleteKept(
+  work: Work,
+  objects: readonly ListedEntry[],
+  sendBy: SendBound,
+): Promise<readonly DeleteFailure[]> {
+  const { saver } = work;
+  const together = await saver?.deleteListed(work, objects, { at: MEMORY_ROOT, sendBy });
+  if (together !== undefined) return together;
+  const saved = await saver?.saveListed(work, objects);
+  const late = lateness(sendBy);
+  if (late !== undefined) throw late;
+  const targets = objects.map(({ key, etag }) => ({ key, ifMatch: etag }));
+  const failures = await deleteObjects(work, targets, { signal: work.call.signal, sendBy });
+  const left = new Set<string>(failures.map(({ key }) => key));
+  const deleted = new Set(objects.flatMap(({ key, path }) => (left.has(key) ? [] : [path])));
+  const ended = saved?.filter(([path]) => deleted.has(path)) ?? [];
+  if (ended.length > 0) await saver?.noteDeleted(work, MEMORY_ROOT, ended);
+  return failures;
 }
 
 /** A read since the listing. Readers and this process may disagree about the day. */
 async function wasReadLately(work: Work, { file }: Unused): Promise<boolean> {
-  const now = work.session.clock();
+  const now = work.session.stamps.now();
   const days = [now - DAY_MS, now, now + DAY_MS].map(dayOf);
   const found = await Promise.all(
     days.map((day) =>

@@ -105,11 +105,7 @@ export async function expireTree(context: Session, options: ExpiryOptions): Prom
     promptMs: recordDays * DAY_MS,
   });
   const checkpointDays = Math.max(CHECKPOINT_DAYS, historyDays ?? 0);
-  const checkpoints = await expireCheckpoints(work, {
-    ...{ migrated, dryRun },
-    limitMs: checkpointDays * DAY_MS,
-    acceptances: historyDays === undefined ? 'keep' : 'expire',
-  });
+  const checkpoints = await expireCheckpoints(work, { migrated, dryRun, limitMs: checkpointDays * DAY_MS });
   const report = { ...files, records: deleted + conversations + checkpoints, sessions, busy };
   if (historyDays === undefined) return report;
   const ofHistory = { migrated, limitMs: historyDays * DAY_MS, dryRun };

@@ -1,8 +1,11 @@
 import { MemoryError } from '../errors.ts';
+import { objectRefused } from '../format/object.ts';
 import type { ObjectClass } from '../format/object-keys.ts';
+import { KEY_BYTES } from '../format/sodium.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
 import { parseAccessRecordId } from '../tree/access-records.ts';
+import { bytesIn, timeIn } from '../tree/record-values.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
@@ -125,13 +128,11 @@ const MAX_BYTES = 8_388_608;
 /** Further ones are marked by a later run. */
 export const MOST_MARKS = 20_000;
 
-/** One GET. @throws MemoryError `integrity`, `unsupported_format`. */
+/** One GET. @throws MemoryError `integrity`, also for what is malformed. */
 export async function readMarks(work: Work): Promise<StoredMarks> {
   const record = await readRecord(work, { ...RECORD, maxBytes: MAX_BYTES });
   if (record === undefined) return { marks: new Map(), etag: undefined };
-  const { marks } = decodeFields(record.content) ?? {};
-  if (!Array.isArray(marks)) throw unknown();
-  return { marks: new Map(marks.map(parseMark)), etag: record.etag };
+  return { marks: decodeMarks(record.content), etag: record.etag };
 }
 
 /** @throws MemoryError `unavailable` when another run has written them meanwhile. */
@@ -143,13 +144,17 @@ export async function writeMarks(work: Work, marks: ExpiryMarks, base: ETag | un
   }
 }
 
-function parseMark(entry: unknown): readonly [string, ExpiryMark] {
-  if (!Array.isArray(entry)) throw unknown();
-  const [file, etag, since] = entry as readonly unknown[];
-  if (typeof file !== 'string' || typeof etag !== 'string' || typeof since !== 'number') throw unknown();
-  return [file, { etag: etag as ETag, since }];
+/** @throws MemoryError `integrity` for what is malformed. */
+export function decodeMarks(content: Uint8Array): ExpiryMarks {
+  const { marks } = decodeFields(content) ?? {};
+  if (!Array.isArray(marks) || marks.length > MOST_MARKS) throw objectRefused();
+  return new Map(marks.map(parseMark));
 }
 
-function unknown(): MemoryError {
-  return new MemoryError('unsupported_format', 'the marks of expiry are of a later version');
+function parseMark(entry: unknown): readonly [string, ExpiryMark] {
+  const [file, etag, time] = Array.isArray(entry) && entry.length === 3 ? (entry as readonly unknown[]) : [];
+  const since = timeIn(time);
+  const isHash = typeof file === 'string' && bytesIn(file, KEY_BYTES) !== undefined;
+  if (!isHash || typeof etag !== 'string' || since === undefined) throw objectRefused();
+  return [file, { etag: etag as ETag, since }];
 }

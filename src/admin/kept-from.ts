@@ -7,6 +7,11 @@ export interface KeptFrom {
   /** Milliseconds since the epoch; infinity where the history is not kept now, or nothing tells since when. */
   readonly from: number;
   readonly otherwise: 'history_off' | 'not_kept';
+  /**
+   * From when on an end that a record tells of counts: what the keyring says, which the operator alone moves. Infinity where the
+   * history is not kept now.
+   */
+  readonly since: number;
 }
 
 /**
@@ -22,8 +27,11 @@ export async function readKeptFrom(
   // It may have been turned off and on meanwhile.
   const keyring = await session.keyrings.look({ signal: call.signal });
   const since = keyring?.keepsHistory ? keyring.keptSince : undefined;
-  if (since === undefined) return { from: Number.POSITIVE_INFINITY, otherwise: 'history_off' };
+  if (since === undefined)
+    return { from: Number.POSITIVE_INFINITY, otherwise: 'history_off', since: Number.POSITIVE_INFINITY };
   // A process may have stood still between the save of a version and its replacement.
   const kept = Math.max(await expiredBefore(work), session.clock() - historyDays * DAY_MS) + DAY_MS;
-  return kept > since ? { from: kept, otherwise: 'not_kept' } : { from: since, otherwise: 'history_off' };
+  return kept > since
+    ? { from: kept, otherwise: 'not_kept', since }
+    : { from: since, otherwise: 'history_off', since };
 }

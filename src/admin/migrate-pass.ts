@@ -1,13 +1,10 @@
 import { hasCode } from '../errors.ts';
-import { toBase64url } from '../format/encoding.ts';
-import { readHeader } from '../format/header.ts';
-import { seal } from '../format/object.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import type { LoadedKeyring } from '../keys/keyring-cache.ts';
 import { ageOf, type ETag } from '../store/port.ts';
 import { confirmedPut } from '../tree/confirmed-put.ts';
 import { countFindings, type Finding, findingOf, sortFindings } from '../tree/findings.ts';
-import { bindVersion, type SealedVersion } from '../tree/read-file.ts';
+import { bindVersion, copyVersion, type SealedVersion } from '../tree/read-file.ts';
 import { isRegister } from '../tree/rename/register.ts';
 import { eachRecord, type Inspection, inspectRecord, type ListedRecord, listRecords } from '../tree/scan.ts';
 import type { Progress, Session, Work } from '../tree/session.ts';
@@ -25,9 +22,13 @@ export interface MigrationPass {
   readonly rebound: number;
   /** Other writers wrote them meanwhile. */
   readonly newer: number;
+  /** Others deleted or renamed them meanwhile: they may lie where the listing had been already. */
+  readonly gone: number;
   readonly busy: number;
-  /** Content ids of those that were written a moment ago, and are left to a later pass. */
-  readonly young: readonly string[];
+  /** Those that were written a moment ago, and are left to a later pass. */
+  readonly young: number;
+  /** The pass ended at an object under the active key whose data key was drawn under an older one. */
+  readonly needsKey: boolean;
   /** The versions of the keys that the pass found objects under. */
   readonly found: ReadonlySet<number>;
   /** How many objects the pass left under which version. */
@@ -43,6 +44,8 @@ export interface MigrationPass {
 export type SettledVersions = Map<ObjectKey, ETag>;
 
 interface PassRequest extends Omit<MigrationWork, 'renames'> {
+  /** Nothing is written any more once an object under the active key has a data key that was drawn under an older one. */
+  readonly endsWhereKeyIsNeeded: boolean;
   readonly context: Session;
   readonly keyring: LoadedKeyring;
   readonly settled: SettledVersions;
@@ -57,19 +60,18 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   const work: Work = { session: context, keyring: request.keyring, call: { signal, onProgress } };
   const { records, ...counted } = await listRecords(work);
   // Looks later than the listing: a rename that is under way is known by then if a copy of it was listed.
-  const task = { ...request, renames: watchRenames({ includeExpiredLeases: request.reencrypt }) };
+  const task = { ...request, renames: watchRenames() };
   const notes = records.some(({ name }) => saysThatObjectsExpire(name))
     ? createMigrationNotes(work, new Set(records.map(({ object }) => object.etag)))
     : NO_NOTES;
   const [found, damaged, left] = [new Set<number>(), new Set<number>(), new Map<number, number>()];
-  const counts = { rebound: 0, newer: 0, busy: 0, too_large: 0 };
-  const young: string[] = [];
+  const counts = { rebound: 0, newer: 0, gone: 0, busy: 0, young: 0, too_large: 0 };
+  let needsKey = false;
   const problems: Finding[] = [];
 
   const note = (record: ListedRecord, migrated: MigratedObject): void => {
     const { state } = migrated;
     if (state in counts) counts[state as keyof typeof counts]++;
-    if (state === 'young') young.push(migrated.contentId);
     if ('etag' in migrated) settled.set(record.object.key, migrated.etag);
     const finding = isUnopened(migrated) ? findingOf(record, migrated) : undefined;
     if (finding !== undefined) problems.push(finding);
@@ -81,12 +83,20 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   };
 
   const migrateOne = async (record: ListedRecord): Promise<void> => {
+    if (needsKey) return;
     const { key, etag } = record.object;
     if (settled.get(key) === etag) return count(left, active.version);
     // From the cache within its time to live: a machine that slept must not continue with a keyring that is too old.
     await context.keyrings.load({ signal });
     const migrated = await migrateObject(work, record, task);
-    if (migrated === undefined) return;
+    if (migrated === 'needs_key') {
+      needsKey = true;
+      return;
+    }
+    if (migrated === undefined) {
+      counts.gone++;
+      return;
+    }
     note(record, migrated);
     if (migrated.state === 'rebound') await notes.note(migrated.etag, migrated.replaced);
   };
@@ -100,7 +110,7 @@ export async function migrateOnce(request: PassRequest): Promise<MigrationPass> 
   return {
     objects: records.length,
     ...written,
-    young,
+    needsKey,
     found,
     left,
     damaged,
@@ -128,43 +138,37 @@ type MigratedObject =
       /** The version that it took the place of. */
       readonly replaced: WrittenVersion;
     }
-  | { readonly state: 'newer' | 'busy'; readonly keyVersion: number }
-  | { readonly state: 'young'; readonly keyVersion: number; readonly contentId: string }
+  | { readonly state: 'newer' | 'busy' | 'young'; readonly keyVersion: number }
   | Exclude<Inspection, { readonly state: 'whole' }>;
 
 interface MigrationWork {
-  /** Seal again with a fresh data key, also what was only re-bound since the active key was made. */
+  /** Seal again what has a data key that was drawn under an older key than the active one. */
   readonly reencrypt: boolean;
   readonly renames: RenameWatch;
-  /** The content ids that this run has sealed. */
-  readonly sealed: Set<string>;
 }
 
 /** A turn's worker may still hold a younger receipt by its ETag; milliseconds by the server's clock. */
 const RECEIPT_IN_USE_MS = 960_000;
 /** A create may be taken back after its checks; milliseconds by the server's clock, which may tell whole seconds. */
 const YOUNG_MS = 60_000;
-/** Clocks of writers that may sign requests to S3 at all differ by no more than this from the server's. */
-const CLOCK_SKEW_MS = 900_000;
 
 /**
- * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, content, mtime, previous, writer and origin stay.
- * Undefined: nothing is there any more.
+ * Brings one object under the active key: GET, then PUT If-Match, confirmed. Name, version and origin stay.
+ * Undefined: nothing is there any more. `needs_key`: the pass is to end here.
  */
 async function migrateObject(
   work: Work,
   record: ListedRecord,
-  task: MigrationWork,
-): Promise<MigratedObject | undefined> {
+  task: MigrationWork & Pick<PassRequest, 'endsWhereKeyIsNeeded'>,
+): Promise<MigratedObject | 'needs_key' | undefined> {
   const inspection = await inspectRecord(work, record);
   if (inspection?.state !== 'whole') return inspection;
   const { version, keyVersion } = inspection;
   if (!needsWrite(version, keyVersion, task)) {
     return { state: 'settled', keyVersion, etag: version.stored.etag };
   }
-  if (ageOf(version.stored) <= YOUNG_MS) {
-    return { state: 'young', keyVersion, contentId: toBase64url(version.contentId) };
-  }
+  if (task.endsWhereKeyIsNeeded && keyVersion === version.keys.active.version) return 'needs_key';
+  if (ageOf(version.stored) <= YOUNG_MS) return { state: 'young', keyVersion };
   if (await isInUse(work, { record, version, renames: task.renames })) return { state: 'busy', keyVersion };
   const etag = await write(work, record, { version, task });
   return etag === undefined
@@ -173,14 +177,11 @@ async function migrateObject(
 }
 
 function needsWrite(
-  { keys, mtime, contentId }: SealedVersion,
+  { keys: { active }, drawnUnder }: SealedVersion,
   keyVersion: number,
-  task: MigrationWork,
+  { reencrypt }: MigrationWork,
 ): boolean {
-  const { active } = keys;
-  if (keyVersion !== active.version) return true;
-  const mayBeOlder = mtime < active.created + CLOCK_SKEW_MS;
-  return task.reencrypt && mayBeOlder && !task.sealed.has(toBase64url(contentId));
+  return keyVersion !== active.version || (reencrypt && drawnUnder < active.version);
 }
 
 async function isInUse(
@@ -199,19 +200,15 @@ async function write(
   { name, object: { key } }: ListedRecord,
   { version, task }: { readonly version: SealedVersion; readonly task: MigrationWork },
 ): Promise<ETag | undefined> {
-  const { keys, content, mtime, bound, previous, writer, origin, stored } = version;
-  const { random } = work.session;
-  const clock = work.session.clock();
-  const sealed = (): Uint8Array => {
-    const object = task.reencrypt
-      ? seal({ keys, name, content, mtime, clock, after: bound, previous, writer, origin, random })
-      : bindVersion(work, version, { from: name, to: name });
-    const header = readHeader(object);
-    if (header !== undefined) task.sealed.add(toBase64url(header.contentId));
-    return object;
-  };
+  const { bound, stored } = version;
+  const copy = task.reencrypt ? copyVersion : bindVersion;
   try {
-    const outcome = await confirmedPut(work, { key, seal: sealed, mode: { ifMatch: stored.etag } });
+    const outcome = await confirmedPut(work, {
+      key,
+      seal: (stamp) => copy(work, version, { ...stamp, from: name, to: name }),
+      after: bound,
+      mode: { ifMatch: stored.etag },
+    });
     return 'etag' in outcome ? outcome.etag : undefined;
   } catch (error) {
     if (hasCode(error, 'outcome_unknown') && !work.call.signal?.aborted) return undefined;

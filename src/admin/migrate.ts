@@ -1,12 +1,11 @@
-import { MemoryError } from '../errors.ts';
 import { LONGEST_TTL_MS, type LoadedKeyring } from '../keys/keyring-cache.ts';
 import type { KeyringEditor } from '../keys/keyring-editor.ts';
 import type { Finding } from '../tree/findings.ts';
-import { createRenameRegister } from '../tree/rename/rename-register.ts';
-import { beginWork, type Progress, type Session, type Work } from '../tree/session.ts';
+import type { Progress, Session } from '../tree/session.ts';
 import type { KeyVersionUse } from './key-status.ts';
 import { type MigrationPass, migrateOnce, type SettledVersions } from './migrate-pass.ts';
 import { judgeOldKeys, type KeyringFacts, readKeyringFacts, retireKeys } from './retire-keys.ts';
+import { rotateKey } from './rotate.ts';
 
 export interface MigrationProgress extends Progress {
   /** From 1. */
@@ -30,6 +29,8 @@ export interface MigrationReport {
   readonly problems: readonly Finding[];
   /** The keys that the keyring holds at the end, with what the last pass left under them. */
   readonly versions: readonly KeyVersionUse[];
+  /** The version that a re-encryption made before anything else, because the active key had to be replaced. */
+  readonly madeKey: number | undefined;
   readonly retired: readonly number[];
   /** Old versions that stay until the damaged or too large objects among the problems are mended or removed. */
   readonly blocked: readonly number[];
@@ -38,10 +39,18 @@ export interface MigrationReport {
    * is blocked: milliseconds since the epoch, by the server's clock.
    */
   readonly retireAfter: number | undefined;
+  /**
+   * A re-encryption has ended: all that can be opened has a data key that was drawn under the active key, which is the only one.
+   * A checkpoint that is taken now tells what somebody puts back from before.
+   */
+  readonly wantsCheckpoint: boolean;
 }
 
 export interface MigrateOptions {
-  /** Seal every object with a fresh data key, instead of only binding its data key to the active tenant key. */
+  /**
+   * Seal what has a data key from before the active tenant key with a fresh one, instead of only binding it to that key.
+   * The run makes a new tenant key first if such an object stands under the active key already.
+   */
   readonly reencrypt?: boolean | undefined;
   /** Continue until the old keys are retired. */
   readonly wait?: boolean | undefined;
@@ -66,36 +75,45 @@ const CLOCK_STEP_MS = 1_000;
  * when a pass that began at least twice `ttlMs` after the keyring was last written found no object under them. Killed
  * at any moment it is simply run again. Objects that cannot be opened are reported and never written.
  *
- * @throws MemoryError what the store, the keyring and the root key throw; `unsupported_format` when the register of
- * renames is of a later version; `aborted`.
+ * @throws MemoryError what the store, the keyring and the root key throw; `aborted`.
  */
 export async function migrateObjects(context: Session, options: MigrateRequest): Promise<MigrationReport> {
-  const { editor, wait = false, ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
+  const { editor, reencrypt = false, wait = false, ttlMs = LONGEST_TTL_MS, signal, onProgress } = options;
   const migrateOne = createPasses(context, options);
   const totals = { passes: 0, rebound: 0, skipped: 0 };
   const retired: number[] = [];
-  const isYoungStill = watchYoung();
+  let madeKey: number | undefined;
 
   for (let inARow = 1; ; inARow++) {
     const facts = await readKeyringFacts(editor, { signal });
     if (facts === undefined) return NOTHING_TO_MIGRATE;
-    const pass = await migrateOne(facts, ++totals.passes);
-    const hasYoung = isYoungStill(pass);
+    const mayMakeKey = reencrypt && totals.passes === 0;
+    const pass = await migrateOne(facts, { number: ++totals.passes, endsWhereKeyIsNeeded: mayMakeKey });
+    if (pass.needsKey) {
+      const { stamps, random } = context;
+      const given = { force: true, ifActive: facts.active, signal };
+      const { version, rotated } = await rotateKey({ editor, clock: stamps.now, random }, given);
+      if (rotated) madeKey = version;
+    }
     totals.rebound += pass.rebound;
     totals.skipped += pass.newer;
     const now = await context.keyrings.load({ signal });
     const hasMovedOn = now === undefined || now.epoch > facts.epoch;
-    if ((hasMovedOn || pass.rebound > 0 || pass.newer > 0) && inARow < MOST_PASSES) continue;
+    const mayHaveMissed = pass.needsKey || pass.rebound + pass.newer + pass.gone > 0;
+    if ((hasMovedOn || mayHaveMissed) && inARow < MOST_PASSES) continue;
 
     const { free, blocked } = hasMovedOn ? { free: [], blocked: [] } : judgeOldKeys(facts, pass);
     const done = (old: readonly number[], writtenAt: number): MigrationReport => {
       const retireAfter = old.length === 0 ? undefined : writtenAt + 2 * ttlMs;
-      return reportOf(pass, { ...totals, active: facts.active, old, retired, blocked, retireAfter });
+      const isComplete = !hasMovedOn && !mayHaveMissed && pass.busy + pass.young === 0;
+      const wantsCheckpoint = reencrypt && isComplete && old.length === 0;
+      const told = { madeKey, retired, blocked, retireAfter, wantsCheckpoint };
+      return reportOf(pass, { ...totals, ...told, active: facts.active, old });
     };
     const dueInMs = 2 * ttlMs - facts.ageMs;
     const held = facts.old.length - free.length - blocked.length;
     const isDue = dueInMs <= 0;
-    const isWorthWaiting = wait && (held > 0 || hasYoung || (!isDue && free.length > 0));
+    const isWorthWaiting = wait && (held > 0 || pass.busy + pass.young > 0 || (!isDue && free.length > 0));
     if (isWorthWaiting) {
       await waitFor(context, isDue ? LOOK_AGAIN_MS : dueInMs + CLOCK_STEP_MS, options, (waitingUntil) =>
         onProgress?.({ done: pass.objects, total: pass.objects, pass: totals.passes, waitingUntil }),
@@ -114,48 +132,24 @@ export async function migrateObjects(context: Session, options: MigrateRequest):
   }
 }
 
-/**
- * Tells whether a pass has left something that the first one had left already: it may have to be sealed again although
- * it is under the active key. What others write all the while is not waited for.
- */
-function watchYoung(): (pass: MigrationPass) => boolean {
-  let first: ReadonlySet<string> | undefined;
-  return ({ young }) => {
-    first ??= new Set(young);
-    return young.some((contentId) => first?.has(contentId));
-  };
-}
-
-type OnePass = (facts: KeyringFacts, number: number) => Promise<MigrationPass>;
+type OnePass = (
+  facts: KeyringFacts,
+  pass: { readonly number: number; readonly endsWhereKeyIsNeeded: boolean },
+) => Promise<MigrationPass>;
 
 /** The passes of one run, each of which knows what those before it have seen. */
 function createPasses(context: Session, options: MigrateOptions): OnePass {
   const { reencrypt = false, signal, onProgress } = options;
-  const task = { reencrypt, sealed: new Set<string>() };
   let known: { readonly active: number; readonly settled: SettledVersions } | undefined;
-  return async ({ epoch, active }, number) => {
+  return async ({ epoch, active }, { number, endsWhereKeyIsNeeded }) => {
     const keyring = await catchUp(context, epoch, options);
-    if (reencrypt) await finishRename(await beginWork(context, keyring, { signal }));
     if (known?.active !== active) known = { active, settled: new Map() };
     const { settled } = known;
     const report = ({ done, total }: { readonly done: number; readonly total: number }): void =>
       onProgress?.({ done, total, pass: number });
-    return migrateOnce({ ...task, context, keyring, settled, signal, onProgress: report });
+    const task = { reencrypt, endsWhereKeyIsNeeded, context, keyring, settled, signal };
+    return migrateOnce({ ...task, onProgress: report });
   };
-}
-
-/**
- * Finishes a rename whose process is gone: by their content ids its copies are told from files of others, and those
- * change. Where that fails its files are left alone.
- */
-async function finishRename(work: Work): Promise<void> {
-  try {
-    await createRenameRegister().recover(work);
-  } catch (error) {
-    const code = error instanceof MemoryError ? error.code : undefined;
-    if (code === undefined || code === 'aborted' || code === 'unsupported_format') throw error;
-    work.session.logger.warn('the rename of a process that is gone could not be finished', { code });
-  }
 }
 
 /** The process's own keyring once it is not older than `epoch`, past its cache where that is behind. */
@@ -184,7 +178,7 @@ async function waitFor(
 
 function reportOf(
   pass: MigrationPass,
-  rest: Pick<MigrationReport, 'passes' | 'rebound' | 'skipped' | 'retired' | 'blocked' | 'retireAfter'> & {
+  rest: Omit<MigrationReport, 'objects' | 'busy' | 'young' | 'problems' | 'versions'> & {
     readonly active: number;
     readonly old: readonly number[];
   },
@@ -196,11 +190,12 @@ function reportOf(
     active: version === active,
     objects: left.get(version) ?? 0,
   }));
-  return { ...facts, objects, busy, young: young.length, problems, versions };
+  return { ...facts, objects, busy, young, problems, versions };
 }
 
 /** Of a tenant that has no keyring, and so nothing to migrate. */
 const NOTHING_TO_MIGRATE: MigrationReport = {
   ...{ passes: 0, objects: 0, rebound: 0, skipped: 0, busy: 0, young: 0 },
-  ...{ problems: [], versions: [], retired: [], blocked: [], retireAfter: undefined },
+  ...{ problems: [], versions: [], madeKey: undefined, retired: [], blocked: [], retireAfter: undefined },
+  wantsCheckpoint: false,
 };

@@ -1,8 +1,10 @@
-import { hasCode, isDamaged, MemoryError } from '../errors.ts';
+import { isDamaged, MemoryError } from '../errors.ts';
+import { objectRefused } from '../format/object.ts';
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import { isHistoryName } from '../history/history-record.ts';
 import type { ETag, ObjectMeta } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
+import { timeIn } from '../tree/record-values.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import { uncancelled, type Work } from '../tree/session.ts';
 
@@ -38,7 +40,7 @@ const ATTEMPTS = 5;
 /** One GET. What cannot be read is as if it were not there: then objects count as written when they were migrated. */
 export async function readMigratedVersions(work: Work): Promise<MigratedVersions> {
   const { versions } = await readStored(work).catch((error: unknown) => {
-    if (!isRefused(error)) throw error;
+    if (!isDamaged(error)) throw error;
     work.session.logger.warn('what migrations noted cannot be read; files will expire later', {
       code: error.code,
     });
@@ -104,7 +106,7 @@ async function merge(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { versions, etag: base } = await readStored(work);
     const replaced = new Set([...made.values()].map(({ etag }) => etag));
-    const now = work.session.clock();
+    const now = work.session.stamps.now();
     // A younger one may be of another migration, and newer than what this one has listed.
     const mayBeThere = ([etag, { since }]: readonly [ETag, MigratedVersion]): boolean =>
       !replaced.has(etag) && (listed.has(etag) || now - since < FRESH_MS);
@@ -116,7 +118,12 @@ async function merge(
     next.sort(([, left], [, right]) => left.lastModified - right.lastModified);
     const list = next
       .slice(0, MOST_VERSIONS)
-      .map(([etag, { etag: written, lastModified, since }]) => [etag, written, lastModified, since]);
+      .map(([etag, { etag: written, lastModified, since }]) => [
+        etag,
+        written,
+        Math.floor(lastModified),
+        since,
+      ]);
     const done = await writeRecord(work, NOTES, { content: encodeFields({ versions: list }), base });
     if ('etag' in done) return;
   }
@@ -126,23 +133,21 @@ async function merge(
 async function readStored(work: Work): Promise<StoredVersions> {
   const record = await readRecord(work, { ...NOTES, maxBytes: MAX_BYTES });
   if (record === undefined) return { versions: new Map(), etag: undefined };
-  const { versions } = decodeFields(record.content) ?? {};
-  if (!Array.isArray(versions)) throw unknown();
-  return { versions: new Map(versions.map(parseVersion)), etag: record.etag };
+  return { versions: decodeVersions(record.content), etag: record.etag };
+}
+
+/** @throws MemoryError `integrity` for what is malformed. */
+export function decodeVersions(content: Uint8Array): StoredVersions['versions'] {
+  const { versions } = decodeFields(content) ?? {};
+  if (!Array.isArray(versions) || versions.length > MOST_VERSIONS) throw objectRefused();
+  return new Map(versions.map(parseVersion));
 }
 
 function parseVersion(entry: unknown): readonly [ETag, MigratedVersion] {
-  if (!Array.isArray(entry)) throw unknown();
-  const [etag, written, lastModified, since] = entry as readonly unknown[];
+  if (!Array.isArray(entry) || entry.length !== 4) throw objectRefused();
+  const [etag, written] = entry as readonly unknown[];
+  const [lastModified, since] = [timeIn(entry[2]), timeIn(entry[3])];
   const isKnown = typeof etag === 'string' && typeof written === 'string';
-  if (!isKnown || typeof lastModified !== 'number' || typeof since !== 'number') throw unknown();
+  if (!isKnown || lastModified === undefined || since === undefined) throw objectRefused();
   return [etag as ETag, { etag: written as ETag, lastModified, since }];
-}
-
-function unknown(): MemoryError {
-  return new MemoryError('unsupported_format', 'the notes of migrations are of a later version');
-}
-
-function isRefused(error: unknown): error is MemoryError {
-  return isDamaged(error) || hasCode(error, 'unsupported_format');
 }

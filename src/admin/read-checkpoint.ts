@@ -1,17 +1,16 @@
 import { isDamaged, MemoryError } from '../errors.ts';
-import { encodeText } from '../language/text.ts';
-import { pagesBelow } from '../tree/list-objects.ts';
+import { hashPart } from '../format/checkpoint-root.ts';
+import { listIds } from '../history/past/records.ts';
 import { readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import {
   type CheckpointEntry,
   type CheckpointHead,
   type CheckpointLine,
-  createEntryTree,
-  decodeEntry,
   decodeHead,
+  decodePart,
   headId,
-  linesOf,
+  numberOfHead,
   partId,
   rootOf,
 } from './checkpoint-record.ts';
@@ -19,53 +18,39 @@ import {
 const HEAD_BYTES = 16_384;
 const PART_BYTES = 16_777_216;
 
-/** Of all heads (`c`) or acceptances (`a`) of the tenant, ascending. One LIST for each 1,000. */
-export async function listNumbers(work: Work, kind: 'a' | 'c'): Promise<readonly number[]> {
-  const prefix = `${work.session.layout.tenantPrefix}checkpoints/${kind}`;
-  const numbers: number[] = [];
-  for await (const { objects } of pagesBelow(work, { prefix })) {
-    for (const { key } of objects) {
-      const digits = key.slice(prefix.length);
-      if (/^\d{12}$/.test(digits)) numbers.push(Number(digits));
-    }
-  }
-  return numbers;
-}
-
-/** The largest number that a checkpoint of the tenant has; 0 without any. */
+/** The largest number that a checkpoint of the tenant has; 0 without any. One LIST for each 1,000. */
 export async function newestNumber(work: Work): Promise<number> {
-  return (await listNumbers(work, 'c')).at(-1) ?? 0;
+  const heads = await listIds(work, 'checkpoints', 'c');
+  return Math.max(0, ...heads.map(({ id }) => numberOfHead(id) ?? 0));
 }
 
-/** One GET. Undefined: there is none. @throws MemoryError `integrity`, `unsupported_format`. */
+/** One GET. Undefined: there is none. @throws MemoryError `integrity`. */
 export async function readHead(work: Work, number: number): Promise<CheckpointHead | undefined> {
   const record = await readRecord(work, { cls: 'checkpoints', id: headId(number), maxBytes: HEAD_BYTES });
   if (record === undefined) return undefined;
   const head = decodeHead(record.content);
-  if (head === undefined) throw unknown();
+  if (head === undefined) throw malformed();
   return head;
 }
 
-interface Leaf {
-  readonly entry: CheckpointEntry;
+/** One part of a checkpoint. */
+interface CheckpointPart {
+  readonly entries: readonly CheckpointEntry[];
   /** What is hashed. */
-  readonly line: Uint8Array;
+  readonly content: Uint8Array;
 }
 
-/** In the order in which they were written; whether they are all is known at the end. @throws MemoryError as `readHead`. */
-export async function* readLeaves(
+/** The parts in their order, a GET for each; whether they are those of a line is known at the end. @throws MemoryError as `readHead`. */
+export async function* readParts(
   work: Work,
   { run, parts }: Pick<CheckpointHead, 'run' | 'parts'>,
-): AsyncGenerator<Leaf, void, undefined> {
+): AsyncGenerator<CheckpointPart, void, undefined> {
   for (let part = 0; part < parts; part++) {
     const name = { cls: 'checkpoints', id: partId(run, part), maxBytes: PART_BYTES } as const;
-    const record = await readRecord(work, name);
-    if (record === undefined) throw new MemoryError('integrity', 'A part of a checkpoint is missing.');
-    for (const line of linesOf(record.content) ?? ['']) {
-      const entry = decodeEntry(line);
-      if (entry === undefined) throw unknown();
-      yield { entry, line: encodeText(line) };
-    }
+    const content = (await readRecord(work, name))?.content;
+    const entries = content && decodePart(content);
+    if (content === undefined || entries === undefined) throw malformed();
+    yield { entries, content };
   }
 }
 
@@ -78,31 +63,34 @@ export type CheckpointFault = 'missing' | 'other' | 'damaged';
 /** A checkpoint that is what its line says. */
 export interface Checkpoint {
   readonly head: CheckpointHead;
-  readonly leaves: readonly Leaf[];
+  readonly root: string;
+  readonly entries: readonly CheckpointEntry[];
 }
 
 /** Reads a checkpoint and checks it against its line, or against itself where only its number is known. */
 export async function readCheckpoint(
   work: Work,
-  { number, root }: Pick<CheckpointLine, 'number'> & { readonly root?: string },
+  { number, root: wanted }: Pick<CheckpointLine, 'number'> & { readonly root?: string },
 ): Promise<Checkpoint | CheckpointFault> {
   try {
     const head = await readHead(work, number);
     if (head === undefined) return 'missing';
-    if (head.number !== number || (root !== undefined && rootOf(head) !== root)) return 'other';
-    const tree = createEntryTree(head.secret);
-    const leaves: Leaf[] = [];
-    for await (const leaf of readLeaves(work, head)) {
-      tree.add(leaf.line);
-      leaves.push(leaf);
+    if (head.number !== number) return 'other';
+    const digests: Uint8Array[] = [];
+    const entries: CheckpointEntry[] = [];
+    for await (const part of readParts(work, head)) {
+      digests.push(hashPart(head.secret, digests.length, part.content));
+      for (const entry of part.entries) entries.push(entry);
     }
-    return tree.files() === head.files && tree.tree() === head.tree ? { head, leaves } : 'damaged';
+    if (entries.length !== head.files) return 'damaged';
+    const root = rootOf(head, digests);
+    return wanted === undefined || wanted === root ? { head, root, entries } : 'other';
   } catch (error) {
     if (!isDamaged(error)) throw error;
     return 'damaged';
   }
 }
 
-function unknown(): MemoryError {
-  return new MemoryError('unsupported_format', 'A checkpoint is of a later version.');
+function malformed(): MemoryError {
+  return new MemoryError('integrity', 'A record of a checkpoint is missing, or is none.');
 }

@@ -1,7 +1,6 @@
 import { hasCode } from '../errors.ts';
 import { isWithin, type MemoryPath } from '../language/path.ts';
-import { LEASE_MS } from '../tree/rename/lease.ts';
-import { type RegisterState, type RenameEntry, readRegister } from '../tree/rename/register.ts';
+import { LEASE_MS, type RegisterState, type RenameEntry, readRegister } from '../tree/rename/register.ts';
 import type { Work } from '../tree/session.ts';
 
 /** Tells what belongs to the rename of a directory that is under way, so that it is left alone. */
@@ -14,15 +13,10 @@ export interface RenameWatch {
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** With `includeExpiredLeases`, a rename whose lease has run out is taken for one under way as long as the register names it. */
-export function watchRenames({
-  includeExpiredLeases,
-}: {
-  readonly includeExpiredLeases: boolean;
-}): RenameWatch {
+export function watchRenames(): RenameWatch {
   const entryOf = async (work: Work): Promise<RenameEntry | undefined> => {
     const state = await readState(work);
-    return state !== undefined && (includeExpiredLeases || state.ageMs <= LEASE_MS) ? state.entry : undefined;
+    return state !== undefined && state.ageMs <= LEASE_MS ? state.entry : undefined;
   };
   let last: { readonly at: number; readonly entry: Promise<RenameEntry | undefined> } | undefined;
 
@@ -37,7 +31,6 @@ export function watchRenames({
   };
 }
 
-/** @throws MemoryError `unsupported_format` when a later version of the library may be renaming something. */
 async function readState(work: Work): Promise<RegisterState | undefined> {
   try {
     return await readRegister(work);

@@ -62,7 +62,8 @@ function readOnly(store: ObjectStore): ObjectStore {
   const refuse = async (): Promise<never> => {
     throw new MemoryError('read_only', 'The object store is used for reading only.');
   };
-  return { ...store, put: refuse, delete: refuse, [Symbol.asyncDispose]: async () => {} };
+  const { changeAll: _, ...reading } = store;
+  return { ...reading, put: refuse, delete: refuse, [Symbol.asyncDispose]: async () => {} };
 }
 
 /** Asked for first, to distinguish a copy without it from a memory that was never written to. */

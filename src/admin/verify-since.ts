@@ -1,32 +1,19 @@
-import { hasReason, isDamaged } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
-import { readRecords, textHashOf } from '../history/read-records.ts';
-import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
+import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
+import type { Collector } from '../history/past/collect.ts';
+import { listIds } from '../history/past/records.ts';
+import type { MemoryPath } from '../language/path.ts';
+import type { ETag } from '../store/port.ts';
+import { inTurns } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
-import type { Finding, SinceFinding } from '../tree/findings.ts';
-import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
-import { readListed } from '../tree/read-file.ts';
+import { type Finding, isUntold, type SinceFinding } from '../tree/findings.ts';
+import { type Inspection, inspectRecord, type ListedRecord, listFileRecords } from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';
-import { acceptedBy } from './acceptance.ts';
-import {
-  type CheckpointEntry,
-  type CheckpointLine,
-  parseLine,
-  rootOf,
-  type VersionFacts,
-} from './checkpoint-record.ts';
-import type { Held } from './comparison.ts';
-import type { Leave, ReadVersion } from './evidence.ts';
-import { judgeSince } from './judge-since.ts';
+import { type CheckpointEntry, type CheckpointLine, NO_VERSION } from './checkpoint-record.ts';
 import { readKeptFrom } from './kept-from.ts';
 import { type Checkpoint, type CheckpointFault, readCheckpoint } from './read-checkpoint.ts';
-
-export interface SinceOptions {
-  /** The line of a checkpoint, as it was kept outside of the store. */
-  readonly line: string;
-  /** For how long the history is kept. Absent: for good. */
-  readonly historyDays?: number | undefined;
-}
+import { judgeSince } from './since/judge.ts';
+import type { SeenHistory } from './verify-history.ts';
 
 export interface SinceReport {
   /** Of the checkpoint that was compared with. */
@@ -35,120 +22,155 @@ export interface SinceReport {
   readonly files: number;
   /** When it was begun. Absent where it cannot be read. */
   readonly began?: Date;
-  /** Numbers of later checkpoints that accepted what was found since the one of the line, the last of which was compared with. */
-  readonly accepted: readonly number[];
-  readonly findings: readonly Finding[];
 }
 
-interface SinceComparison {
+/** A checkpoint that something is held to; without a root the one that is stored under the number. */
+export type SinceLine = Pick<CheckpointLine, 'number'> & { readonly root?: string };
+
+/** Watches a scan of all that a tenant has, and holds it to a checkpoint. */
+export interface SinceWatch {
+  /** Takes what the scan has read of one object. */
+  saw(record: ListedRecord, inspection: Inspection): void;
+  /**
+   * What is found once the scan is over. Where that is something the tenant is listed once more, and what has changed meanwhile is
+   * read, so that what other processes did during the scan is not taken for it.
+   */
+  findings(
+    work: Work,
+    options: {
+      /** What the same scan has seen, and told its findings of. */
+      readonly history: Pick<SeenHistory, 'collector' | 'saw'>;
+      readonly historyDays: number | undefined;
+      readonly renaming: MemoryPath | undefined;
+    },
+  ): Promise<readonly Finding[]>;
   readonly report: SinceReport;
-  /** Of the checkpoint that was compared with; none where it cannot be read. */
-  readonly entries: readonly CheckpointEntry[];
 }
+
+const NOTHING: Pick<Checkpoint, 'entries'> & {
+  readonly head: { readonly began: number; readonly ended: number };
+} = {
+  entries: [],
+  head: { began: 0, ended: 0 },
+};
 
 /**
- * Holds what the tenant has now to a checkpoint. One GET for each file, each record of the history and each part of the
- * checkpoint; twice, where something is wrong, so that what other processes did meanwhile is not taken for it. All versions are in
- * memory.
+ * Reads the checkpoint of a line, or where its root is not known the one of its number: a GET, and one for each part. All versions are
+ * in memory while they are compared.
  *
- * @throws MemoryError `invalid_command` for what is no line; what the store and the keyring throw.
+ * @throws MemoryError what the store and the keyring throw.
  */
-export async function verifySince(work: Work, { line, historyDays }: SinceOptions): Promise<SinceComparison> {
-  const { checkpoint, number, accepted } = await follow(work, parseLine(line));
-  const isRead = typeof checkpoint !== 'string';
-  const { head, leaves } = isRead ? checkpoint : { head: undefined, leaves: [] };
-  const entries = leaves.map(({ entry }) => entry);
-  const judge = async (): Promise<readonly SinceFinding[]> => {
-    const held = await readHeld(work);
-    const kept = await readKeptFrom(work, historyDays);
-    return judgeSince({ held, entries, facts: head ?? { began: 0, ended: 0 }, kept });
+export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatch> {
+  const { number } = line;
+  const checkpoint = await readCheckpoint(work, line);
+  const fault = typeof checkpoint === 'string' ? checkpoint : undefined;
+  const { head, entries } = typeof checkpoint === 'string' ? NOTHING : checkpoint;
+  const texts = new Map(entries.map(({ id, textHash }) => [id, textHash]));
+  const read = new Map<MemoryPath, ETag>();
+  const records = new Set<LogicalName>();
+  const exchanged = new Set<MemoryPath>();
+
+  const sawFile = (path: MemoryPath, inspection: Inspection): void => {
+    if (inspection.state !== 'whole') return;
+    const { version } = inspection;
+    read.set(path, version.stored.etag);
+    // Who once held its data key can exchange the text under a header that stays.
+    const expected = texts.get(toBase64url(version.id));
+    const isOther = expected !== undefined && expected !== work.keyring.names.textHash(version.content);
+    if (isOther) exchanged.add(path);
+    else exchanged.delete(path);
   };
-  const first = await judge();
-  const second = new Set(first.length === 0 ? [] : (await judge()).map(nameOf));
-  const findings: Finding[] = first.filter((finding) => second.has(nameOf(finding)));
-  if (head === undefined) {
-    // Without it nothing is compared: what the history says by itself is left.
-    const told = findings.filter((finding) => finding.kind !== 'since' || finding.state !== 'untold');
-    const state = checkpoint as CheckpointFault;
-    return {
-      entries,
-      report: { number, files: 0, accepted, findings: [{ kind: 'checkpoint', state, number }, ...told] },
-    };
-  }
-  const { epoch } = work.keyring;
-  if (epoch < head.epoch) findings.push({ kind: 'keyring', expected: head.epoch, found: epoch });
+  const saw = (record: ListedRecord, inspection: Inspection): void => {
+    if (record.cls === 'data') sawFile(record.path, inspection);
+    if (record.cls === 'history') records.add(record.name);
+  };
+
   return {
-    entries,
-    report: { number, files: head.files, began: new Date(head.began), accepted, findings },
+    saw,
+    report: {
+      ...{ number, files: entries.length },
+      ...(fault === undefined && { began: new Date(head.began) }),
+    },
+    async findings(now, { history, historyDays, renaming }) {
+      const { collector } = history;
+      for (const entry of entries) collector.addSeen(seen(entry));
+      const judge = async (): Promise<readonly SinceFinding[]> => {
+        const kept = await readKeptFrom(now, historyDays);
+        const past = await collector.past();
+        return inTurns(judgeSince({ past, entries, facts: head, kept, renaming }), now.call.signal);
+      };
+      let found = await judge();
+      if (found.length > 0 || exchanged.size > 0) {
+        const take = (record: ListedRecord, inspection: Inspection): void => {
+          history.saw(record, inspection);
+          saw(record, inspection);
+        };
+        await lookAgain(now, { collector, take, read, records });
+        const again = new Set((await judge()).map(nameOf));
+        found = found.filter((finding) => again.has(nameOf(finding)));
+      }
+      const damaged = [...exchanged].map((path) => ({ kind: 'damaged', path }) as const);
+      if (fault !== undefined)
+        return [faultOf(number, fault), ...found.filter((finding) => !isUntold(finding))];
+      const { epoch } = now.keyring;
+      const isOld = epoch < (head as Checkpoint['head']).epoch;
+      const keyring = {
+        kind: 'keyring',
+        expected: (head as Checkpoint['head']).epoch,
+        found: epoch,
+      } as const;
+      return [...(isOld ? [keyring] : []), ...damaged, ...found];
+    },
   };
 }
 
-/** The checkpoint of a line, or the last one that accepted what had been found since it. */
-async function follow(
+function faultOf(number: number, state: CheckpointFault): Finding {
+  return { kind: 'checkpoint', state, number };
+}
+
+/** Reads what has come or changed since it was read, and forgets what is gone: the files first, then what the history says of them. */
+async function lookAgain(
   work: Work,
-  line: CheckpointLine,
-): Promise<{
-  readonly checkpoint: Checkpoint | CheckpointFault;
-  readonly number: number;
-  readonly accepted: readonly number[];
-}> {
-  const accepted: number[] = [];
-  let [checkpoint, at] = [await readCheckpoint(work, line), line];
-  for (;;) {
-    const number = await acceptedBy(work, at);
-    if (number === undefined) break;
-    const later = await readCheckpoint(work, { number });
-    if (typeof later === 'string') break;
-    accepted.push(number);
-    [checkpoint, at] = [later, { number, root: rootOf(later.head) }];
-  }
-  return { checkpoint, number: at.number, accepted };
-}
-
-/** The files first, so that what replaces one meanwhile is found in the history. */
-async function readHeld(work: Work): Promise<Held> {
-  const files: ReadVersion[] = [];
-  const damaged = new Set<MemoryPath>();
-  const listed = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
-  const readOne = async (entry: ListedEntry): Promise<void> => {
-    const { path } = entry;
-    try {
-      const file = await readListed(work, entry);
-      if (file === undefined) return;
-      const { content } = file;
-      files.push({ ...factsOf({ ...file, path }), size: content.length, textHash: textHashOf(content) });
-    } catch (error) {
-      if (!isDamaged(error) && !hasReason(error, 'unknown_key')) throw error;
-      damaged.add(path);
-    }
+  {
+    collector,
+    take,
+    read,
+    records,
+  }: {
+    readonly collector: Collector;
+    readonly take: SinceWatch['saw'];
+    readonly read: ReadonlyMap<MemoryPath, ETag>;
+    readonly records: ReadonlySet<LogicalName>;
+  },
+): Promise<void> {
+  const look = async (record: ListedRecord): Promise<void> => {
+    const inspection = await inspectRecord(work, record);
+    if (inspection !== undefined) take(record, inspection);
+    else if (record.cls === 'data') collector.removeFile(record.path);
   };
-  await eachConcurrently(work.session, listed.files, readOne, ({ size }) => size);
-  const { versions, events } = await readRecords(work);
-  const leaves = events.flatMap((event): readonly Leave[] =>
-    event.files.map(([from, contentId]) => ({
-      ...{ version: toBase64url(contentId), from, at: event.at },
-      to: event.kind === 'moved' ? rebase(from, event.from, event.to) : undefined,
-      isOfDirectory: event.kind === 'moved' && event.from !== from,
-    })),
-  );
-  const saved = versions.map((version) => ({
-    ...{ ...factsOf(version), size: version.size },
-    ...{ textHash: version.textHash, savedAt: version.savedAt },
-  }));
-  return { files, saved, leaves, damaged };
+  const files = (await listFileRecords(work)).records;
+  const there = new Set(files.map(({ path }) => path));
+  for (const path of read.keys()) if (!there.has(path)) collector.removeFile(path);
+  const changed = files.filter(({ path, object }) => read.get(path) !== object.etag);
+  await eachConcurrently(work.session, changed, look, ({ object }) => object.size);
+  const named = (await listIds(work, 'history')).flatMap(({ id, object }) => {
+    const record = { cls: 'history', name: classLogicalName('history', id), object } as const;
+    return records.has(record.name) ? [] : [record];
+  });
+  await eachConcurrently(work.session, named, look, ({ object }) => object.size);
 }
 
-function factsOf(version: {
-  readonly path: MemoryPath;
-  readonly contentId: Uint8Array;
-  readonly bound: bigint;
-  readonly mtime: number;
-  readonly previous: Uint8Array;
-  readonly writer: Uint8Array;
-}): Omit<VersionFacts, 'size'> {
-  const { path, contentId, bound, mtime, previous, writer } = version;
-  const ids = { id: toBase64url(contentId), previous: toBase64url(previous), writer: toBase64url(writer) };
-  return { path, bound, mtime, ...ids };
+function seen({
+  path,
+  id,
+  bound,
+  mtime,
+  size,
+  previous,
+  writer,
+}: CheckpointEntry): Parameters<Collector['addSeen']>[0] {
+  const idOf = (text: string): string | undefined => (text === NO_VERSION ? undefined : text);
+  return { path, id, bound, mtime, size, previous: idOf(previous), writer: idOf(writer) };
 }
 
 /** The same in two looks. */

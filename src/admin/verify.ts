@@ -1,4 +1,4 @@
-import { MemoryError, type MemoryErrorCode } from '../errors.ts';
+import { isDamaged, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { hasBytesAt, toBase64url } from '../format/encoding.ts';
 import { directoriesOf, type MemoryPath } from '../language/path.ts';
 import type { ListedObject } from '../store/port.ts';
@@ -10,16 +10,16 @@ import {
   sortFindings,
 } from '../tree/findings.ts';
 import type { SealedVersion } from '../tree/read-file.ts';
-import { LEASE_MS } from '../tree/rename/lease.ts';
-import { isRegister, type RenameEntry, readRegister } from '../tree/rename/register.ts';
+import { isRegister, LEASE_MS, type RenameEntry, readRegister } from '../tree/rename/register.ts';
 import { createRenameRegister } from '../tree/rename/rename-register.ts';
-import { eachRecord, inspectRecord, listRecords } from '../tree/scan.ts';
+import { eachRecord, type Inspection, inspectRecord, type ListedRecord, listRecords } from '../tree/scan.ts';
 import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
 import { parseLine } from './checkpoint-record.ts';
 import { type Place, settleDuplicates } from './duplicates.ts';
 import type { KeyVersionUse } from './key-status.ts';
+import { isMalformed } from './malformed-records.ts';
 import { type SeenHistory, watchHistory } from './verify-history.ts';
-import { type SinceReport, verifySince } from './verify-since.ts';
+import { type SinceLine, type SinceReport, type SinceWatch, watchSince } from './verify-since.ts';
 
 export interface VerifyOptions extends Call {
   /** Remove the older place of duplicates and finish a directory rename whose process is gone; nothing else is changed. */
@@ -38,7 +38,7 @@ export interface Verification {
   /** How many objects, files or not, name which version of the tenant key; empty for a tenant without a keyring. */
   readonly keyVersions: readonly KeyVersionUse[];
   /** With `since`: the checkpoint that was compared with. */
-  readonly since?: Omit<SinceReport, 'findings'>;
+  readonly since?: SinceReport;
 }
 
 /**
@@ -49,33 +49,45 @@ export interface Verification {
  */
 export async function verifyTree(
   context: Session,
-  { since: line, historyDays, ...options }: VerifyOptions = {},
+  { since, ...options }: VerifyOptions = {},
 ): Promise<Verification> {
-  const number = line === undefined ? 0 : parseLine(line).number;
+  return verifySince(context, since === undefined ? undefined : parseLine(since), options);
+}
+
+/** As `verifyTree`, against a checkpoint of which the number alone may be known. */
+export async function verifySince(
+  context: Session,
+  line: SinceLine | undefined,
+  options: Omit<VerifyOptions, 'since'>,
+): Promise<Verification> {
   const work = await openWork(context, options);
   if (work === undefined) {
     const findings: readonly Finding[] =
-      number === 0 ? [] : [{ kind: 'checkpoint', state: 'missing', number }];
+      line === undefined ? [] : [{ kind: 'checkpoint', state: 'missing', number: line.number }];
     return { files: 0, bytes: 0, findings, keyVersions: [] };
   }
-  const verification = await verifyWork(work, { ...options, historyDays });
-  if (line === undefined) return verification;
-  const { findings, ...since } = (await verifySince(work, { line, historyDays })).report;
-  return { ...verification, findings: sortFindings([...verification.findings, ...findings]), since };
+  if (line === undefined) return verifyWork(work, options);
+  const watch = await watchSince(work, line);
+  return { ...(await verifyWork(work, options, watch)), since: watch.report };
 }
 
-async function verifyWork(work: Work, { repair = false, historyDays }: VerifyOptions): Promise<Verification> {
+async function verifyWork(
+  work: Work,
+  { repair = false, historyDays }: VerifyOptions,
+  watch?: SinceWatch,
+): Promise<Verification> {
   const recovered = repair ? await recoverRename(work) : undefined;
-  const { files, bytes, findings, groups, keyVersions, history } = await readAll(work);
+  const { files, bytes, findings, groups, keyVersions, history } = await readAll(work, watch);
   // Only now: a rename that began later has left no copies that are old enough to be taken for duplicates.
   const register = await lookAtRegister(work);
   const { own, others } = splitByOrigin(groups, register.entry);
   const renames = renameFindings(register, recovered, own.length);
   const duplicates = await settleDuplicates(work, { groups: others, isRenaming: isAlive(register), repair });
   const versions = await history.findings(work, { historyDays });
+  const since = (await watch?.findings(work, { history, historyDays, renaming: register.entry?.from })) ?? [];
   return {
     ...{ files, bytes, keyVersions },
-    findings: sortFindings([...renames, ...duplicates, ...versions, ...findings]),
+    findings: sortFindings([...renames, ...duplicates, ...versions, ...since, ...findings]),
   };
 }
 
@@ -90,12 +102,10 @@ async function lookAtRegister(work: Work): Promise<Register> {
   try {
     return await readRegister(work);
   } catch (error) {
-    if (!(error instanceof MemoryError) || !REGISTER_FAULTS.includes(error.code)) throw error;
+    if (!isDamaged(error)) throw error;
     return { entry: undefined, ageMs: 0, fault: error.code };
   }
 }
-
-const REGISTER_FAULTS: readonly MemoryErrorCode[] = ['integrity', 'unsupported_format', 'limit_exceeded'];
 
 function isAlive({ entry, ageMs, fault }: Register): boolean {
   return fault !== undefined || (entry !== undefined && ageMs <= LEASE_MS);
@@ -171,7 +181,7 @@ interface Everything extends Verification {
 }
 
 /** Objects that vanish meanwhile are not counted. What is wrong with the register of renames is a finding of its own. */
-async function readAll(work: Work): Promise<Everything> {
+async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
   const { records, ...counted } = await listRecords(work);
   const active = work.keyring.keys.active.version;
   const findings: Finding[] = [];
@@ -182,8 +192,11 @@ async function readAll(work: Work): Promise<Everything> {
   await eachRecord(work, records, async (record) => {
     const inspection = await inspectRecord(work, record);
     if (inspection === undefined) return;
+    watch?.saw(record, inspection);
     const isJudgedLater = isRegister(record.name) || history.saw(record, inspection);
-    const finding = isJudgedLater ? undefined : findingOf(record, inspection);
+    const finding = isJudgedLater
+      ? undefined
+      : (findingOf(record, inspection) ?? malformed(record, inspection));
     if (finding !== undefined) findings.push(finding);
     const keyVersion = 'keyVersion' in inspection ? inspection.keyVersion : undefined;
     if (keyVersion !== undefined) counts.set(keyVersion, (counts.get(keyVersion) ?? 0) + 1);
@@ -191,7 +204,7 @@ async function readAll(work: Work): Promise<Everything> {
     const { version } = inspection;
     files++;
     bytes += version.content.length;
-    const id = toBase64url(version.contentId);
+    const id = toBase64url(version.id);
     places.set(id, [...(places.get(id) ?? []), placeOf(record.path, record.object, version)]);
   });
   const paths = records.flatMap((record) => (record.cls === 'data' ? [record.path] : []));
@@ -205,10 +218,17 @@ async function readAll(work: Work): Promise<Everything> {
   };
 }
 
+/** What opens, and says what no record of that name may say, is damaged as well. */
+function malformed({ cls, name }: ListedRecord, inspection: Inspection): Finding | undefined {
+  if (cls === 'data' || inspection.state !== 'whole') return undefined;
+  return isMalformed(name, inspection.version.content) ? { kind: 'damaged_record', name } : undefined;
+}
+
 /** Listings often tell the time more precisely than the answer to a GET, which knows whole seconds. */
-function placeOf(path: MemoryPath, listed: ListedObject, { stored, origin }: SealedVersion): Place {
+function placeOf(path: MemoryPath, listed: ListedObject, version: SealedVersion): Place {
+  const { id, bound, origin, stored } = version;
   const { etag, lastModified } = listed.etag === stored.etag ? listed : stored;
-  return { path, key: listed.key, etag, lastModified, size: stored.size, origin };
+  return { path, key: listed.key, etag, lastModified, size: stored.size, origin, id, bound };
 }
 
 function findClashes(paths: readonly MemoryPath[]): readonly Finding[] {

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { checkpointTree } from '../../src/admin/accept-checkpoint.ts';
 import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
 import { expireCheckpoints } from '../../src/admin/expire-checkpoints.ts';
 import { readMigratedVersions } from '../../src/admin/migrated-versions.ts';
@@ -15,17 +14,17 @@ describeOnBothKinds('the expiry of checkpoints', (newSite) => {
   /** Of what is older than 30 days. */
   async function expire(
     { site }: CheckedTenant,
-    options: Partial<Pick<Options, 'acceptances' | 'dryRun'>> = {},
+    options: Partial<Pick<Options, 'dryRun'>> = {},
   ): Promise<number> {
     const work = await (await site.client()).open();
     const migrated = await readMigratedVersions(work);
-    const all = { acceptances: 'expire', dryRun: false, ...options } as const;
+    const all = { dryRun: false, ...options };
     return expireCheckpoints(work, { ...all, migrated, limitMs: 30 * DAY });
   }
 
   /** What ids of records begin with, and how many there are. */
   async function stored({ bucket }: CheckedTenant): Promise<string> {
-    const ids = [...(await bucket()).keys()].flatMap((key) => /\/checkpoints\/([acp])/.exec(key)?.[1] ?? []);
+    const ids = [...(await bucket()).keys()].flatMap((key) => /\/checkpoints\/([cp])/.exec(key)?.[1] ?? []);
     return ids.toSorted().join('');
   }
 
@@ -83,16 +82,5 @@ describeOnBothKinds('the expiry of checkpoints', (newSite) => {
     await tenant.site.base.put(newest, new Uint8Array(100), { mode: 'overwrite' });
     expect(await expire(tenant)).toBe(0);
     expect(await stored(tenant)).toBe('ccpppp');
-  });
-
-  it('deletes what accepted findings unless the history is kept for good', async () => {
-    const tenant = await start();
-    const line = await write(tenant);
-    await checkpointTree((await tenant.site.client()).session, { accept: line });
-    await tenant.site.time.pause(40 * DAY);
-    expect(await expire(tenant, { acceptances: 'keep' })).toBe(3);
-    expect(await stored(tenant)).toBe('acp');
-    expect(await expire(tenant)).toBe(1);
-    expect(await stored(tenant)).toBe('cp');
   });
 });

@@ -4,14 +4,18 @@ import { turnTenantHistory } from '../../src/admin/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey, type ObjectKey } from '../../src/format/object-keys.ts';
+import type { VersionId } from '../../src/format/version.ts';
 import { NO_ID } from '../../src/format/wrap.ts';
 import { createHistory } from '../../src/history/history.ts';
+import { historyRecordId } from '../../src/history/history-record.ts';
+import { readWholePast } from '../../src/history/past/read.ts';
 import { VERSION_SAVER } from '../../src/history/version-saver.ts';
+import { writeKept } from '../../src/history/write-kept.ts';
 import type { HistoryFinding } from '../../src/tree/findings.ts';
 import { sayProved } from '../history-proof/say-proved.ts';
 import { createChance } from '../simulation/chance.ts';
 import { createOperator, editorOf } from '../support/key-operator.ts';
-import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
+import { at, bytes, createSite, inTime, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 /** How many attempts and honest runs: all of docs/testing.md by the environment, some of each otherwise. */
 const ATTEMPTS = Number(process.env['HISTORY_ATTEMPTS'] ?? 100);
@@ -127,7 +131,7 @@ describe('verify over the history', () => {
     const site = await createSite();
     const client = await site.client({ ttlMs: 60_000 });
     const editor = editorOf(client.session);
-    const turn = (to: 'on' | 'off') => turnTenantHistory({ editor, clock: site.time.clock }, to);
+    const turn = (to: 'on' | 'off') => turnTenantHistory({ editor, stamps: inTime(site.time.clock) }, to);
     const dropped = async (): Promise<readonly HistoryFinding[]> => {
       await client.append(PATH, '.');
       await client.append(PATH, '.');
@@ -239,14 +243,34 @@ describe('verify over the history', () => {
     const history = createHistory(client.session, client.tree);
     await history.redact({ path: PATH, version: first });
     expect(await findingsOf(client)).toEqual([]);
-    const facts = { contentId: NO_ID, mtime: 1, bound: 1n, previous: NO_ID, writer: NO_ID };
-    const contentId = Uint8Array.from(Buffer.from(first, 'base64url'));
     const work = await client.open();
-    await VERSION_SAVER.saveReplaced(work, at('/memories/e'), { ...facts, contentId, content: bytes('one') });
+    const mtime = (await readWholePast(work)).versions.get(first)?.mtime ?? 0;
+    const facts = { mtime, bound: 1n, previous: NO_ID, writer: NO_ID };
+    const id = Uint8Array.from(Buffer.from(first, 'base64url')) as Uint8Array as VersionId;
+    await VERSION_SAVER.saveReplaced(work, at('/memories/e'), { ...facts, id, content: bytes('one') });
     const [finding] = await findingsOf(client);
     expect(finding).toMatchObject({ state: 'unredacted', expected: first, path: '/memories/e' });
     await history.redact({ path: PATH, version: first });
     expect(await findingsOf(client)).toEqual([]);
+  });
+
+  it('names an id that two texts bear, and a record that says what none may say', async () => {
+    const site = await createSite();
+    const { client, chain } = await threeEdits(site);
+    const [first = ''] = chain;
+    const work = await client.open();
+    const version = (await readWholePast(work)).versions.get(first);
+    const id = Uint8Array.from(Buffer.from(first, 'base64url')) as Uint8Array as VersionId;
+    const facts = { mtime: version?.mtime ?? 0, bound: 1n, previous: NO_ID, writer: NO_ID };
+    await VERSION_SAVER.saveReplaced(work, at('/memories/e'), { ...facts, id, content: bytes('eno') });
+    expect(await findingsOf(client)).toMatchObject([{ state: 'doubled', expected: first }]);
+
+    const record = historyRecordId(work, { path: at(PATH), bound: 2n, id });
+    await writeKept(work, { cls: 'history', id: record, content: bytes('{}') });
+    expect(await findingsOf(client)).toMatchObject([
+      { state: 'damaged', path: PATH, name: `/history/${record}` },
+      { state: 'doubled', expected: first },
+    ]);
   });
 });
 
@@ -371,7 +395,7 @@ async function honestRun(run: number): Promise<void> {
     if (kind < 14) return void (await operator.migrate({ reencrypt: draw(2) === 0 }));
     if (kind < 15) return void (await expireTree(client.session, { historyDays: 1 + draw(3) }));
     return void (await turnTenantHistory(
-      { editor: operator.editor, clock: site.time.clock },
+      { editor: operator.editor, stamps: inTime(site.time.clock) },
       draw(3) === 0 ? 'off' : 'on',
     ));
   };

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { checkpointTree } from '../../src/admin/accept-checkpoint.ts';
-import { acceptanceId } from '../../src/admin/checkpoint-record.ts';
-import { expireTree } from '../../src/admin/expire.ts';
+import { checkpointTree } from '../../src/admin/checkpoint.ts';
+import { turnTenantHistory } from '../../src/admin/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
-import { encodeFields, writeRecord } from '../../src/tree/sealed-record.ts';
-import { openWork } from '../../src/tree/session.ts';
-import { describeOnBothKinds } from '../support/test-tree.ts';
+import { fileKey, logicalName } from '../../src/format/object-keys.ts';
+import { exchangeText } from '../support/exchange-text.ts';
+import { createOperator } from '../support/key-operator.ts';
+import { at, describeOnBothKinds, inTime } from '../support/test-tree.ts';
 import { createCheckedTenant, DAY } from './checked-tenant.ts';
 
 describeOnBothKinds('verify since a checkpoint', (newSite) => {
@@ -39,11 +39,11 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     await putBack(old, await nameOf('/memories/a'));
     const { findings } = await verifyTree((await site.client()).session, { since: line });
     expect(findings).toMatchObject([
-      { kind: 'since', state: 'rolled_back', path: '/memories/a', expected: {}, found: {} },
+      { kind: 'since', state: 'older', path: '/memories/a', expected: {}, found: {} },
     ]);
     const other = await site.client();
     await other.append('/memories/a', ' forked');
-    expect(await since(line)).toEqual(['forked a']);
+    expect(await since(line)).toEqual(['older a']);
   });
 
   it('names what was dropped, and what came back after its delete', async () => {
@@ -53,9 +53,9 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     await later();
     await client.remove('/memories/a');
     await drop('/memories/b');
-    expect(await since(line)).toEqual(['dropped b']);
+    expect(await since(line)).toEqual(['gone b']);
     await putBack(old, '/data/');
-    expect(await since(line)).toEqual(['brought_back a']);
+    expect(await since(line)).toEqual(['older a']);
   });
 
   it('names a file that lay nowhere at the checkpoint, without its record too', async () => {
@@ -66,7 +66,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     const line = await checkpoint();
     await putBack(old, await nameOf('/memories/b'));
     await putBack(old, '/history/');
-    expect(await since(line)).toContain('brought_back b');
+    expect(await since(line)).toContain('older b');
   });
 
   it('names a file whose chain was cut, and cannot tell where the history is not kept for so long', async () => {
@@ -78,7 +78,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     await client.append('/memories/a', ' a4');
     expect(await since(line)).toEqual([]);
     await putBack(old, '/history/');
-    expect(await since(line)).toEqual(['history', 'cut a']);
+    expect(await since(line)).toEqual(['history']);
     await site.time.pause(40 * DAY);
     expect(await since(line, 30)).toEqual(['untold not_kept a']);
   });
@@ -97,7 +97,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     await client.remove('/memories/b');
     expect(await since(line)).toEqual(['untold history_off a', 'untold history_off b']);
     await putBack(old, '/data/');
-    expect(await since(line)).toEqual(['rolled_back a']);
+    expect(await since(line)).toEqual(['older a']);
   });
 
   it('sees that the whole tenant was put back, and an older keyring', async () => {
@@ -116,7 +116,7 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     expect(await since(line)).toEqual(['checkpoint damaged']);
   });
 
-  it('takes what was accepted for what is meant, since the old line and the new one', async () => {
+  it('finds nothing behind a restore on purpose once the history begins anew, and then one attack', async () => {
     const { site, client, later, checkpoint, since, bucket, putBack, nameOf } = await start();
     const backup = await bucket();
     await later();
@@ -127,104 +127,110 @@ describeOnBothKinds('verify since a checkpoint', (newSite) => {
     await later();
     const line = await checkpoint();
     await putBack(backup, '/data/');
-    expect(await since(line)).toEqual(['rolled_back a', 'brought_back b', 'dropped c']);
-    const report = await checkpointTree((await site.client()).session, { accept: line });
-    expect(report.accepted).toHaveLength(3);
-    expect([await since(line), await since(report.line)]).toEqual([[], []]);
+    expect(await since(line)).toEqual(['older a', 'older b', 'gone c']);
+    const plain = await checkpoint();
+    expect(await since(plain)).toEqual(['older a', 'older b']);
+    const { editor } = await createOperator(site);
+    await turnTenantHistory({ editor, stamps: inTime(site.time.clock) }, 'anew');
+    const next = await checkpoint();
+    expect(await since(next)).toEqual([]);
     await later();
     const other = await site.client();
     await other.append('/memories/a', ' after');
     await other.append('/memories/a', ' and on');
-    const next = await checkpoint();
     await other.append('/memories/b', ' after');
-    for (const each of [line, report.line, next]) expect(await since(each)).toEqual([]);
+    expect(await since(next)).toEqual([]);
     await putBack(backup, await nameOf('/memories/a'));
-    for (const each of [line, report.line, next]) expect(await since(each)).toEqual(['rolled_back a']);
+    expect(await since(next)).toEqual(['older a']);
   });
 
-  it('accepts again what a note had accepted that is damaged now', async () => {
-    const { site, client, later, checkpoint, since, bucket, putBack, drop } = await start();
+  it('names an attack since the line before, and no checkpoint vouches for it that compares first', async () => {
+    const { site, client, later, checkpoint, since, bucket, putBack, nameOf, drop } = await start();
     const old = await bucket();
     await client.append('/memories/a', ' a3');
-    await client.append('/memories/a', ' a4');
     await later();
     const line = await checkpoint();
-    await putBack(old, '/history/');
-    await drop('/memories/b');
-    const accept = async () => checkpointTree((await site.client()).session, { accept: line });
-    await accept();
-    expect(await since(line)).toEqual([]);
-    const note = [...(await bucket()).keys()].find((key) => /\/checkpoints\/a\d+$/.test(key));
-    if (note === undefined) throw new Error('nothing was accepted');
-    for (const size of [0, 500, 17 * 1_048_576]) {
-      await site.base.put(note, new Uint8Array(size), { mode: 'overwrite' });
-      expect(await since(line)).toEqual(['damaged_record', 'history', 'dropped b']);
-      const { accepted, line: next } = await accept();
-      expect(accepted).toMatchObject([{ kind: 'history', state: 'missing' }, { state: 'dropped' }]);
-      expect([await since(line), await since(next)]).toEqual([[], []]);
+    const take = async (of: string) => checkpointTree((await site.client()).session, { since: of });
+    const daily = await take('last');
+    expect(daily).toMatchObject({ number: 2, findings: [] });
+    await later();
+    await putBack(old, await nameOf('/memories/a'));
+    for (const of of [line, String(daily.line), 'last']) {
+      const refused = await take(of);
+      expect(refused.line).toBeUndefined();
+      expect(refused.findings).toMatchObject([{ state: 'older', path: '/memories/a' }]);
     }
-  });
-
-  it.each([
-    { by: 'two', missing: [] },
-    { by: 2, missing: 'all' },
-    { by: 2, missing: [3] },
-  ])('accepts nothing in the place of a note of a later version, and says so: %o', async (fields) => {
-    const { site, later, checkpoint, since, drop } = await start();
+    expect([...(await bucket()).keys()].filter((key) => /\/checkpoints\/c/.test(key))).toHaveLength(2);
+    // Who writes one all the same has a line that vouches for what lies there; the line before still names it.
+    const vouching = await checkpoint();
+    expect(await since(vouching)).toEqual([]);
+    expect(await since(line)).toEqual(['older a']);
     await later();
-    const line = await checkpoint();
     await drop('/memories/b');
-    const { session } = await site.client();
-    const work = await openWork(session, {});
-    if (work === undefined) throw new Error('there is no keyring');
-    const note = { content: encodeFields(fields), base: undefined };
-    await writeRecord(work, { cls: 'checkpoints', id: acceptanceId(1) }, note);
-    const refused = { code: 'unsupported_format' };
-    await expect(since(line)).rejects.toMatchObject(refused);
-    await expect(checkpointTree(session, { accept: line })).rejects.toMatchObject(refused);
+    expect(await since(vouching)).toEqual(['gone b']);
   });
 
-  it('accepts a whole store that was put back to before the checkpoint', async () => {
-    const { site, client, later, checkpoint, since, bucket, putBack } = await start();
-    const backup = await bucket();
+  it('takes no note of a number: a new checkpoint is above that of its line', async () => {
+    const { site, later, checkpoint, since } = await start();
+    await later();
+    const line = await checkpoint();
+    const other = `7:${line.slice(2)}`;
+    expect(await since(other)).toEqual(['checkpoint missing']);
+    const { session } = await site.client();
+    expect(await checkpointTree(session, { since: other })).toMatchObject({ line: undefined });
+    expect(await checkpointTree(session, { since: line })).toMatchObject({ number: 2 });
+    await expect(checkpointTree(session, { since: 'no line' })).rejects.toMatchObject({
+      code: 'invalid_command',
+    });
+  });
+
+  it('names a file whose text was exchanged under a header that stays', async () => {
+    const { site, client, later, checkpoint, since } = await start();
+    await later();
+    const line = await checkpoint();
+    const { keys, names } = (await client.open()).keyring;
+    const path = at('/memories/b');
+    const key = fileKey(client.layout, names, path);
+    const stored = await site.base.get(key);
+    if (typeof stored !== 'object') expect.unreachable('the file is there');
+    const forged = exchangeText({ keys, name: logicalName(path), object: stored.body });
+    await site.base.put(key, forged, { mode: 'overwrite' });
+    expect(await (await site.client()).text('/memories/b')).not.toBe('b0');
+    expect(await since(line)).toEqual(['damaged']);
+  });
+
+  it('reads every file and record once where nothing is found', async () => {
+    const { site, client, later, checkpoint } = await start();
     await client.append('/memories/a', ' a3');
     await later();
     const line = await checkpoint();
-    await putBack(backup);
-    expect(await since(line)).toEqual(['checkpoint missing']);
-    const report = await checkpointTree((await site.client()).session, { accept: line });
-    expect(report.number).toBe(2);
-    expect([await since(line), await since(report.line)]).toEqual([[], []]);
+    const process = await site.client();
+    await verifyTree(process.session, { since: line });
+    const read = process.calls
+      .filter(({ verb }) => verb === 'get')
+      .map((call) => String('key' in call && call.key));
+    const objects = read.filter((key) => /\/(data|history)\//.test(key));
+    expect(objects.length).toBeGreaterThan(3);
+    expect(new Set(objects).size).toBe(objects.length);
   });
 
-  it('accepts what the history has not, which a plain verification does not name then either', async () => {
-    const { site, client, later, checkpoint, since, bucket, putBack } = await start();
-    const old = await bucket();
-    await client.append('/memories/a', ' a3');
-    await client.append('/memories/a', ' a4');
+  it('reads again what changed while it looked, and takes nothing of it for an attack', async () => {
+    const { site, client, later, checkpoint } = await start();
     await later();
     const line = await checkpoint();
-    await client.append('/memories/b', ' b1');
-    // The files of a later backup, the history of an earlier one.
-    await putBack(old, '/history/');
-    const plain = async () => (await verifyTree((await site.client()).session)).findings;
-    expect(await plain()).toMatchObject([
-      { kind: 'history', state: 'missing', path: '/memories/a' },
-      { kind: 'history', state: 'missing', path: '/memories/b' },
-    ]);
-    const { session } = await site.client();
-    expect((await checkpointTree(session, { accept: line })).accepted).toHaveLength(2);
-    expect([await plain(), await since(line)]).toEqual([[], []]);
-    const now = await bucket();
-    await client.append('/memories/a', ' a5');
-    await client.append('/memories/a', ' a6');
-    await putBack(now, '/history/');
-    expect(await plain()).toMatchObject([{ kind: 'history', state: 'missing', path: '/memories/a' }]);
-    await checkpointTree(session, { accept: line });
-    expect(await plain()).toEqual([]);
-    // Once more: what was accepted before stays so, and it does not expire before the history does.
-    await site.time.pause(100 * DAY);
-    await expireTree(session, {});
-    expect(await plain()).toEqual([]);
+    const process = await site.client();
+    let isDone = false;
+    process.intercept(async (call, proceed) => {
+      const answer = await proceed();
+      if (call.verb === 'get' && call.key.includes('/data/') && !isDone) {
+        isDone = true;
+        await client.append('/memories/a', ' a3');
+        await client.append('/memories/a', ' a4');
+        await client.rename('/memories/b', '/memories/c');
+        await client.remove('/memories/a');
+      }
+      return answer;
+    });
+    expect((await verifyTree(process.session, { since: line })).findings).toEqual([]);
   });
 });

@@ -1,6 +1,9 @@
-import { fileKey, type ObjectKey } from '../../src/format/object-keys.ts';
-import type { Finding } from '../../src/tree/findings.ts';
+import { checkpointTree } from '../../src/admin/checkpoint.ts';
+import { readHeader } from '../../src/format/header.ts';
+import { fileKey, logicalName, type ObjectKey } from '../../src/format/object-keys.ts';
+import { type Finding, isAlarm } from '../../src/tree/findings.ts';
 import type { Bucket } from '../support/bucket.ts';
+import { exchangeText } from '../support/exchange-text.ts';
 import { at, type TestClient } from '../support/test-tree.ts';
 import { act, createWorld, HOUR, MINUTE, placeOf, type World } from './world.ts';
 
@@ -20,9 +23,14 @@ interface Scene {
 
 /** What was done, and the states that tell of it at each place. Undefined: there was nothing to attack. */
 type Attack = (scene: Scene) => Promise<Expected | undefined>;
-type Expected = readonly { readonly place: string; readonly states: readonly string[] }[];
+type Expected = readonly {
+  readonly place: string;
+  readonly states: readonly string[];
+  /** Since which line; since that of the scene unless given. */
+  readonly line?: string;
+}[];
 
-const ALARMS = ['rolled_back', 'brought_back', 'forked', 'dropped', 'cut'];
+const ALARMS = ['older', 'gone', 'missing'];
 const FILES = [
   ...'abcdefghi',
   ...'abcdefghi'.split('').flatMap((directory) => ['a', 'b'].map((name) => `${directory}/${name}`)),
@@ -47,7 +55,13 @@ function pickPath(scene: Scene, isFit: (path: string) => boolean, bucket = scene
   return fit.length === 0 ? undefined : scene.world.chance.pick(fit);
 }
 
-const CONTENT_ID = [12, 28] as const;
+/** A path whose file is as it was at the checkpoint. */
+function pickUnchanged(scene: Scene, isFit: (path: string) => boolean = () => true): string | undefined {
+  const { then, now, keyOf } = scene;
+  return pickPath(scene, (each) => isFit(each) && same(then.get(keyOf(each)), now.get(keyOf(each))));
+}
+
+const VERSION_ID = [12, 28] as const;
 
 const rollBack: Attack = async (scene) => {
   const path = pickPath(scene, (each) => olderAt(scene, each) !== undefined);
@@ -65,7 +79,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     const [place] = expected ?? [];
     if (place === undefined) return undefined;
     const key = scene.keyOf(place.place);
-    const idOf = (bucket: Bucket) => bucket.get(key)?.slice(...CONTENT_ID);
+    const idOf = (bucket: Bucket) => bucket.get(key)?.slice(...VERSION_ID);
     // The same text as at the checkpoint, bound anew since: once it is written nothing is lost.
     if (same(idOf(await scene.world.bucket()), idOf(scene.then))) return undefined;
     await scene.world.site.time.pause(MINUTE);
@@ -73,13 +87,15 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     return expected;
   },
 
+  'rolls a file back, in a tenant without history': rollBack,
+
   'drops a file': async (scene) => {
     const { world, now, keyOf } = scene;
     // Another file there, newer than the checkpoint, is not known to it.
     const path = pickPath(scene, (each) => same(scene.then.get(keyOf(each)), now.get(keyOf(each))));
     if (path === undefined) return undefined;
     await world.drop(keyOf(path));
-    return [{ place: path, states: ['dropped'] }];
+    return [{ place: path, states: ['gone'] }];
   },
 
   'brings a deleted file back': async (scene) => {
@@ -90,7 +106,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     await world.site.time.pause(HOUR);
     await client.remove(path);
     await world.put(keyOf(path), body);
-    return [{ place: path, states: ['brought_back'] }];
+    return [{ place: path, states: ['older'] }];
   },
 
   'brings a renamed file back': async (scene) => {
@@ -100,7 +116,113 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     await world.site.time.pause(HOUR);
     await client.rename(path, '/memories/elsewhere');
     await world.put(keyOf(path), now.get(keyOf(path)) ?? new Uint8Array());
-    return [{ place: path, states: ['brought_back'] }];
+    return [{ place: path, states: ['older'] }];
+  },
+
+  'brings a file back that was edited': async (scene) => {
+    const { world, client, then, keyOf } = scene;
+    const path = pickUnchanged(scene);
+    if (path === undefined) return undefined;
+    await world.site.time.pause(HOUR);
+    // Of two versions the second says that the first was written, and was not only about to be.
+    for (const text of ['1', '2']) await client.append(path, text);
+    await world.put(keyOf(path), then.get(keyOf(path)) ?? new Uint8Array());
+    return [{ place: path, states: ['older'] }];
+  },
+
+  'brings a file back that was renamed with its directory': async (scene) => {
+    const { world, client, then, keyOf } = scene;
+    const path = pickUnchanged(scene, (each) => each.split('/').length > 3);
+    if (path === undefined) return undefined;
+    await world.site.time.pause(HOUR);
+    await client.rename(path.slice(0, path.lastIndexOf('/')), '/memories/elsewhere');
+    await world.put(keyOf(path), then.get(keyOf(path)) ?? new Uint8Array());
+    return [{ place: path, states: ['older'] }];
+  },
+
+  'brings a file back as it was before it was renamed there and back': async (scene) => {
+    const { world, client, then, keyOf } = scene;
+    const path = pickUnchanged(scene);
+    if (path === undefined) return undefined;
+    await world.site.time.pause(HOUR);
+    await client.rename(path, '/memories/elsewhere');
+    await client.rename('/memories/elsewhere', path);
+    await world.put(keyOf(path), then.get(keyOf(path)) ?? new Uint8Array());
+    return [{ place: path, states: ['older'] }];
+  },
+
+  'brings a deleted file back while keys are migrated': async (scene) => {
+    const { world, client, then, keyOf } = scene;
+    const path = pickUnchanged(scene);
+    if (path === undefined) return undefined;
+    await world.site.time.pause(HOUR);
+    await client.remove(path);
+    await world.put(keyOf(path), then.get(keyOf(path)) ?? new Uint8Array());
+    await world.migrate(world.chance.happens(0.5));
+    return [{ place: path, states: ['older'] }];
+  },
+
+  'drops a file that was edited': async (scene) => {
+    const { world, client, keyOf } = scene;
+    const path = pickUnchanged(scene);
+    if (path === undefined) return undefined;
+    await client.append(path, '1');
+    await world.drop(keyOf(path));
+    return [{ place: path, states: ['gone'] }];
+  },
+
+  'exchanges the text of a file whose data key he once held': async (scene) => {
+    const { world, client, then, keyOf } = scene;
+    const path = pickUnchanged(scene);
+    if (path === undefined) return undefined;
+    const { keys } = (await client.open()).keyring;
+    const object = then.get(keyOf(path)) ?? new Uint8Array();
+    if (keys.find(readHeader(object)?.keyId ?? new Uint8Array()) === undefined) return undefined;
+    await world.put(keyOf(path), exchangeText({ keys, name: logicalName(at(path)), object }));
+    return [{ place: path, states: ['damaged'] }];
+  },
+
+  'puts back what was sealed before a re-encryption, on a line from behind it': async (scene) => {
+    const { world, now, keyOf } = scene;
+    await world.migrate(true);
+    await world.site.time.pause(HOUR);
+    const line = await world.checkpoint();
+    const path = pickPath(scene, (each) => now.has(keyOf(each)), now);
+    if (path === undefined) return undefined;
+    await world.put(keyOf(path), now.get(keyOf(path)) ?? new Uint8Array());
+    return [{ place: path, states: ['older', 'unknown_key'], line }];
+  },
+
+  'attacks before the next line, which is named since the line before': async (scene) => {
+    const expected = await rollBack(scene);
+    if (expected === undefined) return undefined;
+    const { world, line } = scene;
+    await world.site.time.pause(HOUR);
+    await world.checkpoint();
+    await world.site.time.pause(HOUR);
+    const { session } = await world.process();
+    if ((await checkpointTree(session, { since: line })).line !== undefined)
+      throw new Error('a checkpoint vouches for an attack');
+    return expected;
+  },
+
+  'attacks after a restore on purpose': async (scene) => {
+    const { world, before } = scene;
+    await world.putBack(before, '/data/');
+    const anew = await world.beginAnew();
+    const alarms = (await world.since(anew)).filter(isAlarm).filter(({ kind }) => kind !== 'unknown_key');
+    if (alarms.length > 0) return [{ place: `nothing, but ${JSON.stringify(alarms)}`, states: [] }];
+    await world.site.time.pause(HOUR);
+    const line = await world.checkpoint();
+    const bucket = await world.bucket();
+    const path = pickPath(scene, () => true, bucket);
+    if (path === undefined) return undefined;
+    const process = await world.process();
+    if ((await process.text(path).catch(() => undefined)) === undefined) return undefined;
+    await world.site.time.pause(HOUR);
+    await process.remove(path);
+    await world.put(scene.keyOf(path), bucket.get(scene.keyOf(path)) ?? new Uint8Array());
+    return [{ place: path, states: ['older'], line }];
   },
 
   'swaps two files': async (scene) => {
@@ -121,7 +243,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     await client.append(path, '2');
     for (const key of (await world.bucket()).keys())
       if (key.includes('/history/') && !first.has(key)) await world.drop(key);
-    return [{ place: path, states: ['cut'] }];
+    return [{ place: path, states: ['missing'] }];
   },
 
   'deletes what the history has of a delete': async (scene) => {
@@ -132,7 +254,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     await client.remove(path);
     for (const key of (await world.bucket()).keys())
       if (key.includes('/history/') && !now.has(key)) await world.drop(key);
-    return [{ place: path, states: ['dropped'] }];
+    return [{ place: path, states: ['gone'] }];
   },
 
   'puts an older manifest in the place of a newer one': async ({ world, line }) => {
@@ -144,7 +266,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     if (world.chance.happens(0.5)) await world.put(newest, bucket.get(old) ?? new Uint8Array());
     else await world.drop(newest);
     if (later === line) throw new Error('two checkpoints have one line');
-    return [{ place: `since ${later}`, states: ['missing', 'damaged'] }];
+    return [{ place: 'checkpoint', states: ['missing', 'damaged'], line: later }];
   },
 
   'puts an older keyring back': async ({ world, before, then }) => {
@@ -178,15 +300,15 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
 
 /** What of an attack was not named as it must be; nothing where all was. `none`: there was nothing to attack. */
 export async function attack(seed: string, name: string): Promise<readonly string[] | 'none'> {
-  const world = await createWorld(seed);
+  const world = await createWorld(seed, {
+    history: name.endsWith('a tenant without history') ? 'off' : 'on',
+  });
   try {
-    // A migration that seals again leaves the same text under two content ids.
-    const rotates = world.chance.happens(0.2) && name !== 'rolls a file back, and has it written';
+    const rotates = world.chance.happens(0.2);
     const scene = await play(world, rotates || name === 'puts an older keyring back');
     const expected = await ATTACKS[name]?.(scene);
     if (expected === undefined) return 'none';
-    const later = expected.find(({ place }) => place.startsWith('since '))?.place.slice(6);
-    const findings = await world.since(later ?? scene.line);
+    const findings = await world.since(expected.find(({ line }) => line !== undefined)?.line ?? scene.line);
     return expected.flatMap(({ place, states }) =>
       findings.some((finding) => names(finding, { place, states }, scene.keyOf))
         ? []

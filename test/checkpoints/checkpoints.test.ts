@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { isAlarm } from '../../src/tree/findings.ts';
+import type { StoreCall } from '../doubles/intercepted-store.ts';
 import { ATTACKS, attack } from './attacks.ts';
 import { runHonestly } from './honest.ts';
+import { createWorld, HOUR } from './world.ts';
 
 /** `npm run checkpoints` tries 10,000 and 100,000. */
 const ATTEMPTS = 2;
@@ -18,7 +21,7 @@ describe('an attacker who writes the bucket after a checkpoint', () => {
   });
 });
 
-/** What each once hid. Two new files of one millisecond and size were taken for one version: that hid all but the first. */
+/** What each once hid. Two new files of one millisecond and size were taken for one version: that hid all but the first of them. */
 const FROZEN = [
   // A process had saved it where it lay before, and then found that it had been renamed.
   ['final 518', 'drops a file'],
@@ -57,11 +60,6 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
   it.each([
     // Renamed while a checkpoint was taken, which so has it nowhere, after it was written past what that one could have had.
     'alias-m 87',
-    // It was accepted after a restore, and then sealed again by a migration of keys.
-    'second 11336',
-    // What had been accepted since the line already was put back and accepted since it once more.
-    'fourth 2777',
-    'fourth 5200',
     // A file was deleted where a directory's rename had copied it to, and the process that finished the rename copied it again.
     'seventh 21407',
     // It was sealed again by a migration, and renamed by a process that was cut off.
@@ -91,4 +89,42 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
   ])('raise none in a run that once did: %s', async (seed) => {
     expect((await runHonestly(seed)).alarms).toEqual([]);
   });
+});
+
+describe('a checkpoint at every request of a rename', () => {
+  it.each([
+    ['of a file', '/memories/d/a', '/memories/x'],
+    ['of a directory', '/memories/d', '/memories/e'],
+  ] as const)(
+    'raises no alarm, whether the process goes on or dies there: %s',
+    { timeout: 120_000 },
+    async (_, from, to) => {
+      for (const dies of [true, false]) {
+        for (let request = 1, isOver = false; !isOver; request++) {
+          const world = await createWorld(`rename ${request}`);
+          const first = await world.process();
+          for (const name of ['a', 'b']) await first.create(`/memories/d/${name}`, name);
+          await world.site.time.pause(HOUR);
+          const before = await world.checkpoint();
+          const renamer = await world.process();
+          const died = Promise.withResolvers<void>();
+          let [left, line] = [request, ''];
+          renamer.intercept(async <T>(_call: StoreCall, proceed: () => Promise<T>): Promise<T> => {
+            left -= 1;
+            if (left === 0) line = await world.checkpoint();
+            if (left > 0 || !dies) return proceed();
+            died.resolve();
+            return new Promise<T>(() => {});
+          });
+          await Promise.race([renamer.rename(from, to), died.promise]);
+          isOver = line === '';
+          for (const each of isOver ? [before] : [before, line]) {
+            const alarms = (await world.since(each)).filter(isAlarm);
+            expect(alarms, `${request} ${dies}`).toEqual([]);
+          }
+          await world.close();
+        }
+      }
+    },
+  );
 });

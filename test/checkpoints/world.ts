@@ -1,4 +1,5 @@
 import { writeCheckpoint } from '../../src/admin/checkpoint.ts';
+import { turnTenantHistory } from '../../src/admin/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
@@ -6,7 +7,7 @@ import type { Finding } from '../../src/tree/findings.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import { type Bucket, readBucket } from '../support/bucket.ts';
 import { createOperator } from '../support/key-operator.ts';
-import { at, bytes, createSite, type TestClient, type TestSite } from '../support/test-tree.ts';
+import { at, bytes, createSite, inTime, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -31,18 +32,23 @@ export interface World {
   checkpoint(): Promise<string>;
   /** What a process finds that has seen nothing. */
   since(line: string): Promise<readonly Finding[]>;
+  /** As after a restore on purpose: the history begins anew, and so do checkpoints. */
+  beginAnew(): Promise<string>;
   /** Rotates the keys, and brings every object under the new one. */
   migrate(reencrypt: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function createWorld(seed: string, options: { readonly delayMs?: number } = {}): Promise<World> {
+export async function createWorld(
+  seed: string,
+  { history = 'on', ...options }: { readonly delayMs?: number; readonly history?: 'on' | 'off' } = {},
+): Promise<World> {
   const chance = createChance(seed);
   const site = await createSite(chance.pick(['guarded', 'unguarded']), chance.between(1, 2 ** 30));
   const laid = new Map<ObjectKey, Uint8Array[]>();
   const fresh = (skew = chance.between(-SKEW_MS, SKEW_MS)): Promise<TestClient> =>
     site.client({
-      ...{ keepsHistory: true, ...options },
+      ...{ keepsHistory: history === 'on', ...options },
       clock: () => site.time.clock() + skew,
       async beneath(call, proceed) {
         const answer = await proceed();
@@ -68,6 +74,11 @@ export async function createWorld(seed: string, options: { readonly delayMs?: nu
     },
     checkpoint: async () => (await writeCheckpoint((await fresh()).session)).line,
     since: async (line) => (await verifyTree((await fresh()).session, { since: line })).findings,
+    async beginAnew() {
+      const { editor } = await createOperator(site, await fresh());
+      await turnTenantHistory({ editor, stamps: inTime(site.time.clock) }, 'anew');
+      return (await writeCheckpoint((await fresh()).session)).line;
+    },
     async migrate(reencrypt) {
       const operator = await createOperator(site, await fresh());
       await site.time.pause(2 * MINUTE);

@@ -1,0 +1,103 @@
+import { isDamaged } from '../errors.ts';
+import { keyOfAny } from '../format/object-keys.ts';
+import { listIds } from '../history/past/records.ts';
+import { encodeText } from '../language/text.ts';
+import type { ListedEntry } from '../tree/list-directory.ts';
+import type { Work } from '../tree/session.ts';
+import { type CheckpointEntry, numberOfHead, runOfPart } from './checkpoint-record.ts';
+import { readHead, readParts } from './read-checkpoint.ts';
+
+/** Entries that are known already. What cannot be read is as if it were not there. */
+export interface EarlierEntries {
+  /** Gives the entry that is known of the file. Callers ask in the order of a listing. */
+  find(file: ListedEntry): Promise<CheckpointEntry | undefined>;
+}
+
+/** The parts of one checkpoint, or of one that was not finished. */
+interface Run {
+  readonly run: string;
+  readonly parts: number;
+}
+
+/**
+ * Opens what earlier checkpoints say of files: the last one, and one that was cut off behind it. Each entry is true of the object with its
+ * ETag, whoever wrote it. One LIST for each 1,000 records, and a GET for the last head; parts are read when they are needed.
+ */
+export async function openEarlier(work: Work): Promise<EarlierEntries & { readonly newest: number }> {
+  const listed = await listIds(work, 'checkpoints');
+  const heads = listed.filter(({ id }) => numberOfHead(id) !== undefined);
+  const newest = numberOfHead(heads.at(-1)?.id ?? '') ?? 0;
+  const last = newest === 0 ? undefined : await unlessDamaged(work, readHead(work, newest));
+  const finishedAt = heads.at(-1)?.object.lastModified ?? 0;
+  const later = listed.flatMap(({ id, object }) => {
+    const run = runOfPart(id);
+    const isLater = run !== undefined && run !== last?.run && object.lastModified >= finishedAt;
+    return isLater ? [{ run, at: object.lastModified }] : [];
+  });
+  const cutOff = later.toSorted((a, b) => b.at - a.at)[0]?.run;
+  const runs = [
+    ...(cutOff === undefined
+      ? []
+      : [{ run: cutOff, parts: later.filter(({ run }) => run === cutOff).length }]),
+    ...(last === undefined ? [] : [last]),
+  ].map((run) => openEntries(work, run));
+  return {
+    newest,
+    async find(file) {
+      let found: CheckpointEntry | undefined;
+      for (const { find } of runs) {
+        const entry = await find(file);
+        if (found?.etag !== file.etag) found = entry ?? found;
+      }
+      return found;
+    },
+  };
+}
+
+export function openEntries(work: Work, run: Run): EarlierEntries {
+  const entries = entriesOf(work, run);
+  let next: { readonly entry: CheckpointEntry; readonly key: Uint8Array } | undefined;
+  const { layout } = work.session;
+  const { names } = work.keyring;
+  const advance = async (): Promise<void> => {
+    const { done, value: entry } = await entries.next();
+    next =
+      done === true || !entry ? undefined : { entry, key: encodeText(keyOfAny(layout, names, entry.path)) };
+  };
+  let begun = false;
+  return {
+    async find({ key, path }) {
+      if (!begun) await advance();
+      begun = true;
+      const wanted = encodeText(key);
+      while (next !== undefined && isBefore(next.key, wanted)) await advance();
+      return next?.entry.path === path ? next.entry : undefined;
+    },
+  };
+}
+
+async function* entriesOf(work: Work, run: Run): AsyncGenerator<CheckpointEntry, void, undefined> {
+  const parts = readParts(work, run);
+  for (;;) {
+    const part = await unlessDamaged(work, parts.next());
+    if (part === undefined || part.done === true) return;
+    yield* part.value.entries;
+  }
+}
+
+async function unlessDamaged<T>(work: Work, read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    work.session.logger.warn('an earlier checkpoint cannot be read; its files are read instead', {
+      code: error.code,
+    });
+    return undefined;
+  }
+}
+
+function isBefore(left: Uint8Array, right: Uint8Array): boolean {
+  const at = left.findIndex((byte, index) => byte !== right[index]);
+  return at === -1 ? left.length < right.length : (left[at] ?? 0) < (right[at] ?? -1);
+}

@@ -1,0 +1,46 @@
+import { hasCode } from '../errors.ts';
+import type { LogicalName } from '../format/object-keys.ts';
+import { decodeActor } from '../history/actors.ts';
+import { parseAnswer, parseConversation, parsePrompt, parseSaved } from '../history/turn-records.ts';
+import { parseHead } from '../sessions/conversation-head.ts';
+import { decodePage } from '../sessions/page.ts';
+import { decodeHead, decodePart, numberOfHead, runOfPart } from './checkpoint-record.ts';
+import { decodeMarks } from './expiry-records.ts';
+import { decodeVersions } from './migrated-versions.ts';
+
+/** A kind of records: the form of their names, and the function that reads them and throws for what is malformed. */
+type Grammar = readonly [names: RegExp, read: (content: Uint8Array) => unknown];
+
+/** The history and the register are judged by what reads them as a whole. */
+const GRAMMARS: readonly Grammar[] = [
+  [/^\/journal\/expiry$/, decodeMarks],
+  [/^\/journal\/swept$/, decodeVersions],
+  [/^\/receipts\/[\w-]{43}$/, parseSaved],
+  [/^\/answers\/[\w-]{43}$/, parseAnswer],
+  [/^\/actors\/[\w-]{43}$/, decodeActor],
+  [/^\/sessions\/[\w-]{38}(?:m|s[\w-]{16})\d{8}$/, decodePage],
+  [/^\/conversations\/h[\w-]{43}$/, parseHead],
+  [/^\/conversations\/b[\w-]{59}$/, parseConversation],
+  [/^\/conversations\/p[\w-]{43}$/, parsePrompt],
+];
+
+const CHECKPOINTS = '/checkpoints/';
+
+/** Tells whether a record that opens says what no record of its name may say (docs/format.md, "Records"). */
+export function isMalformed(name: LogicalName, content: Uint8Array): boolean {
+  if (name.startsWith(CHECKPOINTS)) return isNoCheckpoint(name.slice(CHECKPOINTS.length), content);
+  const [, read] = GRAMMARS.find(([names]) => names.test(name)) ?? [];
+  try {
+    read?.(content);
+    return false;
+  } catch (error) {
+    if (!hasCode(error, 'integrity')) throw error;
+    return true;
+  }
+}
+
+function isNoCheckpoint(id: string, content: Uint8Array): boolean {
+  const number = numberOfHead(id);
+  if (number !== undefined) return decodeHead(content)?.number !== number;
+  return runOfPart(id) !== undefined && decodePart(content) === undefined;
+}

@@ -1,0 +1,397 @@
+import { MAX_BOUND, millisecondsOf } from '../../format/wrap.ts';
+import type { Binding, Leave, Past, Version, VersionId } from '../../history/past/past.ts';
+import { isWithin, type MemoryPath } from '../../language/path.ts';
+import { DAY_MS } from '../../time.ts';
+import type { SinceFinding } from '../../tree/findings.ts';
+import { type CheckpointEntry, type CheckpointFacts, NO_VERSION } from '../checkpoint-record.ts';
+import type { KeptFrom } from '../kept-from.ts';
+
+/** What is held to a checkpoint. */
+export interface Since {
+  /** What lies there and what the history says; the entries of the checkpoint are among what was seen. */
+  readonly past: Past;
+  readonly entries: readonly CheckpointEntry[];
+  readonly facts: Pick<CheckpointFacts, 'began' | 'ended'>;
+  readonly kept: KeptFrom;
+  /** The directory whose rename is not finished. */
+  readonly renaming: MemoryPath | undefined;
+}
+
+/** Clocks of writers that may sign requests to S3 at all differ by no more than this from the server's. */
+const CLOCK_MS = 900_000;
+
+/** A process that saved a version deletes it within this time, or saves it again. */
+const STOOD_STILL_MS = DAY_MS;
+
+type Why = NonNullable<SinceFinding['why']>;
+type Place = Pick<Binding, 'id' | 'path' | 'bound'>;
+
+/** So many files or entries are judged before everything else in the process has its turn: a few milliseconds. */
+const STEPS_BETWEEN_TURNS = 500;
+
+/**
+ * Holds what a tenant has now to a checkpoint, in steps. Each file leads back to an entry, or to a version that was born since, and
+ * nothing sealed says that its binding had ended; each entry leads forward to a file, or to a recorded end. What an honest process,
+ * cut off at any moment, may have left is no alarm.
+ */
+export function* judgeSince(since: Since): Generator<void, readonly SinceFinding[]> {
+  const scene = yield* sceneOf(since);
+  const { past, entries } = since;
+  const findings: SinceFinding[] = [];
+  const passed = new Set<MemoryPath>(past.damaged.files);
+  const wrong = new Set<MemoryPath>();
+  let steps = 0;
+  for (const file of past.files.values()) {
+    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+    const finding = judgeFile(scene, file);
+    if (finding === undefined) continue;
+    findings.push(finding);
+    if (finding.state === 'older') wrong.add(file.path);
+  }
+  for (const path of wrong) passed.add(path);
+  for (const entry of entries) {
+    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+    const finding = passed.has(entry.path) ? undefined : judgeEntry(scene, entry, wrong);
+    if (finding === undefined) continue;
+    findings.push(finding);
+    passed.add(entry.path);
+  }
+  return findings;
+}
+
+/** The same, as it is asked while files and entries are judged. */
+interface Scene extends Since {
+  readonly entriesOf: (id: VersionId) => readonly CheckpointEntry[];
+  readonly entryAt: (path: MemoryPath) => CheckpointEntry | undefined;
+  /** The bound of the entry that came of a version, which is none itself; undefined where none did. */
+  readonly replacedUntil: (id: VersionId) => bigint | undefined;
+  /** All leaves of a version, also those that do not count any more. */
+  readonly toldOf: (id: VersionId) => readonly Leave[];
+  /** The leaves of a version that count, those that are only planned among them. */
+  readonly leavesOf: (id: VersionId) => readonly Leave[];
+  /** Where the version lies. */
+  readonly filesOf: (id: VersionId) => readonly Binding[];
+}
+
+function* sceneOf(since: Since): Generator<void, Scene> {
+  const { past, kept } = since;
+  const entries = new Map<VersionId, CheckpointEntry[]>();
+  const entryAt = new Map<MemoryPath, CheckpointEntry>();
+  const before = new Map<VersionId, bigint>();
+  const leaves = new Map<VersionId, Leave[]>();
+  const files = new Map<VersionId, Binding[]>();
+  let steps = 0;
+  const each = function* <T>(all: Iterable<T>, take: (one: T) => void): Generator<void, void> {
+    for (const one of all) {
+      if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+      take(one);
+    }
+  };
+  yield* each(since.entries, (entry) => {
+    push(entries, entry.id, entry);
+    entryAt.set(entry.path, entry);
+  });
+  yield* each(since.entries, ({ id, bound, previous }) => {
+    if (previous === NO_VERSION) return;
+    before.set(previous, bound);
+    for (const version of past.ancestors(id, (other) => entries.has(other))) {
+      if (version.previous !== undefined) before.set(version.previous, bound);
+    }
+  });
+  yield* each(past.leaves, (leave) => push(leaves, leave.id, leave));
+  const toldOf = (id: VersionId): readonly Leave[] => leaves.get(id) ?? [];
+  yield* each(past.files.values(), (file) => push(files, file.id, file));
+  return {
+    ...since,
+    entriesOf: (id) => entries.get(id) ?? [],
+    entryAt: (path) => entryAt.get(path),
+    replacedUntil: (id) => (entries.has(id) ? undefined : before.get(id)),
+    toldOf,
+    leavesOf: (id) => toldOf(id).filter(({ lastAt }) => lastAt >= kept.since),
+    filesOf: (id) => files.get(id) ?? [],
+  };
+}
+
+function judgeFile(scene: Scene, file: Binding): SinceFinding | undefined {
+  return hadEnded(scene, file) ?? (scene.entriesOf(file.id).length > 0 ? asEntry : asNew)(scene, file);
+}
+
+/** What is sealed and says that the binding had ended: a record of its delete or rename, or what was written over it. */
+function hadEnded(scene: Scene, file: Binding): SinceFinding | undefined {
+  const { past, kept, renaming, facts } = scene;
+  const leaves = scene
+    .leavesOf(file.id)
+    .filter(({ from, bound }) => from === file.path && bound >= file.bound);
+  const left = leaves.find(({ state }) => state === 'done');
+  if (left !== undefined) {
+    if (left.to !== undefined && renaming !== undefined && isWithin(file.path, renaming))
+      return untold(file, 'renaming');
+    return mayBeLater(scene, file, { bound: left.bound, at: left.lastAt })
+      ? untold(file, 'clock')
+      : older(scene, file);
+  }
+  if (leaves.length > 0) return untold(file, 'renaming');
+  for (const next of past.successors(file.id)) {
+    const written = birthOf(scene, next);
+    if (written?.path !== file.path || isBefore(written, kept.since)) continue;
+    const bound = replacedBy(scene, next)?.bound ?? written.bound - 1n;
+    if (file.bound > bound) continue;
+    const ended = { bound, at: next.mtime };
+    return mayBeLater(scene, file, ended) ? untold(file, 'clock') : older(scene, file, next);
+  }
+  if (!isEntry(scene, file) && cameOfNothing(scene, file)) return older(scene, file);
+  // Whoever saved it was about to replace or delete it there; it may have been cut off.
+  const own = past.bindings(file.id).find((binding) => isSame(binding, file) && binding.saved !== undefined);
+  const savedAt = own?.saved?.at ?? Number.NEGATIVE_INFINITY;
+  return savedAt >= Math.max(facts.began - CLOCK_MS, kept.since) ? untold(file, 'saved') : undefined;
+}
+
+/**
+ * Whether the version had been deleted or written over where it lies and wherever else it is known to have lain: then it was put back,
+ * and somebody has bound it again since, such as a migration of keys.
+ */
+function cameOfNothing(scene: Scene, file: Binding): boolean {
+  const { past, kept } = scene;
+  const others = past.bindings(file.id).filter((binding) => !isSame(binding, file));
+  const hasEnded = ({ id, path, bound }: Binding): boolean => {
+    const left = past.leavesOf(id).filter(({ from, bound: last }) => from === path && last >= bound);
+    const isKnownThere = ({ to, bound: last }: Leave): boolean =>
+      others.some((other) => other.path === to && other.bound > last);
+    const hasGone = (leave: Leave): boolean =>
+      leave.to === undefined ? leave.lastAt >= kept.since : isKnownThere(leave);
+    if (left.length > 0) return left.every(hasGone);
+    return past.successors(id).some((next) => {
+      const replaced = replacedBy(scene, next);
+      return replaced?.path === path && replaced.bound >= bound && next.mtime >= kept.since;
+    });
+  };
+  return (
+    others.some(({ path }) => path === file.path) &&
+    [...Map.groupBy(others, ({ path }) => path).values()].every((own) => own.slice(-1).every(hasEnded))
+  );
+}
+
+/** The last bound that had ended at a place, and when that was told. */
+interface Ended {
+  readonly bound: bigint;
+  readonly at: number;
+}
+
+/**
+ * Whether the file may be bound after what ended there, by a slower clock: a rename brought the version again. Not so where
+ * something sealed names the binding as it is, from before that end.
+ */
+function mayBeLater(scene: Scene, file: Binding, { bound, at }: Ended): boolean {
+  const wasThere = isRecorded(scene, file) || (at >= scene.facts.began && isEntry(scene, file));
+  return !wasThere && bound !== file.bound && timeOf(bound) - timeOf(file.bound) <= CLOCK_MS;
+}
+
+/** Whether a record of the history names the binding as it is. */
+function isRecorded({ past, toldOf }: Scene, file: Binding): boolean {
+  return (
+    toldOf(file.id).some(({ from, bound }) => from === file.path && bound === file.bound) ||
+    past.bindings(file.id).some((binding) => isSame(binding, file) && binding.saved !== undefined)
+  );
+}
+
+/** Whether the checkpoint has the binding as it is. */
+function isEntry({ entriesOf }: Scene, file: Binding): boolean {
+  return entriesOf(file.id).some((entry) => isSame(entry, file));
+}
+
+/** The checkpoint has the version, there or elsewhere. */
+function asEntry(scene: Scene, file: Binding): SinceFinding | undefined {
+  const own = scene.entriesOf(file.id);
+  if (own.some(({ bound }) => bound <= file.bound)) return undefined;
+  const cameHere = scene.leavesOf(file.id).some(({ to }) => to === file.path);
+  const wasHere = own.some(({ path }) => path === file.path) && !cameHere;
+  return !wasHere && isMeanwhile(scene, file) ? untold(file, 'clock') : older(scene, file);
+}
+
+/** The checkpoint has not the version: it came of one that it has, or is new. */
+function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
+  const { past, facts, kept, entriesOf, replacedUntil } = scene;
+  if (isBefore(file, facts.began - CLOCK_MS)) return older(scene, file);
+  if (replacedUntil(file.id) !== undefined) return ofReplaced(scene, file, file);
+  const version = past.versions.get(file.id);
+  if (version === undefined) return undefined;
+  let wasMeanwhile = isMeanwhile(scene, file);
+  const isKnown = (id: VersionId): boolean => entriesOf(id).length > 0 || replacedUntil(id) !== undefined;
+  const wrong = (): SinceFinding => (wasMeanwhile ? untold(file, 'clock') : older(scene, file));
+  for (const at of [version, ...past.ancestors(file.id, isKnown)]) {
+    const { id, mtime, previous } = at;
+    const bindings = past.bindings(id);
+    wasMeanwhile ||= bindings.some((binding) => isMeanwhile(scene, binding));
+    // It was not there at the checkpoint.
+    if (bindings.every((binding) => isBefore(binding, facts.began - CLOCK_MS))) return wrong();
+    if (previous === undefined) {
+      const born = Math.min(mtime, ...bindings.map(({ bound }) => timeOf(bound)));
+      if (born > facts.ended + CLOCK_MS) return undefined;
+      return born >= facts.began - CLOCK_MS ? untold(file, 'clock') : wrong();
+    }
+    const replaced = replacedBy(scene, at);
+    if (replaced && hadGone(scene, at, replaced)) return older(scene, file);
+    if (replacedUntil(previous) !== undefined) return ofReplaced(scene, file, replaced);
+    wasMeanwhile ||= replaced !== undefined && isMeanwhile(scene, replaced);
+    const entries = entriesOf(previous);
+    const { bound: last } = replaced ?? file;
+    if (entries.length > 0) return entries.some(({ bound }) => bound <= last) ? undefined : wrong();
+    if (past.versions.has(previous)) continue;
+    // `verify` names what the history ought to have.
+    return mtime < kept.from
+      ? { ...untold(file, kept.otherwise), expected: { version: previous } }
+      : undefined;
+  }
+  return undefined;
+}
+
+/**
+ * The file is, or came of, a version that an entry came of. No clock is asked, but where that version was bound behind the entry
+ * while the checkpoint was taken: a rename that was cut off may have brought a copy.
+ */
+function ofReplaced(scene: Scene, file: Binding, replaced: Binding | undefined): SinceFinding {
+  const isCopy =
+    replaced !== undefined &&
+    replaced.bound > (scene.replacedUntil(replaced.id) ?? MAX_BOUND) &&
+    isMeanwhile(scene, replaced);
+  return isCopy ? untold(file, 'clock') : older(scene, file);
+}
+
+/** What an entry came to of which no file is there that is as it must be. */
+function judgeEntry(
+  scene: Scene,
+  entry: CheckpointEntry,
+  wrong: ReadonlySet<MemoryPath>,
+): SinceFinding | undefined {
+  const { past, facts, kept, filesOf, leavesOf } = scene;
+  const line = lineOf(scene, entry);
+  if (line.some((id) => filesOf(id).some(({ path }) => !wrong.has(path)))) return undefined;
+  const isLater = ({ id, bound }: Pick<Place, 'id' | 'bound'>): boolean =>
+    id !== entry.id || bound >= entry.bound;
+  const deletes = line.flatMap(leavesOf).filter(({ to }) => to === undefined);
+  if (deletes.some(isLater)) return undefined;
+  const file = past.files.get(entry.path);
+  if (file !== undefined && isCut(scene, file)) return undefined;
+  const found = file && { found: named(file) };
+  const told = {
+    kind: 'since',
+    path: entry.path,
+    expected: named(newestOf(scene, line, entry)),
+    ...found,
+  } as const;
+  const why = ((): Why | undefined => {
+    if (entry.note === 'young') return 'young';
+    if (facts.began < kept.from) return kept.otherwise;
+    // Of two copies that renames made at once the one that lost is taken back, and nothing tells of that.
+    if (deletes.some(({ lastAt }) => lastAt >= facts.began - CLOCK_MS)) return 'unrecorded';
+    const mayBeDeleted = (binding: Binding): boolean => {
+      const { saved } = binding;
+      if (saved?.for !== 'delete') return false;
+      const { at = Number.POSITIVE_INFINITY } = saved;
+      return at >= facts.began - CLOCK_MS - (isLater(binding) ? STOOD_STILL_MS : 0);
+    };
+    return line.some((id) => past.bindings(id).some(mayBeDeleted)) ? 'unrecorded' : undefined;
+  })();
+  return why === undefined ? { ...told, state: 'gone' } : { ...told, state: 'untold', why };
+}
+
+/** Whether it is not known what the file came of: it may be what came of any entry, and more is not told. */
+function isCut({ past }: Scene, { id }: Binding): boolean {
+  const previous = (past.ancestors(id).at(-1) ?? past.versions.get(id))?.previous;
+  return previous !== undefined && !past.versions.has(previous);
+}
+
+function lineOf({ past }: Scene, { id }: Pick<Place, 'id'>): readonly VersionId[] {
+  return [id, ...past.descendants(id).map((version) => version.id)];
+}
+
+/** The newest binding that is known of these, but for the one of a file that is wrong. */
+function newestOf({ past }: Scene, line: readonly VersionId[], first: Place, file?: Place): Place {
+  const bindings = line.flatMap((id) => past.bindings(id)).filter((each) => !isSame(file, each));
+  return bindings.reduce<Place>((a, b) => (b.bound > a.bound ? b : a), first);
+}
+
+/** What a version was written over, as its writer saved it; undefined where that is not known. */
+function replacedBy(scene: Scene, version: Version): Binding | undefined {
+  const written = birthOf(scene, version);
+  if (written === undefined || version.previous === undefined) return undefined;
+  const saved = scene.past.bindings(version.previous).filter(isSavedAt(written.path));
+  return saved.findLast(({ bound }) => bound < written.bound);
+}
+
+/** Whether what a version was written over had been deleted, or written over by another one: then it was put back. */
+function hadGone(scene: Scene, version: Version, replaced: Binding): boolean {
+  const { past, kept, leavesOf } = scene;
+  const isDeleted = leavesOf(replaced.id).some(
+    ({ from, to, bound }) => to === undefined && from === replaced.path && bound >= replaced.bound,
+  );
+  const others = past.successors(replaced.id).filter(({ id }) => id !== version.id);
+  return (
+    isDeleted ||
+    others.some((other) => isSame(replacedBy(scene, other), replaced) && other.mtime >= kept.from)
+  );
+}
+
+/** Where and as which binding a version was written, as far as it is known. */
+function birthOf({ past }: Scene, { id }: Pick<Version, 'id'>): Binding | undefined {
+  return past.bindings(id)[0];
+}
+
+/** What is wrong with a file, and what must be in its place: what the entry there came to, or the version `next` that was written over it. */
+function older(scene: Scene, file: Binding, next?: Version): SinceFinding {
+  const first = scene.entryAt(file.path) ?? (next && birthOf(scene, next));
+  const expected = first && mustBe(scene, first, file);
+  const at = { kind: 'since', state: 'older', path: file.path, found: named(file) } as const;
+  return expected === undefined || isSame(expected, file) ? at : { ...at, expected: named(expected) };
+}
+
+/** What a binding came to in the place of a file: nothing where it was deleted there, or renamed to another place. */
+function mustBe(scene: Scene, first: Place, file: Binding): Place | undefined {
+  const line = lineOf(scene, first);
+  const hasLeft = line.some((id) =>
+    scene
+      .leavesOf(id)
+      .some(({ from, bound }) => from === file.path && (id !== first.id || bound >= first.bound)),
+  );
+  const others = line.filter((id) => id !== file.id || id === first.id);
+  return hasLeft ? undefined : newestOf(scene, others, first, file);
+}
+
+function untold(file: Binding, why: Why): SinceFinding {
+  return { kind: 'since', state: 'untold', why, path: file.path, found: named(file) };
+}
+
+function named({ id, bound }: Pick<Place, 'id' | 'bound'>): {
+  readonly version: string;
+  readonly bound: string;
+} {
+  return { version: id, bound: String(bound) };
+}
+
+function isSame(a: Place | undefined, b: Place): boolean {
+  return a?.id === b.id && a.path === b.path && a.bound === b.bound;
+}
+
+function isSavedAt(path: MemoryPath): (binding: Binding) => boolean {
+  return (binding) => binding.path === path && binding.saved !== undefined;
+}
+
+function timeOf(bound: bigint): number {
+  return millisecondsOf(bound);
+}
+
+function isBefore({ bound }: Pick<Place, 'bound'>, time: number): boolean {
+  return timeOf(bound) < time;
+}
+
+/** Whether it was bound while the checkpoint was taken, give or take what clocks may differ by. */
+function isMeanwhile({ facts }: Scene, { bound }: Pick<Place, 'bound'>): boolean {
+  const time = timeOf(bound);
+  return time >= facts.began - CLOCK_MS && time <= facts.ended + CLOCK_MS;
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const some = map.get(key);
+  if (some === undefined) map.set(key, [value]);
+  else some.push(value);
+}
