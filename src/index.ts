@@ -1,9 +1,13 @@
-export type { CheckpointOptions, CheckpointReport } from './admin/accept-checkpoint.ts';
-export type { WrittenCheckpoint } from './admin/checkpoint.ts';
+export type {
+  CheckpointOptions,
+  CheckpointReport,
+  NewCheckpoint,
+  RefusedCheckpoint,
+  WrittenCheckpoint,
+} from './admin/checkpoint.ts';
 export type { ExpiryOptions, ExpiryReport, TenantExpiry } from './admin/expire.ts';
 export type { KeyStatus, KeyVersion, KeyVersionUse } from './admin/key-status.ts';
 export type { MigrateOptions, MigrationProgress, MigrationReport } from './admin/migrate.ts';
-export type { CheckpointProof } from './admin/proof.ts';
 export type { RestoreReport, RestoreRequest } from './admin/restore.ts';
 export type { ConfiguredRootKey, RootKeyStatus } from './admin/root-key-status.ts';
 export type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from './admin/rotate.ts';
@@ -57,6 +61,9 @@ export type { SessionFold } from './sessions/append-lines.ts';
 export type { SessionKey } from './sessions/session-key.ts';
 export type { ListedSession, SessionOptions, Sessions } from './sessions/sessions.ts';
 export type {
+  ChangeConflict,
+  ChangeResult,
+  Changes,
   DatedMeta,
   DeleteFailure,
   DeleteOptions,
@@ -72,6 +79,7 @@ export type {
   ObjectVersions,
   PutMode,
   PutOptions,
+  PutTarget,
   RequestOptions,
   SendBound,
   StoredObject,

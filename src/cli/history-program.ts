@@ -123,7 +123,9 @@ export function addRestore(program: Command, choose: Choose): void {
 export function addHistorySwitch(tenant: Command, choose: Choose): void {
   const history = tenant
     .command('history')
-    .description('show whether the versions of files are kept, or turn it on or off; docs/history.md')
+    .description(
+      'show whether the versions of files are kept, turn it on or off, or begin it anew; docs/history.md',
+    )
     .allowExcessArguments()
     .action((_, command: Command) => {
       const [unknown] = command.args;
@@ -132,10 +134,14 @@ export function addHistorySwitch(tenant: Command, choose: Choose): void {
       }
       choose(async (run) => (await verbs()).runHistoryState(run));
     });
-  for (const to of ['on', 'off'] as const) {
+  for (const [to, description] of [
+    ['on', 'keep what is replaced and deleted from now on'],
+    ['off', 'keep nothing from now on'],
+    ['anew', 'after a restore on purpose: keep it on, and hold no file to what it says of the time before'],
+  ] as const) {
     history
       .command(to)
-      .description(to === 'on' ? 'keep what is replaced and deleted from now on' : 'keep nothing from now on')
+      .description(description)
       .action(() => choose(async (run) => (await verbs()).runTurnHistory(to, run)));
   }
 }

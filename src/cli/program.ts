@@ -14,7 +14,7 @@ import { addHistoryVerbs, addRestore } from './history-program.ts';
 import { addKeyVerbs } from './key-program.ts';
 import { isReaderGone } from './readers.ts';
 import { addToolVerbs } from './tool-program.ts';
-import { typedMounts, typedPath } from './typed-path.ts';
+import { typedMounts } from './typed-path.ts';
 import { refusalSentence } from './unknown-word.ts';
 import type { CheckpointArguments } from './verbs/checkpoint.ts';
 import type { Action, Flags } from './verbs/invocation.ts';
@@ -200,11 +200,7 @@ function addStoreVerbs(program: Command, choose: Choose): void {
       '--repair',
       'finish renames that were cut off, and remove the older place of a file that lies twice',
     )
-    .option('--since <line>', 'also find what was put back, dropped or forked since that checkpoint')
-    .option(
-      '--proof <file>',
-      'check a proof of "checkpoint --prove" against that line instead, without the store',
-    )
+    .option('--since <line>', 'also find what was put back or dropped since that checkpoint')
     .action((options: VerifyArguments) =>
       choose(async (run) => (await import('./verbs/verify.ts')).runVerify(options, run)),
     );
@@ -213,12 +209,7 @@ function addStoreVerbs(program: Command, choose: Choose): void {
     .description(
       'write down which version each file has, and print the line to keep elsewhere for verify --since',
     )
-    .option('--accept <line>', 'what is found since that line was on purpose, as after a restore')
-    .option(
-      '--prove <path>',
-      'print a proof, as JSON, of which version of a file the last checkpoint has',
-      typedPath,
-    )
+    .option('--since <line>', 'compare with that one first, and write nothing where that finds an alarm')
     .action((options: CheckpointArguments) =>
       choose(async (run) => (await import('./verbs/checkpoint.ts')).runCheckpoint(options, run)),
     );

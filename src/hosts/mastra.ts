@@ -2,6 +2,7 @@ import * as mastra from '@mastra/core/workspace';
 import { damagedFile, hasCode, MemoryError } from '../errors.ts';
 import { imageMediaType } from '../language/image.ts';
 import { parseGivenPath, parseMemoryPath } from '../language/path.ts';
+import { dateOf } from '../time.ts';
 import type { FileEntry, FileStat } from '../tool/files.ts';
 import type { Memory } from '../tool/memory-tool.ts';
 import { failureOf, isReading, type Operation } from './mastra-failure.ts';
@@ -186,7 +187,7 @@ export function memoryFilesystem(
 /** The store tells whole seconds: the milliseconds tell versions of one second apart. */
 function modifiedAt({ modified, version }: FileStat): Date {
   const digest = Array.from(version).reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 997, 0);
-  return new Date(modified.getTime() + digest);
+  return dateOf(modified.getTime() + digest);
 }
 
 function isName(segment: string): boolean {

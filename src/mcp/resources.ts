@@ -5,6 +5,7 @@ import { imageMediaType } from '../language/image.ts';
 import { MEMORY_ROOT, parseGivenPath } from '../language/path.ts';
 import { failureSentence } from '../language/sentences.ts';
 import { decodeText } from '../language/text.ts';
+import { isoOf } from '../time.ts';
 import type { FileStat, Files } from '../tool/files.ts';
 
 const SCHEME = 'memory://';
@@ -42,7 +43,7 @@ export function serveResources(server: Server, files: Files, { onFailure }: Reso
           uri: uriOf(path),
           name: path.slice(MEMORY_ROOT.length + 1),
           size,
-          annotations: { lastModified: modified.toISOString() },
+          annotations: { lastModified: isoOf(modified) },
         })),
         ...(last !== undefined && { nextCursor: uriOf(last.path) }),
       };

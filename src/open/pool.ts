@@ -10,7 +10,7 @@ import type { OpenMounts } from './mounts.ts';
 import { judge, readTenant } from './option-table.ts';
 import type { MemoryOptions } from './options.ts';
 import { readMounts, readSettings } from './settings.ts';
-import { type AwsCredentials, type BaseStore, listTenants, openBaseStore } from './store.ts';
+import { type AwsCredentials, type BaseStore, openBaseStore } from './store.ts';
 import { createWarmTenants, MOST_TENANTS, type WarmTenant } from './warm-tenants.ts';
 import { type OpenTenant, wireTenant } from './wire-tenant.ts';
 
@@ -184,6 +184,7 @@ export function createTenantPool(
     async tenants() {
       refuseWhenClosed();
       const { plain } = await openBase();
+      const { listTenants } = await import('./list-tenants.ts');
       return listTenants(plain, settings.prefix);
     },
     close,

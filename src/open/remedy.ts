@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { hasReason, MemoryError, type MemoryErrorCode, misconfigured } from '../errors.ts';
+import { hasReason, MemoryError, type MemoryErrorCode } from '../errors.ts';
 
 /** What to do next, where the message of a failure does not say it itself. */
 const REMEDIES: Partial<Record<MemoryErrorCode, string>> = {
@@ -22,35 +21,4 @@ export function openingFailure(error: unknown, nameOf: (option: string) => strin
   if (!(error instanceof MemoryError) || REMEDIES[error.code] === undefined) return error;
   const { code, details, retry, cause } = error;
   return new MemoryError(code, withRemedy(error), { details, retry, cause });
-}
-
-/**
- * The failure of an option that is missing. Where it was to come from the environment, it names the settings of this folder
- * that have it, which the program was not given.
- */
-export function notSet(name: string, what: string): MemoryError {
-  const variables = name.match(/SEALED_MEMORY_\w+/g) ?? [];
-  const remedies = variables.length > 0 ? ungivenSettings(variables) : [];
-  return misconfigured([`${name} is not set${what}`, ...remedies].join(' '));
-}
-
-function ungivenSettings(variables: readonly string[]): readonly string[] {
-  if (new RegExp(`^\\s*(?:export\\s+)?(?:${variables.join('|')})\\s*=`, 'm').test(textOf('.env'))) {
-    return [
-      'Node does not read the .env of this folder by itself: start the program with "node --env-file=.env".',
-    ];
-  }
-  if (!existsSync('.sealed-memory/config.toml')) return [];
-  return [
-    'The .sealed-memory/config.toml of this folder is for the command line alone: write the same settings into .env, ' +
-      'and start the program with "node --env-file=.env".',
-  ];
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

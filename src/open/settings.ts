@@ -1,4 +1,5 @@
-import { hasCode, misconfigured } from '../errors.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { hasCode, type MemoryError, misconfigured } from '../errors.ts';
 import { createLayout, parseTenantId, type TenantId } from '../format/object-keys.ts';
 import { type MemoryPath, parseMemoryPath, segmentsOf } from '../language/path.ts';
 import { heardLogger, heardOrLogged } from '../listeners.ts';
@@ -11,7 +12,6 @@ import { DEFAULT_CONCURRENCY, DEFAULT_FILE_BYTES, judge, judgeOptions, readTenan
 import type { MemoryOptions, MountOptions } from './options.ts';
 import { typedName } from './origins.ts';
 import { readPolicy } from './policy-option.ts';
-import { notSet } from './remedy.ts';
 import { HOW_TO_MAKE_ONE } from './root-key-fault.ts';
 import { openRootKeys, type RootKeyInput, type RootKeys } from './root-keys.ts';
 import { type ConfiguredStore, parseStoreLocation, type S3Options } from './store.ts';
@@ -187,4 +187,35 @@ function readRootKeys(
 
 function isList(input: RootKeyInput | readonly RootKeyInput[]): input is readonly RootKeyInput[] {
   return Array.isArray(input);
+}
+
+/**
+ * The failure of an option that is missing. Where it was to come from the environment, it names the settings of this folder
+ * that have it, which the program was not given.
+ */
+function notSet(name: string, what: string): MemoryError {
+  const variables = name.match(/SEALED_MEMORY_\w+/g) ?? [];
+  const remedies = variables.length > 0 ? ungivenSettings(variables) : [];
+  return misconfigured([`${name} is not set${what}`, ...remedies].join(' '));
+}
+
+function ungivenSettings(variables: readonly string[]): readonly string[] {
+  if (new RegExp(`^\\s*(?:export\\s+)?(?:${variables.join('|')})\\s*=`, 'm').test(textOf('.env'))) {
+    return [
+      'Node does not read the .env of this folder by itself: start the program with "node --env-file=.env".',
+    ];
+  }
+  if (!existsSync('.sealed-memory/config.toml')) return [];
+  return [
+    'The .sealed-memory/config.toml of this folder is for the command line alone: write the same settings into .env, ' +
+      'and start the program with "node --env-file=.env".',
+  ];
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }

@@ -1,5 +1,6 @@
 import { misconfigured } from '../errors.ts';
-import { keyringPrefix, type Layout, parseTenantId, type TenantId } from '../format/object-keys.ts';
+import type { Layout } from '../format/object-keys.ts';
+import { createStamps, type Stamps } from '../stamps.ts';
 import { osRandom } from '../store/os-random.ts';
 import type { ObjectStore, ObjectVersions, RequestOptions } from '../store/port.ts';
 import type { S3StoreOptions } from '../store/s3/s3-store.ts';
@@ -47,6 +48,8 @@ export type AwsCredentials = AwsIdentity | AwsCredentialProvider;
 export interface BaseStore extends AsyncDisposable {
   /** The store without anything before it. */
   readonly plain: ObjectStore;
+  /** The times that are written down there; a store beside the network has the clock of this process. */
+  readonly stamps: Stamps;
   /** The store as one tenant's tree may use it: with guarded deletes, and with conditions that are proved. */
   forTenant(layout: Layout): ObjectStore;
   /** The same place reached with other credentials, over the same connections; closing either closes both. */
@@ -59,6 +62,7 @@ export interface BaseStore extends AsyncDisposable {
 
 /** Deletes end within seconds; what is older than an hour has no process any more. */
 const TOMBSTONE_AGE_MS = 3_600_000;
+const CLOCKS = { clock: () => Date.now(), monotonic: () => performance.now() };
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 /**
@@ -83,7 +87,9 @@ export async function openBaseStore(configured: {
     case 's3': {
       const parts = await import('./s3-parts.ts');
       const connections = parts.openS3Connections();
-      const options = { ...s3, bucket: store.bucket, credentials, onRequest, connections };
+      const stamps = createStamps(CLOCKS);
+      const bucket = { bucket: store.bucket, onDate: stamps.observe, stamps };
+      const options = { ...s3, ...bucket, credentials, onRequest, connections };
       return s3BaseStore(parts, options, async () => connections.destroy());
     }
   }
@@ -97,12 +103,17 @@ export function loadSqlite(): Promise<typeof import('../store/sqlite/sqlite-stor
 type S3Parts = typeof import('./s3-parts.ts');
 
 /** A bucket with what its server lacks. */
-function s3BaseStore(parts: S3Parts, options: S3StoreOptions, dispose: () => Promise<void>): BaseStore {
+function s3BaseStore(
+  parts: S3Parts,
+  options: S3StoreOptions & { readonly stamps: Stamps },
+  dispose: () => Promise<void>,
+): BaseStore {
   const plain = parts.openS3ObjectStore(options);
   const custom = options.endpoint !== undefined;
   const guarded = options.guarded ?? !custom;
   return {
     plain,
+    stamps: options.stamps,
     forTenant(layout) {
       const proved = custom ? parts.checkConditions(plain, layout.probe) : plain;
       return guarded ? proved : parts.guardDeletes(proved);
@@ -128,6 +139,7 @@ function s3BaseStore(parts: S3Parts, options: S3StoreOptions, dispose: () => Pro
 export function shared(store: ObjectStore): BaseStore {
   const base: BaseStore = {
     plain: store,
+    stamps: createStamps(CLOCKS),
     forTenant: () => store,
     buryTombstones: async () => 0,
     withCredentials: () => base,
@@ -135,25 +147,6 @@ export function shared(store: ObjectStore): BaseStore {
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
   return base;
-}
-
-/** The tenants that have a keyring in a store, which is what makes a tenant. One LIST per 1,000. */
-export async function listTenants(store: ObjectStore, storePrefix: string): Promise<readonly TenantId[]> {
-  const prefix = keyringPrefix(storePrefix);
-  const tenants: TenantId[] = [];
-  for await (const { objects } of store.list({ prefix })) {
-    tenants.push(...objects.flatMap(({ key }) => asTenantId(key.slice(prefix.length))));
-  }
-  return tenants;
-}
-
-/** Empty for a name that is no tenant's: another program put that object there. */
-function asTenantId(text: string): readonly TenantId[] {
-  try {
-    return [parseTenantId(text)];
-  } catch {
-    return [];
-  }
 }
 
 /**

@@ -1,8 +1,7 @@
-import type { CheckpointOptions, CheckpointReport } from '../admin/accept-checkpoint.ts';
+import type { CheckpointOptions, CheckpointReport } from '../admin/checkpoint.ts';
 import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
 import type { KeyStatus } from '../admin/key-status.ts';
 import type { MigrateOptions, MigrationReport } from '../admin/migrate.ts';
-import type { CheckpointProof } from '../admin/proof.ts';
 import type { RestoreReport, RestoreRequest } from '../admin/restore.ts';
 import type { RootKeyStatus } from '../admin/root-key-status.ts';
 import type { RewrapOptions, Rewrapping, RotateOptions, Rotation } from '../admin/rotate.ts';
@@ -48,8 +47,9 @@ export interface TenantAdmin extends AsyncDisposable {
   /**
    * Has all writers of the tenant keep its history, or cease to. Each follows within the time to live of its keyring, 15
    * minutes at most; what was kept stays until it expires. A tenant to which nothing was written yet gets its keyring by it.
+   * `anew`, behind a restore on purpose: it stays on, and what it says of the time before accuses no file any more.
    */
-  turnHistory(to: 'on' | 'off', options?: RequestOptions): Promise<TurnedHistory>;
+  turnHistory(to: 'on' | 'off' | 'anew', options?: RequestOptions): Promise<TurnedHistory>;
   /** Destroys the tenant's keys for good, and with them all that is sealed under them. */
   shred(options?: ShredOptions): Promise<ShredReport>;
   /** The object key of the file at a path, whether there is one or not. */
@@ -60,11 +60,9 @@ export interface TenantAdmin extends AsyncDisposable {
   verify(options?: VerifyOptions): Promise<Verification>;
   /**
    * Writes down which version each file has, and returns the line by which `verify({ since })` tells later what was put back or
-   * dropped (docs/history.md, "Checkpoints").
+   * dropped (docs/history.md, "Checkpoints"). With `since` it compares first, and writes nothing where it finds an alarm.
    */
   checkpoint(options?: CheckpointOptions): Promise<CheckpointReport>;
-  /** Shows which version of a file the last checkpoint has, for who has neither key nor store. */
-  proveFile(path: string, options?: RequestOptions): Promise<CheckpointProof>;
   /**
    * Deletes what expired, in two runs an hour or more apart (docs/worker.md, "Expiry"). `afterDays` stands before the
    * configured days. @throws MemoryError `misconfigured` when days are given but none are configured, and it is no dry
@@ -90,8 +88,7 @@ const OPTIONS: Known<
   encodeName: [1, SIGNAL],
   decodeName: [1, SIGNAL],
   verify: [0, { ...CALL, repair: true, since: true, historyDays: true }],
-  checkpoint: [0, { ...CALL, accept: true, historyDays: true }],
-  proveFile: [1, SIGNAL],
+  checkpoint: [0, { ...CALL, since: true, historyDays: true }],
   expire: [
     0,
     {
@@ -116,8 +113,8 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
     await close();
     await watch?.closed();
   };
-  const { store, layout, keyrings, clock, random, pause } = context;
-  const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock, random });
+  const { store, layout, keyrings, clock, stamps, random, pause } = context;
+  const editor = createKeyringEditor({ store, layout, rootKeys, guard, clock: stamps.now, random });
 
   async function loadKeyring({ signal }: RequestOptions): Promise<LoadedKeyring> {
     const loaded = await keyrings.load({ signal });
@@ -138,7 +135,7 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
     rotate: async (request) => {
       refuseWriting(context);
       const { rotateKey } = await import('./admin-verbs.ts');
-      return rotateKey({ editor, clock, random }, request);
+      return rotateKey({ editor, clock: stamps.now, random }, request);
     },
     migrate: async (request) => {
       refuseWriting(context);
@@ -159,11 +156,12 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
     ),
     turnHistory: async (to, request) => {
       refuseWriting(context);
-      if (to !== 'on' && to !== 'off') throw misconfigured('History is turned on or off.');
+      if (to !== 'on' && to !== 'off' && to !== 'anew')
+        throw misconfigured('History is turned on or off, or begun anew.');
       // A tenant to which nothing was written yet begins with it.
       if (to === 'on') await keyrings.load({ create: true, signal: request?.signal });
       const { turnTenantHistory } = await import('./admin-verbs.ts');
-      return turnTenantHistory({ editor, clock }, to, request);
+      return turnTenantHistory({ editor, stamps }, to, request);
     },
     shred: async (request) => {
       refuseWriting(context);
@@ -184,10 +182,6 @@ export async function openTenantAdmin(given: MemoryOptions): Promise<TenantAdmin
     },
     verify: (request) => parts.verify({ actor: settings.actor, ...request }),
     checkpoint: (request) => parts.checkpoint({ actor: settings.actor, ...request }),
-    proveFile: async (path, request) => {
-      const { proveFile } = await import('./admin-verbs.ts');
-      return proveFile(context, path, request);
-    },
     expire: async (request = {}) => {
       const recordsReads = settings.expireAfterDays !== undefined;
       if (request.afterDays !== undefined && !recordsReads && !request.dryRun) {

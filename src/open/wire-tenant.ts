@@ -1,4 +1,4 @@
-import type { CheckpointOptions, CheckpointReport } from '../admin/accept-checkpoint.ts';
+import type { CheckpointOptions, CheckpointReport } from '../admin/checkpoint.ts';
 import type { ExpiryOptions, TenantExpiry } from '../admin/expire.ts';
 import type { Verification, VerifyOptions } from '../admin/verify.ts';
 import { createLayout, type TenantId } from '../format/object-keys.ts';
@@ -22,7 +22,6 @@ import { createConsoleLogger } from './console-logger.ts';
 import { refusingUnknown } from './known-options.ts';
 import { openHistory } from './open-history.ts';
 import { openSessions } from './open-sessions.ts';
-import { openingFailure } from './remedy.ts';
 import type { MountPoint, Settings } from './settings.ts';
 import type { AwsCredentials, BaseStore } from './store.ts';
 
@@ -148,6 +147,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     guard,
     ...settings.keyring,
     ...(minimumEpoch !== undefined && { minimumEpoch }),
+    stamp: base.stamps.now,
     random: osRandom,
     ...(names !== undefined && { nameMode: names }),
     keepsHistory: historyDays !== undefined,
@@ -165,6 +165,7 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     policy: settings.policy,
     quota: isLimited ? (await import('./quota.ts')).openQuota(settings, { base, tenant }, clocks) : undefined,
     ...clocks,
+    stamps: base.stamps,
     random: osRandom,
     pause,
     logger,
@@ -186,17 +187,17 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
     versions: base.versions,
     async verify(request) {
       if (request?.repair) refuseWriting(context);
-      const { verifyTree } = await import('./admin-verbs.ts');
+      const { verifyTree } = await import('./upkeep-verbs.ts');
       return verifyTree(context, { historyDays, ...request });
     },
     async checkpoint(request) {
       refuseWriting(context);
-      const { checkpointTree } = await import('./admin-verbs.ts');
+      const { checkpointTree } = await import('./upkeep-verbs.ts');
       return checkpointTree(context, { historyDays, ...request });
     },
     async expire(request = {}) {
       if (request.dryRun !== true) refuseWriting(context);
-      const { expireTree, spareMounted } = await import('./admin-verbs.ts');
+      const { expireTree, spareMounted } = await import('./upkeep-verbs.ts');
       const days = { afterDays: expireAfterDays, historyDays, ...request };
       const report = await expireTree(context, spareMounted(days, wiring));
       const { dryRun, signal } = request;
@@ -209,8 +210,10 @@ export async function wireTenant(wiring: TenantWiring): Promise<OpenTenant> {
           if (keyring === undefined) return isExpected ? warnOfAbsent(wiring, { guard, logger }) : undefined;
           return settings.readOnly ? undefined : warnOfNoHistory(keyring, wiring, { guard, logger });
         },
-        (error: unknown) => {
-          if (!settings.lazy) throw openingFailure(error, settings.nameOf);
+        async (error: unknown) => {
+          if (settings.lazy) return;
+          const { openingFailure } = await import('./remedy.ts');
+          throw openingFailure(error, settings.nameOf);
         },
       );
       if (!settings.lazy) await loading;

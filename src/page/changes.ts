@@ -63,7 +63,7 @@ export function changeQuestions(
       const memory = await open();
       const { bytes } = await memory.history.read({ path, version: textIn(input, 'version') }, { signal });
       const now = base === undefined ? undefined : await tree.readVersion(path, { signal });
-      if (base !== undefined && (now === undefined || toBase64url(now.contentId) !== base)) {
+      if (base !== undefined && (now === undefined || toBase64url(now.id) !== base)) {
         throw new MemoryError('version_conflict', 'The file is no longer what was shown.', {
           retry: 'never',
         });

@@ -49,6 +49,7 @@ export function countRequests(store: ObjectStore): ObjectStore {
       return send(...args);
     };
   };
+  const changeAll = store.changeAll?.bind(store);
   return {
     get: counted('get', store.get.bind(store)),
     head: counted('head', store.head.bind(store)),
@@ -60,6 +61,14 @@ export function countRequests(store: ObjectStore): ObjectStore {
         yield page;
       }
     },
+    ...(changeAll && {
+      changeAll(changes, options) {
+        // As many as it takes the place of.
+        for (const _ of changes.puts) count('put');
+        if (changes.deletes.length > 0) count('delete');
+        return changeAll(changes, options);
+      },
+    }),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

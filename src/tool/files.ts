@@ -2,6 +2,7 @@ import { isDamaged, MemoryError } from '../errors.ts';
 import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import { decodeText } from '../language/text.ts';
 import type { ETag } from '../store/port.ts';
+import { dateOf } from '../time.ts';
 import type { ListedEntry } from '../tree/list-directory.ts';
 import type { Call } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
@@ -274,7 +275,7 @@ export function createFiles(given: FilesOptions): Files {
 
 function statOf({ path, size, lastModified, etag }: ListedEntry): FileStat {
   // Listings tell parts of a second that answers about one object do not.
-  const modified = new Date(lastModified - (lastModified % 1_000));
+  const modified = dateOf(lastModified - (lastModified % 1_000));
   return { type: 'file', path, size, modified, version: etag };
 }
 

@@ -98,7 +98,8 @@ export function holdOn(given: Work, held: HeldHead): ConversationLease {
       return isOurs ? lastAnswer(next) : 'taken_over';
     },
     async release({ heldMs, signal }) {
-      const next = heldMs === undefined ? stored : { ...stored, held: { ...hold, leaseMs: heldMs } };
+      const next =
+        heldMs === undefined ? stored : { ...stored, held: { ...hold, leaseMs: Math.ceil(heldMs) } };
       await replaceOwn({ ...work, call: { signal } }, held, { next });
     },
   };

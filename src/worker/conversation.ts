@@ -1,6 +1,6 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
-import { MemoryError } from '../errors.ts';
-import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
+import { parseConversation } from '../history/turn-records.ts';
+import { encodeFields } from '../tree/sealed-record.ts';
 import type { TurnAnswer } from './turn-answer.ts';
 
 /** What is stored of a conversation. */
@@ -27,15 +27,9 @@ export function encodeConversation(conversation: Conversation): Uint8Array {
   return encodeFields({ ...conversation });
 }
 
-/** @throws MemoryError `unsupported_format`: what authenticated bytes say that is not known was written by a later version. */
+/** @throws MemoryError `integrity` for what is malformed. */
 export function decodeConversation(content: Uint8Array): Conversation {
-  const { messages, last, ...rest } = decodeFields(content) ?? {};
-  const { turn, from, answer } = Object(last) as Partial<LastTurn>;
-  const isKnown = Object.keys(rest).length === 0 && Array.isArray(messages) && typeof turn === 'string';
-  if (isKnown && Number.isSafeInteger(from) && typeof answer?.text === 'string') {
-    return { messages, last: { turn, from: from as number, answer } };
-  }
-  throw new MemoryError('unsupported_format', 'the conversation is of a later version');
+  return parseConversation(content) as Conversation;
 }
 
 /** What the last turn answered, with the messages that it added. */

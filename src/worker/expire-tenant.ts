@@ -3,6 +3,7 @@ import type { TenantId } from '../format/object-keys.ts';
 import type { LogFields } from '../logger.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { createTenantPool, type TenantPool } from '../open/pool.ts';
+import { isAlarm, isUntold } from '../tree/findings.ts';
 import type { LambdaTime } from './direct-handler.ts';
 import { codeOf, type JsonLog } from './json-log.ts';
 import type { TenantCredentialProvider } from './tenant-credentials.ts';
@@ -14,7 +15,10 @@ export interface ScheduledExpiryOptions {
   readonly credentials?: ((tenant: TenantId) => TenantCredentialProvider) | undefined;
   /** Of files and sessions it is only told which would go; receipts and answers go all the same. */
   readonly dryRun?: boolean | undefined;
-  /** Write a checkpoint of each tenant after that, and its line into the log, where who writes the store cannot write. */
+  /**
+   * Compare each tenant with its last checkpoint after that, and where no alarm is found write a new one, and its line into the log,
+   * where who writes the store cannot write.
+   */
   readonly checkpoints?: boolean | undefined;
   readonly log: JsonLog;
 }
@@ -60,8 +64,16 @@ export async function expireTenant(
       const { busy, ...counts } = report;
       log.info('expired files of a tenant', { tenant, busy, ...counts, ...fields });
       if (checkpoints) {
-        const { line, files, unread } = await checkpoint({ signal });
-        log.info('checkpoint of a tenant', { tenant, line, files, unread: unread.length, ...fields });
+        const taken = await checkpoint({ since: 'last', signal });
+        if (taken.line === undefined) {
+          const alarms = taken.findings.filter(isAlarm).length;
+          log.error('no checkpoint of a tenant: alarms since the last one', { tenant, alarms, ...fields });
+        } else {
+          const { line, files, unread, findings } = taken;
+          const untold = findings.filter(isUntold).length;
+          const counts = { files, unread: unread.length, untold };
+          log.info('checkpoint of a tenant', { tenant, line, ...counts, ...fields });
+        }
       }
       return report;
     } finally {

@@ -4,6 +4,7 @@ import { MemoryError } from '../errors.ts';
 import { parseTenantId, type TenantId } from '../format/object-keys.ts';
 import type { TenantPool } from '../open/pool.ts';
 import { redactedCause } from '../store/failures.ts';
+import { isoOf } from '../time.ts';
 import type { LambdaTime } from './direct-handler.ts';
 import { expireTenant, remainingOf, type ScheduledExpiryOptions, withExpiryPool } from './expire-tenant.ts';
 import { codeOf } from './json-log.ts';
@@ -54,10 +55,7 @@ export function createQueuedExpiry(options: QueuedExpiryOptions): QueuedExpiry {
   return (event, context) =>
     withExpiryPool<ExpiryPlan | SQSBatchResponse>(options, (pool) => {
       if (isQueueEvent(event)) return expireRecords({ ...options, pool, context }, event.Records);
-      return plan(
-        { ...options, pool, context },
-        { run: new Date(options.clock?.() ?? Date.now()).toISOString() },
-      );
+      return plan({ ...options, pool, context }, { run: isoOf(options.clock?.() ?? Date.now()) });
     });
 }
 

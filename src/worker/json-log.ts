@@ -1,5 +1,6 @@
 import { isForTheOperator, MemoryError } from '../errors.ts';
 import type { LogFields, Logger } from '../logger.ts';
+import { isoOf } from '../time.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -25,7 +26,7 @@ export function createJsonLog({ write, level = 'info', clock = Date.now }: JsonL
       (own: LogLevel) =>
       (message: string, fields: LogFields = {}): void => {
         if (LEVELS.indexOf(own) < least) return;
-        const time = new Date(clock()).toISOString();
+        const time = isoOf(clock());
         write(JSON.stringify({ time, level: own, message, ...common(), ...fields }));
       };
     return {

@@ -1,8 +1,8 @@
 import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
+import type { Receipt, Running } from '../history/turn-records.ts';
 import type { RequestOptions } from '../store/port.ts';
 import { openToWrite, openWork, type Session, type Work } from '../tree/session.ts';
-import type { Receipt, Running } from './receipt.ts';
 import {
   type Held,
   keyedHash,

@@ -1,7 +1,8 @@
 import { MemoryError } from '../errors.ts';
 import { fromBase64url, toBase64url } from '../format/encoding.ts';
 import { equalBytes } from '../format/sodium.ts';
-import { decodeText, encodeText } from '../language/text.ts';
+import { parsePrompt } from '../history/turn-records.ts';
+import { encodeText } from '../language/text.ts';
 import { openTenant } from '../open/open-memory.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import { CLASS, promptId } from '../sessions/conversation-id.ts';
@@ -95,7 +96,7 @@ async function sealOne(work: Work, { prompt, ...named }: PromptRequest): Promise
 /**
  * The message with its prompt, which was sealed for exactly this turn.
  *
- * @throws MemoryError `integrity` where it was not; `invalid_command` where it is none, was sealed more than 14 days ago, or is
+ * @throws MemoryError `integrity` where it was not, or is no text; `invalid_command` where it is none, was sealed more than 14 days ago, or is
  * not in the store any more.
  */
 export async function openPrompt(
@@ -113,10 +114,8 @@ export async function openPrompt(
   const ageMs = opened === undefined ? 0 : context.clock() - opened.mtime;
   if (ageMs > OPENS_FOR_MS) throw new MemoryError('invalid_command', 'the prompt was sealed too long ago');
   if (ageMs < -CLOCK_SKEW_MS) throw new MemoryError('invalid_command', 'the prompt was sealed in the future');
-  const prompt = opened && decodeText(opened.content);
-  if (prompt === undefined) {
-    throw new MemoryError('invalid_command', 'the sealed prompt is not there, or is no text');
-  }
+  if (opened === undefined) throw new MemoryError('invalid_command', 'the sealed prompt is not there');
+  const prompt = parsePrompt(opened.content);
   return { ...message, messages: [{ role: 'user', content: prompt }] };
 }
 

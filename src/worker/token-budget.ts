@@ -1,8 +1,9 @@
 import type { TurnUsage } from '../agent/turn-outcome.ts';
 import { MemoryError } from '../errors.ts';
+import { parseCount } from '../history/turn-records.ts';
 import type { RequestOptions } from '../store/port.ts';
 import { DAY_MS, pause } from '../time.ts';
-import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
+import { encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import { openToWrite, type Session, type Work } from '../tree/session.ts';
 import { keyedHash } from './turn-lease.ts';
 import type { Delivery } from './turn-verdict.ts';
@@ -60,7 +61,5 @@ function nameOf(work: Work, day: number): { readonly cls: 'receipts'; readonly i
 async function readCount(work: Work, day: number) {
   const record = await readRecord(work, { ...nameOf(work, day), maxBytes: MAX_BYTES });
   if (record === undefined) return { tokens: 0, etag: undefined };
-  const { tokens } = decodeFields(record.content) ?? {};
-  if (Number.isSafeInteger(tokens)) return { tokens: tokens as number, etag: record.etag };
-  throw new MemoryError('unsupported_format', 'the count of tokens is of a later version');
+  return { tokens: parseCount(record.content), etag: record.etag };
 }

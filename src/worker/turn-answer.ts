@@ -1,15 +1,13 @@
 import type { BetaMessageParam } from '@anthropic-ai/sdk/resources/beta';
 import type { TurnOutcome, TurnUsage } from '../agent/turn-outcome.ts';
-import { MemoryError } from '../errors.ts';
+import { parseAnswer } from '../history/turn-records.ts';
 import type { TurnTrace } from '../history/turn-trace.ts';
 import { openTenant } from '../open/open-memory.ts';
 import type { MemoryOptions } from '../open/options.ts';
 import type { RequestOptions } from '../store/port.ts';
-import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
+import { encodeFields } from '../tree/sealed-record.ts';
 import { createReceipts } from './receipts.ts';
 import { MAX_ANSWER_BYTES } from './turn-lease.ts';
-
-const OUTCOMES: ReadonlySet<unknown> = new Set(['answered', 'refused', 'truncated', 'too_large']);
 
 /** How a turn ended for good, as it is stored with its receipt. */
 export interface TurnAnswer {
@@ -74,13 +72,9 @@ export function tooLarge(answer: TurnAnswer, reason: 'answer_bytes' | 'conversat
   return { ...answer, outcome: 'too_large', reason };
 }
 
-/** @throws MemoryError `unsupported_format` for an answer that a later version of the library stored. */
+/** @throws MemoryError `integrity` for what is malformed. */
 export function decodeAnswer(content: Uint8Array): TurnAnswer {
-  const fields = decodeFields(content) as Partial<TurnAnswer> | undefined;
-  const isKnown =
-    OUTCOMES.has(fields?.outcome) && typeof fields?.text === 'string' && Array.isArray(fields.messages);
-  if (isKnown) return fields as TurnAnswer;
-  throw new MemoryError('unsupported_format', 'the answer of a turn is of a later version');
+  return parseAnswer(content) as unknown as TurnAnswer;
 }
 
 /** The stored answers of one tenant's turns, for the receiver of replies that only point to them. */

@@ -1,8 +1,8 @@
 import { NO_USAGE } from '../agent/turn-outcome.ts';
 import type { TurnProgress } from '../agent/turn-progress.ts';
-import { MemoryError } from '../errors.ts';
-import { parseTurnTrace, type TurnTrace } from '../history/turn-trace.ts';
-import { decodeFields, encodeFields } from '../tree/sealed-record.ts';
+import { parseProgress } from '../history/turn-records.ts';
+import type { TurnTrace } from '../history/turn-trace.ts';
+import { encodeFields } from '../tree/sealed-record.ts';
 import { NO_TOUCHES } from '../tree/touches.ts';
 import { codeOf, type JsonLog } from './json-log.ts';
 import { countBefore, type TurnGround, withoutOtherThoughts } from './turn-ground.ts';
@@ -23,7 +23,7 @@ export interface TurnSteps {
 /** Of what is left of the function after the turn's own time. */
 const SAVED_WITHIN_MS = 4_000;
 
-/** @throws MemoryError `unsupported_format` for a progress that a later version of the library saved. */
+/** @throws MemoryError `integrity` for a progress that is malformed. */
 export function createTurnSteps(options: {
   readonly lease: TurnLease;
   readonly saved: Uint8Array | undefined;
@@ -97,19 +97,14 @@ function resume({ version, ...saved }: SavedProgress, ground: TurnGround): TurnP
 }
 
 function decodeProgress(content: Uint8Array): SavedProgress {
-  const fields = decodeFields(content) ?? {};
-  const { messages, text, usage, digest, version } = fields as Partial<SavedProgress>;
-  const touches = parseTurnTrace(fields['trace']);
-  const isKnown =
-    (typeof digest === 'string' || digest === undefined) &&
-    (Number.isSafeInteger(version) || version === undefined);
-  if (isKnown && Array.isArray(messages) && typeof text === 'string' && typeof usage === 'object') {
-    return {
-      ...{ messages, text, usage: { ...NO_USAGE, ...usage } },
-      ...(digest !== undefined && { digest }),
-      ...(version !== undefined && { version }),
-      ...(touches !== undefined && { touches: { list: touches.list, unlisted: touches.unlisted } }),
-    };
-  }
-  throw new MemoryError('unsupported_format', 'the progress of a turn is of a later version');
+  const { trace, ...fields } = parseProgress(content) as unknown as SavedProgress & {
+    readonly trace?: TurnTrace;
+  };
+  const { messages, text, usage, digest, version } = fields;
+  return {
+    ...{ messages, text, usage: { ...NO_USAGE, ...usage } },
+    ...(digest !== undefined && { digest }),
+    ...(version !== undefined && { version }),
+    ...(trace !== undefined && { touches: { list: trace.list, unlisted: trace.unlisted } }),
+  };
 }

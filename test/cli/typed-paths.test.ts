@@ -105,7 +105,6 @@ const LINES: readonly (readonly string[])[] = [
   ['redact', FILE, 'VERSION', '--dry-run'],
   ['trace', FILE],
   ['trace', FILE, 'VERSION'],
-  ['checkpoint', '--prove', FILE],
   ['names', 'encode', FILE],
   ['names', 'encode', DIRECTORY],
   ['ls', '--mount', '/memories/née=org:ro', '/memories/née'],

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 
 const SCRIPT = fileURLToPath(new URL('../support/full-disk.ts', import.meta.url));
+const SLOW = 120_000;
 
 /** Programs that start others in a place where file systems may be mounted; no other process sees these, or has to end them. */
 const MOUNTING = [
@@ -18,33 +19,80 @@ describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a b
   const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-full-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it.each(['3m', '8m'])(
+  const runOn = (size: string, part: string, history: 'on' | 'off'): unknown => {
+    if (MOUNTING === undefined) throw new Error('neither user namespaces nor sudo: no disk can be mounted');
+    const [program = '', ...options] = MOUNTING;
+    const mount = 'mount -t tmpfs -o size="$0" tmpfs "$1" && exec "$2" "$3" "$1" "$4" "$5"';
+    const run = spawnSync(
+      program,
+      [...options, 'sh', '-c', mount, size, folder, process.execPath, SCRIPT, part, history],
+      { encoding: 'utf8' },
+    );
+    expect(run.stderr).toBe('');
+    return JSON.parse(run.stdout);
+  };
+  const VERBS = {
+    ...{ refused: 'unavailable', single: 'done', large: ['done', 'done'], lost: 0, all: 'done', after: 0 },
+    ...{ taken: 0, room: 'done', whole: true },
+  };
+
+  it.each(['5m', '8m'])(
     'of %s lets files be deleted, and others take their place',
-    { timeout: 120_000 },
+    { timeout: SLOW },
     (size) => {
-      if (MOUNTING === undefined) throw new Error('neither user namespaces nor sudo: no disk can be mounted');
-      const [program = '', ...options] = MOUNTING;
-      const mount = 'mount -t tmpfs -o size="$0" tmpfs "$1" && exec "$2" "$3" "$1"';
-      const run = spawnSync(
-        program,
-        [...options, 'sh', '-c', mount, size, folder, process.execPath, SCRIPT],
-        {
-          encoding: 'utf8',
-        },
-      );
-      expect(run.stderr).toBe('');
-      expect(JSON.parse(run.stdout)).toEqual({
-        refused: 'unavailable',
-        single: 'done',
-        again: 'done',
-        edited: 'done',
-        large: ['done', 'done'],
-        lost: 0,
-        all: 'done',
-        after: 0,
-        anew: 'done',
-        grown: 0,
-      });
+      const others = { again: 'done', edited: 'done', anew: 'done', hasGrown: false };
+      expect(runOn(size, 'verbs', 'off')).toEqual({ ...VERBS, ...others });
+    },
+  );
+
+  it.each(['5m', '8m'])(
+    'of %s lets files be deleted into the history out of the reserve, which is whole before anything else grows',
+    { timeout: SLOW },
+    (size) => {
+      const others = { again: 'unavailable', edited: 'unavailable', anew: 'unavailable', hasGrown: true };
+      expect(runOn(size, 'verbs', 'on')).toEqual({ ...VERBS, ...others, unkept: 0, untold: 0 });
+    },
+  );
+
+  it.each(['off', 'on'] as const)(
+    'lets every file be deleted by itself, with history %s',
+    { timeout: SLOW },
+    (history) => {
+      const { files, codes, taken } = runOn('8m', 'deletes', history) as Deletes;
+      expect(files).toBeGreaterThan(100);
+      expect(codes).toEqual({ done: files });
+      expect(taken).toBe(0);
+    },
+  );
+
+  it.each(['off', 'on'] as const)(
+    'and three processes that write leaves the reserve whole, but for what records of the history take: %s',
+    { timeout: SLOW },
+    (history) => {
+      const { files, writers, whole, reserve, grown, taken } = runOn('8m', 'writers', history) as Writers;
+      expect(writers.map(({ code }) => code)).toEqual([0, 0, 0]);
+      expect(writers.flatMap(({ deleted }) => Object.keys(deleted))).toEqual(['done', 'done', 'done']);
+      expect(writers.reduce((sum, { deleted }) => sum + (deleted['done'] ?? 0), 0)).toBe(files);
+      expect(reserve).toBe(whole - grown);
+      expect(taken).toBe(0);
+      expect(grown > 0).toBe(history === 'on');
     },
   );
 });
+
+interface Deletes {
+  readonly files: number;
+  readonly codes: Readonly<Record<string, number>>;
+  /** By how much the file and the reserve have grown together. */
+  readonly taken: number;
+}
+
+interface Writers extends Pick<Deletes, 'files' | 'taken'> {
+  readonly writers: readonly {
+    readonly code: number;
+    readonly deleted: Readonly<Record<string, number>>;
+  }[];
+  readonly whole: number;
+  readonly reserve: number;
+  readonly grown: number;
+}

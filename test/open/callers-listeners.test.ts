@@ -128,7 +128,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
     hears: ['onProgress'],
   },
   'admin.checkpoint': {
-    ask: async ({ admin }, call) => (await admin.checkpoint(call)).files,
+    ask: async ({ admin }, call) => (await admin.checkpoint(call)).findings,
     hears: ['onProgress', 'onEvent'],
   },
 };

@@ -51,8 +51,7 @@ const METHODS: Readonly<Record<string, readonly [Call, wrong: string, meant: str
   'admin.encodeName': [({ admin }, of) => admin.encodeName(path, of), 'signl', 'signal'],
   'admin.decodeName': [({ admin }, of) => admin.decodeName('any', of), 'signl', 'signal'],
   'admin.verify': [({ admin }, of) => admin.verify(of), 'repar', 'repair'],
-  'admin.checkpoint': [({ admin }, of) => admin.checkpoint(of), 'acept', 'accept'],
-  'admin.proveFile': [({ admin }, of) => admin.proveFile(path, of), 'signl', 'signal'],
+  'admin.checkpoint': [({ admin }, of) => admin.checkpoint(of), 'sinse', 'since'],
   'admin.expire': [({ admin }, of) => admin.expire(of), 'dryrun', 'dryRun'],
   'admin.restore': [({ admin }, of) => admin.restore(of), 'too', 'to'],
 };

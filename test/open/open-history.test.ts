@@ -132,6 +132,36 @@ describe('a tenant without history', () => {
     expect(await memory.history.list(PATH)).toHaveLength(2);
   });
 
+  it('is begun anew by one write of the keyring: it stays on, counts from now on, and its texts stay', async () => {
+    await using memory = await openMemory(options());
+    await using admin = await openAdmin(options());
+    for (const text of ['one', 'two']) await memory.files.write(PATH, text);
+    const before = await admin.keyStatus();
+    const begun = Date.now();
+    expect(await admin.turnHistory('anew')).toEqual({ history: 'on', changed: true, epoch: 2 });
+    const after = await admin.keyStatus();
+    if (before.state !== 'open' || after.state !== 'open') expect.unreachable('there is a keyring');
+    expect(after.history).toBe('on');
+    expect(before.historySince).toBeLessThanOrEqual(begun);
+    expect(after.historySince).toBeGreaterThanOrEqual(begun);
+    const [, first] = await admin.history.list(PATH);
+    const version = first?.kind === 'written' ? first.version : expect.unreachable('there is no version');
+    expect((await admin.history.read({ path: PATH, version })).text()).toBe('one');
+  });
+
+  it('is begun anew no earlier than every writer keeps it, and not where it is off', async () => {
+    const { history: _, ...without } = options();
+    await using admin = await openAdmin(without);
+    await admin.turnHistory('on');
+    const before = await admin.keyStatus();
+    await admin.turnHistory('anew');
+    expect(await admin.keyStatus()).toMatchObject({
+      historySince: before.state === 'open' ? before.historySince : expect.unreachable('there is a keyring'),
+    });
+    await admin.turnHistory('off');
+    await expect(admin.turnHistory('anew')).rejects.toMatchObject({ code: 'misconfigured' });
+  });
+
   it('cannot be turned on where it may only be read', async () => {
     await using reader = await openAdmin(options({ readOnly: true }));
     await expect(reader.turnHistory('on')).rejects.toMatchObject({ code: 'read_only' });

@@ -306,16 +306,16 @@ describe('a stored conversation', () => {
     expect(chat.asked).toHaveLength(1);
   });
 
-  it('is refused where a later version wrote it', async () => {
+  it('is refused where its head is malformed', async () => {
     await answered(await chat.worker(), turn(1));
     const { client } = await chat.worker();
     const work = await client.open();
     const { writeRecord, readRecord } = await import('../../src/tree/sealed-record.ts');
     const id = (await chat.headKey()).slice('tenants/acme/conversations/'.length);
     const stored = await readRecord(work, { cls: 'conversations', id, maxBytes: 65_536 });
-    const content = new TextEncoder().encode('{"version":1,"branches":[]}');
+    const content = new TextEncoder().encode('{"version":-1,"branches":[]}');
     await writeRecord(work, { cls: 'conversations', id }, { content, base: stored?.etag });
-    const expected = { state: 'failed', code: 'unsupported_format' };
+    const expected = { state: 'failed', code: 'integrity' };
     expect(await (await chat.worker()).deliver(turn(2))).toEqual(expected);
   });
 

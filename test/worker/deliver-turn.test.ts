@@ -303,14 +303,14 @@ describe('deliverTurn', () => {
     ]);
   });
 
-  it('fails for good on a progress that a later version saved', async () => {
+  it('fails for good on a progress that is malformed', async () => {
     const site = await createSite();
     const first = await worker(site);
     const claim = await first.receipts.claim('turn-1', CLAIM);
     if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
     await claim.lease.save(bytes('{"steps":[]}'));
     await claim.lease.release();
-    expect(await first.deliver()).toEqual({ state: 'failed', code: 'unsupported_format' });
+    expect(await first.deliver()).toEqual({ state: 'failed', code: 'integrity' });
     expect(asked).toBe(0);
   });
 
@@ -335,13 +335,13 @@ describe('deliverTurn', () => {
     '{"outcome":"dreamt","text":"x","messages":[]}',
     '{"outcome":"answered","text":["x"],"messages":[]}',
     '{"outcome":"answered","text":"x","messages":{}}',
-  ])('fails for good on an answer that a later version stored: %s', async (answer) => {
+  ])('fails for good on an answer that is malformed: %s', async (answer) => {
     const site = await createSite();
     const first = await worker(site);
     const claim = await first.receipts.claim('turn-1', CLAIM);
     if (claim.state !== 'ours') throw new Error(`the turn is ${claim.state}`);
     await claim.lease.finish(bytes(answer));
-    expect(await first.deliver()).toEqual({ state: 'failed', code: 'unsupported_format' });
+    expect(await first.deliver()).toEqual({ state: 'failed', code: 'integrity' });
     expect(asked).toBe(0);
   });
 

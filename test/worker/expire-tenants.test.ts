@@ -214,4 +214,22 @@ describe('the expiry function', () => {
       await close();
     }
   });
+
+  it('writes no next checkpoint of a tenant where it finds an alarm since the last one, and says so', async () => {
+    await fill('acme');
+    await expire({ checkpoints: true });
+    for await (const { objects } of store.list({ prefix: 'tenants/acme/checkpoints/p' }))
+      await store.delete(objects.map(({ key }) => ({ key })));
+    lines = [];
+    await expire({ checkpoints: true });
+    const told = lines.map((line) => JSON.parse(line));
+    expect(told).toContainEqual(
+      expect.objectContaining({
+        ...{ level: 'error', message: 'no checkpoint of a tenant: alarms since the last one' },
+        ...{ tenant: 'acme', alarms: 1 },
+      }),
+    );
+    expect(told).not.toContainEqual(expect.objectContaining({ message: 'checkpoint of a tenant' }));
+    expect(await keysBelow('tenants/acme/checkpoints/c')).toBe(1);
+  });
 });

@@ -1,5 +1,5 @@
 import { toBase64url } from '../../src/format/encoding.ts';
-import { listIds, readHistoryRecord } from '../../src/history/read-records.ts';
+import { listIds, readHistoryRecord } from '../../src/history/past/records.ts';
 import type { MemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
@@ -26,13 +26,13 @@ export async function readTexts(options: MemoryOptions, paths: readonly string[]
     if (work === undefined) throw new Error('there is no tenant');
     for (const { id } of await listIds(work, 'history', '')) {
       const record = await readHistoryRecord(work, id);
-      if (record?.kind === 'replaced') texts.set(toBase64url(record.version.contentId), decode(record.text));
+      if (record?.kind === 'replaced') texts.set(toBase64url(record.version.id), decode(record.text));
     }
     for (const path of paths) {
       const file = await readFile(work, path as MemoryPath);
       if (file === undefined) continue;
       files.set(path, decode(file.content));
-      texts.set(toBase64url(file.contentId), decode(file.content));
+      texts.set(toBase64url(file.id), decode(file.content));
     }
     return { texts, files };
   } finally {

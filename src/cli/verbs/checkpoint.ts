@@ -1,66 +1,48 @@
-import { readFile } from 'node:fs/promises';
-import { checkProof } from '../../admin/proof.ts';
-import { misconfigured } from '../../errors.ts';
-import { loadSodium } from '../../format/sodium.ts';
-import { EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
-import { timeOf } from './list.ts';
+import { isAlarm } from '../../tree/findings.ts';
+import { findingLine } from './finding-lines.ts';
+import { EXIT_FAILED, type Invocation } from './invocation.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
-import { acceptedLine } from './since-lines.ts';
 
 export interface CheckpointArguments {
   /** The line of an earlier checkpoint. */
-  readonly accept?: string;
-  /** A path. */
-  readonly prove?: string;
+  readonly since?: string;
 }
 
-/** Prints the line of a new checkpoint, and nothing else on standard output; or a proof from the last one. */
-export function runCheckpoint(
-  { accept, prove }: CheckpointArguments,
-  invocation: Invocation,
-): Promise<number> {
-  if (accept !== undefined && prove !== undefined) {
-    throw wrongCall('--prove writes no checkpoint: run "checkpoint --accept" first, and then "--prove".');
-  }
+/**
+ * Prints the line of a new checkpoint, and nothing else on standard output. With `since` what is there is held to that one first:
+ * what is found stands on standard error, and where one of it is an alarm nothing is written.
+ */
+export function runCheckpoint({ since }: CheckpointArguments, invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {
       const { terminal } = invocation;
-      if (prove !== undefined) {
-        const proof = await report.during('reading the checkpoint', () => admin.proveFile(prove, { signal }));
-        await report.done({ proof }, [JSON.stringify(proof)]);
-        return 0;
-      }
       const onProgress = ({ done }: { readonly done: number }): void =>
         report.progress({ done }, { line: counted(done, 'file') });
-      const written = await report.during('reading the tenant', () =>
-        admin.checkpoint({ accept, signal, onProgress }),
+      const taken = await report.during('reading the tenant', () =>
+        admin.checkpoint({ since, signal, onProgress }),
       );
-      for (const finding of written.accepted ?? []) terminal.note(acceptedLine(finding));
-      if (accept !== undefined && !written.accepted?.length)
-        terminal.note('nothing to accept: nothing is found since that line; the new one holds as well');
-      for (const path of written.unread)
+      for (const finding of taken.findings) terminal.complain(findingLine(finding));
+      if (taken.line === undefined) {
+        const alarms = taken.findings.filter(isAlarm).length;
+        terminal.complain(`no checkpoint was written: ${counted(alarms, 'alarm')} since that line`);
+        await report.cutOff('failed', { ...taken, alarms });
+        return EXIT_FAILED;
+      }
+      for (const path of taken.unread)
         terminal.complain(`${path} cannot be opened and is not in it: run verify`);
-      await report.done({ ...written }, [written.line]);
-      return written.unread.length > 0 ? EXIT_FAILED : 0;
+      if (taken.untold !== undefined) terminal.complain(UNTOLD[taken.untold]);
+      await report.done({ ...taken }, [taken.line]);
+      return taken.unread.length > 0 ? EXIT_FAILED : 0;
     },
     { invocation, interrupted: 'no checkpoint was written; run it again' },
   );
 }
 
-/** Checks a proof against a line, without store and key. */
-export async function runCheckProof(
-  { file, line }: { readonly file: string; readonly line: string | undefined },
-  { report }: Invocation,
-): Promise<number> {
-  if (line === undefined) throw misconfigured('--proof wants --since with the line of the checkpoint.');
-  const json = await readFile(file, 'utf8').catch(() => {
-    throw misconfigured('The file of the proof cannot be read: give what "checkpoint --prove" has printed.');
-  });
-  await loadSodium();
-  const { path, version, size, began, ended } = checkProof(json, line);
-  await report.done({ path, version, size, began, ended }, [
-    `ok    ${path} held version ${version}, ${counted(size, 'byte')}, at a moment between ${timeOf(began)} and ${timeOf(ended)}`,
-  ]);
-  return 0;
-}
+/** What a later `verify --since` cannot tell, said at once. */
+const UNTOLD = {
+  history_off:
+    'untold since this line: how a file ended, and what lay between two of its versions. The tenant keeps no history, or not yet for an hour: run "tenant history on", and "checkpoint" again an hour later',
+  not_kept:
+    'untold since this line: how a file ended, and what lay between two of its versions. The history is kept for a day or less: set SEALED_MEMORY_HISTORY_DAYS to more',
+} as const;

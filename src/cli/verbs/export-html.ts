@@ -3,6 +3,7 @@ import { toBase64 } from '../../format/encoding.ts';
 import { imageMediaType } from '../../language/image.ts';
 import { parseGivenPath } from '../../language/path.ts';
 import { decodeText } from '../../language/text.ts';
+import { isoOf } from '../../time.ts';
 import type { FileStat } from '../../tool/files.ts';
 import { counted } from './report.ts';
 
@@ -65,7 +66,7 @@ export async function* htmlOf(
 <h1>${named(title)}</h1>
 <p class="warning"><strong>This is plain text.</strong> Each person who has this file can read all that the memory held. Keep it where only its readers
 come, and delete it when it has been read.</p>
-<p class="facts">${counted(files.length, 'file')}, ${counted(bytes, 'byte')}, exported ${exported.toISOString()}</p>
+<p class="facts">${counted(files.length, 'file')}, ${counted(bytes, 'byte')}, exported ${isoOf(exported)}</p>
 </header>
 <nav aria-label="Files"><ol>
 ${links.join('\n')}
@@ -76,7 +77,7 @@ ${links.join('\n')}
   for await (const { file, bytes: content } of contents) {
     yield `<article id="f${++index}">
 <h2>${named(file.path)}</h2>
-<p class="facts">${counted(file.size, 'byte')}, written ${file.modified.toISOString()}</p>
+<p class="facts">${counted(file.size, 'byte')}, written ${isoOf(file.modified)}</p>
 ${contentOf(file.path, content)}
 </article>
 `;

@@ -39,11 +39,7 @@ export function findingLine(finding: Finding, verb: 'look' | 'restore' = 'look')
         : `FAIL  ${foreign}, never shown — find out who else may write below the tenant's prefix`;
     }
     case 'register':
-      return `FAIL  the register of renames cannot be opened (${finding.code}) — ${
-        finding.code === 'unsupported_format'
-          ? 'use the version of sealed-memory that wrote it'
-          : 'restore journal/register of this tenant from a backup'
-      }`;
+      return `FAIL  the register of renames cannot be opened (${finding.code}) — restore journal/register of this tenant from a backup`;
     case 'rename':
       return renameLine(finding);
     case 'checkpoint':

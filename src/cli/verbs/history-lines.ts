@@ -1,5 +1,5 @@
 import type { HistoryFinding } from '../../tree/findings.ts';
-import { ACCEPT, FAIL, type Told } from './told.ts';
+import { FAIL, ON_PURPOSE, type Told } from './told.ts';
 
 const BY_WHOM = ": an attacker who writes below the tenant's prefix can do that";
 
@@ -12,7 +12,7 @@ export function tellHistory({ state, path, expected, found, replacedBy, name }: 
       return {
         ...FAIL,
         found: `${version}, which version ${replacedBy} replaced, is not in the history${BY_WHOM}`,
-        toDo: `${toDo}; ${ACCEPT}`,
+        toDo: `${toDo}; ${ON_PURPOSE}`,
       };
     case 'damaged':
       return {
@@ -31,6 +31,12 @@ export function tellHistory({ state, path, expected, found, replacedBy, name }: 
         ...FAIL,
         found: `${version} was redacted, and its text lies in ${name}`,
         toDo: 'redact it again',
+      };
+    case 'doubled':
+      return {
+        ...FAIL,
+        found: `${version} is two different versions: only who holds the keys can make that`,
+        toDo: `no text of it is given out; ${toDo}`,
       };
   }
 }

@@ -1,6 +1,8 @@
 import { toBase64 } from '../../format/encoding.ts';
+import { MOST_KEPT_BYTES } from '../../format/sizes.ts';
 import type { HistoryEntry, WrittenEntry } from '../../history/entries.ts';
 import { decodeText } from '../../language/text.ts';
+import { dateOf, isoOf } from '../../time.ts';
 import type { Progress } from '../../tree/session.ts';
 import { textFor } from './files.ts';
 import { EXIT_FAILED, type Invocation, ofOneChange, wrongCall } from './invocation.ts';
@@ -45,7 +47,7 @@ export function runLog(
       const entries = found.slice(0, limit);
       const isDrawn = path !== undefined && terminal.isForEyes && flags.json !== true;
       for (const entry of isDrawn ? [] : entries) {
-        const time = entry.time.toISOString();
+        const time = isoOf(entry.time);
         const line = logLine(entry, terminal);
         const rows = terminal.isForEyes ? wrapped(line, { room: terminal.columns }) : [line];
         await report.entry({ ...entry, time }, rows.join('\n'));
@@ -82,9 +84,10 @@ function logLine(entry: HistoryEntry, { style }: Terminal): string {
   return entry.to === undefined ? `${what(`is ${kind}`)}${by}` : `${what(`is ${kind}`)}  to ${entry.to}${by}`;
 }
 
-/** Tells who wrote the text from who took it out. */
-function redactedWords({ writer, redacted }: WrittenEntry): string {
+/** Tells who wrote the text from who took it out; nobody did where it was too long to be kept. */
+function redactedWords({ writer, redacted, size }: WrittenEntry): string {
   const written = writer === undefined ? '' : `  written by ${onOneLine(writer)}`;
+  if (size > MOST_KEPT_BYTES) return `too large to keep${written}`;
   return `redacted${written}${redacted?.writer === undefined ? '' : `  redacted by ${onOneLine(redacted.writer)}`}`;
 }
 
@@ -131,7 +134,7 @@ export function runHistoryState(invocation: Invocation): Promise<number> {
       await report.done(
         {
           history,
-          ...(since !== undefined && { since: new Date(since) }),
+          ...(since !== undefined && { since: dateOf(since) }),
           ...(days !== undefined && { days }),
         },
         [historyLine(status), ...(history === 'on' ? [`ok    expiry runs leave it ${kept}`] : [])],
@@ -142,7 +145,7 @@ export function runHistoryState(invocation: Invocation): Promise<number> {
   );
 }
 
-export function runTurnHistory(to: 'on' | 'off', invocation: Invocation): Promise<number> {
+export function runTurnHistory(to: 'on' | 'off' | 'anew', invocation: Invocation): Promise<number> {
   return runOnAdmin(
     async ({ admin, report, signal }) => {
       const turn = async () => {
@@ -153,9 +156,11 @@ export function runTurnHistory(to: 'on' | 'off', invocation: Invocation): Promis
       const { changed, epoch } = turned;
       await report.done({ ...turned, ...(isNew && { created: true }) }, [
         ...(isNew ? [`note  nothing was written for the tenant ${admin.tenant} before: it begins now`] : []),
-        changed
-          ? `ok    history is ${to}, keyring epoch ${epoch}; a process that runs follows when it loads the keyring next, within 15 minutes`
-          : `ok    history was ${to} already`,
+        to === 'anew'
+          ? `ok    history begins anew, keyring epoch ${epoch}: what it says of the time before accuses no file, and its texts stay; now run "sealed-memory checkpoint", and throw older lines away`
+          : changed
+            ? `ok    history is ${to}, keyring epoch ${epoch}; a process that runs follows when it loads the keyring next, within 15 minutes`
+            : `ok    history was ${to} already`,
       ]);
       return 0;
     },

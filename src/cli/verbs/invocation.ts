@@ -6,9 +6,10 @@ import { watchStarter } from './starter.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 import { tellWaits } from './waits.ts';
 
-/** 1: refused, or something is left to do. 2: wrong call or setting. 130: interrupted by the user. */
+/** 1: refused, or something is left to do. 2: wrong call or setting. 3: nothing is wrong, and something cannot be told. 130: interrupted by the user. */
 export const EXIT_FAILED = 1;
 export const EXIT_MISUSED = 2;
+export const EXIT_UNTOLD = 3;
 const EXIT_INTERRUPTED = 130;
 /** Ctrl-C, a request to end, and the end of the terminal. */
 const INTERRUPTIONS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

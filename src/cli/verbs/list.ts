@@ -1,4 +1,5 @@
 import { formatSize } from '../../language/listing.ts';
+import { isoOf } from '../../time.ts';
 import type { FileEntry } from '../../tool/files.ts';
 import { type Branch, linesBelow } from './branches.ts';
 import type { Invocation } from './invocation.ts';
@@ -46,13 +47,13 @@ function nameBelow(directory: string, { path }: FileEntry): string {
   return path === directory ? path : path.slice(directory.length + 1);
 }
 
-export function timeOf(date: Date): string {
-  return date.toISOString().replace(/\.\d+Z$/, 'Z');
+export function timeOf(date: Date | number): string {
+  return isoOf(date).replace(/\.\d+Z$/, 'Z');
 }
 
 /** The same to the millisecond, where it is between two seconds: what happened within one is told apart by it. */
 export function exactTimeOf(date: Date): string {
-  return date.toISOString().replace('.000Z', 'Z');
+  return isoOf(date).replace('.000Z', 'Z');
 }
 
 interface Entry {

@@ -1,3 +1,4 @@
+import { MOST_KEPT_BYTES } from '../../format/sizes.ts';
 import type { HistoryEntry } from '../../history/entries.ts';
 import { exactTimeOf } from './list.ts';
 import { counted } from './report.ts';
@@ -66,14 +67,17 @@ function piecesOf(entry: HistoryEntry): readonly Piece[] {
   }
   const { version, end, size, redacted, sameTextAs } = entry;
   const isCurrent = end === 'current';
+  const isTooLarge = size > MOST_KEPT_BYTES;
   return [
     { text: `${isCurrent ? '●' : '○'} ${shortVersion(version)}`, style: isCurrent ? 'green' : 'yellow' },
     time,
     ...(isCurrent ? [{ text: 'current' }] : []),
     ...(end === 'unrecorded' ? [{ text: 'its end is not recorded' }] : []),
-    { text: isRedacted ? 'redacted' : counted(size, 'byte') },
+    { text: isRedacted ? (isTooLarge ? 'too large to keep' : 'redacted') : counted(size, 'byte') },
     ...(sameTextAs === undefined ? [] : [{ text: `the text of ${shortVersion(sameTextAs)}` }]),
     ...by,
-    ...(redacted?.writer === undefined ? [] : [{ text: `redacted by ${onOneLine(redacted.writer)}` }]),
+    ...(redacted?.writer === undefined || isTooLarge
+      ? []
+      : [{ text: `redacted by ${onOneLine(redacted.writer)}` }]),
   ];
 }

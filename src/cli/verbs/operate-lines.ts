@@ -5,10 +5,9 @@ import type { ConfiguredRootKey, RootKeyStatus } from '../../admin/root-key-stat
 import type { Rewrapping, Rotation } from '../../admin/rotate.ts';
 import type { ShredProgress, ShredReport } from '../../admin/shred.ts';
 import { findingLine } from './finding-lines.ts';
+import { timeOf } from './list.ts';
 import type { Step } from './progress.ts';
 import { counted } from './report.ts';
-
-const MIGRATE_AGAIN = 'run "sealed-memory keys migrate" again';
 
 export function statusLines(status: KeyStatus): readonly string[] {
   switch (status.state) {
@@ -26,14 +25,14 @@ export function statusLines(status: KeyStatus): readonly string[] {
   const { epoch, nameMode, writtenAt, rootId, wrappedByFirst, keys, free } = status;
   const old = keys.length - 1;
   return [
-    `ok    keyring: epoch ${epoch}, written ${dateOf(writtenAt)}, names ${nameMode}`,
+    `ok    keyring: epoch ${epoch}, written ${timeOf(writtenAt)}, names ${nameMode}`,
     wrappedByFirst
       ? `ok    root key: ${rootId}`
       : `to do root key: ${rootId}, which is not the first configured one — "sealed-memory keys rewrap-root" moves the keyring to that`,
     historyLine(status),
     ...keys.map(
       ({ version, created, active }) =>
-        `ok    key ${version}: made ${dateOf(created)}, ${active ? 'active' : 'opens only'}`,
+        `ok    key ${version}: made ${timeOf(created)}, ${active ? 'active' : 'opens only'}`,
     ),
     ...(old === 0
       ? []
@@ -84,7 +83,7 @@ export function historyLine({
   history,
   historySince,
 }: Pick<Extract<KeyStatus, { state: 'open' }>, 'history' | 'historySince'>): string {
-  const since = historySince === undefined ? '' : `; every writer keeps it from ${dateOf(historySince)} on`;
+  const since = historySince === undefined ? '' : `; every writer keeps it from ${timeOf(historySince)} on`;
   return history === 'on'
     ? `ok    history: on${since}`
     : 'ok    history: off — "sealed-memory tenant history on" turns it on';
@@ -93,7 +92,7 @@ export function historyLine({
 export function rotationLines({ rotated, version, created, held, epoch }: Rotation): readonly string[] {
   const told = rotated ? 'ok    key' : 'ok    nothing changed: key';
   return [
-    `${told} ${version} is active since ${dateOf(created)} (epoch ${epoch})`,
+    `${told} ${version} is active since ${timeOf(created)} (epoch ${epoch})`,
     ...(held > 1
       ? [
           `to do "sealed-memory keys migrate" brings all objects under it and retires ${counted(held - 1, 'old key')}`,
@@ -107,13 +106,22 @@ export function rewrapLines({ rewrapped, rootId, epoch }: Rewrapping): readonly 
   return [`ok    ${told} wrapped by ${rootId} (epoch ${epoch})`];
 }
 
-export function migrationLines(report: MigrationReport): readonly string[] {
+/** @param reencrypt Whether the migration was one that encrypts again, as it is to go on. */
+export function migrationLines(
+  report: MigrationReport,
+  { reencrypt = false }: { readonly reencrypt?: boolean | undefined } = {},
+): readonly string[] {
   const { passes, objects, rebound, busy, young, problems, versions, retired, blocked, retireAfter } = report;
+  const { madeKey, wantsCheckpoint } = report;
+  const again = `run "sealed-memory keys migrate${reencrypt ? ' --reencrypt' : ''}" again`;
   const held = versions.map(({ version, active, objects: count }) => {
     return `${active ? 'ok   ' : 'old  '} key ${version}: ${counted(count, 'object')}${active ? ', active' : ''}`;
   });
   return [
     ...problems.map((problem) => findingLine(problem)),
+    ...(madeKey === undefined
+      ? []
+      : [`ok    key ${madeKey} was made first: objects under the active key had older data keys`]),
     ...held,
     ...(retired.length > 0
       ? [`ok    retired: ${retired.map((version) => `key ${version}`).join(', ')}`]
@@ -123,23 +131,29 @@ export function migrationLines(report: MigrationReport): readonly string[] {
           `FAIL  ${blocked.map((version) => `key ${version}`).join(', ')} cannot be retired before that is mended`,
         ]
       : []),
-    ...(busy > 0 ? [`wait  ${counted(busy, 'object')} in use by a rename or a turn — ${MIGRATE_AGAIN}`] : []),
+    ...(busy > 0 ? [`wait  ${counted(busy, 'object')} in use by a rename or a turn — ${again}`] : []),
     ...(young > 0
-      ? [`wait  left for the next pass: ${counted(young, 'object')} written a moment ago — ${MIGRATE_AGAIN}`]
+      ? [`wait  left for the next pass: ${counted(young, 'object')} written a moment ago — ${again}`]
       : []),
     ...(retireAfter === undefined
       ? []
-      : [
-          `to do old keys can be retired from ${dateOf(retireAfter)} on — ${MIGRATE_AGAIN} then, or use --wait`,
-        ]),
+      : [`to do old keys can be retired from ${timeOf(retireAfter)} on — ${again} then, or use --wait`]),
     `${problems.length === 0 ? 'ok    ' : 'FAIL  '}${counted(objects, 'object')} looked at, ${rebound} brought under the active key, in ${counted(passes, 'pass', 'passes')}`,
+    ...(reencrypt && rebound === 0
+      ? [
+          'note  no data key is older than the active key — "sealed-memory keys rotate" first, after a compromise',
+        ]
+      : []),
+    ...(wantsCheckpoint
+      ? ['to do take a checkpoint now ("sealed-memory checkpoint"): it tells what is put back from before']
+      : []),
   ];
 }
 
 export function migrationStep({ done, total, pass, waitingUntil }: MigrationProgress): Step {
   return waitingUntil === undefined
     ? { what: `objects, pass ${pass}`, done, total }
-    : { line: `waiting until ${dateOf(waitingUntil)}, then old keys can be retired` };
+    : { line: `waiting until ${timeOf(waitingUntil)}, then old keys can be retired` };
 }
 
 export function shredLines({ marked, versionsRemoved, objects, bytes }: ShredReport): readonly string[] {
@@ -158,14 +172,10 @@ export function shredLine(progress: ShredProgress): string {
     case 'marked':
       return "the tenant's keys are destroyed";
     case 'waiting':
-      return `waiting until ${dateOf(progress.until)}, when the last cache has expired`;
+      return `waiting until ${timeOf(progress.until)}, when the last cache has expired`;
     case 'versions':
       return `${counted(progress.removed, 'older version')} removed`;
   }
-}
-
-function dateOf(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 export function expiryLines(

@@ -138,7 +138,7 @@ export function runMigrate(
           },
         }),
       );
-      await report.done({ ...migration }, migrationLines(migration));
+      await report.done({ ...migration }, migrationLines(migration, { reencrypt }));
       return migration.problems.length > 0 ? EXIT_FAILED : 0;
     },
     { invocation, interrupted: CONTINUES },

@@ -2,6 +2,7 @@ import { MemoryError } from '../../errors.ts';
 import { momentOf } from '../../history/moment.ts';
 import type { LeftFile, PlannedChange, PlanOutcome } from '../../history/plan.ts';
 import { turnActor } from '../../history/turn-trace.ts';
+import { isoOf } from '../../time.ts';
 import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
 import type { Call } from '../../tree/session.ts';
 import { type BroughtBack, broughtBackLine, broughtBackOf } from './brought-back.ts';
@@ -243,12 +244,17 @@ const REASONS: Readonly<Record<LeftFile['reason'], string>> = {
   built_on: 'others have built on it',
   occupied: 'another file or directory stands in the way',
   hidden_by_mount: 'a mount hides it: run the command without that mount',
+  refused: 'the policy or a limit refuses it',
 };
 
-function leftLine({ path, reason, version, later = [] }: LeftFile, { style }: Terminal): string {
+function leftLine(
+  { path, reason, version, later = [], rules = [], limit }: LeftFile,
+  { style }: Terminal,
+): string {
   const name = version === undefined ? '' : ` ${shortVersion(version)}`;
   const since = later.length === 0 ? '' : `: ${later.map(shortVersion).join(' ')}`;
-  return `${style('dim', 'left   ')}  ${path}${name}  ${REASONS[reason]}${since}`;
+  const why = limit ?? rules.map(onOneLine).join(' ');
+  return `${style('dim', 'left   ')}  ${path}${name}  ${REASONS[reason]}${since}${why === '' ? '' : `: ${why}`}`;
 }
 
 function fieldsOf({ outcome, changes, left, begins }: PlanOutcome): Readonly<Record<string, unknown>> {
@@ -258,9 +264,7 @@ function fieldsOf({ outcome, changes, left, begins }: PlanOutcome): Readonly<Rec
 function summaryLines(outcome: PlanOutcome): readonly string[] {
   const { begins } = outcome;
   const early =
-    begins === undefined
-      ? []
-      : [`note  the history begins at ${begins.toISOString()}: it knows of nothing before`];
+    begins === undefined ? [] : [`note  the history begins at ${isoOf(begins)}: it knows of nothing before`];
   return [...early, summary(outcome)];
 }
 

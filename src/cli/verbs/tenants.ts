@@ -1,4 +1,5 @@
-import { listTenants, openBaseStore } from '../../open/store.ts';
+import { listTenants } from '../../open/list-tenants.ts';
+import { openBaseStore } from '../../open/store.ts';
 import type { Invocation } from './invocation.ts';
 import { readStore } from './settings.ts';
 

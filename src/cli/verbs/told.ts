@@ -1,16 +1,18 @@
 /** What is found, and what to do about it. */
 export interface Told {
   /** Whether it is wrong, or cannot be told. */
-  readonly mark: 'FAIL' | 'told?';
+  readonly mark: 'FAIL' | 'untold';
   readonly found: string;
   readonly toDo?: string;
 }
 
 export const FAIL = { mark: 'FAIL' } as const;
-export const ACCEPT = 'if it was on purpose, "checkpoint --accept" says so';
+/** What to do about what a restore on purpose leaves, besides. */
+export const ON_PURPOSE =
+  'after a restore on purpose run "tenant history anew" and "checkpoint", and throw older lines away';
 
-const MARK_CHARACTERS = 6;
+const MARK_CHARACTERS = 5;
 
 export function toldLine({ mark, found, toDo }: Told): string {
-  return `${mark.padEnd(MARK_CHARACTERS)}${found}${toDo === undefined ? '' : ` — ${toDo}`}`;
+  return `${mark.padEnd(MARK_CHARACTERS)} ${found}${toDo === undefined ? '' : ` — ${toDo}`}`;
 }

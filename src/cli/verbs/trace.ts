@@ -90,7 +90,7 @@ function summaryOf({ turns, again, untold }: Trace): readonly string[] {
     '',
     `${counted(turns.length, 'turn')} knew of it and wrote ${counted(written.length, 'version')} then, ${currentOf(written)} of them current`,
     ...back,
-    ...untold.map((each) => `not told: ${sentenceOf(each)}`),
+    ...untold.map((each) => `untold: ${sentenceOf(each)}`),
   ];
 }
 

@@ -1,9 +1,9 @@
 import type { KeyVersionUse } from '../../admin/key-status.ts';
 import type { Verification } from '../../admin/verify.ts';
-import { isLeft } from '../../tree/findings.ts';
+import { isLeft, isUntold } from '../../tree/findings.ts';
 import type { Progress } from '../../tree/session.ts';
 import { findingLine } from './finding-lines.ts';
-import { CONTINUES, EXIT_FAILED, type Invocation, wrongCall } from './invocation.ts';
+import { CONTINUES, EXIT_FAILED, EXIT_UNTOLD, type Invocation } from './invocation.ts';
 import { runOnAdmin } from './operate.ts';
 import { counted } from './report.ts';
 import { sinceLine } from './since-lines.ts';
@@ -13,18 +13,16 @@ export interface VerifyArguments {
   readonly repair?: boolean;
   /** The line of a checkpoint. */
   readonly since?: string;
-  /** A file with a proof. */
-  readonly proof?: string;
 }
 
-/** Verifies the configured memory and says what to do about each finding. Resolves to 0 when none is left. */
+/**
+ * Verifies the configured memory and says what to do about each finding. Resolves to 0 when none is left, and to 3 where the only
+ * ones say that something cannot be told.
+ */
 export function runVerify(
-  { repair = false, since, proof }: VerifyArguments,
+  { repair = false, since }: VerifyArguments,
   invocation: Invocation,
 ): Promise<number> {
-  if (proof !== undefined && repair)
-    throw wrongCall('--proof checks a file of yours, and repairs nothing: leave out --repair.');
-  if (proof !== undefined) return checkProof({ file: proof, line: since }, invocation);
   return runOnAdmin(
     async (run) => {
       const { admin, report, signal } = run;
@@ -33,11 +31,11 @@ export function runVerify(
       const verification = await report.during('listing the tenant', () =>
         admin.verify({ repair, since, signal, onProgress }),
       );
-      const left = verification.findings.filter(isLeft).length;
-      const repaired = verification.findings.length - left;
+      const { left, untold, repaired } = countsOf(verification);
       const state = verification.files === 0 ? await tellIfAbsent(ofAdmin(run, invocation)) : {};
-      await report.done({ ...verification, left, repaired, ...state }, linesOf(verification));
-      return left > 0 ? EXIT_FAILED : 0;
+      await report.done({ ...verification, left, untold, repaired, ...state }, linesOf(verification));
+      if (left > untold) return EXIT_FAILED;
+      return untold > 0 ? EXIT_UNTOLD : 0;
     },
     { invocation, interrupted: repair ? CONTINUES : 'nothing was changed; run it again' },
   );
@@ -46,10 +44,10 @@ export function runVerify(
 /** One line for each finding, one for the tenant keys in use, then one that sums up. */
 export function linesOf(verification: Verification): readonly string[] {
   const { files, bytes, findings, keyVersions, since } = verification;
-  const left = findings.filter(isLeft).length;
-  const repaired = findings.length - left;
+  const { left, untold, repaired } = countsOf(verification);
   const verdict = [
     left === 0 ? 'all well' : `${counted(left, 'finding')} left`,
+    ...(untold > 0 ? [untold === left ? 'untold' : `${untold} of them untold`] : []),
     ...(repaired > 0 ? [`${repaired} repaired`] : []),
   ].join(', ');
   const summary = `${counted(files, 'file')}, ${counted(bytes, 'byte')}: ${verdict}`;
@@ -58,18 +56,27 @@ export function linesOf(verification: Verification): readonly string[] {
     ...findings.map((finding) => findingLine(finding)),
     ...(since === undefined ? [] : sinceLine(since)),
     ...keys,
-    `${left === 0 ? 'ok    ' : 'FAIL  '}${summary}`,
+    `${markOf(left, untold)}${summary}`,
   ];
+}
+
+interface Counts {
+  readonly left: number;
+  /** Of those: it cannot be told. */
+  readonly untold: number;
+  readonly repaired: number;
+}
+
+function countsOf({ findings }: Pick<Verification, 'findings'>): Counts {
+  const left = findings.filter(isLeft);
+  return { left: left.length, untold: left.filter(isUntold).length, repaired: findings.length - left.length };
+}
+
+function markOf(left: number, untold: number): string {
+  if (left > untold) return 'FAIL  ';
+  return untold > 0 ? 'untold ' : 'ok    ';
 }
 
 function keyWords({ version, objects, active }: KeyVersionUse): string {
   return `version ${version}${active ? ', active' : ''}: ${counted(objects, 'object')}`;
-}
-
-async function checkProof(
-  given: { readonly file: string; readonly line: string | undefined },
-  invocation: Invocation,
-): Promise<number> {
-  const { runCheckProof } = await import('./checkpoint.ts');
-  return runCheckProof(given, invocation);
 }

@@ -1,3 +1,4 @@
+import { isoOf } from '../../time.ts';
 import { type Awaited, onLongWait, SHORT_WAIT_MS } from '../../waits.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -29,6 +30,6 @@ export function onceAWait(
     if (until - now() <= SHORT_WAIT_MS || now() < (told.get(awaited) ?? 0)) return;
     told.set(awaited, until);
     const seconds = Math.max(0, Math.ceil((until - now()) / 1_000));
-    note(`${line}; until ${new Date(until).toISOString().slice(11, 19)} UTC at most, ${seconds} s`);
+    note(`${line}; until ${isoOf(until).slice(11, 19)} UTC at most, ${seconds} s`);
   };
 }

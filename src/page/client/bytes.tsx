@@ -17,7 +17,7 @@ interface Field {
 function fieldsOf(length: number): readonly Field[] {
   const fields: readonly Omit<Field, 'to'>[] = [
     { name: 'format', kind: 'start', from: 0 },
-    { name: 'content id', kind: 'id', from: OFFSET.contentId },
+    { name: 'version id', kind: 'id', from: OFFSET.id },
     { name: 'commitment', kind: 'commitment', from: OFFSET.commitment },
     { name: 'key id', kind: 'key', from: OFFSET.keyId },
     { name: 'nonce', kind: 'nonce', from: OFFSET.nonce },

@@ -11,6 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
   built_on: 'others have written on: compare its versions',
   occupied: 'another file or directory stands in the way',
   hidden_by_mount: 'another memory is mounted there and hides it',
+  refused: 'the policy or a limit refuses it',
 };
 
 /** What would become of the files, or became of them. */

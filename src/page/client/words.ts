@@ -1,4 +1,5 @@
 import { formatSize } from '../../language/listing.ts';
+import { isoOf } from '../../time.ts';
 
 /** Control characters and those that turn the direction of a text around, which could make one name look like another. */
 const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
@@ -37,8 +38,7 @@ export function agoWords(moment: number, now: number): string {
 }
 
 export function timeWords(modified: number): string {
-  return new Date(modified)
-    .toISOString()
+  return isoOf(modified)
     .replace('T', ' ')
     .replace(/\.\d+Z$/, ' UTC');
 }

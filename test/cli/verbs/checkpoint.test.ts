@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const run = (...args: readonly string[]): Promise<CliRun> => runCli(args, { env });
 
 describe('sealed-memory checkpoint', { timeout: 120_000 }, () => {
-  it('prints one line, which verify takes, and whose proofs it checks without the store', async () => {
+  it('prints one line, which verify takes', async () => {
     await run('put', '/memories/a', '--text', 'one');
     await run('put', '/memories/b', '--text', 'two');
     const written = await run('checkpoint');
@@ -30,37 +30,47 @@ describe('sealed-memory checkpoint', { timeout: 120_000 }, () => {
     const verified = await run('verify', '--since', line);
     expect(verified.stdout).toMatch(/^since checkpoint 1 of [^,]+, 2 files\n/);
     expect(verified).toMatchObject({ code: 0 });
-
-    const proof = join(folder, 'proof.json');
-    const proved = await run('checkpoint', '--prove', '/memories/a');
-    writeFileSync(proof, proved.stdout);
-    const offline = { SEALED_MEMORY_STORE: 'sqlite:/nowhere/at/all', HOME: folder };
-    const check = (file: string, since: string): Promise<CliRun> =>
-      runCli(['verify', '--proof', file, '--since', since], { env: offline });
-    expect(await check(proof, line)).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^ok {4}\/memories\/a held version [\w-]{22}, 3 bytes, /),
-    });
-    writeFileSync(proof, proved.stdout.replace('/memories/a', '/memories/b'));
-    expect(await check(proof, line)).toMatchObject({ code: 1, stdout: '' });
-    expect(await check(join(folder, 'none'), line)).toMatchObject({ code: 2 });
-    expect(await run('verify', '--proof', proof)).toMatchObject({ code: 2 });
   });
 
-  it('names what is wrong since a line, and accepts it', async () => {
+  it('says at once where a line cannot tell everything, and verify ends with 3 where that is all', async () => {
+    const { SEALED_MEMORY_HISTORY_DAYS: _, ...plain } = env;
+    const inPlain = (...args: readonly string[]): Promise<CliRun> =>
+      runCli(['--tenant', 'plain', ...args], { env: plain });
+    await inPlain('put', '/memories/a', '--text', 'one');
+    await inPlain('put', '/memories/b', '--text', 'two');
+    const written = await inPlain('checkpoint');
+    expect(written).toMatchObject({ code: 0, stdout: expect.stringMatching(LINE) });
+    expect(written.stderr).toMatch(/untold since this line: .*"tenant history on"/);
+    expect(await inPlain('verify', '--since', written.stdout.trim())).toMatchObject({ code: 0 });
+    await inPlain('rm', '/memories/b');
+    const untold = await inPlain('verify', '--since', written.stdout.trim());
+    expect(untold.stdout).toMatch(/^untold \/memories\/b: /);
+    expect(untold.stdout).toMatch(/\nuntold 1 file, 3 bytes: 1 finding left, untold\n$/);
+    expect(untold).toMatchObject({ code: 3 });
+    const json = await inPlain('verify', '--json', '--since', written.stdout.trim());
+    expect(JSON.parse(json.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ left: 1, untold: 1 });
+  });
+
+  it('names what is wrong since a line, and writes no checkpoint there', async () => {
     const other = `7:${'A'.repeat(43)}`;
     const missing = await run('verify', '--since', other);
     expect(missing).toMatchObject({ code: 1 });
     expect(missing.stdout).toMatch(/^FAIL {2}checkpoint 7 is not in the store/);
-    const accepted = await run('checkpoint', '--accept', other);
-    expect(accepted).toMatchObject({ code: 0, stdout: expect.stringMatching(LINE) });
-    expect(accepted.stdout).toMatch(/^8:/);
-    expect(accepted.stderr).not.toContain('nothing to accept');
-    expect(await run('verify', '--since', other)).toMatchObject({ code: 0 });
-    const none = await run('checkpoint', '--accept', accepted.stdout.trim());
-    expect(none).toMatchObject({ code: 0, stdout: expect.stringMatching(LINE) });
-    expect(none.stderr).toContain('nothing to accept');
+    const refused = await run('checkpoint', '--since', other);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/FAIL {2}checkpoint 7 is not in the store/);
+    expect(refused.stderr).toContain('no checkpoint was written: 1 alarm since that line');
+    const first = await run('checkpoint');
+    const next = await run('checkpoint', '--since', first.stdout.trim());
+    expect(next).toMatchObject({ code: 0, stdout: expect.stringMatching(LINE) });
     expect(await run('verify', '--since', 'no line')).toMatchObject({ code: 1, stdout: '' });
     expect(await run('--tenant', 'nobody', 'checkpoint')).toMatchObject({ code: 1, stdout: '' });
+  });
+
+  it('follows a history that is begun anew, which says what to do then', async () => {
+    const begun = await run('tenant', 'history', 'anew');
+    expect(begun).toMatchObject({ code: 0 });
+    expect(begun.stdout).toContain('now run "sealed-memory checkpoint", and throw older lines away');
+    expect(await run('checkpoint')).toMatchObject({ code: 0, stdout: expect.stringMatching(LINE) });
   });
 });

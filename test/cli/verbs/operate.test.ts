@@ -369,6 +369,30 @@ describe('the commands on a screen', () => {
     expect(said).toMatch(/ok {4}key 1: made .*, opens only\nok {4}key 2: made .*, active\n/);
   });
 
+  it('say what a migration that encrypts again comes to, and ask for a checkpoint when it has ended', async () => {
+    await create('/memories/a', 'text');
+    inProcess();
+    const said = async (): Promise<string> => {
+      const { invocation, shown } = invocationOf({ isForEyes: true });
+      await runMigrate({ reencrypt: true }, invocation);
+      return shown.join('');
+    };
+    const checkpoint = 'to do take a checkpoint now ("sealed-memory checkpoint")';
+    expect(await said()).toContain(
+      'no data key is older than the active key — "sealed-memory keys rotate" first',
+    );
+    await runRotate({}, invocationOf({ isForEyes: true }).invocation);
+    age(61_000);
+    await runMigrate({}, invocationOf({ isForEyes: true }).invocation);
+    age(61_000);
+    const first = await said();
+    expect(first).toContain('ok    key 3 was made first: objects under the active key had older data keys\n');
+    expect(first).toContain('run "sealed-memory keys migrate --reencrypt" again then');
+    expect(first).not.toContain(checkpoint);
+    age(1_900_000);
+    expect(await said()).toContain(checkpoint);
+  });
+
   it('shred only after the name was typed', async () => {
     await create('/memories/a', 'text');
     inProcess();
@@ -382,7 +406,7 @@ describe('the commands on a screen', () => {
     const said = shown.join('\n');
     expect(said).toContain('This destroys the keys of "acme" for good');
     expect(said).toContain("ok    the tenant's keys are destroyed");
-    expect(said).toContain('1 sealed object (240 bytes) stays, unreadable');
+    expect(said).toContain('1 sealed object (244 bytes) stays, unreadable');
     expect(said).toContain('backups, replicas and other regions still hold older keyrings');
   });
 });

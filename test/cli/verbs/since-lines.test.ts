@@ -1,39 +1,52 @@
 import { expect, it } from 'vitest';
 import { findingLine } from '../../../src/cli/verbs/finding-lines.ts';
-import { acceptedLine } from '../../../src/cli/verbs/since-lines.ts';
+import { linesOf } from '../../../src/cli/verbs/verify.ts';
+import type { Finding } from '../../../src/tree/findings.ts';
 import { at } from '../../support/test-tree.ts';
 
 const PATH = at('/memories/a');
 const VERSION = { version: 'AAAAAAAAAAAAAAAAAAAAAA' };
 const OTHER = { version: 'BBBBBBBBBBBBBBBBBBBBBB' };
 
-it('a line says what was found and what to do, and once it is accepted only what was found', () => {
-  const dropped = { kind: 'since', state: 'dropped', path: PATH, expected: VERSION } as const;
+const ON_PURPOSE =
+  'after a restore on purpose run "tenant history anew" and "checkpoint", and throw older lines away';
+
+it('a line says what was found and what to do', () => {
+  const gone = { kind: 'since', state: 'gone', path: PATH, expected: VERSION } as const;
   const found = '/memories/a is gone, and nothing says why: it must hold version AAAAAAAA or what came of it';
-  expect(findingLine(dropped)).toBe(
-    `FAIL  ${found} — restore it from a backup; if it was on purpose, "checkpoint --accept" says so`,
-  );
-  expect(acceptedLine(dropped)).toBe(`accepted: ${found}`);
+  expect(findingLine(gone)).toBe(`FAIL  ${found} — restore it from the history or a backup; ${ON_PURPOSE}`);
+  expect(findingLine({ ...gone, found: OTHER })).toContain('; version BBBBBBBB is new — ');
 });
 
-it('a forked file is named with both versions, or with its own where nothing lay there', () => {
-  const forked = { kind: 'since', state: 'forked', path: PATH, found: OTHER } as const;
-  expect(acceptedLine({ ...forked, expected: VERSION })).toMatch(
-    /it holds version BBBBBBBB, which does not come of version AAAAAAAA$/,
+it('an older file is named with both versions, or with its own where nothing must be', () => {
+  const older = { kind: 'since', state: 'older', path: PATH, found: OTHER } as const;
+  expect(findingLine({ ...older, expected: VERSION })).toMatch(
+    /it holds version BBBBBBBB, and must hold version AAAAAAAA or what came of it — restore that/,
   );
-  expect(acceptedLine(forked)).toMatch(/which does not come of a version that lay there$/);
+  expect(findingLine(older)).toMatch(/it holds version BBBBBBBB, which had ended, or was not there — delete/);
 });
 
-it('a version that the history has not can be accepted, a record that is damaged cannot', () => {
+it('a version that the history has not may be what a restore left, a record that is damaged may not', () => {
   const missing = {
     ...({ kind: 'history', state: 'missing', path: PATH } as const),
     ...{ expected: VERSION.version, replacedBy: OTHER.version },
   };
-  expect(findingLine(missing)).toMatch(/"checkpoint --accept" says so$/);
+  expect(findingLine(missing).endsWith(ON_PURPOSE)).toBe(true);
   expect(findingLine({ ...missing, state: 'damaged' })).toMatch(/the versions of the bucket$/);
 });
 
 it('what cannot be told is marked as such, and asks for nothing', () => {
   const untold = { kind: 'since', state: 'untold', why: 'young', path: PATH, expected: VERSION } as const;
-  expect(findingLine(untold)).toMatch(/^told\? \/memories\/a: .*, and held version AAAAAAAA$/);
+  expect(findingLine(untold)).toMatch(/^untold \/memories\/a: .*, and held version AAAAAAAA$/);
+});
+
+it('a verification fails for one alarm, and is untold where nothing else is found', () => {
+  const untold = { kind: 'since', state: 'untold', why: 'young', path: PATH } as const;
+  const lastLine = (...findings: readonly Finding[]): string | undefined =>
+    linesOf({ files: 1, bytes: 2, findings, keyVersions: [] }).at(-1);
+  expect(lastLine()).toBe('ok    1 file, 2 bytes: all well');
+  expect(lastLine(untold)).toBe('untold 1 file, 2 bytes: 1 finding left, untold');
+  expect(lastLine(untold, { kind: 'damaged', path: PATH })).toBe(
+    'FAIL  1 file, 2 bytes: 2 findings left, 1 of them untold',
+  );
 });

@@ -128,7 +128,7 @@ describe('a text that others brought back', () => {
       invocation,
     );
     expect(shown.join('')).toContain(
-      'not told: whether these read it before they wrote, as no stored turn says (a person, a repair, another program): ',
+      'untold: whether these read it before they wrote, as no stored turn says (a person, a repair, another program): ',
     );
   });
 

@@ -16,9 +16,9 @@ describe('a line in rows', () => {
   });
 
   it('is broken between words where it is a sentence', () => {
-    const sentence = 'not told: what these read, who wrote since: ann, bob, and the mail import';
+    const sentence = 'untold: what these read, who wrote since: ann, bob, and the mail import';
     expect(wrapped(sentence, { room: 40, gap: ' ' })).toEqual([
-      'not told: what these read, who wrote',
+      'untold: what these read, who wrote',
       '  since: ann, bob, and the mail import',
     ]);
   });
