@@ -17,7 +17,12 @@ const NODE = /^node:(?!buffer$|process$)/;
 const AWS = /^@aws-sdk\/|^@smithy\//;
 
 const LAYERS: readonly Group[] = [
-  { name: 'ground', layer: 0, files: /^(errors|listeners|logger|recent|time|waits)\.ts$/, packages: NOTHING },
+  {
+    name: 'ground',
+    layer: 0,
+    files: /^(errors|listeners|logger|recent|stamps|time|waits)\.ts$/,
+    packages: NOTHING,
+  },
   { name: 'language', layer: 1, files: /^language\//, packages: NOTHING },
   { name: 'sodium', layer: 1, files: /^format\/sodium(-scratch)?\.ts$/, packages: /^libsodium-wrappers$/ },
   { name: 'native cipher', layer: 1, files: /^format\/native-box\.ts$/, packages: /^node:crypto$/ },
@@ -147,16 +152,23 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
+      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-change|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|record-values|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
   },
   {
     room: /^history\//,
-    files:
-      /^history\/(actors|history|entries|moment|plan|read-records|trace|turn-trace|untold|version-saver)\.ts$/,
+    files: /^history\/(actors|history|entries|moment|plan|trace|turn-trace|untold|version-saver)\.ts$/,
+  },
+  // A verification judges every page.
+  { room: /^sessions\//, files: /^sessions\/page\.ts$/, importers: /^admin\// },
+  {
+    room: /^history\//,
+    files: /^history\/turn-records\.ts$/,
+    // Workers write what turns leave, and the operator's verbs judge it.
+    importers: /^(admin|worker)\//,
   },
   {
     room: /^history\//,
-    files: /^history\/(history-record|read-records|sealed-again|versions)\.ts$/,
+    files: /^history\/(history-record|past\/(collect|past|read|records))\.ts$/,
     // The operator's verbs judge the records themselves.
     importers: /^admin\//,
   },
@@ -166,13 +178,13 @@ const DOORS: readonly {
   },
   {
     room: /^tree\/(?!rename\/)/,
-    files: /^tree\/(create-file|settled)\.ts$/,
+    files: /^tree\/(admission|create-file|settled)\.ts$/,
     importers: /^history\//,
   },
   { room: /^tree\/(?!rename\/)/, files: /^tree\/(clashes|settled|undo)\.ts$/, importers: /^tree\/rename\// },
   {
     room: /^tree\/rename\//,
-    files: /^tree\/rename\/(lease|recovery|register|rename|rename-file|rename-register)\.ts$/,
+    files: /^tree\/rename\/(recovery|register|rename|rename-file|rename-register)\.ts$/,
   },
 ];
 

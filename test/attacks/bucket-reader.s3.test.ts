@@ -140,8 +140,8 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       });
       const [added = ''] = (await site.raw.keys()).filter((key) => !before.includes(key));
       const moved = await site.raw.read(added);
-      expect(Buffer.compare(moved.subarray(220), two.sealed.subarray(220))).toBe(0);
-      expect(readHeader(moved)?.contentId).toEqual(readHeader(two.sealed)?.contentId);
+      expect(Buffer.compare(moved.subarray(224), two.sealed.subarray(224))).toBe(0);
+      expect(readHeader(moved)?.id).toEqual(readHeader(two.sealed)?.id);
       expect(readHeader(moved)?.wrapNonce).not.toEqual(readHeader(two.sealed)?.wrapNonce);
     });
   });

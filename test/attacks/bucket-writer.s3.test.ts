@@ -3,6 +3,7 @@ import { toBase64url } from '../../src/format/encoding.ts';
 import type { NameMode } from '../../src/format/names.ts';
 import { open, seal } from '../../src/format/object.ts';
 import { classKey, classLogicalName, fileKey, logicalName } from '../../src/format/object-keys.ts';
+import { newVersion } from '../../src/format/version.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom } from '../../src/store/os-random.ts';
@@ -35,10 +36,10 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
       const { sealed } = one;
       const flip = (offset: number): Uint8Array => sealed.with(offset, (sealed[offset] ?? 0) ^ 1);
       const forgeries = [
-        ...[0, 9, 12, 28, 60, 76, 100, 220, sealed.length - 1].map(flip),
+        ...[0, 9, 12, 28, 60, 76, 100, 224, sealed.length - 1].map(flip),
         sealed.subarray(0, sealed.length - 1),
         Buffer.concat([sealed, Buffer.of(0)]),
-        Buffer.concat([sealed.subarray(0, 220), one.older.subarray(220)]),
+        Buffer.concat([sealed.subarray(0, 224), one.older.subarray(224)]),
         Buffer.concat([one.older.subarray(0, 100), sealed.subarray(100)]),
         two.sealed,
         lane.below.sealed,
@@ -141,7 +142,7 @@ for (const names of ['encrypted', 'plain'] as const satisfies readonly NameMode[
         keys: victim.loaded.keys,
         name: classLogicalName('journal', 'register'),
         content: encodeText(JSON.stringify(entry)),
-        mtime: 1,
+        version: newVersion({ mtime: 1, random: osRandom }),
         random: osRandom,
       });
       await site.raw.write(classKey(victim.layout, 'journal', 'register'), register);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkpointTree } from '../../src/admin/accept-checkpoint.ts';
+import { checkpointTree } from '../../src/admin/checkpoint.ts';
 import { expireTree } from '../../src/admin/expire.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { hasCode, type MemoryErrorCode } from '../../src/errors.ts';
@@ -32,7 +32,7 @@ const FIELDS = [0, 8, 12, 28, 60, 76, 100, HEADER_BYTES, HEADER_BYTES + 65_552];
 
 interface Place {
   readonly site: TestSite;
-  /** Of a checkpoint from before, and of one that accepted what was found since it. */
+  /** Of two checkpoints. */
   readonly lines: readonly string[];
   readonly objects: ReadonlyMap<ObjectKey, Uint8Array>;
 }
@@ -59,10 +59,10 @@ async function start(): Promise<Place> {
   await client.tree.rename({ from: at('/memories/d'), to: at('/memories/e') }, { actor: 'bob' });
   const oldest = (await historyOf(client).list(B)).findLast(({ path }) => path === A);
   await historyOf(client).redact(oldest ?? expect.unreachable('there is a version'), { actor: 'cyd' });
-  const second = await checkpointTree(client.session, { accept: first.line, actor: 'cyd' });
+  const second = await checkpointTree(client.session, { since: first.line, actor: 'cyd' });
   // Checkpoints expire after 90 days; the newest stays.
   await site.time.pause(100 * DAY);
-  return { site, lines: [first.line, second.line], objects: await objectsOf(site) };
+  return { site, lines: [String(first.line), String(second.line)], objects: await objectsOf(site) };
 }
 
 async function objectsOf({ base }: TestSite): Promise<ReadonlyMap<ObjectKey, Uint8Array>> {
@@ -107,7 +107,7 @@ function verbsOf(client: TestClient, { lines }: Place): Readonly<Record<string, 
       for (const historyDays of [undefined, 3_000])
         await expireTree(client.session, { historyDays, afterDays: 3_000 });
     },
-    checkpoint: () => checkpointTree(client.session, { accept: lines[1] }),
+    checkpoint: () => checkpointTree(client.session, { since: lines[1] }),
     edit: () => client.append(B, ' more'),
     rename: () => client.rename(B, '/memories/c'),
     delete: () => client.remove('/memories/e'),

@@ -9,6 +9,7 @@ import {
   parseTenantId,
 } from '../../src/format/object-keys.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
+import { newVersion } from '../../src/format/version.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { createKeyring, rotateKeyring, sealKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringCache, type KeyringCache } from '../../src/keys/keyring-cache.ts';
@@ -156,7 +157,7 @@ describe.each(['encrypted', 'plain'] as const satisfies readonly NameMode[])('un
         keys: loaded.keys,
         name: logicalName(path),
         content: encodeText('Words of another writer.'),
-        mtime: 1,
+        version: newVersion({ mtime: 1, random: osRandom }),
         random: osRandom,
       });
       const key: ObjectKey = fileKey(layout, loaded.names, path);

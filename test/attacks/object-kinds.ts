@@ -2,6 +2,7 @@ import { concat } from '../../src/format/encoding.ts';
 import { HEADER_BYTES, readHeader } from '../../src/format/header.ts';
 import { open, seal } from '../../src/format/object.ts';
 import { logicalName } from '../../src/format/object-keys.ts';
+import { newVersion } from '../../src/format/version.ts';
 import type { SealingKeys } from '../../src/format/wrap.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { openKeyring } from '../../src/keys/keyring.ts';
@@ -147,7 +148,13 @@ export function objectKinds(site: AttackSite): readonly AttackKind[] {
       const guess = { version: 2, created: 0, keyId: header.keyId, wrapKey: chance.bytes(32) };
       const keys = { tenant: lane.victim.tenant, keyringId, active: guess, find: () => guess };
       const name = logicalName(parseMemoryPath(file.path));
-      return seal({ keys, name, content: encodeText('forged'), mtime: 1, random: osRandom });
+      return seal({
+        keys,
+        name,
+        content: encodeText('forged'),
+        version: newVersion({ mtime: 1, random: osRandom }),
+        random: osRandom,
+      });
     }),
     {
       title: 'has edits and renames done on what he forged',

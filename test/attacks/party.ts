@@ -64,7 +64,7 @@ export async function openParty(
   const s3 = { endpoint, region, forcePathStyle };
   const client = new S3Client({ ...s3, credentials });
   // A server that hangs up after a refusal would turn the next attempts into failures of the network.
-  watchRequests(client, { onRequest: undefined, acceptsHost: () => true });
+  watchRequests(client, { onRequest: undefined, onDate: undefined, acceptsHost: () => true });
   const base = await openBaseStore({
     store: { kind: 's3', bucket: bucket.bucket, prefix: '' },
     s3,

@@ -61,7 +61,7 @@ export function openFatedStore({ settings, fate, around }: FatedStoreOptions): F
   const plain = interceptStore(opened, (call, proceed) =>
     isRequest(call) ? counted(`${call.verb} ${placeOf(call)}`, proceed) : proceed(),
   );
-  if (location.kind !== 's3') return { base: shared(plain), requests };
+  if (location.kind !== 's3') return { base: shared(withChanges(plain, opened, counted)), requests };
   const base: BaseStore = {
     ...shared(plain),
     // What a server needs that does not honour conditions on deletes; SQLite does.
@@ -69,6 +69,20 @@ export function openFatedStore({ settings, fate, around }: FatedStoreOptions): F
     versions: countVersions(openS3Versions({ ...s3, bucket: location.bucket }), counted),
   };
   return { base, requests };
+}
+
+/** Several changes that the store makes as one are one request. */
+function withChanges(
+  plain: ObjectStore,
+  { changeAll }: ObjectStore,
+  counted: <T>(name: string, proceed: () => Promise<T>) => Promise<T>,
+): ObjectStore {
+  return {
+    ...plain,
+    ...(changeAll && {
+      changeAll: (changes, options) => counted('change data', () => changeAll(changes, options)),
+    }),
+  };
 }
 
 function countVersions(

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { seal } from '../../src/format/object.ts';
 import { classKey, classLogicalName } from '../../src/format/object-keys.ts';
+import { newVersion } from '../../src/format/version.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { type RenameEntry, readRegister } from '../../src/tree/rename/register.ts';
 import { asyncVerdictOf, fuzz, type Verdict } from '../support/fuzz.ts';
@@ -30,7 +31,13 @@ const work = await client.open();
 /** What the register is taken for when it was sealed with this content. */
 async function read(content: Uint8Array): Promise<Verdict<RenameEntry | undefined>> {
   const name = classLogicalName('journal', 'register');
-  const body = seal({ keys: work.keyring.keys, name, content, mtime: 1, random: work.session.random });
+  const body = seal({
+    keys: work.keyring.keys,
+    name,
+    content,
+    version: newVersion({ mtime: 1, random: work.session.random }),
+    random: work.session.random,
+  });
   await work.session.store.put(classKey(work.session.layout, 'journal', 'register'), body, {
     mode: 'overwrite',
   });
@@ -39,7 +46,7 @@ async function read(content: Uint8Array): Promise<Verdict<RenameEntry | undefine
 
 function judge(verdict: Verdict<RenameEntry | undefined>): void {
   if ('code' in verdict) {
-    expect(verdict.code).toBe('unsupported_format');
+    expect(verdict.code).toBe('integrity');
     return;
   }
   const entry = verdict.value;
@@ -57,18 +64,18 @@ describe('the content of the register', () => {
     expect(await read(contents[2] ?? new Uint8Array(0))).toEqual({ value: undefined });
   });
 
-  it('is of a later version with a path that is none', async () => {
+  it('is refused with a path that is none', async () => {
     const content = new TextEncoder().encode(JSON.stringify({ ...ENTRY, from: '/elsewhere' }));
-    expect(await read(content)).toEqual({ code: 'unsupported_format' });
+    expect(await read(content)).toEqual({ code: 'integrity' });
   });
 
-  fuzz('is an entry, none, or of a later version', {
+  fuzz('is an entry, none, or refused', {
     runs: 1_000,
     inputs: [fc.oneof(mutations(contents), beginningLike(contents))],
     check: async (content) => judge(await read(content)),
   });
 
-  fuzz('is of a later version with a field of another kind', {
+  fuzz('is refused with a field of another kind', {
     runs: 1_000,
     inputs: [fc.constantFrom(...Object.keys(ENTRY), '__proto__'), fc.jsonValue()],
     check: async (field, value) =>

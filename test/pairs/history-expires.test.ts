@@ -82,11 +82,12 @@ describe.each(STORE_KINDS)('the expiry of history, on a %s store', (kind) => {
   it('lets an undo plan once more what expires between its plan and its writes', async () => {
     const { site } = await spoil();
     const [client, operator] = [await keepingClient(site), await keepingClient(site)];
-    let isBegun = false;
+    let [isPlanned, isBegun] = [false, false];
     client.intercept(async (call, proceed) => {
-      // The first request that changes a file.
-      const isWrite = call.verb === 'delete' || (call.verb === 'put' && call.key.includes('/data/'));
-      if (isWrite && !isBegun) {
+      // The first look at a file behind those at the records.
+      const read = call.verb === 'get' ? call.key : '';
+      isPlanned ||= read.includes('/history/');
+      if (isPlanned && read.includes('/data/') && !isBegun) {
         isBegun = true;
         await expire(operator);
       }

@@ -5,7 +5,15 @@ import { verifyTree } from '../../src/admin/verify.ts';
 import { historyOf, textsOf } from '../support/history-site.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { dieAt, someDeaths } from '../support/killed-run.ts';
-import { at, bytes, openSite, STORE_KINDS, type TestClient, type TestSite } from '../support/test-tree.ts';
+import {
+  at,
+  bytes,
+  inTime,
+  openSite,
+  STORE_KINDS,
+  type TestClient,
+  type TestSite,
+} from '../support/test-tree.ts';
 
 const HOUR = 3_600_000;
 const [A, B, C, X] = ['/memories/a', '/memories/b', '/memories/c', '/memories/d/x'];
@@ -23,7 +31,7 @@ async function newProcess(site: TestSite): Promise<TestClient> {
 
 async function turn(site: TestSite, to: 'on' | 'off'): Promise<void> {
   const { editor } = await createOperator(site);
-  await turnTenantHistory({ editor, clock: site.time.clock }, to);
+  await turnTenantHistory({ editor, stamps: inTime(site.time.clock) }, to);
 }
 
 /** Every text that is to be had, sorted. */

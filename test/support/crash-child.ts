@@ -116,7 +116,7 @@ async function endOf(child: ChildProcess, lines: readonly string[]): Promise<Chi
  * dies after the change before it.
  */
 export function boundariesOf(requests: readonly string[]): readonly Boundary[] {
-  return everyBoundaryOf(requests).filter(({ name }) => /^(put|delete) /.test(name));
+  return everyBoundaryOf(requests).filter(({ name }) => /^(put|delete|change) /.test(name));
 }
 
 /** Both sides of every request. */

@@ -24,13 +24,14 @@ export function forgeObject(
   const keyringId = input(fields.keyringId ?? ring.keyringId);
   const bodyKeyringId = input(fields.bodyKeyringId ?? fields.keyringId ?? ring.keyringId);
   const content = contentOf(fields);
-  const start = concat(
+  const fixedStart = concat(
     fromHex(fields.magic ?? '89534d310d0a1a0a'),
     fromHex(fields.version ?? '01011000'),
-    input(fields.contentId),
   );
+  const start = concat(fixedStart, input(fields.versionId));
+  const bodyStart = fields.bodyVersionId ? start : fixedStart;
   const bodyOf = (dataKey: Uint8Array): Uint8Array =>
-    hash(64, dataKey, concat(domain('body'), bodyKeyringId, start));
+    hash(64, dataKey, concat(domain('body'), bodyKeyringId, bodyStart));
   const committed = bodyOf(input(fields.bodyDek ?? fields.dek));
   const commitment = fields.commitment === undefined ? committed.slice(32) : input(fields.commitment);
   const tenantKey = input(fields.key);
@@ -39,9 +40,12 @@ export function forgeObject(
   const wrap = sealBox(
     concat(
       input(fields.dek),
+      fields.shortWrap ? NO_BYTES : u32(fields.drawnUnder),
       bigEndian64(fields.length ?? content.length),
       bigEndian64(fields.mtime),
-      ...(fields.shortWrap ? [] : [bigEndian64(fields.bound), input(fields.previous), input(fields.writer)]),
+      bigEndian64(fields.bound),
+      input(fields.previous),
+      input(fields.writer),
       input(fields.origin),
     ),
     {

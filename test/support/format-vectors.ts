@@ -19,9 +19,11 @@ export interface ObjectFields {
   readonly name: string;
   readonly text: string;
   readonly zeros?: number;
-  readonly contentId: string;
+  readonly versionId: string;
   readonly dek: string;
   readonly nonce: string;
+  /** The version of the tenant key under which the data key was drawn, as the wrap says it. */
+  readonly drawnUnder: number;
   readonly mtime: number | string;
   readonly bound: number | string;
   readonly previous: string;
@@ -40,6 +42,9 @@ export interface ObjectForgery extends Partial<ObjectFields> {
   readonly version?: string;
   readonly magic?: string;
   readonly commitment?: string;
+  /** O is made with the version id too. */
+  readonly bodyVersionId?: boolean;
+  /** The wrap lacks `drawnUnder`. */
   readonly shortWrap?: boolean;
   readonly afterWrap?: string;
 }
@@ -139,6 +144,8 @@ export interface FormatVectors {
     readonly defaults: ObjectFields;
     readonly cases: readonly (Identified & Partial<ObjectFields> & Expected)[];
   };
+  /** Objects that a holder of the keys wrote, and no sealing makes; a reader takes them. */
+  readonly forgedObjects: FormatVectors['objects']['cases'];
   readonly rebinds: readonly Rebind[];
   readonly keyrings: {
     readonly defaults: KeyringFields;
@@ -237,6 +244,66 @@ export interface AddedVectors {
     readonly accept: readonly { readonly actor: string; readonly content: string }[];
     readonly refuse: readonly string[];
   };
+  /** Of what lies at an object key, on a store whose writers make tombstones or not: `absent` or a code. */
+  readonly openedTombstones: readonly {
+    readonly bytes: string;
+    readonly makesTombstones: boolean;
+    readonly answer: string;
+  }[];
+  /** Contents of records by their kind, such as `checkpoints/head`; `record` is what a reader finds. */
+  readonly records: readonly {
+    readonly kind: string;
+    readonly accept: readonly { readonly content: string; readonly record: unknown }[];
+    readonly refuse: readonly string[];
+  }[];
+  readonly recordIds: RecordIds;
+  readonly checkpoints: {
+    readonly accept: readonly (CheckpointVector & {
+      readonly facts: string;
+      readonly partDigests: readonly string[];
+    })[];
+    readonly refuse: readonly CheckpointVector[];
+  };
+  readonly textHashes: readonly { readonly content: string; readonly hash: string }[];
+}
+
+interface CheckpointVector {
+  readonly what: string;
+  /** Contents by the ids of the records. */
+  readonly records: Readonly<Record<string, string>>;
+  readonly line: string;
+}
+
+interface RecordIds {
+  /** `at` is in milliseconds since the epoch. */
+  readonly access: readonly { readonly at: number; readonly path: string; readonly id: string }[];
+  readonly receipts: readonly { readonly turn: string; readonly id: string }[];
+  readonly messages: readonly { readonly message: string; readonly hash: string }[];
+  readonly progress: readonly { readonly receipt: string; readonly owner: string; readonly id: string }[];
+  readonly tokens: readonly { readonly at: number; readonly id: string }[];
+  readonly actors: readonly { readonly actor: string; readonly id: string }[];
+  readonly sessions: readonly {
+    readonly key: { readonly projectKey: string; readonly sessionId: string; readonly subpath?: string };
+    readonly page: number;
+    readonly id: string;
+  }[];
+  readonly conversations: readonly {
+    readonly conversation: string;
+    readonly random: string;
+    readonly head: string;
+    readonly body: string;
+  }[];
+  readonly prompts: readonly {
+    readonly conversation: string | null;
+    readonly turn: string;
+    readonly id: string;
+  }[];
+  readonly checkpoints: readonly {
+    readonly number?: number;
+    readonly run?: string;
+    readonly part?: number;
+    readonly id: string;
+  }[];
 }
 
 interface HistoryVector {

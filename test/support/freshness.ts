@@ -8,7 +8,7 @@ const NONCE_BYTES = 24;
 
 /** What is drawn for every write and must never come again. */
 export type Drawn =
-  | 'content id'
+  | 'version id'
   | 'data key'
   | 'wrap nonce'
   | 'keyring nonce'
@@ -51,7 +51,7 @@ export function watchFreshness(): Freshness {
       bodies.add(whole);
       const header = readHeader(body);
       if (header !== undefined) {
-        see('content id', header.contentId, sealingOf(body));
+        see('version id', header.id, sealingOf(body));
         see('wrap nonce', header.wrapNonce, whole);
       } else if (isKeyring(body)) {
         const { wrapped, length } = parseKeyringHead(body);

@@ -1,17 +1,28 @@
-import { openSync, statSync, writeSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import type { HistoryEntry } from '../../src/history/entries.ts';
+import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
 import { silentLogger } from '../doubles/silent-logger.ts';
 
 /**
- * Runs on a small file system that holds nothing else: fills it by creating files, takes the last byte of it, and then
- * deletes, edits and creates. Prints what became of each step. Usage: `full-disk.ts <folder>`
+ * Runs on a small file system that holds nothing else: fills it by creating files, takes the last byte of it, and does
+ * what PART says. Prints what became of each step. Usage: `full-disk.ts FOLDER PART on|off [FROM]`; the last is for processes
+ * that this one starts.
  */
-const [folder = ''] = process.argv.slice(2);
+const [folder = '', part = '', history = '', from] = process.argv.slice(2);
 const file = join(folder, 'memory.db');
-const store = `sqlite:${file}`;
-const open = () =>
-  openMemory({ store, tenant: 'acme', rootKey: new Uint8Array(32).fill(5), logger: silentLogger });
+const rest = join(folder, 'rest');
+const WRITERS = 3;
+const options = {
+  store: `sqlite:${file}`,
+  tenant: 'acme',
+  rootKey: new Uint8Array(32).fill(5),
+  logger: silentLogger,
+};
+const open = () => openMemory(options);
 
 type Memory = Awaited<ReturnType<typeof open>>;
 const codeOf = async (memory: Memory, input: unknown): Promise<string> => {
@@ -20,6 +31,14 @@ const codeOf = async (memory: Memory, input: unknown): Promise<string> => {
 };
 const creating = (path: string, bytes: number) => ({ command: 'create', path, file_text: 'x'.repeat(bytes) });
 const deleting = (path: string) => ({ command: 'delete', path });
+const inserting = (path: string) => ({
+  ...{ command: 'insert', path, insert_line: 0 },
+  insert_text: 'a line',
+});
+const LARGE = '/memories/large.md';
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+/** What the file and the reserve beside it take together. */
+const held = (): number => sizeOf(file) + sizeOf(`${file}-reserve`);
 
 async function fill(memory: Memory): Promise<readonly string[]> {
   const paths: string[] = [];
@@ -33,12 +52,13 @@ async function fill(memory: Memory): Promise<readonly string[]> {
 
 /** Until not even a byte can be written. */
 function takeTheRest(): void {
-  const rest = openSync(join(folder, 'rest'), 'w');
+  const taken = openSync(rest, 'a');
   for (const size of [65_536, 4_096, 1]) {
     try {
-      for (;;) writeSync(rest, Buffer.alloc(size, 1));
+      for (;;) writeSync(taken, Buffer.alloc(size, 1));
     } catch {}
   }
+  closeSync(taken);
 }
 
 async function readable(memory: Memory, paths: readonly string[]): Promise<number> {
@@ -47,41 +67,123 @@ async function readable(memory: Memory, paths: readonly string[]): Promise<numbe
   return found;
 }
 
-const first = await open();
-const large = [await codeOf(first, creating('/memories/large.md', 900_000))];
-const paths = await fill(first);
-takeTheRest();
-const refused = await codeOf(first, creating('/memories/more.md', 20_000));
-await first.close();
+async function tally(codes: AsyncIterable<string>): Promise<Readonly<Record<string, number>>> {
+  const counts: Record<string, number> = {};
+  for await (const code of codes) counts[code] = (counts[code] ?? 0) + 1;
+  return counts;
+}
 
-// Another process, as it were: what is needed to delete is no matter of what this one had before.
-const memory = await open();
-const size = statSync(file).size;
-const [one = '', two = '', ...others] = paths;
-const single = await codeOf(memory, deleting(one));
-const again = await codeOf(memory, creating('/memories/again.md', 15_000));
-const edited = await codeOf(memory, {
-  ...{ command: 'insert', path: two, insert_line: 0 },
-  insert_text: 'a line',
-});
-large.push(await codeOf(memory, deleting('/memories/large.md')));
-const kept = await readable(memory, [two, ...others]);
-const all = await codeOf(memory, deleting('/memories/many'));
-const after = await readable(memory, [two, ...others]);
-const anew = await codeOf(memory, creating('/memories/anew.md', 800_000));
-await memory.close();
-const grown = statSync(file).size - size;
-console.log(
-  JSON.stringify({
-    refused,
-    single,
-    again,
-    edited,
-    large,
-    lost: paths.length - 1 - kept,
-    all,
-    after,
-    anew,
-    grown,
-  }),
-);
+/** How many files the history has a text of, and of how many it tells that they were deleted. */
+async function keptOf(): Promise<{ readonly texts: number; readonly ends: number }> {
+  const entries = await (await open()).history.list();
+  const isKept = (entry: HistoryEntry): boolean => entry.kind === 'written' && entry.end === 'deleted';
+  const count = (those: (entry: HistoryEntry) => boolean): number =>
+    new Set(entries.filter(those).map(({ path }) => path)).size;
+  return { texts: count(isKept), ends: count(({ kind }) => kind === 'deleted') };
+}
+
+if (history === 'on') {
+  await using admin = await openAdmin(options);
+  await admin.turnHistory('on');
+}
+// More than the reserve, to be given back at the end.
+writeFileSync(rest, Buffer.alloc(part === 'writer' ? 0 : 1_500_000, 1), { flag: 'a' });
+const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
+  /** Deletes, edits and creates. */
+  async verbs() {
+    const first = await open();
+    const large = [await codeOf(first, creating(LARGE, 900_000))];
+    const paths = await fill(first);
+    takeTheRest();
+    const [whole, before, size] = [sizeOf(`${file}-reserve`), held(), sizeOf(file)];
+    const refused = await codeOf(first, creating('/memories/more.md', 20_000));
+    await first.close();
+    // Another process, as it were: what is needed to delete is no matter of what this one had before.
+    const memory = await open();
+    const [one = '', two = '', ...others] = paths;
+    const single = await codeOf(memory, deleting(one));
+    const again = await codeOf(memory, creating('/memories/again.md', 15_000));
+    const edited = await codeOf(memory, inserting(two));
+    large.push(await codeOf(memory, deleting(LARGE)));
+    const kept = await readable(memory, [two, ...others]);
+    const all = await codeOf(memory, deleting('/memories/many'));
+    const after = await readable(memory, [two, ...others]);
+    const anew = await codeOf(memory, creating('/memories/anew.md', 800_000));
+    const versions = history === 'on' ? await keptOf() : undefined;
+    const [grown, taken] = [sizeOf(file) - size, held() - before];
+    rmSync(rest);
+    const room = await codeOf(memory, creating('/memories/room.md', 20_000));
+    await memory.close();
+    return {
+      ...{ refused, single, again, edited, large, lost: paths.length - 1 - kept, all, after, anew },
+      ...{ hasGrown: grown > 0, taken, room, whole: sizeOf(`${file}-reserve`) === whole },
+      ...(versions && {
+        unkept: paths.length + 1 - versions.texts,
+        untold: paths.length + 1 - versions.ends,
+      }),
+    };
+  },
+
+  /** Deletes every file, one by one. */
+  async deletes() {
+    const memory = await open();
+    const paths = await fill(memory);
+    takeTheRest();
+    const before = held();
+    const codes = await tally(
+      (async function* () {
+        for (const path of paths) yield codeOf(memory, deleting(path));
+      })(),
+    );
+    await memory.close();
+    return { files: paths.length, codes, reserve: sizeOf(`${file}-reserve`), taken: held() - before };
+  },
+
+  /** Three processes delete and create side by side, each its share of the files. */
+  async writers() {
+    const memory = await open();
+    const paths = await fill(memory);
+    await memory.close();
+    takeTheRest();
+    const [whole, before, size] = [sizeOf(`${file}-reserve`), held(), sizeOf(file)];
+    const ends = Array.from({ length: WRITERS }, async (_, from) => {
+      const child = spawn(
+        process.execPath,
+        [...process.argv.slice(1, 3), 'writer', 'as it is', String(from)],
+        {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        },
+      );
+      let printed = '';
+      child.stdout.on('data', (text: Buffer) => (printed += text));
+      const [code] = await once(child, 'close');
+      return { code, ...JSON.parse(printed) };
+    });
+    const writers = await Promise.all(ends);
+    return {
+      files: paths.length,
+      writers,
+      ...{ whole, reserve: sizeOf(`${file}-reserve`), grown: sizeOf(file) - size, taken: held() - before },
+    };
+  },
+
+  async writer() {
+    const memory = await open();
+    const paths: string[] = [];
+    for await (const { path } of memory.files.list('/memories/many')) {
+      if (Number(/\d+/.exec(path)) % WRITERS === Number(from)) paths.push(path);
+    }
+    const created: string[] = [];
+    const deleted = await tally(
+      (async function* () {
+        for (const [index, path] of paths.entries()) {
+          created.push(await codeOf(memory, creating(`/memories/new/${from}-${index}.md`, 30_000)));
+          yield codeOf(memory, deleting(path));
+        }
+      })(),
+    );
+    await memory.close();
+    return { deleted, created: [...new Set(created)] };
+  },
+};
+console.log(JSON.stringify(await PARTS[part]?.()));

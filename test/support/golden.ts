@@ -15,7 +15,8 @@ export interface GoldenFile {
   readonly previous: string;
   readonly writer: string;
   readonly origin: string;
-  readonly contentId: string;
+  readonly versionId: string;
+  readonly drawnUnder: number;
   readonly size: number;
   readonly text?: string;
   /** The content is byte i = 7i + floor(i / 256), modulo 256. */

@@ -9,6 +9,7 @@ import {
   type ObjectClass,
   type ObjectKey,
 } from '../../src/format/object-keys.ts';
+import { newVersion } from '../../src/format/version.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
 import { forget, rotateKeyring } from '../../src/keys/keyring.ts';
 import { createKeyringEditor, type KeyringEditor } from '../../src/keys/keyring-editor.ts';
@@ -76,7 +77,14 @@ export async function putRecord(
   const { random } = work.session;
   const { keys } = work.keyring;
   const name = classLogicalName(cls, id);
-  const sealed = seal({ keys, name, content, mtime: work.session.clock(), origin: random(16), random });
+  const sealed = seal({
+    keys,
+    name,
+    content,
+    version: newVersion({ mtime: work.session.clock(), random }),
+    origin: random(16),
+    random,
+  });
   const key = classKey(work.session.layout, cls, id);
   await work.session.store.put(key, sealed, { mode: 'overwrite' });
   return key;

@@ -9,7 +9,7 @@ import { optionsFromEnvironment } from '../../src/open/environment.ts';
 import { readSettings, requireTenant } from '../../src/open/settings.ts';
 import { wireTenant } from '../../src/open/wire-tenant.ts';
 import type { DatedMeta } from '../../src/store/port.ts';
-import { LEASE_MS } from '../../src/tree/rename/lease.ts';
+import { LEASE_MS } from '../../src/tree/rename/register.ts';
 import { openFatedStore } from '../doubles/fated-store.ts';
 import type { Around } from '../doubles/intercepted-store.ts';
 import type { LifecycleTask } from './lifecycle-task.ts';

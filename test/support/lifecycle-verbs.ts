@@ -82,10 +82,10 @@ async function rotateOnce(options: MemoryOptions): Promise<void> {
   expect((await admin.rotate()).rotated).toBe(true);
 }
 
-/** Every object can be opened and is what it was, but for keys and content ids. */
+/** Every object can be opened and is what it was, but for keys and sealings. */
 async function expectSame({ options, before, where }: Place): Promise<TenantState> {
   const state = await stateOf(options);
-  const plain = ({ text, mtime, origin }: SealedRecord) => ({ text, mtime, origin });
+  const plain = ({ text, versionId, mtime, origin }: SealedRecord) => ({ text, versionId, mtime, origin });
   expect(mapped(state.records, plain), where).toEqual(mapped(before.records, plain));
   expect(state.files, where).toEqual(FILES);
   expect(state.findings, where).toEqual([]);
@@ -107,8 +107,8 @@ function expectKeys({ contents, under, ...expected }: Keys): LifecycleVerb['expe
     const state = await expectSame(place);
     expect(state, where).toMatchObject({ rootId: before.rootId, ...expected });
     expect(versionsIn(state), where).toEqual(new Set([under]));
-    const known = new Set(Object.values(before.records).map(({ contentId }) => contentId));
-    const kept = Object.values(state.records).filter(({ contentId }) => known.has(contentId));
+    const known = new Set(Object.values(before.records).map(({ commitment }) => commitment));
+    const kept = Object.values(state.records).filter(({ commitment }) => known.has(commitment));
     expect(kept, where).toHaveLength(contents === 'kept' ? Object.keys(state.records).length : 0);
   };
 }

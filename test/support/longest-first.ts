@@ -4,6 +4,9 @@ import { BaseSequencer, type TestSequencer, type TestSpecification, type Vitest 
 export const LONGEST: readonly string[] = [
   'test/infra/local/cloud.s3.test.ts',
   'test/tool/memory-tool.s3.test.ts',
+  'test/history/redact.s3.test.ts',
+  'test/pairs/rename-beside-migration.test.ts',
+  'test/python/python-vectors.test.ts',
   'test/attacks/hostile-operations.s3.test.ts',
   'test/crashes/crashes.s3.test.ts',
   'test/store/s3/s3-store.s3.test.ts',

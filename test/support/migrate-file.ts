@@ -1,6 +1,6 @@
 import { rebind, seal } from '../../src/format/object.ts';
 import { fileKey, logicalName } from '../../src/format/object-keys.ts';
-import { confirmedPut } from '../../src/tree/confirmed-put.ts';
+import { confirmedPut, type Stamp } from '../../src/tree/confirmed-put.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { at, type TestClient } from './test-tree.ts';
 
@@ -16,13 +16,13 @@ export async function migrateFile(
   const work = await client.open();
   const version = await readFile(work, at(path));
   if (version === undefined) throw new Error(`there is nothing at ${path}`);
-  const { keys, content, mtime, origin, stored } = version;
+  const { keys, content, bound, origin, stored } = version;
   const { random } = work.session;
   const name = logicalName(at(path));
-  const write = (): Uint8Array =>
+  const write = (stamp: Stamp): Uint8Array =>
     how === 'bound'
-      ? rebind({ keys, object: stored.body, from: name, to: name, clock: work.session.clock(), random })
-      : seal({ keys, name, content, mtime, origin, random });
+      ? rebind({ ...stamp, keys, object: stored.body, from: name, to: name, random })
+      : seal({ ...stamp, keys, name, version, content, origin, random });
   const key = fileKey(work.session.layout, work.keyring.names, at(path));
-  await confirmedPut(work, { key, seal: write, mode: { ifMatch: stored.etag } });
+  await confirmedPut(work, { key, seal: write, after: bound, mode: { ifMatch: stored.etag } });
 }

@@ -1,7 +1,6 @@
-import { fileKey } from '../../src/format/object-keys.ts';
 import { type MemoryPath, parseStoredPath } from '../../src/language/path.ts';
 import { confirmedPut } from '../../src/tree/confirmed-put.ts';
-import { sealFor } from '../../src/tree/create-file.ts';
+import { textWrite } from '../../src/tree/create-file.ts';
 import { openToWrite } from '../../src/tree/session.ts';
 import { bytes, type TestClient } from './test-tree.ts';
 
@@ -14,7 +13,7 @@ export async function putUnchecked(
   const named = parseStoredPath(path);
   if (named === undefined) throw new Error('no writer can give a file that path');
   const work = await openToWrite(session, {});
-  const key = fileKey(work.session.layout, work.keyring.names, named);
-  await confirmedPut(work, { key, seal: () => sealFor(work, named, bytes(text)), mode: 'create' });
+  const { write } = textWrite(work, named, bytes(text));
+  await confirmedPut(work, { ...write, mode: 'create' });
   return named;
 }

@@ -1,6 +1,6 @@
 import { type KeyStatus, readKeyStatus } from '../../src/admin/key-status.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
-import { readHeader } from '../../src/format/header.ts';
+import { commitmentOf, readHeader } from '../../src/format/header.ts';
 import { open } from '../../src/format/object.ts';
 import { createKeyringEditor } from '../../src/keys/keyring-editor.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
@@ -16,7 +16,9 @@ export interface SealedRecord {
   readonly text: string;
   readonly mtime: number;
   readonly origin: string;
-  readonly contentId: string;
+  readonly versionId: string;
+  /** Names the sealing. */
+  readonly commitment: string;
 }
 
 /** What a process that knows nothing finds of a tenant. */
@@ -82,13 +84,14 @@ export async function workOn({ context }: OpenTenant): Promise<Work> {
 }
 
 function read({ keyring: { keys } }: Work, name: Parameters<typeof open>[0]['name'], object: Uint8Array) {
-  const { content, mtime, origin, contentId } = open({ keys, name, object });
+  const { content, mtime, origin, id } = open({ keys, name, object });
   const header = readHeader(object);
   return {
     keyVersion: header && keys.find(header.keyId)?.version,
     text: new TextDecoder().decode(content),
     mtime,
     origin: toBase64url(origin),
-    contentId: toBase64url(contentId),
+    versionId: toBase64url(id),
+    commitment: toBase64url(commitmentOf(object)),
   };
 }

@@ -13,8 +13,10 @@ import type { ObjectStore } from '../../src/store/port.ts';
 import { openSqliteObjectStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createQuota, createTenantUsage, type TenantLimits, type TenantUsage } from '../../src/tree/quota.ts';
 import type { LeasedWork } from '../../src/tree/rename/lease.ts';
+import '../../src/tree/rename/lease.ts';
 import '../../src/tree/rename/rename-directory.ts';
 import '../../src/tree/rename/rename.ts';
+import { createStamps, type Stamps } from '../../src/stamps.ts';
 import type { Session, Work } from '../../src/tree/session.ts';
 import { createTree, type Tree } from '../../src/tree/tree.ts';
 import { createVersionCaches, DEFAULT_CACHE_BYTES } from '../../src/tree/version-cache.ts';
@@ -61,6 +63,8 @@ export interface ClientOptions {
   /** The process's own clocks, where they are not the site's. */
   readonly clock?: () => number;
   readonly monotonic?: () => number;
+  /** The times that it writes down; by its clocks unless given. */
+  readonly stamps?: Stamps;
   /** Stands around the requests below what makes deletes guarded. */
   readonly beneath?: Around;
 }
@@ -159,6 +163,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
       createQuota(options.usage ?? createTenantUsage(), options.limits, { clock, monotonic }),
     clock,
     monotonic,
+    stamps: options.stamps ?? createStamps({ clock, monotonic }),
     concurrency: 32,
     concurrentBytes: 33_554_432,
     random,
@@ -218,4 +223,9 @@ export function withSession(work: Work, changes: Partial<Session>): Work {
 /** Work that counts as leased, for the steps of a rename on their own: its store renews no lease. */
 export function leased(work: Work): LeasedWork {
   return work as LeasedWork;
+}
+
+/** Times to write down of a process whose clock is the store's. */
+export function inTime(clock: () => number): Pick<Stamps, 'now' | 'skew'> {
+  return { now: clock, skew: () => 0 };
 }

@@ -1,8 +1,9 @@
 import { keyringKey } from '../../src/format/keyring-bytes.ts';
 import { rebind, seal } from '../../src/format/object.ts';
 import type { LogicalName } from '../../src/format/object-keys.ts';
+import { newVersion } from '../../src/format/version.ts';
 import type { SealingKeys } from '../../src/format/wrap.ts';
-import { entriesOf, forgeKeyring } from './forge.ts';
+import { entriesOf, forgeKeyring, forgeObject } from './forge.ts';
 import {
   contentOf,
   format1,
@@ -25,7 +26,7 @@ export function keyringFields(id: string): KeyringFields {
 }
 
 export function objectFields(id: string): ObjectFields {
-  return { ...format1.objects.defaults, ...byId(format1.objects.cases, id) };
+  return { ...format1.objects.defaults, ...byId([...format1.objects.cases, ...format1.forgedObjects], id) };
 }
 
 /** A keyring's tenant keys as they are in memory. */
@@ -48,17 +49,25 @@ function boundAt(bound: number | string): { readonly clock: number; readonly aft
   return { clock: 0, after: BigInt(bound) === 0n ? undefined : BigInt(bound) - 1n };
 }
 
+/** Under which version of the tenant key a reader finds the data key to be drawn. */
+export function drawnUnderOf({ keyring, key, drawnUnder }: ObjectFields): number {
+  return Math.min(drawnUnder, sealingKeys(keyring, key).active.version);
+}
+
 export function sealCase(fields: ObjectFields): Uint8Array {
   return seal({
     keys: sealingKeys(fields.keyring, fields.key),
     name: fields.name as LogicalName,
     content: contentOf(fields),
-    mtime: Number(fields.mtime),
+    version: newVersion({
+      mtime: Number(fields.mtime),
+      previous: input(fields.previous),
+      writer: input(fields.writer),
+      random: scripted(input(fields.versionId)),
+    }),
     ...boundAt(fields.bound),
-    previous: input(fields.previous),
-    writer: input(fields.writer),
     origin: input(fields.origin),
-    random: scripted(input(fields.contentId), input(fields.dek), input(fields.nonce)),
+    random: scripted(input(fields.dek), input(fields.nonce)),
   });
 }
 
@@ -66,6 +75,10 @@ export function sealCase(fields: ObjectFields): Uint8Array {
 export function vectorBytes(id: string): Uint8Array {
   if (id === 'tombstone') return fromHex(format1.keyrings.tombstone);
   if (format1.keyrings.cases.some((one) => one.id === id)) return forgeKeyring(keyringFields(id));
+  if (format1.forgedObjects.some((one) => one.id === id)) {
+    const fields = objectFields(id);
+    return forgeObject(fields, keyringFields(fields.keyring));
+  }
   const rebound = format1.rebinds.find((one) => one.id === id);
   if (rebound === undefined) return sealCase(objectFields(id));
   return rebind({

@@ -22,7 +22,7 @@ const OTHER: Key = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Body {
-    /// `of`: whose create it is, by its content id. `bound`: by which write.
+    /// `of`: whose create it is, by its version id. `bound`: by which write.
     File {
         of: Key,
         is_edited: bool,

@@ -255,10 +255,6 @@ impl Protocol for RenameFile {
                 removed => self.source_removed(way, (source, copy), removed),
             },
             (ReadsAgain { source, copy, way }, Answer::Found(found)) => match found {
-                Some(Object { body, .. }) if self.is_bound_again(source, body) => {
-                    world.record.bound_again = true;
-                    self.removes_source(way, body, copy)
-                }
                 Some(Object { body, .. }) => self.copies_again(me, way, (source, body, copy)),
                 None => self.gives_up(way, copy),
             },
@@ -271,12 +267,17 @@ impl Protocol for RenameFile {
                 Put::Refused => LooksAtCopy { older, source, way },
                 Put::Unknown => Unknown,
             },
-            (LooksAtCopy { older, source, way }, Answer::Found(Some(Object { body, .. })))
-                if body.text == older.text =>
-            {
-                self.copies_again(me, way, (older, source, body))
-            }
-            (LooksAtCopy { .. }, Answer::Found(_)) => BothKept,
+            (LooksAtCopy { older, source, way }, Answer::Found(found)) => match found {
+                Some(Object { body, .. }) if self.is_ours(body, self.copy_of(older, me, None)) => {
+                    self.copies_again(me, way, (older, source, body))
+                }
+                _ if self.is_bound_again(older, source) => {
+                    world.record.bound_again = true;
+                    let copy = self.copy_of(older, me, None);
+                    self.removes_source(way, source, copy)
+                }
+                _ => BothKept,
+            },
             (Undoes { copy, removing }, answer) => match removing.answered(answer) {
                 Removed::Going(removing) => Undoes { copy, removing },
                 Removed::Gone => {
