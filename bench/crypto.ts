@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { open, seal } from '../src/format/object.ts';
 import { logicalName } from '../src/format/object-keys.ts';
 import { loadSodium } from '../src/format/sodium.ts';
+import { newVersion } from '../src/format/version.ts';
 import { deriveTenantKey, type SealingKeys } from '../src/format/wrap.ts';
 import { parseMemoryPath } from '../src/language/path.ts';
 import { osRandom } from '../src/store/os-random.ts';
@@ -54,7 +55,14 @@ function sealedObject(): Contestant {
   const name = logicalName(parseMemoryPath('/memories/notes/today.md'));
   return {
     label: SEALED,
-    encrypt: (content) => seal({ keys, name, content, mtime: Date.now(), random: osRandom }),
+    encrypt: (content) =>
+      seal({
+        keys,
+        name,
+        content,
+        version: newVersion({ mtime: Date.now(), random: osRandom }),
+        random: osRandom,
+      }),
     decrypt: (object) => open({ keys, name, object }).content,
   };
 }

@@ -8,6 +8,7 @@ import { directories } from './directories.ts';
 import { embedded } from './embedded.ts';
 import { growth } from './growth.ts';
 import { type Findings, type Lab, openLab } from './lab.ts';
+import { longHistory } from './long-history.ts';
 import { manyFiles } from './many-files.ts';
 import { chartOf } from './report/chart.ts';
 import { withFigures } from './report/document.ts';
@@ -47,6 +48,7 @@ const GROUPS: Readonly<
     run: (lab) => start(lab, sites),
   },
   'stand-still': { about: 'for how long 1 MiB holds the event loop', run: standStill },
+  history: { about: 'what a long history costs who looks back', run: longHistory },
   crypto: { about: 'sealing and opening beside AES-GCM and the AWS Encryption SDK', run: crypto },
 };
 

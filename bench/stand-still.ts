@@ -74,7 +74,8 @@ async function operationsOn(
   };
 }
 
-async function longestStepOf(work: () => Promise<unknown>): Promise<number> {
+/** For how long the event loop stood still at most, in milliseconds, until the work had ended. */
+export async function longestStepOf(work: () => Promise<unknown>): Promise<number> {
   let [longest, last, working] = [0, performance.now(), true];
   const look = (): void => {
     const now = performance.now();

@@ -1,0 +1,118 @@
+import { toBase64url } from '../src/format/encoding.ts';
+import { newVersion } from '../src/format/version.ts';
+import { createHistory } from '../src/history/history.ts';
+import { encodeHistoryRecord, historyRecordId } from '../src/history/history-record.ts';
+import { turnActor } from '../src/history/turn-trace.ts';
+import { writeKept } from '../src/history/write-kept.ts';
+import { parseMemoryPath } from '../src/language/path.ts';
+import { encodeFields, writeRecord } from '../src/tree/sealed-record.ts';
+import type { Work } from '../src/tree/session.ts';
+import { createSite } from '../test/support/test-tree.ts';
+import type { Lab } from './lab.ts';
+import { longestStepOf } from './stand-still.ts';
+
+const MIB = 1_048_576;
+/** The event loop may stand still for so long, in milliseconds. */
+const MOST_MS = 100;
+const FILES = 100;
+const START = Date.UTC(2026, 0, 1);
+
+/** What a long history costs who looks back: time, memory, and for how long everything else in the process waits. */
+export async function longHistory(lab: Lab): Promise<void> {
+  const versions = lab.isQuick ? 10_000 : 100_000;
+  const turns = lab.isQuick ? 2_000 : 8_000;
+  {
+    await using site = await written(async (work) => {
+      for (let file = 0; file < FILES; file++)
+        await writeChain(work, `/memories/${file}.md`, versions / FILES);
+    });
+    await look(lab, `log of all ${versions} versions`, () => site.history.list());
+    await look(lab, `log of the newest 20 of ${versions} versions`, () =>
+      site.history.list(undefined, { limit: 20 }),
+    );
+  }
+  await using site = await written(async (work) => {
+    const ids = await writeChain(work, '/memories/notes.md', turns, (turn) => `${turn}`);
+    for (const [at, version] of ids.entries()) await writeTurn(work, at, version, ids[at + 1]);
+  });
+  await look(lab, `trace through ${turns} turns`, async () => {
+    const { turns: told } = await site.history.trace({ path: '/memories/notes.md' });
+    if (told.length !== turns) throw new Error(`the trace has ${told.length} of ${turns} turns`);
+  });
+}
+
+async function look(lab: Lab, work: string, act: () => Promise<unknown>): Promise<void> {
+  globalThis.gc?.();
+  const before = held();
+  let most = 0;
+  const watch = setInterval(() => {
+    most = Math.max(most, held() - before);
+  }, 20);
+  const began = performance.now();
+  const longest = await longestStepOf(act).finally(() => clearInterval(watch));
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  lab.fact(
+    `${work}: ${seconds} s, up to ${Math.ceil(most / MIB)} MiB more in memory; the event loop stood still for ${longest.toFixed(0)} ms, at most ${MOST_MS}`,
+    longest <= MOST_MS ? 'met' : 'missed',
+  );
+}
+
+function held(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** A tenant in this process's memory that keeps history. */
+async function written(write: (work: Work) => Promise<void>) {
+  const site = await createSite();
+  const client = await site.client({ keepsHistory: true, clock: () => Date.now() });
+  await write(await client.open());
+  return {
+    history: createHistory(client.session, client.tree),
+    [Symbol.asyncDispose]: () => site.base[Symbol.asyncDispose](),
+  };
+}
+
+/** Versions of one file, each of which replaced the one before, as records; their names, the oldest first. */
+async function writeChain(
+  work: Work,
+  path: string,
+  count: number,
+  turnOf?: (at: number) => string,
+): Promise<readonly string[]> {
+  const { random } = work.session;
+  const { names } = work.keyring;
+  const ids: string[] = [];
+  let previous: Uint8Array | undefined;
+  for (let at = 0; at < count; at++) {
+    const mtime = START + at * 1_000;
+    const writer = turnOf && names.writerId(turnActor(turnOf(at)));
+    const version = newVersion({ mtime, previous, writer, random });
+    const bound = BigInt(mtime) << 16n;
+    const text = new TextEncoder().encode(`version ${at} of ${path}\n`);
+    const facts = { ...version, path: parseMemoryPath(path), bound, size: text.length };
+    const content = encodeHistoryRecord({
+      kind: 'replaced',
+      at: mtime,
+      by: new Uint8Array(16),
+      version: facts,
+      text,
+    });
+    await writeKept(work, { cls: 'history', id: historyRecordId(work, facts), content });
+    previous = version.id;
+    ids.push(toBase64url(version.id));
+  }
+  return ids;
+}
+
+/** The answer of a turn that read a version and wrote the next one. */
+async function writeTurn(work: Work, turn: number, read: string, next: string | undefined): Promise<void> {
+  const path = '/memories/notes.md';
+  const list = [
+    { kind: 'read', path, version: read },
+    ...(next === undefined ? [] : [{ kind: 'written', path, version: next }]),
+  ];
+  const id = work.keyring.names.keyedHash('answers', `${turn}`);
+  const content = encodeFields({ trace: { turn: `${turn + 1}`, list, unlisted: 0 } });
+  await writeRecord(work, { cls: 'answers', id }, { content, base: undefined });
+}
