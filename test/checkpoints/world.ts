@@ -3,22 +3,26 @@ import { turnTenantHistory } from '../../src/admin/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import { push } from '../../src/history/past/model.ts';
+import { createStamps, SAME_TIME_MS } from '../../src/stamps.ts';
 import type { Finding } from '../../src/tree/findings.ts';
+import { type BucketStore, openBucketStore } from '../doubles/bucket-store.ts';
 import { type Chance, createChance } from '../simulation/chance.ts';
 import { type Bucket, readBucket } from '../support/bucket.ts';
 import { createOperator } from '../support/key-operator.ts';
-import { at, bytes, createSite, inTime, type TestClient, type TestSite } from '../support/test-tree.ts';
+import { at, bytes, createSite, STORE_KINDS, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
-/** Clocks of processes differ by up to so much from the store's. */
-const SKEW_MS = 5 * MINUTE;
-
-/** Objects by their keys. */
+/** Clocks of processes differ by up to so much from the store's, and where that tells no time, by no more than this. */
+const SKEW_MS = 3 * HOUR;
+const UNTOLD_SKEW_MS = MINUTE;
+/** A store tells the time in whole seconds. */
+const DATE_STEP_MS = 1_000;
 
 /** A tenant that keeps history, and what lies and lay in its bucket. */
 export interface World {
-  readonly site: TestSite;
+  readonly site: TestSite & { readonly base: BucketStore };
   readonly chance: Chance;
   /** What ever lay under a key, the oldest first. */
   readonly laid: ReadonlyMap<ObjectKey, readonly Uint8Array[]>;
@@ -44,19 +48,25 @@ export async function createWorld(
   { history = 'on', ...options }: { readonly delayMs?: number; readonly history?: 'on' | 'off' } = {},
 ): Promise<World> {
   const chance = createChance(seed);
-  const site = await createSite(chance.pick(['guarded', 'unguarded']), chance.between(1, 2 ** 30));
+  const kind = chance.pick(STORE_KINDS);
+  const site = await createSite(kind, chance.between(1, 2 ** 30), (_, { clock }) => openBucketStore(clock));
+  const tellsTime = chance.happens(0.8);
   const laid = new Map<ObjectKey, Uint8Array[]>();
-  const fresh = (skew = chance.between(-SKEW_MS, SKEW_MS)): Promise<TestClient> =>
-    site.client({
-      ...{ keepsHistory: history === 'on', ...options },
-      clock: () => site.time.clock() + skew,
+  const fresh = (most = tellsTime ? SKEW_MS : UNTOLD_SKEW_MS): Promise<TestClient> => {
+    const skew = drawSkew(chance, most);
+    const clocks = { clock: () => site.time.clock() + skew, monotonic: site.time.clock };
+    const stamps = createStamps(clocks);
+    return site.client({
+      ...{ keepsHistory: history === 'on', ...options, ...clocks, stamps },
       async beneath(call, proceed) {
         const answer = await proceed();
+        if (tellsTime) stamps.observe(site.base.date());
         const isPut = call.verb === 'put' && !Object.hasOwn(Object(answer), 'conflict');
-        if (isPut) laid.set(call.key, [...(laid.get(call.key) ?? []), call.body]);
+        if (isPut) push(laid, call.key, call.body);
         return answer;
       },
     });
+  };
   const bucket = (): Promise<Bucket> => readBucket(site);
   const put = async (key: ObjectKey, body: Uint8Array): Promise<void> => {
     await site.base.put(key, body, { mode: 'overwrite' });
@@ -75,8 +85,9 @@ export async function createWorld(
     checkpoint: async () => (await writeCheckpoint((await fresh()).session)).line,
     since: async (line) => (await verifyTree((await fresh()).session, { since: line })).findings,
     async beginAnew() {
-      const { editor } = await createOperator(site, await fresh());
-      await turnTenantHistory({ editor, stamps: inTime(site.time.clock) }, 'anew');
+      // With a clock that is off further it is refused.
+      const { editor, client } = await createOperator(site, await fresh(SAME_TIME_MS - DATE_STEP_MS));
+      await turnTenantHistory({ editor, stamps: client.session.stamps }, 'anew');
       return (await writeCheckpoint((await fresh()).session)).line;
     },
     async migrate(reencrypt) {
@@ -89,6 +100,12 @@ export async function createWorld(
       await site.base[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Seconds, minutes and hours come alike; milliseconds. */
+function drawSkew(chance: Chance, most: number): number {
+  const share = chance.between(-1_000, 1_000) / 1_000;
+  return Math.round(Math.sign(share) * most * share ** 6);
 }
 
 const NAMES = ['a', 'b', 'c', 'd/a', 'd/b', 'e/a'];

@@ -45,17 +45,17 @@ export function editorOf(
   rootKey: Uint8Array = TEST_ROOT_KEY,
   store = context.store,
 ): KeyringEditor {
-  const { layout, clock, random } = context;
-  return createKeyringEditor({ store, layout, rootKeys: [envRootKey(rootKey)], clock, random });
+  const { layout, stamps, random } = context;
+  return createKeyringEditor({ store, layout, rootKeys: [envRootKey(rootKey)], clock: stamps.now, random });
 }
 
 /** Appends a tenant key, however young the active one is. */
 export async function rotate(
   editor: KeyringEditor,
-  { clock, random }: Pick<Session, 'clock' | 'random'>,
+  { stamps, random }: Pick<Session, 'stamps' | 'random'>,
 ): Promise<void> {
   const { record } = await editor.change(({ keyring }) =>
-    rotateKeyring(keyring, { random, created: clock() }),
+    rotateKeyring(keyring, { random, created: stamps.now() }),
   );
   forget(record.keyring);
 }

@@ -93,15 +93,16 @@ export interface TestClient {
 
 export const TEST_ROOT_KEY: Uint8Array = new Uint8Array(32).fill(7);
 
-/** @param dress puts something before the store that every process then has before it. */
-export async function createSite(
+/** @param dress puts something before the store that every process then has before it, or another store in its place. */
+export async function createSite<Base extends ObjectStore = ObjectStore>(
   kind: StoreKind = 'guarded',
   seed = 1,
-  dress: (store: ObjectStore) => ObjectStore = (store) => store,
-): Promise<TestSite> {
+  dress: (store: ObjectStore, time: VirtualTime) => Base = (store) => store as Base,
+): Promise<TestSite & { readonly base: Base }> {
   await loadSodium();
   const time = createVirtualTime(seed);
-  const base = dress(openSqliteObjectStore({ path: ':memory:', clock: time.clock, pause: time.pause }));
+  const sqlite = openSqliteObjectStore({ path: ':memory:', clock: time.clock, pause: time.pause });
+  const base = dress(sqlite, time);
   return { kind, time, base, client: (options = {}) => createClient({ kind, time, base }, options) };
 }
 
@@ -132,6 +133,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
   let around: Around = (_, proceed) => proceed();
   const { pause, randomBytes: random } = time;
   const { clock = time.clock, monotonic = time.clock } = options;
+  const { stamps = createStamps({ clock, monotonic }) } = options;
   const wire = interceptStore(base, options.beneath ?? ((_, proceed) => proceed()));
   const slow = options.delayMs === undefined ? wire : delayStore(wire, time, options.delayMs);
   const dressed =
@@ -149,6 +151,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
     keepsHistory: options.keepsHistory,
     clock,
     monotonic,
+    stamp: stamps.now,
     random,
   });
   const context: Session = {
@@ -163,7 +166,7 @@ async function createClient(site: Omit<TestSite, 'client'>, options: ClientOptio
       createQuota(options.usage ?? createTenantUsage(), options.limits, { clock, monotonic }),
     clock,
     monotonic,
-    stamps: options.stamps ?? createStamps({ clock, monotonic }),
+    stamps,
     concurrency: 32,
     concurrentBytes: 33_554_432,
     random,
