@@ -66,7 +66,6 @@ export async function runHonestly(seed: string): Promise<HonestRun> {
       ...{ crashes, restored },
     };
   } finally {
-    await settle(world);
     await world.close();
   }
 }
