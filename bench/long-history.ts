@@ -113,6 +113,7 @@ async function writeTurn(work: Work, turn: number, read: string, next: string | 
     ...(next === undefined ? [] : [{ kind: 'written', path, version: next }]),
   ];
   const id = work.keyring.names.keyedHash('answers', `${turn}`);
-  const content = encodeFields({ trace: { turn: `${turn + 1}`, list, unlisted: 0 } });
+  const trace = { turn: `${turn + 1}`, list, unlisted: 0 };
+  const content = encodeFields({ outcome: 'answered', messages: [], text: 'done', trace });
   await writeRecord(work, { cls: 'answers', id }, { content, base: undefined });
 }
