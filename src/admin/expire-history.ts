@@ -1,4 +1,6 @@
 import { isDamaged, MemoryError } from '../errors.ts';
+import { objectRefused } from '../format/object.ts';
+import { timeIn } from '../tree/record-values.ts';
 import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
@@ -41,14 +43,14 @@ export async function expiredBefore(work: Work): Promise<number> {
 async function readNote(work: Work) {
   const record = await readRecord(work, { ...NOTE, maxBytes: MAX_BYTES });
   if (record === undefined) return undefined;
-  const before = decodeFields(record.content)?.['expiredBefore'];
-  if (typeof before !== 'number' || !Number.isSafeInteger(before)) {
-    throw new MemoryError(
-      'unsupported_format',
-      'the note of what expired of the history is of a later version',
-    );
-  }
-  return { before, etag: record.etag };
+  return { before: decodeExpired(record.content), etag: record.etag };
+}
+
+/** @throws MemoryError `integrity` for what is malformed. */
+export function decodeExpired(content: Uint8Array): number {
+  const before = timeIn(decodeFields(content)?.['expiredBefore']);
+  if (before === undefined) throw objectRefused();
+  return before;
 }
 
 /** @throws MemoryError `unavailable` when other runs write it at every attempt. */

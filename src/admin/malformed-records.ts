@@ -5,6 +5,7 @@ import { parseAnswer, parseConversation, parsePrompt, parseSaved } from '../hist
 import { parseHead } from '../sessions/conversation-head.ts';
 import { decodePage } from '../sessions/page.ts';
 import { decodeHead, decodePart, numberOfHead, runOfPart } from './checkpoint-record.ts';
+import { decodeExpired } from './expire-history.ts';
 import { decodeMarks } from './expiry-records.ts';
 import { decodeVersions } from './migrated-versions.ts';
 
@@ -15,6 +16,7 @@ type Grammar = readonly [names: RegExp, read: (content: Uint8Array) => unknown];
 const GRAMMARS: readonly Grammar[] = [
   [/^\/journal\/expiry$/, decodeMarks],
   [/^\/journal\/swept$/, decodeVersions],
+  [/^\/journal\/history$/, decodeExpired],
   [/^\/receipts\/[\w-]{43}$/, parseSaved],
   [/^\/answers\/[\w-]{43}$/, parseAnswer],
   [/^\/actors\/[\w-]{43}$/, decodeActor],

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { expireTree } from '../../src/admin/expire.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
-import { classLogicalName, type ObjectClass } from '../../src/format/object-keys.ts';
+import { classLogicalName, type ObjectClass, type ObjectKey } from '../../src/format/object-keys.ts';
+import { encodeFields } from '../../src/tree/sealed-record.ts';
+import type { Work } from '../../src/tree/session.ts';
 import { historyOf, keepingClient } from '../support/history-site.ts';
 import { putRecord } from '../support/key-operator.ts';
 import { createSite } from '../support/test-tree.ts';
@@ -18,6 +20,7 @@ const IDS: readonly (readonly [cls: ObjectClass, id: string])[] = [
   ['receipts', HASH],
   ['journal', 'expiry'],
   ['journal', 'swept'],
+  ['journal', 'history'],
   ['sessions', `${HASH.slice(0, 38)}m00000000`],
   ['sessions', `${HASH.slice(0, 38)}s${HASH.slice(0, 16)}00000000`],
   ['conversations', `h${HASH}`],
@@ -71,3 +74,50 @@ describe.each(IDS)('a malformed record /%s/%s', (cls, id) => {
     else expect(await run).toMatchObject({ files: 1, deleted: 0 });
   });
 });
+
+/** Grammars of the journal that a writer with keys broke: none is acted upon. */
+const JOURNAL = {
+  history: [{}, { expiredBefore: -1 }, { expiredBefore: 8.64e15 + 1 }, { expiredBefore: '1' }],
+  expiry: [{}, { marks: [[HASH, '"e"', -1]] }, { marks: [['/memories/a', '"e"', 0]] }, { marks: {} }],
+  register: [
+    {},
+    { ...rename(), phase: 'ended' },
+    { ...rename(), id: 'short' },
+    { ...rename(), from: '/elsewhere' },
+    { ...rename(), to: '/memories/..' },
+    { ...rename(), by: null },
+  ],
+} as const;
+
+function rename() {
+  return { phase: 'moving', id: RUN, from: '/memories/a', to: '/memories/b', owner: 'o' };
+}
+
+describe.each(Object.entries(JOURNAL))('a journal/%s that says what none may say', (id, malformed) => {
+  it.each(malformed.map((fields) => [JSON.stringify(fields), fields] as const))(
+    'as %s is a finding, and nothing expires or ends by it',
+    async (_, fields) => {
+      const site = await createSite();
+      const client = await keepingClient(site);
+      await client.create('/memories/a/file', 'first');
+      await client.append('/memories/a/file', ' second');
+      const work = await client.open();
+      await putRecord(work, 'journal', id, encodeFields(fields));
+      const record = id === 'register' ? { kind: 'register' } : { name: `/journal/${id}` };
+      await site.time.pause(40 * 86_400_000);
+      const before = await keysOf(work);
+      const expired = expireTree(client.session, { afterDays: 30, historyDays: 30 });
+      await expect(expired).rejects.toMatchObject({ code: 'integrity' });
+      const { findings } = await verifyTree(client.session, { repair: true });
+      expect(findings).toEqual([expect.objectContaining(record)]);
+      expect(await keysOf(work)).toEqual(expect.arrayContaining(before));
+    },
+  );
+});
+
+async function keysOf({ session }: Work): Promise<readonly ObjectKey[]> {
+  const keys: ObjectKey[] = [];
+  for await (const { objects } of session.store.list({ prefix: session.layout.tenantPrefix }))
+    for (const { key } of objects) keys.push(key);
+  return keys;
+}

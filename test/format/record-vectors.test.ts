@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeHead as decodeCheckpoint, decodePart } from '../../src/admin/checkpoint-record.ts';
+import { decodeExpired } from '../../src/admin/expire-history.ts';
 import { decodeMarks } from '../../src/admin/expiry-records.ts';
 import { decodeVersions } from '../../src/admin/migrated-versions.ts';
 import { hasCode } from '../../src/errors.ts';
@@ -48,6 +49,7 @@ const READERS: Readonly<Record<string, Reader>> = {
       ...[made, etag, lastModified, since],
     ]),
   }),
+  'journal/history': (content) => ({ expiredBefore: decodeExpired(content) }),
   'checkpoints/head': (content) => {
     const head = decodeCheckpoint(content);
     return head && { ...head, secret: toBase64url(head.secret) };

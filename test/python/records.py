@@ -175,6 +175,7 @@ READERS = {
     "journal/register": content_of_object(register),
     "journal/expiry": content_of_object(object_of({"marks": list_of(tuple_of(hash_of, text_of, time_of), MOST_MARKS)})),
     "journal/swept": content_of_object(object_of({"versions": list_of(tuple_of(text_of, text_of, time_of, time_of), MOST_NOTES)})),
+    "journal/history": content_of_object(object_of({"expiredBefore": time_of})),
     "access": access,
     "receipts/turn": content_of_object(receipt),
     "receipts/progress": content_of_object(progress),

@@ -291,6 +291,7 @@ RECORDS = [
     ("an expiry names files by hashes", "list_of(tuple_of(hash_of, text_of, time_of), MOST_MARKS)", "list_of(tuple_of(text_of, text_of, time_of), MOST_MARKS)"),
     ("an expiry has times", "list_of(tuple_of(hash_of, text_of, time_of), MOST_MARKS)", "list_of(tuple_of(hash_of, text_of, number), MOST_MARKS)"),
     ("swept has four elements each", "tuple_of(text_of, text_of, time_of, time_of), MOST_NOTES", "tuple_of(text_of, text_of, time_of), MOST_NOTES"),
+    ("what expired of the history did so before a time", 'object_of({"expiredBefore": time_of})', 'object_of({"expiredBefore": number})'),
     ("tokens are a number", 'object_of({"tokens": number})', 'object_of({"tokens": any_value})'),
     ("a line of a checkpoint is of a file", '    need(path_of(x) != "/memories")\n', "    path_of(x)\n"),
     ("a checkpoint's number is 1 or more", '"number": count_of(10**12 - 1, 1)', '"number": count_of(10**12 - 1)'),

@@ -53,6 +53,8 @@ JSON_KINDS = {
         {"versions": [*NO_LIST, [1], [[]], [['"b"', '"a"', 0]], [['"b"', '"a"', 0, 0, 0]], *([[x, '"a"', 0, 0]] for x in NO_TEXT),
                       *([['"b"', x, 0, 0]] for x in NO_TEXT), *([['"b"', '"a"', x, 0]] for x in NO_TIME),
                       *([['"b"', '"a"', 0, x]] for x in NO_TIME)]}, set()),
+    "journal/history": (
+        [{"expiredBefore": MTIME}, {"expiredBefore": 0}, {"expiredBefore": LAST_TIME, "more": 1}], {"expiredBefore": NO_TIME}, set()),
     "receipts/turn": (
         [{"state": "running", "message": HASH, "owner": "o", "leaseMs": 60_000, "progress": RECORD},
          {"state": "running", "message": HASH, "owner": "", "leaseMs": 0}, {"state": "free", "message": HASH, "progress": TEXT},
