@@ -115,7 +115,7 @@ describe.each(Object.entries(JOURNAL))('a journal/%s that says what none may say
   );
 });
 
-async function keysOf({ session }: Work): Promise<readonly ObjectKey[]> {
+async function keysOf({ session }: Work): Promise<ObjectKey[]> {
   const keys: ObjectKey[] = [];
   for await (const { objects } of session.store.list({ prefix: session.layout.tenantPrefix }))
     for (const { key } of objects) keys.push(key);
