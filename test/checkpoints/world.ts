@@ -17,6 +17,8 @@ export const HOUR = 60 * MINUTE;
 /** Clocks of processes differ by up to so much from the store's, and where that tells no time, by no more than this. */
 const SKEW_MS = 3 * HOUR;
 const UNTOLD_SKEW_MS = MINUTE;
+/** How long each process goes on with a keyring, as it does unless told otherwise. */
+const TTL_MS = 5 * MINUTE;
 /** A store tells the time in whole seconds. */
 const DATE_STEP_MS = 1_000;
 
@@ -38,7 +40,7 @@ export interface World {
   since(line: string): Promise<readonly Finding[]>;
   /** As after a restore on purpose: the history begins anew, and so do checkpoints. */
   beginAnew(): Promise<string>;
-  /** Rotates the keys, and brings every object under the new one. */
+  /** Rotates the keys, brings every object under the new one, and retires the others once no process seals with them. */
   migrate(reencrypt: boolean): Promise<void>;
   close(): Promise<void>;
 }
@@ -57,7 +59,7 @@ export async function createWorld(
     const clocks = { clock: () => site.time.clock() + skew, monotonic: site.time.clock };
     const stamps = createStamps(clocks);
     return site.client({
-      ...{ keepsHistory: history === 'on', ...options, ...clocks, stamps },
+      ...{ keepsHistory: history === 'on', ttlMs: TTL_MS, ...options, ...clocks, stamps },
       async beneath(call, proceed) {
         const answer = await proceed();
         if (tellsTime) stamps.observe(site.base.date());
@@ -92,9 +94,8 @@ export async function createWorld(
     },
     async migrate(reencrypt) {
       const operator = await createOperator(site, await fresh());
-      await site.time.pause(2 * MINUTE);
       await operator.rotate();
-      await operator.migrate({ reencrypt });
+      await operator.migrate({ reencrypt, ttlMs: TTL_MS, wait: true });
     },
     async close() {
       await site.base[Symbol.asyncDispose]();
