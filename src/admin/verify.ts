@@ -1,6 +1,8 @@
 import { isDamaged, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { hasBytesAt, toBase64url } from '../format/encoding.ts';
+import { millisecondsOf } from '../format/wrap.ts';
 import { directoriesOf, type MemoryPath } from '../language/path.ts';
+import { MOST_SKEW_MS } from '../stamps.ts';
 import type { ListedObject } from '../store/port.ts';
 import {
   countFindings,
@@ -198,6 +200,7 @@ async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
       ? undefined
       : (findingOf(record, inspection) ?? malformed(record, inspection));
     if (finding !== undefined) findings.push(finding);
+    if (inspection.state === 'whole') findings.push(...aheadOf(work, record, inspection.version));
     const keyVersion = 'keyVersion' in inspection ? inspection.keyVersion : undefined;
     if (keyVersion !== undefined) counts.set(keyVersion, (counts.get(keyVersion) ?? 0) + 1);
     if (inspection.state !== 'whole' || record.cls !== 'data') return;
@@ -222,6 +225,16 @@ async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
 function malformed({ cls, name }: ListedRecord, inspection: Inspection): Finding | undefined {
   if (cls === 'data' || inspection.state !== 'whole') return undefined;
   return isMalformed(name, inspection.version.content) ? { kind: 'damaged_record', name } : undefined;
+}
+
+/** No stamp of a process in time is so far ahead, by whichever clock it goes (docs/protocols.md, "Clocks"). */
+function aheadOf(
+  { session: { clock, stamps } }: Work,
+  { name }: ListedRecord,
+  { mtime, bound }: SealedVersion,
+): readonly Finding[] {
+  const aheadMs = Math.floor(Math.max(mtime, millisecondsOf(bound)) - (clock() - stamps.skew()));
+  return aheadMs > MOST_SKEW_MS ? [{ kind: 'ahead', name, aheadMs }] : [];
 }
 
 /** Listings often tell the time more precisely than the answer to a GET, which knows whole seconds. */

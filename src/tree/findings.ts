@@ -90,6 +90,11 @@ export type Finding =
   | { readonly kind: 'damaged_record'; readonly name: LogicalName }
   /** An object, a file or not, names a tenant key that the keyring does not hold. */
   | { readonly kind: 'unknown_key'; readonly name: LogicalName }
+  /**
+   * An object's mtime or bound is more than 48 hours ahead of the store's time, or where that tells none of this machine's: its
+   * writer's clock was wrong, or the time is forged. `aheadMs`: the later of both, in milliseconds.
+   */
+  | { readonly kind: 'ahead'; readonly name: LogicalName; readonly aheadMs: number }
   /** Larger than the file limit, and so not read. */
   | { readonly kind: 'too_large'; readonly path: MemoryPath }
   /** The store refuses to hand out its object. */

@@ -18,6 +18,8 @@ export function findingLine(finding: Finding, verb: 'look' | 'restore' = 'look')
       return `FAIL  ${finding.name}, a record beside the files, is damaged — restore its object from a backup, or delete it`;
     case 'unknown_key':
       return `FAIL  ${finding.name} names a tenant key that the keyring does not hold: it was put back from before that key was retired, or forged — restore its object from a newer backup, or delete it`;
+    case 'ahead':
+      return `FAIL  ${finding.name} was written ${counted(Math.floor(finding.aheadMs / 3_600_000), 'hour')} ahead of the time now: a clock was wrong, or somebody with the keys forged it — set the clocks of all writers; a file that is deleted and created again has the right time`;
     case 'orphan':
       return `FAIL  ${counted(finding.objects, 'object')} beside the files that belong to nothing — find out who else may write below the tenant's prefix, then delete what you do not know`;
     case 'too_large':
