@@ -25,7 +25,9 @@ export function runCheckpoint({ since }: CheckpointArguments, invocation: Invoca
       for (const finding of taken.findings) terminal.complain(findingLine(finding));
       if (taken.line === undefined) {
         const alarms = taken.findings.filter(isAlarm).length;
-        terminal.complain(`no checkpoint was written: ${counted(alarms, 'alarm')} since that line`);
+        terminal.complain(
+          `no checkpoint was written: ${counted(alarms, 'alarm')} since that line; do what is said above`,
+        );
         await report.cutOff('failed', { ...taken, alarms });
         return EXIT_FAILED;
       }

@@ -40,14 +40,18 @@ function tellCheckpoint({ state, number }: Extract<Finding, { kind: 'checkpoint'
       return {
         ...FAIL,
         found: `${checkpoint} in the store is another one than that of this line — the store was put back to before it, or the line is another tenant's`,
+        toDo: NEWER_STORE,
       };
     case 'damaged':
       return {
         ...FAIL,
         found: `${checkpoint} cannot be opened in full — the whole store or its keyring was put back to before it, or parts of it were changed or deleted`,
+        toDo: NEWER_STORE,
       };
   }
 }
+
+const NEWER_STORE = `look whether the line is this tenant's, then bring what is newer back from the bucket's versions or a backup; ${ON_PURPOSE}`;
 
 function tellKeyring({ expected, found }: Extract<Finding, { kind: 'keyring' }>): Told {
   return {
@@ -79,25 +83,42 @@ function tellFile({ state, path, expected, found, why }: SinceFinding): Told {
         found: `${path} is gone, and nothing says why: it must hold ${must} or what came of it${found === undefined ? '' : `; ${is} is new`}`,
         toDo: `restore it from the history or a backup; ${ON_PURPOSE}`,
       };
-    case 'untold':
-      return {
-        mark: 'untold',
-        found: `${path}: ${WHY[why ?? 'not_kept']}${found === undefined ? '; it is gone' : `; it holds ${is}`}${expected === undefined ? '' : `, and held ${must}`}`,
-      };
+    case 'untold': {
+      const [because, toDo] = WHY[why ?? 'not_kept'];
+      const now = found === undefined ? 'it is gone' : `it holds ${is}`;
+      const then = expected === undefined ? '' : `, and held ${must}`;
+      return { mark: 'untold', found: `${path}: ${because}; ${now}${then}`, toDo };
+    }
   }
 }
 
+/** Why it cannot be told, and what the reader looks at. */
 const WHY = {
-  history_off: 'changed since, and cannot be followed: the tenant keeps no history, or begins it anew',
-  not_kept: 'changed since, and cannot be followed: the history is not kept for so long',
-  unrecorded:
+  history_off: [
+    'changed since, and cannot be followed: the tenant keeps no history, or has begun it anew',
+    'look whether it is as it should be; "tenant history on" has the next line tell',
+  ],
+  not_kept: [
+    'changed since, and cannot be followed: the history is not kept for so long',
+    'look whether it is as it should be, and ask more often than the history expires',
+  ],
+  unrecorded: [
     'its last version was saved to be deleted, and no record says that it was: a process was cut off, or it was dropped',
-  saved:
+    'if nobody deleted it, restore it: "log" names its versions',
+  ],
+  saved: [
     'it was saved to be replaced or deleted, and is there still: a process was cut off, or the file was put back',
-  young: 'it was a moment old, and its writer may have taken it back',
-  clock:
+    "if it lacks what was written last, bring that back from the bucket's versions or a backup",
+  ],
+  young: ['it was a moment old, and its writer may have taken it back', 'look whether it is as it should be'],
+  clock: [
     'it was bound within a quarter of an hour of the checkpoint and is not in it, or the clocks of its writers differ by as much',
-  renaming: 'a rename of its directory was to take it elsewhere, and is not finished',
+    'look who wrote it ("log"): the next line has it',
+  ],
+  renaming: [
+    'a rename of its directory was to take it elsewhere, and is not finished',
+    '"verify --repair", or the next command, finishes it',
+  ],
 } as const;
 
 function named(version: SinceVersion | undefined): string {

@@ -7,9 +7,9 @@ export interface Told {
 }
 
 export const FAIL = { mark: 'FAIL' } as const;
-/** What to do about what a restore on purpose leaves, besides. */
+/** What to do besides: a file that was restored is a new version, and so the line is not well with it. */
 export const ON_PURPOSE =
-  'after a restore on purpose run "tenant history anew" and "checkpoint", and throw older lines away';
+  'if it is still named then, or after a restore on purpose, run "tenant history anew" and "checkpoint", and throw older lines away';
 
 const MARK_CHARACTERS = 5;
 

@@ -59,7 +59,9 @@ describe('sealed-memory checkpoint', { timeout: 120_000 }, () => {
     const refused = await run('checkpoint', '--since', other);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toMatch(/FAIL {2}checkpoint 7 is not in the store/);
-    expect(refused.stderr).toContain('no checkpoint was written: 1 alarm since that line');
+    expect(refused.stderr).toContain(
+      'no checkpoint was written: 1 alarm since that line; do what is said above',
+    );
     const first = await run('checkpoint');
     const next = await run('checkpoint', '--since', first.stdout.trim());
     expect(next).toMatchObject({ code: 0, stdout: expect.stringMatching(LINE) });

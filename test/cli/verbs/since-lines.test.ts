@@ -9,7 +9,7 @@ const VERSION = { version: 'AAAAAAAAAAAAAAAAAAAAAA' };
 const OTHER = { version: 'BBBBBBBBBBBBBBBBBBBBBB' };
 
 const ON_PURPOSE =
-  'after a restore on purpose run "tenant history anew" and "checkpoint", and throw older lines away';
+  'if it is still named then, or after a restore on purpose, run "tenant history anew" and "checkpoint", and throw older lines away';
 
 it('a line says what was found and what to do', () => {
   const gone = { kind: 'since', state: 'gone', path: PATH, expected: VERSION } as const;
@@ -35,9 +35,17 @@ it('a version that the history has not may be what a restore left, a record that
   expect(findingLine({ ...missing, state: 'damaged' })).toMatch(/the versions of the bucket$/);
 });
 
-it('what cannot be told is marked as such, and asks for nothing', () => {
+it.each(['missing', 'other', 'damaged'] as const)('a checkpoint that is %s says what to do', (state) => {
+  expect(findingLine({ kind: 'checkpoint', state, number: 7 })).toMatch(/ — (look|bring) .*; if it is still/);
+});
+
+it('what cannot be told is marked as such, and says what to look at', () => {
   const untold = { kind: 'since', state: 'untold', why: 'young', path: PATH, expected: VERSION } as const;
-  expect(findingLine(untold)).toMatch(/^untold \/memories\/a: .*, and held version AAAAAAAA$/);
+  expect(findingLine(untold)).toMatch(
+    /^untold \/memories\/a: .*; it is gone, and held version AAAAAAAA — look/,
+  );
+  for (const why of ['history_off', 'not_kept', 'unrecorded', 'saved', 'clock', 'renaming'] as const)
+    expect(findingLine({ ...untold, why })).toMatch(/^untold [^—]+ — [^—]+$/);
 });
 
 it('a verification fails for one alarm, and is untold where nothing else is found', () => {
