@@ -66,8 +66,9 @@ export function runLog(
 }
 
 function nothingKnown(path: string | undefined): string {
-  const where = path === undefined ? 'no file was ever there' : `no file was ever at ${path}`;
-  return `Nothing is known: ${where}.`;
+  return path === undefined
+    ? 'Nothing is known: no file was ever there.'
+    : `Nothing is known of ${path}: no file is there, and the history has no version of one.`;
 }
 
 /** When, which version, what it came to, where, and on whose behalf. */
