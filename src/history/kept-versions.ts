@@ -1,5 +1,5 @@
 import { type ErrorDetails, hasCode, MemoryError } from '../errors.ts';
-import { toBase64url } from '../format/encoding.ts';
+import { sameBytes, toBase64url } from '../format/encoding.ts';
 import {
   classKey,
   classLogicalName,
@@ -24,35 +24,72 @@ import { eachConcurrently } from '../tree/concurrency.ts';
 import { openStored } from '../tree/read-file.ts';
 import type { Work } from '../tree/session.ts';
 import { decodeHistoryRecord, isRecordOf, type VersionFacts } from './history-record.ts';
-import { holdsRedacted, type Redacted } from './same-text.ts';
+import type { VersionId } from './past/past.ts';
+
+/** A text that is taken out, and what is known of where it lies. */
+export interface Sought {
+  /** The version that was named, and bytes of its text. */
+  readonly id: VersionId;
+  readonly size: number;
+  /** Undefined where an earlier run has taken it out, until something is found that has it still. */
+  readonly text: Uint8Array | undefined;
+  /** Where the file lay, and as which versions. */
+  readonly paths: ReadonlySet<MemoryPath>;
+  readonly versions: ReadonlySet<VersionId>;
+  /** Of those the versions that have the text, each with a path at which it lay. */
+  readonly gone: ReadonlyMap<VersionId, MemoryPath>;
+  /** The ids of their records. */
+  readonly records: ReadonlySet<string>;
+}
+
+/**
+ * What a version is to the text: `by_id` one of those, `by_text` another one of the file that has it too, `elsewhere` one that
+ * has it where nothing joins it to the file. A rename that is not written down yet leaves the file at a path that nobody knows:
+ * there the version that it replaced tells.
+ */
+export function judgeText(
+  { gone, paths, versions, text }: Sought,
+  { id, path, previous }: Pick<VersionFacts, 'id' | 'path' | 'previous'>,
+  content: Uint8Array,
+): 'by_id' | 'by_text' | 'elsewhere' | 'other' {
+  if (gone.has(toBase64url(id))) return 'by_id';
+  if (text === undefined || text.length === 0 || !sameBytes(text, content)) return 'other';
+  return paths.has(path) || versions.has(toBase64url(previous)) ? 'by_text' : 'elsewhere';
+}
+
+/** Whether a record may hold a text of so many bytes, by the size that it has in the store. */
+export function mayHoldText(stored: number, size: number): boolean {
+  return stored >= sealedSize(size) && stored <= sealedSize(size + FACTS_BYTES);
+}
 
 /**
  * Removes what a bucket keeps beside the current objects of the tenant and that holds a text which was redacted: records,
  * and files wherever they lay. What lies at a place of the file, has the size and cannot be opened any more goes as well.
- * `ids` are those of its records, `own` those of the version itself: what is kept of them goes last, for it tells the text to
- * a run that goes on. Returns how many versions went; undefined where the server knows no versions.
+ * What is kept of the records of the version that was named goes last, for it tells the text to a run that goes on. Returns how
+ * many versions went; undefined where the server knows no versions.
  *
  * @throws MemoryError with `reason: 'versions_left'` where versions stay or could not be looked at: all others are gone, but for
- * those of `own` where only their text will tell what stays. `details` counts them, `paths` and `counts` by the paths of files.
+ * those records where only their text will tell what stays. `details` counts them, `paths` and `counts` by the paths of files.
  */
 export async function removeKeptVersions(
   work: Work,
   versions: ObjectVersions,
-  given: Redacted & { readonly ids: ReadonlySet<string>; readonly own: ReadonlySet<string> },
+  given: Sought,
 ): Promise<number | undefined> {
   const { layout } = work.session;
-  const found = await findText(work, versions, given);
+  const own = [...given.records].filter((id) => isRecordOf(id, given.id));
+  const found = await findText(work, versions, { text: given.text, own });
   if (found === 'no_versions') return undefined;
-  const redacted = { ...given, text: found.text };
+  const sought = { ...given, text: found.text };
   const looks = new Map<string, Look>();
   const last = new Set<string>();
   const judge = async (kept: KeptVersion): Promise<VersionVerdict> => {
-    const look = await lookAt(work, { versions, kept, redacted });
+    const look = await lookAt(work, { versions, kept, sought });
     looks.set(nameOf(kept), look);
     if (look.holds === 'gone') return 'gone';
     if (look.holds === 'no') return 'keep';
     const parsed = parseClassKey(layout, kept.key);
-    if (parsed?.cls !== 'history' || !given.own.has(parsed.id)) return 'remove';
+    if (parsed?.cls !== 'history' || !own.includes(parsed.id)) return 'remove';
     last.add(nameOf(kept));
     return 'later';
   };
@@ -61,20 +98,20 @@ export async function removeKeptVersions(
   if (others === 'no_versions') return undefined;
 
   const unlisted = [...found.failures, ...others.unlisted];
-  const needsText = ({ kept }: LeftVersion): boolean => looks.get(nameOf(kept))?.holds !== 'known';
+  const needsText = ({ kept }: LeftVersion): boolean => looks.get(nameOf(kept))?.holds !== 'by_id';
   const isTextNeeded = unlisted.length > 0 || others.left.some(needsText);
   const judgeOwn = async (kept: KeptVersion): Promise<VersionVerdict> => {
     if (!last.has(nameOf(kept))) return 'keep';
     if (isTextNeeded) throw neededToGoOn();
     return 'remove';
   };
-  const ownPlaces = last.size === 0 ? [] : [...given.own].map((id) => classKey(layout, 'history', id));
-  const own = await removeFrom(work, { versions, places: ownPlaces, judge: judgeOwn });
-  if (own === 'no_versions') return undefined;
+  const ownPlaces = last.size === 0 ? [] : own.map((id) => classKey(layout, 'history', id));
+  const behind = await removeFrom(work, { versions, places: ownPlaces, judge: judgeOwn });
+  if (behind === 'no_versions') return undefined;
 
-  const left = [...others.left, ...own.left];
-  const removed = others.removed + own.removed;
-  const removal = { removed, left, unlisted: [...unlisted, ...own.unlisted] };
+  const left = [...others.left, ...behind.left];
+  const removed = others.removed + behind.removed;
+  const removal = { removed, left, unlisted: [...unlisted, ...behind.unlisted] };
   const failure = removalFailure(removal, {
     done: 'the text is out of the history',
     of: 'files and records',
@@ -132,7 +169,7 @@ interface FoundText {
 async function findText(
   work: Work,
   versions: ObjectVersions,
-  { text, own }: Pick<Redacted, 'text'> & { readonly own: ReadonlySet<string> },
+  { text, own }: Pick<Sought, 'text'> & { readonly own: readonly string[] },
 ): Promise<FoundText | 'no_versions'> {
   if (text !== undefined) return { text, failures: [] };
   const failures: unknown[] = [];
@@ -165,13 +202,13 @@ async function findText(
 interface LookRequest {
   readonly versions: ObjectVersions;
   readonly kept: KeptVersion;
-  readonly redacted: Redacted & { readonly ids: ReadonlySet<string> };
+  readonly sought: Sought;
 }
 
 /** The finding about one version. */
 interface Look {
-  /** `known`: the redacted text, as a later run sees without the text itself; `by_text`: only by comparing the texts. */
-  readonly holds: 'known' | 'by_text' | 'no' | 'gone';
+  /** `by_id`: the redacted text, as a later run sees without the text itself; `by_text`: only by comparing the texts. */
+  readonly holds: 'by_id' | 'by_text' | 'no' | 'gone';
   /** The path of its file; undefined where it cannot be told. */
   readonly path?: MemoryPath | undefined;
 }
@@ -185,40 +222,29 @@ async function lookAt(work: Work, look: LookRequest): Promise<Look> {
 }
 
 async function lookAtRecord(work: Work, look: LookRequest, id: string): Promise<Look> {
-  const { kept, redacted } = look;
-  const { gone, ids } = redacted;
-  const named = gone.find((version) => isRecordOf(id, toBase64url(version.id)));
-  if (ids.has(id)) return { holds: 'known', path: named?.path };
-  if (!gone.some(({ size }) => isAbout(kept.size, size))) return { holds: 'no' };
+  const { kept, sought } = look;
+  const [, path] = [...sought.gone].find(([version]) => isRecordOf(id, version)) ?? [];
+  if (sought.records.has(id)) return { holds: 'by_id', path };
+  if (!mayHoldText(kept.size ?? 0, sought.size)) return { holds: 'no' };
   const opened = await openKept(work, look, classLogicalName('history', id));
   if (opened === 'gone') return { holds: 'gone' };
-  if (opened === 'unopened') return { holds: named === undefined ? 'no' : 'known', path: named?.path };
+  if (opened === 'unopened') return { holds: path === undefined ? 'no' : 'by_id', path };
   const record = decodeHistoryRecord(opened.content);
-  if (record?.kind !== 'replaced') return { holds: 'no' };
-  return lookAtText(redacted, record.version, record.text);
-}
-
-function isAbout(stored: number | undefined, size: number): boolean {
-  return stored !== undefined && stored >= sealedSize(size) && stored <= sealedSize(size + FACTS_BYTES);
+  return record?.kind === 'replaced' ? lookAtText(sought, record.version, record.text) : { holds: 'no' };
 }
 
 async function lookAtFile(work: Work, look: LookRequest, path: MemoryPath): Promise<Look> {
-  const { kept, redacted } = look;
-  if (!redacted.gone.some(({ size }) => sealedSize(size) === kept.size)) return { holds: 'no' };
+  const { kept, sought } = look;
+  if (sealedSize(sought.size) !== kept.size) return { holds: 'no' };
   const opened = await openKept(work, look, logicalName(path));
   if (opened === 'gone') return { holds: 'gone' };
-  if (opened === 'unopened') return { holds: redacted.paths.has(path) ? 'known' : 'no', path };
-  return lookAtText(redacted, { ...opened, path }, opened.content);
+  if (opened === 'unopened') return { holds: sought.paths.has(path) ? 'by_id' : 'no', path };
+  return lookAtText(sought, { ...opened, path }, opened.content);
 }
 
-function lookAtText(
-  redacted: Redacted,
-  version: Pick<VersionFacts, 'id' | 'path' | 'previous'>,
-  content: Uint8Array,
-): Look {
-  const { path } = version;
-  if (holdsRedacted({ ...redacted, text: undefined }, version, content)) return { holds: 'known', path };
-  return { holds: holdsRedacted(redacted, version, content) ? 'by_text' : 'no', path };
+function lookAtText(sought: Sought, version: Parameters<typeof judgeText>[1], content: Uint8Array): Look {
+  const verdict = judgeText(sought, version, content);
+  return { holds: verdict === 'by_id' || verdict === 'by_text' ? verdict : 'no', path: version.path };
 }
 
 /** `unopened`: no key opens it any more. */

@@ -4,7 +4,7 @@ import { fileKey, logicalName } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES, sealedSize } from '../format/sizes.ts';
 import { NO_ID } from '../format/wrap.ts';
 import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
-import { ageOf, type ETag, type ListedObject, type ObjectVersions } from '../store/port.ts';
+import { ageOf, type ETag, type ObjectVersions } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
 import { readSealed, SETTLED_MS, type SealedVersion } from '../tree/read-file.ts';
@@ -17,19 +17,16 @@ import {
   encodeHistoryRecord,
   type HistoryRecord,
   historyHash,
-  idBytes,
   isRecordOf,
   pathHashOfRecord,
-  type VersionFacts,
   WHOLE_TREE,
 } from './history-record.ts';
-import { removeKeptVersions } from './kept-versions.ts';
-import { textHashOf } from './past/collect.ts';
-import type { Past, Version, VersionId } from './past/past.ts';
+import { judgeText, mayHoldText, removeKeptVersions, type Sought } from './kept-versions.ts';
+import type { Past, VersionId } from './past/past.ts';
 import { readMeantPast } from './past/read.ts';
 import { type ListedId, listIds, malformedRecord } from './past/records.ts';
+import { byPath } from './plan.ts';
 import { isRedactedElsewhere } from './read-version.ts';
-import { type GoneVersion, holdsRedacted } from './same-text.ts';
 import { chosen } from './version-name.ts';
 
 /*
@@ -40,52 +37,53 @@ import { chosen } from './version-name.ts';
  * text (`write-back.ts`); what it wrote before that look is found by one more pass here.
  */
 
-/** A text that is taken out, wherever it lies, and what is known of that so far. All of it grows while others write. */
-export interface Erasure {
-  /** The version that was named. */
-  readonly id: VersionId;
-  /** Of the text, in bytes. */
-  readonly size: number;
-  /** Undefined where an earlier run has taken it out, until a record is found that has it still. */
+/** A text that is taken out, and what is known of it so far. All of it grows while others write. */
+interface Erasure extends Sought {
   text: Uint8Array | undefined;
-  /** Where the version lay, and where the file did. */
   readonly path: MemoryPath;
   readonly paths: Set<MemoryPath>;
-  /** The versions of the file, and of them those that have the text. */
   readonly versions: Set<VersionId>;
-  readonly gone: GoneVersion[];
-  /** Records of those: of all of them, and of the one that was named. */
-  readonly ids: Set<string>;
-  readonly own: Set<string>;
-  /** The record that goes last; undefined once it went. */
-  last: SavedCopy | undefined;
-  /** Whether another record is to go last when one of the named version is found. */
-  mayBeLast: boolean;
+  readonly gone: Map<VersionId, MemoryPath>;
+  readonly records: Set<string>;
+  /** The record of the named version that goes last; undefined until one is found that has the text. */
+  last: Copy | 'gone' | undefined;
+  /** Records that were there before; those written since are read whatever path they are of. */
+  readonly before: ReadonlySet<string>;
   /** What was looked at and does not have the text, by key or id; undefined stands for any ETag. */
   readonly seen: Map<string, ETag | undefined>;
-  /** Records of renames and of deletes that need not be read: the past was read after them. */
-  readonly events: Set<string>;
-  /** Records out of which the text was taken. */
-  count: number;
   /** Whether the text is out of a record already: whoever writes it back finds that, and takes it back. */
   isBegun: boolean;
-  /** Records that were there before; those written since are read whatever path they are of. Undefined: none is. */
-  readonly before: ReadonlySet<string> | undefined;
-  /** Until when something with the text that nothing joins to the file may turn out to be of it; by the session's clock. */
-  undecidedUntil: number | undefined;
+  /** Records out of which the text was taken. */
+  count: number;
+  /** Until when others are waited for, by the session's clock; undefined while nobody is. */
+  waitsUntil: number | undefined;
 }
 
-/** A record that holds a version, as it lies in the store. */
-interface SavedCopy {
+/** A record as it lies in the store. */
+interface Copy {
   readonly id: string;
   readonly etag: ETag;
-  readonly record: Extract<HistoryRecord, { kind: 'replaced' | 'redacted' }>;
+  readonly record: HistoryRecord;
 }
 
+type Moved = Extract<HistoryRecord, { kind: 'moved' }>;
+
+/**
+ * What a pass has found. `undecided`: the text where nothing joins it to the file yet, or in a file out of which somebody is
+ * about to take it back.
+ */
+type Found = Set<'new' | 'undecided'>;
+
+/** How many passes may find something. */
+const PASSES = 64;
+/**
+ * Within that time whoever writes a redacted text back has taken it back, and whoever renames or replaces a file has written
+ * down what joins the new one to it; milliseconds.
+ */
+const WAITED_MS = 10_000;
+const LOOK_AGAIN_MS = 500;
 /** How often a record that a migration or another redaction has written meanwhile is read again. */
 const ROUNDS = 8;
-/** How many passes may find something new. */
-const PASSES = 64;
 
 /**
  * Takes the text of a version out of the history: out of its record, out of those of other versions of the file that have
@@ -106,69 +104,52 @@ export async function redactVersion(
   { path: given, beginning }: { readonly path: MemoryPath; readonly beginning: string },
   versions: ObjectVersions | undefined,
 ): Promise<Redaction> {
-  // Before the past is read, so that what it does not know of shows.
-  const before = new Set((await listIds(work, 'history')).map(({ id }) => id));
+  const before = await idsNow(work);
   const { path, past } = await readMeantPast(work, given);
   const version = chosen(past, beginning);
-  const erasure = await begin(work, { path, past, version, before });
+  if (version.text === 'current') throw stillCurrent([version]);
+  const erasure = newErasure({ ...version, before, text: undefined });
+  learn(erasure, past);
+  erasure.paths.add(path);
+  if (version.record !== undefined)
+    await lookAtRecord(work, erasure, { id: version.record, found: new Set() });
+  if (version.text === 'kept' && erasure.text === undefined && !erasure.isBegun)
+    throw new MemoryError('not_found', 'The version has expired meanwhile.');
+  for (const each of past.versions.values()) {
+    if (each.record === undefined || each.id === version.id) continue;
+    const isAlike = each.size === version.size;
+    // A run that was cut off may have redacted these, and left what a bucket kept of them.
+    if (each.text === 'redacted' && isAlike) addGone(erasure, each.record, each);
+    const isOther = !isAlike || (version.textHash !== undefined && each.textHash !== version.textHash);
+    if (each.text === 'kept' && isOther) erasure.seen.set(each.record, undefined);
+  }
   const versionsRemoved = await erase(work, erasure, versions);
   return { path, version: version.id, records: erasure.count, versionsRemoved };
 }
 
-async function begin(
+/** The same of a version that was written a moment ago from a text that was redacted before, and that is in no file now. */
+export async function redactWritten(
   work: Work,
-  {
-    path,
-    past,
-    version,
-    before,
-  }: {
-    readonly path: MemoryPath;
-    readonly past: Past;
-    readonly version: Version;
-    readonly before: ReadonlySet<string>;
-  },
-): Promise<Erasure> {
-  if (version.text === 'current') throw stillCurrent([version]);
-  const named =
-    version.text === 'kept' && version.record !== undefined
-      ? await readCopy(work, version.record)
-      : undefined;
-  if (version.text === 'kept' && named === undefined)
-    throw new MemoryError('not_found', 'The version has expired meanwhile.');
-  const text = named?.record.kind === 'replaced' ? named.record.text : undefined;
-  const facts = factsOf(version);
-  const isBegun = version.text === 'redacted';
-  const erasure = newErasure({ facts, text, isBegun, before });
-  learn(erasure, past);
-  erasure.paths.add(path);
-  const hash = text && textHashOf(text);
-  for (const each of past.versions.values()) {
-    if (each.record === undefined) continue;
-    // A run that was cut off may have redacted these, and left what a bucket kept of them.
-    const wasRedacted = each.text === 'redacted' && each.size === version.size;
-    if (each.id === version.id || wasRedacted) addGone(erasure, factsOf(each), each.record);
-    else if (each.text === 'kept' && hash !== undefined && each.textHash !== hash)
-      erasure.seen.set(each.record, undefined);
-  }
-  if (text !== undefined) erasure.last = named;
-  if (named !== undefined) erasure.seen.set(named.id, named.etag);
-  return erasure;
+  written: Pick<Erasure, 'id' | 'path' | 'size' | 'text'>,
+  versions: ObjectVersions | undefined,
+): Promise<void> {
+  const erasure = newErasure({ ...written, before: await idsNow(work) });
+  erasure.isBegun = true;
+  learn(erasure, (await readMeantPast(work, written.path)).past);
+  await erase(work, erasure, versions);
 }
 
-/** What is known at the beginning of a version whose text is to be taken out. */
-export function newErasure({
-  facts,
-  text,
-  isBegun,
-  before,
-}: Pick<Erasure, 'text' | 'isBegun' | 'before'> & { readonly facts: GoneVersion }): Erasure {
-  const id = toBase64url(facts.id);
+/** Is asked before the past is read, so that what the past does not know of shows. */
+async function idsNow(work: Work): Promise<ReadonlySet<string>> {
+  return new Set((await listIds(work, 'history')).map(({ id }) => id));
+}
+
+function newErasure(named: Pick<Erasure, 'id' | 'path' | 'size' | 'text' | 'before'>): Erasure {
+  const { id, path, size, text, before } = named;
   return {
-    ...{ id, text, size: facts.size, path: facts.path, gone: [facts] },
-    ...{ paths: new Set([facts.path]), versions: new Set([id]) },
-    ...{ ids: new Set(), own: new Set(), last: undefined, mayBeLast: text === undefined },
-    ...{ seen: new Map(), events: new Set(before), count: 0, isBegun, before, undecidedUntil: undefined },
+    ...{ id, path, size, text, before, isBegun: false, count: 0, last: undefined, waitsUntil: undefined },
+    ...{ paths: new Set([path]), versions: new Set([id]), gone: new Map([[id, path]]) },
+    ...{ records: new Set(), seen: new Map() },
   };
 }
 
@@ -181,35 +162,31 @@ function learn({ paths, versions }: Erasure, { versions: known, leaves }: Past):
   for (const { from, to } of leaves) for (const path of [from, to ?? from]) paths.add(path);
 }
 
-/**
- * Takes the text out, and answers how many versions of a bucket went.
- *
- * @throws MemoryError as `redactVersion`.
- */
-export async function erase(
+/** Takes the text out, and answers how many versions of a bucket went. */
+async function erase(
   work: Work,
   erasure: Erasure,
   versions: ObjectVersions | undefined,
 ): Promise<number | undefined> {
-  await untilNothingIsNew(work, erasure);
-  if (erasure.last !== undefined) {
-    const { last } = erasure;
-    erasure.last = undefined;
-    erasure.mayBeLast = false;
-    await redactFound(work, erasure, last);
-    await untilNothingIsNew(work, erasure);
-  }
+  await takeOutAll(work, erasure);
   const { layout, cache } = work.session;
   for (const each of erasure.paths) cache.drop(fileKey(layout, work.keyring.names, each));
   return versions && removeKeptVersions(work, versions, erasure);
 }
 
-async function untilNothingIsNew(work: Work, erasure: Erasure): Promise<void> {
+async function takeOutAll(work: Work, erasure: Erasure): Promise<void> {
   for (let pass = 1; pass <= PASSES; pass++) {
-    const found: Found[] = [await lookAtFiles(work, erasure), await lookAtRecords(work, erasure)];
-    if (!found.some((each) => each !== 'nothing')) found.push(await lookAtFiles(work, erasure));
-    if (found.includes('undecided')) await learnMore(work, erasure);
-    else if (!found.includes('new')) return;
+    const found: Found = new Set();
+    await lookAtFiles(work, erasure, found);
+    await lookAtRecords(work, erasure, found);
+    await lookAtFiles(work, erasure, found);
+    if (found.has('undecided')) await waitForOthers(work, erasure);
+    else erasure.waitsUntil = undefined;
+    if (found.size > 0) continue;
+    const { last } = erasure;
+    if (last === undefined || last === 'gone') return;
+    erasure.last = 'gone';
+    await redactFound(work, erasure, last);
   }
   throw new MemoryError(
     'unavailable',
@@ -217,87 +194,50 @@ async function untilNothingIsNew(work: Work, erasure: Erasure): Promise<void> {
   );
 }
 
-/** `undecided`: the text lies where nothing joins it to the file yet. */
-type Found = 'new' | 'undecided' | 'nothing';
-
-/** Between a rename and its record, and between a version and the record of the one that it replaced, a moment passes. */
-const UNDECIDED_MS = 10_000;
-
-/** Reads again what is known of the file. What nothing joins to it in 10 s is another file with the same text. */
-async function learnMore(work: Work, erasure: Erasure): Promise<void> {
+/** Pauses, and reads again what is known of the file. */
+async function waitForOthers(work: Work, erasure: Erasure): Promise<void> {
   const { clock, pause } = work.session;
-  erasure.undecidedUntil ??= clock() + UNDECIDED_MS;
-  learn(erasure, (await readMeantPast(work, erasure.path)).past);
+  erasure.waitsUntil ??= clock() + WAITED_MS;
   await pause(LOOK_AGAIN_MS, work.call.signal);
+  learn(erasure, (await readMeantPast(work, erasure.path)).past);
 }
 
-/** What a version is to the text: it has it, has not, or has it where nothing joins it to the file yet. */
-function judge(
-  work: Work,
-  erasure: Erasure,
-  {
-    facts,
-    content,
-  }: { readonly facts: Pick<VersionFacts, 'id' | 'path' | 'previous'>; readonly content: Uint8Array },
-): 'holds' | 'undecided' | 'other' {
-  if (holdsRedacted(erasure, facts, content)) return 'holds';
-  const { text, undecidedUntil = Number.POSITIVE_INFINITY } = erasure;
-  if (text === undefined || text.length === 0 || !sameBytes(text, content)) return 'other';
-  return work.session.clock() < undecidedUntil ? 'undecided' : 'other';
+/** Whether those that were waited for have had their time: what nothing joins to the file now is another one with the same text. */
+function isOver({ session }: Work, { waitsUntil }: Erasure): boolean {
+  return waitsUntil !== undefined && session.clock() >= waitsUntil;
 }
-
-/** What writes a text back takes it back within that time, once it is redacted; milliseconds. */
-const TAKEN_BACK_MS = 10_000;
-const LOOK_AGAIN_MS = 200;
 
 /**
- * Files are looked at by their sizes: a rename that was cut off may have left one where no record tells of it. `new`: one
- * vanished between the listing and the look.
+ * Looks at files of the size: a rename that was cut off may have left one where no record tells of it.
  *
  * @throws MemoryError `invalid_command` while one of them holds the text; once a record is redacted, where another version
  * holds it still after 10 s.
  */
-async function lookAtFiles(work: Work, erasure: Erasure): Promise<Found> {
-  const { clock, pause } = work.session;
-  const deadline = clock() + TAKEN_BACK_MS;
-  for (;;) {
-    const { found, holding } = await readFiles(work, erasure);
-    if (holding.length === 0) return found;
-    // Nobody takes back a rename that was cut off.
-    const isItself = holding.some(({ id }) => id === erasure.id);
-    if (isItself || !erasure.isBegun || clock() >= deadline) throw stillCurrent(holding);
-    await pause(LOOK_AGAIN_MS, work.call.signal);
-  }
-}
-
-async function readFiles(
-  work: Work,
-  erasure: Erasure,
-): Promise<{ readonly found: Found; readonly holding: readonly Holding[] }> {
+async function lookAtFiles(work: Work, erasure: Erasure, found: Found): Promise<void> {
   const { files } = await listDirectory(work, MEMORY_ROOT, { concurrent: true });
-  let found: Found = 'nothing';
   const holding: Holding[] = [];
   const lookAtOne = async ({ path, key, size }: ListedEntry): Promise<void> => {
-    const file = await readSealed(work, { key, name: logicalName(path), maxBytes: sealedSize(size) }).catch(
-      (error: unknown) => {
-        if (!isPassedOver(error)) throw error;
-        return 'damaged' as const;
-      },
+    const file = await unlessDamaged(
+      readSealed(work, { key, name: logicalName(path), maxBytes: sealedSize(size) }),
     );
     if (file === 'damaged') return;
     if (file === undefined) {
       // A rename took it elsewhere, or it is in a record now.
-      if (found === 'nothing') found = 'new';
+      found.add('new');
       return;
     }
-    const verdict = judge(work, erasure, { facts: { ...file, path }, content: file.content });
-    if (verdict === 'holds') holding.push({ path, id: toBase64url(file.id) });
-    else if (verdict === 'other' || !mayBeJoined(file)) erasure.seen.set(key, file.stored.etag);
-    else found = 'undecided';
+    const verdict = judgeText(erasure, { ...file, path }, file.content);
+    if (verdict === 'by_id' || verdict === 'by_text') holding.push({ path, id: toBase64url(file.id) });
+    else if (verdict === 'elsewhere' && mayBeJoined(file) && !isOver(work, erasure)) found.add('undecided');
+    else erasure.seen.set(key, file.stored.etag);
   };
   const alike = files.filter(({ key, etag, size }) => size === erasure.size && isNew(erasure, key, etag));
   await eachConcurrently(work.session, alike, lookAtOne, ({ size }) => size);
-  return { found, holding };
+  if (holding.length === 0) return;
+  // Nobody takes back a rename that was cut off.
+  const isItself = holding.some(({ id }) => id === erasure.id);
+  if (isItself || !erasure.isBegun || isOver(work, erasure)) throw stillCurrent(holding);
+  found.add('undecided');
 }
 
 /** A file that was renamed a moment ago, or edited behind a rename, may be joined to the one that was redacted soon. */
@@ -310,77 +250,94 @@ function isNew({ seen }: Erasure, name: string, etag: ETag): boolean {
   return !seen.has(name) || (seen.get(name) ?? etag) !== etag;
 }
 
-/** Redacts the records that have the text, but for the one that goes last. `new`: there were some, or another path. */
-async function lookAtRecords(work: Work, erasure: Erasure): Promise<Found> {
-  let found: Found = 'nothing';
-  const listed = await listIds(work, 'history');
+/** Looks at the records that may have the text, and at those of renames that were written since. */
+async function lookAtRecords(work: Work, erasure: Erasure, found: Found): Promise<void> {
+  const listed = (await listIds(work, 'history')).filter(({ id, object }) => isNew(erasure, id, object.etag));
+  const isSince = ({ id }: ListedId): boolean => !erasure.before.has(id);
+  const lookAtOne = ({ id }: ListedId): Promise<void> => lookAtRecord(work, erasure, { id, found });
   const whole = historyHash(work, WHOLE_TREE);
-  for (const { id } of listed) {
-    if (!id.startsWith(whole) || erasure.events.has(id)) continue;
-    if ((await lookAtEvent(work, erasure, id)) === 'new') found = 'new';
+  // In their order: one rename goes on from where another went.
+  for (const each of listed) if (each.id.startsWith(whole) && isSince(each)) await lookAtOne(each);
+  const hashes = new Set([...erasure.paths].map((path) => historyHash(work, path)));
+  const mayHold = (each: ListedId): boolean =>
+    (isSince(each) || hashes.has(pathHashOfRecord(each.id))) && mayHoldText(each.object.size, erasure.size);
+  const asked = listed.filter(
+    (each) => !each.id.startsWith(whole) && (isRecordOf(each.id, erasure.id) || mayHold(each)),
+  );
+  await eachConcurrently(work.session, asked, lookAtOne, ({ object }) => object.size);
+}
+
+/** Takes the text out of a record that has it, unless that is the one that goes last. */
+async function lookAtRecord(
+  work: Work,
+  erasure: Erasure,
+  { id, found }: { readonly id: string; readonly found: Found },
+): Promise<void> {
+  // What cannot be opened is another version's by its id, or must be looked at first.
+  const reading = readCopy(work, id);
+  const copy = await (isRecordOf(id, erasure.id) ? reading : unlessDamaged(reading));
+  if (copy === undefined || copy === 'damaged') return;
+  const { etag, record } = copy;
+  erasure.seen.set(id, etag);
+  if (record.kind === 'moved') followMove(erasure, record, found);
+  if (record.kind === 'moved' || record.kind === 'deleted') return;
+  const version = { id: toBase64url(record.version.id), path: record.version.path };
+  const isNamed = version.id === erasure.id;
+  if (record.kind === 'redacted') {
+    if (!isNamed) return;
+    addGone(erasure, id, version);
+    erasure.isBegun = true;
+    return;
   }
-  const hashes = new Map([...erasure.paths].map((path) => [historyHash(work, path), path]));
-  const lookAtOne = async ({ id }: ListedId): Promise<void> => {
-    const copy = await readCopy(work, id).catch((error: unknown) => {
-      // What cannot be opened is another version's by its id, or must be looked at first.
-      if (!isPassedOver(error) || isRecordOf(id, erasure.id)) throw error;
-    });
-    const taken = copy && (await takeOut(work, erasure, copy));
-    if (taken === 'undecided' || (taken === 'new' && found === 'nothing')) found = taken;
-  };
-  const isToRead = ({ id, object }: ListedId): boolean => {
-    if (!isNew(erasure, id, object.etag)) return false;
-    const path = hashes.get(pathHashOfRecord(id));
-    const isMeant = path !== undefined || erasure.before?.has(id) === false;
-    return isRecordOf(id, erasure.id) || (isMeant && mayHold(object, path, erasure.size));
-  };
-  await eachConcurrently(work.session, listed.filter(isToRead), lookAtOne, ({ object }) => object.size);
-  return found;
+  const verdict = judgeText(erasure, record.version, record.text);
+  if (verdict === 'elsewhere' && !isOver(work, erasure)) {
+    erasure.seen.delete(id);
+    found.add('undecided');
+  }
+  if (verdict === 'elsewhere' || verdict === 'other') return;
+  found.add('new');
+  addGone(erasure, id, version);
+  if (!isNamed || erasure.last !== undefined) return redactFound(work, erasure, copy);
+  erasure.last = copy;
+  if (erasure.text !== undefined) return;
+  erasure.text = record.text;
+  // Known by their ids alone until now.
+  erasure.seen.clear();
+  erasure.seen.set(id, etag);
 }
 
 /** A rename that was written down since the past was read may have brought the file to another path. */
-async function lookAtEvent(work: Work, { events, paths }: Erasure, id: string): Promise<Found> {
-  const stored = await readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES }).catch(
-    (error: unknown) => {
-      if (!isPassedOver(error)) throw error;
-    },
-  );
-  events.add(id);
-  const record = stored && decodeHistoryRecord(stored.content);
-  if (record?.kind !== 'moved') return 'nothing';
-  const before = paths.size;
-  for (const [from] of record.files) if (paths.has(from)) paths.add(rebase(from, record.from, record.to));
-  return paths.size > before ? 'new' : 'nothing';
-}
-
-/** Damage is what a verification tells; an older object that was put back while this runs is told at once. */
-function isPassedOver(error: unknown): boolean {
-  return isDamaged(error) && !hasReason(error, 'put_back');
-}
-
-async function takeOut(work: Work, erasure: Erasure, copy: SavedCopy): Promise<Found> {
-  const { id, etag, record } = copy;
-  erasure.seen.set(id, etag);
-  const versionId = toBase64url(record.version.id);
-  if (record.kind === 'redacted') {
-    if (versionId === erasure.id) addGone(erasure, record.version, id);
-    return 'nothing';
+function followMove({ paths }: Erasure, { from, to, files }: Moved, found: Found): void {
+  for (const [path] of files) {
+    const next = rebase(path, from, to);
+    if (!paths.has(path) || paths.has(next)) continue;
+    paths.add(next);
+    found.add('new');
   }
-  const verdict = judge(work, erasure, { facts: record.version, content: record.text });
-  if (verdict === 'undecided') erasure.seen.delete(id);
-  if (verdict !== 'holds') return verdict === 'undecided' ? verdict : 'nothing';
-  addGone(erasure, record.version, id);
-  if (erasure.mayBeLast && versionId === erasure.id && erasure.last === undefined) {
-    erasure.last = copy;
-    erasure.text = record.text;
-    // Known by their ids alone until now.
-    erasure.seen.clear();
-    erasure.seen.set(id, etag);
-  } else await redactFound(work, erasure, copy);
-  return 'new';
 }
 
-async function redactFound(work: Work, erasure: Erasure, copy: SavedCopy): Promise<void> {
+/** Passes over damage, which a verification tells; an older object that was put back while this runs is told at once. */
+async function unlessDamaged<T>(reading: Promise<T>): Promise<T | 'damaged'> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isDamaged(error) && !hasReason(error, 'put_back')) return 'damaged';
+    throw error;
+  }
+}
+
+function addGone(
+  { gone, records, versions, paths }: Erasure,
+  record: string,
+  { id, path }: { readonly id: VersionId; readonly path: MemoryPath },
+): void {
+  if (!gone.has(id)) gone.set(id, path);
+  versions.add(id);
+  paths.add(path);
+  records.add(record);
+}
+
+async function redactFound(work: Work, erasure: Erasure, copy: Copy): Promise<void> {
   const etag = await redactCopy(work, copy);
   if (etag === undefined) return;
   erasure.seen.set(copy.id, etag);
@@ -388,40 +345,13 @@ async function redactFound(work: Work, erasure: Erasure, copy: SavedCopy): Promi
   erasure.isBegun = true;
 }
 
-function addGone({ gone, ids, own, versions, paths, id }: Erasure, facts: GoneVersion, record: string): void {
-  const version = toBase64url(facts.id);
-  if (!gone.some((each) => toBase64url(each.id) === version)) gone.push(facts);
-  versions.add(version);
-  paths.add(facts.path);
-  ids.add(record);
-  if (version === id) own.add(record);
-}
-
-/** By how much the facts of two versions that lay at one path may differ in length, and what later fields may take. */
-const FACTS_BYTES = 1_024;
-/** The same of any two paths. */
-const ANY_FACTS_BYTES = 65_536;
-
-/** Tells by its size whether a record may hold a text of so many bytes, from that path or from any. */
-function mayHold({ size: stored }: ListedObject, at: MemoryPath | undefined, size: number): boolean {
-  const path = at ?? MEMORY_ROOT;
-  const version = { path, id: NO_ID, mtime: 0, bound: 0n, previous: NO_ID, writer: NO_ID, size };
-  const least = encodeHistoryRecord({ kind: 'redacted', at: 0, by: NO_ID, version }).length + size;
-  return (
-    stored >= sealedSize(least) &&
-    stored <= sealedSize(least + (at === undefined ? ANY_FACTS_BYTES : FACTS_BYTES))
-  );
-}
-
-/** Undefined: it has expired, or is none of a version. */
-async function readCopy(work: Work, id: string): Promise<SavedCopy | undefined> {
+/** Undefined: it has expired. */
+async function readCopy(work: Work, id: string): Promise<Copy | undefined> {
   const stored = await readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES });
   if (stored === undefined) return undefined;
   const record = decodeHistoryRecord(stored.content);
   if (record === undefined) throw malformedRecord();
-  return record.kind === 'replaced' || record.kind === 'redacted'
-    ? { id, etag: stored.etag, record }
-    : undefined;
+  return { id, etag: stored.etag, record };
 }
 
 /** Takes the text out of a record that was written in vain, where another record says that the version was redacted before. */
@@ -432,22 +362,18 @@ export async function redactSavedInVain(work: Work, record: string, version: Uin
 }
 
 /** Undefined: it has expired, or another process has redacted it. */
-async function redactCopy(work: Work, found: SavedCopy): Promise<ETag | undefined> {
+async function redactCopy(work: Work, found: Copy): Promise<ETag | undefined> {
   await nameActor(work);
-  let copy: SavedCopy | undefined = found;
+  let copy: Copy | undefined = found;
   for (let round = 0; round < ROUNDS; round++) {
     if (copy?.record.kind !== 'replaced') return undefined;
-    const { id, etag, record }: SavedCopy = copy;
+    const { id, etag, record }: Copy = copy;
     const content = encodeHistoryRecord({ kind: 'redacted', ...noted(work), version: record.version });
     const written = await writeRecord(work, { cls: 'history', id }, { content, base: etag });
     if ('etag' in written) return written.etag;
     copy = await readCopy(work, id);
   }
   throw new MemoryError('unavailable', 'Another process wrote a record of the history at every attempt.');
-}
-
-function factsOf({ id, path, size }: Version): GoneVersion {
-  return { path, size, id: idBytes(id) };
 }
 
 /** A file that holds the text, and as which version. */
@@ -457,7 +383,7 @@ interface Holding {
 }
 
 function stillCurrent(holding: readonly Holding[]): MemoryError {
-  const named = [...holding].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const named = [...holding].sort(byPath);
   const [paths, versions] = [named.map(({ path }) => path), named.map(({ id }) => id)];
   return new MemoryError(
     'invalid_command',

@@ -5,11 +5,10 @@ import type { ETag, ObjectVersions } from '../store/port.ts';
 import { type FileVersion, readFile } from '../tree/read-file.ts';
 import { type Call, type KeptCall, openWork, type Session, type Work } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
-import { idBytes } from './history-record.ts';
 import type { Version, VersionId } from './past/past.ts';
 import { readHistoryRecord } from './past/records.ts';
 import { isRedactedElsewhere, recordOf, takenOut } from './read-version.ts';
-import { erase, newErasure } from './redact.ts';
+import { redactWritten } from './redact.ts';
 
 /** What writes texts back, and on whose behalf. */
 export interface Writing {
@@ -123,11 +122,10 @@ async function takeBack(
   const etag = isFound ? found.stored.etag : written.etag;
   const id = isFound ? toBase64url(found.id) : written.id;
   if (etag === undefined || id === undefined) return;
-  const facts = { path, id: idBytes(id), size: written.size };
   let back = await undoAt(writing.tree, { path, etag, replaced }, call);
   for (let round = 1; ; round++) {
     try {
-      await erase(work, newErasure({ facts, text, isBegun: true, before: undefined }), versions);
+      await redactWritten(work, { id, path, text, size: written.size }, versions);
       break;
     } catch (error) {
       if (!hasReason(error, 'current') || round === ROUNDS) throw error;
