@@ -123,7 +123,7 @@ describeOnS3('expiry', ['minio'], (server) => {
     await fill(OLD, USED);
     await run(await open(30), { command: 'view', path: USED });
     const dayEnds = Math.ceil(Date.now() / DAY) * DAY;
-    const between = 30 * DAY + (dayEnds - Date.now()) / 2;
+    const between = 30 * DAY + Math.floor((dayEnds - Date.now()) / 2);
     expect(await expire(between)).toMatchObject({ files: 2, marked: 1 });
     expect(await expire(32 * DAY)).toMatchObject({ files: 2, deleted: 1, marked: 1 });
     expect(await keysOf('access')).toEqual([]);
