@@ -1,5 +1,5 @@
 import { hasReason, MemoryError } from '../../errors.ts';
-import { fileCodeOf, redactedFileCause } from '../failures.ts';
+import { FULL as DISK_FULL, fileCodeOf, redactedFileCause } from '../failures.ts';
 
 // Primary result codes of SQLite (the low byte of an extended code).
 const PERM = 3;
@@ -14,7 +14,6 @@ const TOOBIG = 18;
 const AUTH = 23;
 const NOTADB = 26;
 
-const DISK_FULL = 'disk_full';
 const READONLY_DBMOVED = READONLY | (4 << 8);
 const READONLY_ROLLBACK = READONLY | (3 << 8);
 
