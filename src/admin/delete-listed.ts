@@ -1,4 +1,4 @@
-import { isTooLate, type ListedObject, type SendBound } from '../store/port.ts';
+import { isMissing, isTooLate, type ListedObject, type SendBound } from '../store/port.ts';
 import { deleteObjects } from '../tree/confirmed-put.ts';
 import type { Work } from '../tree/session.ts';
 
@@ -12,7 +12,7 @@ export async function deleteListed(
   if (targets.length === 0) return new Set();
   try {
     const failures = await deleteObjects(work, targets, { signal: work.call.signal, sendBy });
-    return new Set(failures.map(({ key }) => key));
+    return new Set(failures.flatMap((failure) => (isMissing(failure) ? [] : [failure.key])));
   } catch (error) {
     if (!isTooLate(error)) throw error;
     return new Set(targets.map(({ key }) => key));

@@ -54,8 +54,9 @@ export async function expireFiles(
   });
   const gone = dryRun ? new Set(due.map(({ file }) => file)) : await deleteUnused(work, due, listing);
   const waiting = unused.filter(({ file }) => !gone.has(file)).slice(0, MOST_MARKS);
-  if (!dryRun) await writeMarks(work, new Map(waiting.map((each) => remark(each, marks, now))), etag);
-  return { files: listed.length, deleted: gone.size, marked: waiting.length };
+  const remarked = new Map(waiting.map((each) => remark(each, marks, now)));
+  const isMarked = dryRun || (await writeMarks(work, remarked, etag));
+  return { files: listed.length, deleted: gone.size, marked: isMarked ? waiting.length : 0 };
 }
 
 /** A version that was marked before keeps its time. */

@@ -1,11 +1,13 @@
 import { isDamaged, MemoryError } from '../errors.ts';
 import { objectRefused } from '../format/object.ts';
+import type { ListedObject } from '../store/port.ts';
 import { timeIn } from '../tree/record-values.ts';
-import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
+import { decodeFields, encodeFields, readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import { deleteListed } from './delete-listed.ts';
 import { listClass, writtenLongAgo } from './expiry-records.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
+import { writeNote } from './write-note.ts';
 
 /** What tells a verification that a version which is not there has expired. */
 const NOTE = { cls: 'journal', id: 'history' } as const;
@@ -25,7 +27,7 @@ export async function expireHistory(
   const { objects, servedAt } = await listClass(work, 'history');
   const old = [...objects.values()].filter(writtenLongAgo(migrated, { now: servedAt, limitMs }));
   if (dryRun || old.length === 0) return old.length;
-  await noteExpired(work, Math.floor(servedAt - limitMs));
+  await noteExpired(work, Math.floor(servedAt - limitMs), old);
   return old.length - (await deleteListed(work, old)).size;
 }
 
@@ -54,13 +56,12 @@ export function decodeExpired(content: Uint8Array): number {
 }
 
 /** @throws MemoryError `unavailable` when other runs write it at every attempt. */
-async function noteExpired(work: Work, before: number): Promise<void> {
+async function noteExpired(work: Work, before: number, leaving: readonly ListedObject[]): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const known = await readNote(work);
     if (known !== undefined && known.before >= before) return;
     const content = encodeFields({ expiredBefore: before });
-    const written = await writeRecord(work, NOTE, { content, base: known?.etag });
-    if ('etag' in written) return;
+    if (await writeNote(work, NOTE, { content, base: known?.etag, leaving })) return;
   }
   throw new MemoryError('unavailable', 'other runs note what expired of the history');
 }

@@ -1,4 +1,4 @@
-import { MemoryError } from '../errors.ts';
+import { hasReason, MemoryError } from '../errors.ts';
 import { objectRefused } from '../format/object.ts';
 import type { ObjectClass } from '../format/object-keys.ts';
 import { KEY_BYTES } from '../format/sodium.ts';
@@ -6,9 +6,10 @@ import type { ETag, ListedObject } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
 import { parseAccessRecordId } from '../tree/access-records.ts';
 import { bytesIn, timeIn } from '../tree/record-values.ts';
-import { decodeFields, encodeFields, readRecord, writeRecord } from '../tree/sealed-record.ts';
+import { decodeFields, encodeFields, readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import type { MigratedVersions } from './migrated-versions.ts';
+import { writeNote } from './write-note.ts';
 
 /** What lies beside a tenant's tree, as far as expiry looks at it. */
 export interface ReadsAndTurns {
@@ -135,13 +136,23 @@ export async function readMarks(work: Work): Promise<StoredMarks> {
   return { marks: decodeMarks(record.content), etag: record.etag };
 }
 
-/** @throws MemoryError `unavailable` when another run has written them meanwhile. */
-export async function writeMarks(work: Work, marks: ExpiryMarks, base: ETag | undefined): Promise<void> {
+/**
+ * False where the disk has no room for them: earlier ones stay, and a later run goes on from there.
+ *
+ * @throws MemoryError `unavailable` when another run has written them meanwhile.
+ */
+export async function writeMarks(work: Work, marks: ExpiryMarks, base: ETag | undefined): Promise<boolean> {
   const list = [...marks].slice(0, MOST_MARKS).map(([file, { etag, since }]) => [file, etag, since]);
-  const written = await writeRecord(work, RECORD, { content: encodeFields({ marks: list }), base });
-  if ('conflict' in written) {
-    throw new MemoryError('unavailable', "another run of expiry works on the tenant's files");
+  try {
+    if (await writeNote(work, RECORD, { content: encodeFields({ marks: list }), base })) return true;
+  } catch (error) {
+    if (!hasReason(error, 'disk_full')) throw error;
+    work.session.logger.warn('unused files were not marked, because the disk is full', {
+      files: list.length,
+    });
+    return false;
   }
+  throw new MemoryError('unavailable', "another run of expiry works on the tenant's files");
 }
 
 /** @throws MemoryError `integrity` for what is malformed. */

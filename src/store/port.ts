@@ -101,6 +101,8 @@ export interface PutTarget extends Pick<PutOptions, 'mode'> {
 export interface Changes {
   readonly puts: readonly PutTarget[];
   readonly deletes: readonly DeleteTarget[];
+  /** What is put must be there before something is deleted: as a delete it may take room that is kept for deletes. */
+  readonly forDeletes?: boolean;
 }
 
 /** The ETags of the puts, in their order; or every key whose condition failed, so that nothing was changed. */

@@ -1,6 +1,6 @@
 import {
   type ChangeConflict,
-  type DeleteTarget,
+  type Changes,
   isTooLate,
   type ObjectStore,
   type SendBound,
@@ -16,9 +16,8 @@ import {
 import type { Work } from './session.ts';
 import { identityOf } from './version-history.ts';
 
-interface Change {
+interface Change extends Omit<Changes, 'puts'> {
   readonly writes: readonly ConditionalWrite[];
-  readonly deletes: readonly DeleteTarget[];
   /** Past it nothing is changed, however lately it was sealed. */
   readonly sendBy?: SendBound | undefined;
 }
@@ -35,9 +34,10 @@ const BODIES = 8;
 export async function confirmedChange(
   work: Work,
   changeAll: NonNullable<ObjectStore['changeAll']>,
-  { writes, deletes, sendBy }: Change,
+  { writes, sendBy, ...others }: Change,
 ): Promise<readonly ChangeConflict[]> {
   const { history, cache } = work.session;
+  const { deletes } = others;
   const since = history.begin();
   for (const { key } of deletes) cache.drop(key);
   const requests = writes.map((write) => stamped(work, write));
@@ -45,7 +45,7 @@ export async function confirmedChange(
     const sent: Sent[] = [];
     for (const write of requests) sent.push({ write, sealed: await sealNow(work, write) });
     const answer = await changeAll(
-      { puts: sent.map(({ write, sealed }) => ({ ...write, body: sealed.bytes })), deletes },
+      { puts: sent.map(({ write, sealed }) => ({ ...write, body: sealed.bytes })), ...others },
       { signal: work.call.signal, sendBy: earliest([sendBy, ...sent.map(({ sealed }) => sealed.sendBy)]) },
     ).catch((error: unknown) => {
       if (!isTooLate(error) || sendBy?.isPast() === true || bodies === BODIES) throw error;

@@ -9,7 +9,7 @@ import { openStored, readSealed } from './read-file.ts';
 import type { Work } from './session.ts';
 
 /** Which object beside the tree, and how much of it is read at most, in bytes of content. */
-interface RecordName {
+export interface RecordName {
   readonly cls: ObjectClass;
   readonly id: string;
   readonly maxBytes: number;

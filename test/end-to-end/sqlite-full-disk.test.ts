@@ -65,6 +65,22 @@ describe.skipIf(MOUNTING === undefined && !inCi)('a memory on a disk without a b
     },
   );
 
+  it.each(['off', 'on'] as const)('lets files expire, with history %s', { timeout: SLOW }, (history) => {
+    const { files, marked, deleted, records = 0, findings } = runOn('5m', 'expires', history) as Expiry;
+    expect(files).toBeGreaterThan(60);
+    expect([marked, deleted, findings]).toEqual([files, files, []]);
+    expect(records > files).toBe(history === 'on');
+  });
+
+  it('lets the history expire once what is in reserve is used up, and files be deleted again', {
+    timeout: SLOW,
+  }, () => {
+    const { files, first, records, again } = runOn('5m', 'forgets', 'on') as Forgetting;
+    expect(first).toBeGreaterThan(300);
+    expect(files).toBeGreaterThan(first + 100);
+    expect([records, again]).toEqual([2 * first, 100]);
+  });
+
   it.each(['off', 'on'] as const)(
     'and three processes that write leaves the reserve whole, but for what records of the history take: %s',
     { timeout: SLOW },
@@ -85,6 +101,19 @@ interface Deletes {
   readonly codes: Readonly<Record<string, number>>;
   /** By how much the file and the reserve have grown together. */
   readonly taken: number;
+}
+
+interface Expiry extends Pick<Deletes, 'files'> {
+  readonly marked: number;
+  readonly deleted: number;
+  readonly records?: number;
+  readonly findings: readonly unknown[];
+}
+
+interface Forgetting extends Pick<Deletes, 'files'> {
+  readonly first: number;
+  readonly records: number;
+  readonly again: number;
 }
 
 interface Writers extends Pick<Deletes, 'files' | 'taken'> {

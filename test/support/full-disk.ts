@@ -2,9 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TenantExpiry } from '../../src/admin/expire.ts';
 import type { HistoryEntry } from '../../src/history/entries.ts';
 import { openAdmin } from '../../src/open/open-admin.ts';
 import { openMemory } from '../../src/open/open-memory.ts';
+import { DAY_MS } from '../../src/time.ts';
 import { silentLogger } from '../doubles/silent-logger.ts';
 
 /**
@@ -16,6 +18,7 @@ const [folder = '', part = '', history = '', from] = process.argv.slice(2);
 const file = join(folder, 'memory.db');
 const rest = join(folder, 'rest');
 const WRITERS = 3;
+const { now } = Date;
 const options = {
   store: `sqlite:${file}`,
   tenant: 'acme',
@@ -40,9 +43,9 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
 /** What the file and the reserve beside it take together. */
 const held = (): number => sizeOf(file) + sizeOf(`${file}-reserve`);
 
-async function fill(memory: Memory): Promise<readonly string[]> {
+async function fill(memory: Memory, size = 20_000): Promise<readonly string[]> {
   const paths: string[] = [];
-  for (let index = 0, bytes = 20_000; bytes >= 1; index++) {
+  for (let index = 0, bytes = size; bytes >= 1; index++) {
     const path = `/memories/many/${index}.md`;
     if ((await codeOf(memory, creating(path, bytes))) === 'done') paths.push(path);
     else bytes = Math.floor(bytes / 10);
@@ -65,6 +68,13 @@ async function readable(memory: Memory, paths: readonly string[]): Promise<numbe
   let found = 0;
   for (const path of paths) if ((await codeOf(memory, { command: 'view', path })) === 'done') found++;
   return found;
+}
+
+/** An expiry run as it were days later. */
+async function expireLater(days: number): Promise<TenantExpiry> {
+  Date.now = () => now() + days * DAY_MS;
+  await using admin = await openAdmin({ ...options, expireAfterDays: 1 });
+  return await admin.expire(history === 'on' ? { historyDays: 30 } : {});
 }
 
 async function tally(codes: AsyncIterable<string>): Promise<Readonly<Record<string, number>>> {
@@ -137,6 +147,41 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     );
     await memory.close();
     return { files: paths.length, codes, reserve: sizeOf(`${file}-reserve`), taken: held() - before };
+  },
+
+  /** Lets every file expire, and then what the history has of them. */
+  async expires() {
+    const memory = await open();
+    const paths = await fill(memory);
+    await memory.close();
+    takeTheRest();
+    const { marked } = await expireLater(2);
+    const { deleted } = await expireLater(3);
+    const records = (await expireLater(40)).history;
+    await using admin = await openAdmin(options);
+    const { findings } = await admin.verify();
+    return { files: paths.length, marked, deleted, records, findings };
+  },
+
+  /** Deletes until what is in reserve is used up, lets the history of all that expire, and deletes again. */
+  async forgets() {
+    const memory = await open();
+    const paths = await fill(memory, 1_200);
+    takeTheRest();
+    /** How many go until one is refused. */
+    const remove = async (some: readonly string[]): Promise<number> => {
+      let gone = 0;
+      for (const path of some) {
+        if ((await codeOf(memory, deleting(path))) !== 'done') break;
+        gone++;
+      }
+      return gone;
+    };
+    const first = await remove(paths);
+    const records = (await expireLater(40)).history;
+    const again = await remove(paths.slice(first, first + 100));
+    await memory.close();
+    return { files: paths.length, first, records, again };
   },
 
   /** Three processes delete and create side by side, each its share of the files. */

@@ -112,7 +112,7 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
     changes: Changes,
     request: Pick<PutOptions, 'signal' | 'sendBy'> = {},
   ): Promise<ChangeResult> {
-    const { puts, deletes } = changes;
+    const { puts, deletes, forDeletes = deletes.length > 0 } = changes;
     try {
       return await connection.write(
         (database, { keepsFreed }) =>
@@ -121,7 +121,7 @@ export function openSqliteObjectStore(options: SqliteStoreOptions): ObjectStore 
           signal: request.signal,
           bytes: puts.reduce((sum, { body }) => sum + body.length, 0),
           mayKeepFreed: deletes.length > 0,
-          mayUseReserve: deletes.length > 0,
+          mayUseReserve: forDeletes,
         },
       );
     } catch (error) {
