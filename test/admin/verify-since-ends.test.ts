@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { StoreCall } from '../doubles/intercepted-store.ts';
+import type { Bucket } from '../support/bucket.ts';
 import { describeOnBothKinds, type TestSite } from '../support/test-tree.ts';
 import { createCheckedTenant, DAY } from './checked-tenant.ts';
 
@@ -31,6 +32,28 @@ describeOnBothKinds('what verify tells of the end of a file since a checkpoint',
       if (!isSent) await drop('/memories/b');
       expect(await since(line)).toEqual(['untold unrecorded b']);
     }
+  });
+
+  it('cannot tell a file that was put back behind its one edit from an edit that was cut off: the same bytes lie there', async () => {
+    const { client, later, checkpoint, since, bucket, putBack, nameOf } = await start();
+    const line = await checkpoint();
+    await later();
+    const name = await nameOf('/memories/b');
+    let cutOff = new Map() as Bucket;
+    client.intercept(async <T>(call: StoreCall, proceed: () => Promise<T>): Promise<T> => {
+      if (call.verb === 'put' && call.key.endsWith(name)) cutOff = await bucket();
+      return proceed();
+    });
+    await client.append('/memories/b', ' b1');
+    const next = await checkpoint();
+    await putBack(cutOff, name);
+    const besidesLines = (all: Bucket): Bucket =>
+      new Map([...all].filter(([key]) => !key.includes('/checkpoints/')));
+    expect(besidesLines(await bucket())).toEqual(besidesLines(cutOff));
+    expect(await since(line)).toEqual(['untold saved b']);
+    // A line from between the edit and the attack knows of the edit.
+    await later();
+    expect(await since(next)).toEqual(['older b']);
   });
 
   it('names a drop of what was saved for a delete that can have come to nothing only', async () => {
