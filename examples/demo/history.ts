@@ -92,5 +92,5 @@ function takeSeconds(): Story {
 /** Not wrapped: they are for copying. */
 export const HISTORY_STEPS = `npx sealed-memory log ${VENDOR}
 npx sealed-memory trace ${VENDOR}
-docs/history.md, "Drill", goes on from here
+docs/drill.md goes on from here
 `;

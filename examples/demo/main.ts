@@ -20,7 +20,7 @@ rest; what is not set is made for the run, in a folder of its own.
   --page        shows the memory in a browser at the end, until Ctrl-C
   --port PORT   of the page; any that is free unless given
   --no-browser  prints the address of the page, and opens nothing
-  --history     prepares the memory of the drill in docs/history.md instead
+  --history     prepares the memory of the drill in docs/drill.md instead
   --help        shows this
 `;
 

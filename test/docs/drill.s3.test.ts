@@ -3,7 +3,7 @@ import { afterAll, beforeAll, it, vi } from 'vitest';
 import { createTestBucket, describeOnS3, s3Environment, type TestBucket } from '../servers/s3.ts';
 import { takeDrill } from './drill.ts';
 
-describeOnS3('the drill of docs/history.md', ['minio'], (server) => {
+describeOnS3('the drill of docs/drill.md', ['minio'], (server) => {
   let bucket: TestBucket;
   beforeAll(async () => {
     bucket = await createTestBucket(server());

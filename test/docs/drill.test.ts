@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { it } from 'vitest';
 import { takeDrill } from './drill.ts';
 
-it('the drill of docs/history.md leads from the log to what came of it, back, and out', {
+it('the drill of docs/drill.md leads from the log to what came of it, back, and out', {
   timeout: 120_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-drill-store-'));

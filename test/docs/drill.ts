@@ -11,7 +11,7 @@ import { blocksOf } from './pages.ts';
 const VENDOR = '/memories/vendors/acme.md';
 const PAYMENTS = '/memories/payments.md';
 
-/** Types the drill of docs/history.md into a shell, about a memory that is prepared by these settings, and looks at what it shows. */
+/** Types the drill of docs/drill.md into a shell, about a memory that is prepared by these settings, and looks at what it shows. */
 export async function takeDrill(settings: Readonly<Record<string, string>>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'sealed-memory-drill-'));
   try {
@@ -31,7 +31,7 @@ async function typeAll(folder: string, env: Readonly<Record<string, string>>): P
     (await promisify(execFile)('sh', ['-ec', script], { cwd: folder, env })).stdout;
   /** Types the block of the page that has these words, with what the reader has seen for the words in capitals. */
   const type = (words: string): Promise<string> => {
-    const block = blocksOf('docs/history.md', 'sh').find(({ text }) => text.includes(words));
+    const block = blocksOf('docs/drill.md', 'sh').find(({ text }) => text.includes(words));
     if (block === undefined) throw new Error(`the page has no block with ${words}`);
     return sh(
       block.text.replaceAll(/\b(?:FORGED|BEFORE|SPOILT|WEEK|TODO|MOMENT)\b/g, (name) => names[name] ?? name),
@@ -51,7 +51,7 @@ async function typeAll(folder: string, env: Readonly<Record<string, string>>): P
   const found = await type(`trace ${VENDOR} FORGED   # the turns`);
   const shape = (text: string): string =>
     text.replaceAll(/\d{4}-\d\d-\d\dT[\d:]+Z/g, 'TIME').replaceAll(/ {2}[\w-]{8} {2}/g, '  VERSION  ');
-  const [told] = blocksOf('docs/history.md', 'text').filter(({ text }) => text.includes('tuesday-3'));
+  const [told] = blocksOf('docs/drill.md', 'text').filter(({ text }) => text.includes('tuesday-3'));
   expect(told).toBeDefined();
   expect(shape(found)).toContain(shape(told?.text ?? ''));
 

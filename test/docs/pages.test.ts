@@ -53,7 +53,7 @@ it.each(['README.md', 'docs/README.md', 'docs/operations.md'])(
     const lines = read(page)
       .split('\n\n')
       .filter((part) => part.includes('poisoned'));
-    expect(lines.join('')).toContain('history.md#drill-an-agent-was-poisoned-on-tuesday)');
+    expect(lines.join('')).toContain('drill.md)');
   },
 );
 
