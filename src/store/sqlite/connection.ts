@@ -161,7 +161,8 @@ export function createSqliteConnection(options: ConnectionOptions): SqliteConnec
         return attemptOnce(true);
       }
     } finally {
-      if (released !== undefined) room.take();
+      // Without the lock, which goes with a connection that broke, the next write takes it.
+      if (released !== undefined && database !== undefined) room.take();
       // With it goes the lock, and the next one works as usual again.
       discard();
     }

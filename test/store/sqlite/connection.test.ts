@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -33,6 +33,21 @@ describe('a COMMIT that fails for an unknown reason', () => {
     const [before, after] = used;
     expect(Object.is(before, after)).toBe(false);
     expect(() => before?.exec('SELECT 1')).toThrow('not open');
+  });
+
+  it('leaves the reserve to the next write, because the lock is gone with the connection', async () => {
+    const reserved = (): number | undefined =>
+      statSync(join(folder, 'memory.db-reserve'), { throwIfNoEntry: false })?.size;
+    await connection.write(() => {});
+    const whole = reserved();
+    const spoilOnReserve = (database: DatabaseSync): void => {
+      if (note(database) === 1) throw Object.assign(new Error('full, says the test'), { errcode: 13 });
+      spoil(database);
+    };
+    await expect(connection.write(spoilOnReserve)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    expect([whole, reserved()]).toEqual([1_310_720, undefined]);
+    await connection.write(() => {});
+    expect(reserved()).toBe(whole);
   });
 
   it('leaves nothing unknown of a read', async () => {
