@@ -86,6 +86,12 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
     'same 2721',
     // Two renames raced while a checkpoint was taken: it had the copy of the one that lost, whose clock was ahead of the other's.
     'u2 18734',
+    // A file was deleted where a directory's rename had copied it to, and much later the process that finished the rename copied it again.
+    'findB 2344',
+    // A directory's rename was cut off and lost its source; a checkpoint much later had the copy, which was taken back then.
+    'findA 3305',
+    // It was edited while a rename copied it, and the copy arrived behind the checkpoint that has the edit.
+    'findD 1357',
   ])('raise none in a run that once did: %s', async (seed) => {
     expect((await runHonestly(seed)).alarms).toEqual([]);
   });

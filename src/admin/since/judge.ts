@@ -1,4 +1,4 @@
-import { MAX_BOUND, millisecondsOf } from '../../format/wrap.ts';
+import { millisecondsOf } from '../../format/wrap.ts';
 import type { Binding, Leave, Past, Version, VersionId } from '../../history/past/past.ts';
 import { isWithin, type MemoryPath } from '../../language/path.ts';
 import { DAY_MS } from '../../time.ts';
@@ -63,8 +63,8 @@ export function* judgeSince(since: Since): Generator<void, readonly SinceFinding
 interface Scene extends Since {
   readonly entriesOf: (id: VersionId) => readonly CheckpointEntry[];
   readonly entryAt: (path: MemoryPath) => CheckpointEntry | undefined;
-  /** The bound of the entry that came of a version, which is none itself; undefined where none did. */
-  readonly replacedUntil: (id: VersionId) => bigint | undefined;
+  /** The entry that came of a version, which is none itself; undefined where none did. */
+  readonly cameOf: (id: VersionId) => CheckpointEntry | undefined;
   /** All leaves of a version, also those that do not count any more. */
   readonly toldOf: (id: VersionId) => readonly Leave[];
   /** The leaves of a version that count, those that are only planned among them. */
@@ -77,7 +77,7 @@ function* sceneOf(since: Since): Generator<void, Scene> {
   const { past, kept } = since;
   const entries = new Map<VersionId, CheckpointEntry[]>();
   const entryAt = new Map<MemoryPath, CheckpointEntry>();
-  const before = new Map<VersionId, bigint>();
+  const cameOf = new Map<VersionId, CheckpointEntry>();
   const leaves = new Map<VersionId, Leave[]>();
   const files = new Map<VersionId, Binding[]>();
   let steps = 0;
@@ -91,12 +91,11 @@ function* sceneOf(since: Since): Generator<void, Scene> {
     push(entries, entry.id, entry);
     entryAt.set(entry.path, entry);
   });
-  yield* each(since.entries, ({ id, bound, previous }) => {
-    if (previous === NO_VERSION) return;
-    before.set(previous, bound);
-    for (const version of past.ancestors(id, (other) => entries.has(other))) {
-      if (version.previous !== undefined) before.set(version.previous, bound);
-    }
+  yield* each(since.entries, (entry) => {
+    if (entry.previous === NO_VERSION) return;
+    cameOf.set(entry.previous, entry);
+    for (const { previous } of past.ancestors(entry.id, (other) => entries.has(other)))
+      if (previous !== undefined) cameOf.set(previous, entry);
   });
   yield* each(past.leaves, (leave) => push(leaves, leave.id, leave));
   const toldOf = (id: VersionId): readonly Leave[] => leaves.get(id) ?? [];
@@ -105,7 +104,7 @@ function* sceneOf(since: Since): Generator<void, Scene> {
     ...since,
     entriesOf: (id) => entries.get(id) ?? [],
     entryAt: (path) => entryAt.get(path),
-    replacedUntil: (id) => (entries.has(id) ? undefined : before.get(id)),
+    cameOf: (id) => (entries.has(id) ? undefined : cameOf.get(id)),
     toldOf,
     leavesOf: (id) => toldOf(id).filter(({ lastAt }) => lastAt >= kept.since),
     filesOf: (id) => files.get(id) ?? [],
@@ -153,12 +152,18 @@ function hadEnded(scene: Scene, file: Binding): SinceFinding | undefined {
 function cameOfNothing(scene: Scene, file: Binding): boolean {
   const { past, kept } = scene;
   const others = past.bindings(file.id).filter((binding) => !isSame(binding, file));
+  const endedAt = Math.max(
+    ...past.leavesOf(file.id).map(({ from, to, lastAt }) => (from === file.path && !to ? lastAt : 0)),
+    ...past.successors(file.id).map((next) => (replacedBy(scene, next)?.path === file.path ? next.mtime : 0)),
+  );
+  // Who finishes the rename of a directory copies a file again whose copy there had ended.
+  const mayBringAgain = ({ to, lastAt }: Leave): boolean => to === file.path && lastAt >= endedAt - CLOCK_MS;
   const hasEnded = ({ id, path, bound }: Binding): boolean => {
     const left = past.leavesOf(id).filter(({ from, bound: last }) => from === path && last >= bound);
     const isKnownThere = ({ to, bound: last }: Leave): boolean =>
       others.some((other) => other.path === to && other.bound > last);
     const hasGone = (leave: Leave): boolean =>
-      leave.to === undefined ? leave.lastAt >= kept.since : isKnownThere(leave);
+      leave.to === undefined ? leave.lastAt >= kept.since : isKnownThere(leave) && !mayBringAgain(leave);
     if (left.length > 0) return left.every(hasGone);
     return past.successors(id).some((next) => {
       const replaced = replacedBy(scene, next);
@@ -210,13 +215,13 @@ function asEntry(scene: Scene, file: Binding): SinceFinding | undefined {
 
 /** The checkpoint has not the version: it came of one that it has, or is new. */
 function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
-  const { past, facts, kept, entriesOf, replacedUntil } = scene;
+  const { past, facts, kept, entriesOf, cameOf } = scene;
   if (isBefore(file, facts.began - CLOCK_MS)) return older(scene, file);
-  if (replacedUntil(file.id) !== undefined) return ofReplaced(scene, file, file);
+  if (cameOf(file.id) !== undefined) return ofReplaced(scene, file, file);
   const version = past.versions.get(file.id);
   if (version === undefined) return undefined;
   let wasMeanwhile = isMeanwhile(scene, file);
-  const isKnown = (id: VersionId): boolean => entriesOf(id).length > 0 || replacedUntil(id) !== undefined;
+  const isKnown = (id: VersionId): boolean => entriesOf(id).length > 0 || cameOf(id) !== undefined;
   const wrong = (): SinceFinding => (wasMeanwhile ? untold(file, 'clock') : older(scene, file));
   for (const at of [version, ...past.ancestors(file.id, isKnown)]) {
     const { id, mtime, previous } = at;
@@ -231,7 +236,7 @@ function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
     }
     const replaced = replacedBy(scene, at);
     if (replaced && hadGone(scene, at, replaced)) return older(scene, file);
-    if (replacedUntil(previous) !== undefined) return ofReplaced(scene, file, replaced);
+    if (cameOf(previous) !== undefined) return ofReplaced(scene, file, replaced);
     wasMeanwhile ||= replaced !== undefined && isMeanwhile(scene, replaced);
     const entries = entriesOf(previous);
     const { bound: last } = replaced ?? file;
@@ -246,15 +251,21 @@ function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
 }
 
 /**
- * The file is, or came of, a version that an entry came of. No clock is asked, but where that version was bound behind the entry
- * while the checkpoint was taken: a rename that was cut off may have brought a copy.
+ * The file is, or came of, a version that an entry came of. No clock is asked, but where a rename that was cut off while the
+ * checkpoint was taken may have brought a copy: bound behind the entry, or at another place.
  */
 function ofReplaced(scene: Scene, file: Binding, replaced: Binding | undefined): SinceFinding {
+  const entry = replaced && scene.cameOf(replaced.id);
+  if (replaced === undefined || entry === undefined) return older(scene, file);
   const isCopy =
-    replaced !== undefined &&
-    replaced.bound > (scene.replacedUntil(replaced.id) ?? MAX_BOUND) &&
-    isMeanwhile(scene, replaced);
+    isMeanwhile(scene, replaced) &&
+    (replaced.bound > entry.bound || (replaced.path !== entry.path && wasRenamed(scene, replaced)));
   return isCopy ? untold(file, 'clock') : older(scene, file);
+}
+
+/** Whether a rename has brought the version where it is bound so. */
+function wasRenamed({ past }: Scene, { id, path, bound, isRenamed }: Binding): boolean {
+  return isRenamed || past.bindings(id).some((other) => other.path !== path && other.bound < bound);
 }
 
 /** What an entry came to of which no file is there that is as it must be. */
@@ -282,8 +293,10 @@ function judgeEntry(
   const why = ((): Why | undefined => {
     if (entry.note === 'young') return 'young';
     if (facts.began < kept.from) return kept.otherwise;
-    // Of two copies that renames made at once the one that lost is taken back, and nothing tells of that.
-    if (deletes.some(({ lastAt }) => lastAt >= facts.began - CLOCK_MS)) return 'unrecorded';
+    // A rename that lost its source is taken back, however late, and nothing tells of that.
+    const mayBeCopy = ({ from, lastAt }: Leave): boolean =>
+      from !== entry.path || lastAt >= facts.began - CLOCK_MS;
+    if (deletes.some(mayBeCopy)) return 'unrecorded';
     const mayBeDeleted = (binding: Binding): boolean => {
       const { saved } = binding;
       if (saved?.for !== 'delete') return false;
