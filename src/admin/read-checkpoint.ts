@@ -58,10 +58,10 @@ export async function* readParts(
  * `missing`: none of that number is stored. `other`: the stored one has another root. `damaged`: it, or a part of it, cannot be
  * opened or is gone.
  */
-export type CheckpointFault = 'missing' | 'other' | 'damaged';
+type CheckpointFault = 'missing' | 'other' | 'damaged';
 
 /** A checkpoint that is what its line says. */
-export interface Checkpoint {
+interface Checkpoint {
   readonly head: CheckpointHead;
   readonly root: string;
   readonly entries: readonly CheckpointEntry[];

@@ -11,7 +11,7 @@ import { type Inspection, inspectRecord, type ListedRecord, listFileRecords } fr
 import type { Work } from '../tree/session.ts';
 import { type CheckpointEntry, type CheckpointLine, NO_VERSION } from './checkpoint-record.ts';
 import { readKeptFrom } from './kept-from.ts';
-import { type Checkpoint, type CheckpointFault, readCheckpoint } from './read-checkpoint.ts';
+import { readCheckpoint } from './read-checkpoint.ts';
 import { judgeSince } from './since/judge.ts';
 import type { SeenHistory } from './verify-history.ts';
 
@@ -47,12 +47,8 @@ export interface SinceWatch {
   readonly report: SinceReport;
 }
 
-const NOTHING: Pick<Checkpoint, 'entries'> & {
-  readonly head: { readonly began: number; readonly ended: number };
-} = {
-  entries: [],
-  head: { began: 0, ended: 0 },
-};
+/** What stands for a checkpoint that cannot be read: a past that ended is told without one. */
+const NOTHING = { entries: [] as readonly CheckpointEntry[], head: { began: 0, ended: 0, epoch: 0 } };
 
 /**
  * Reads the checkpoint of a line, or where its root is not known the one of its number: a GET, and one for each part. All versions are
@@ -93,7 +89,8 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
     },
     async findings(now, { history, historyDays, renaming }) {
       const { collector } = history;
-      for (const entry of entries) collector.addSeen(seen(entry));
+      for (const { previous, writer, ...entry } of entries)
+        collector.addSeen({ ...entry, previous: idOf(previous), writer: idOf(writer) });
       const judge = async (): Promise<readonly SinceFinding[]> => {
         const kept = await readKeptFrom(now, historyDays);
         const past = await collector.past();
@@ -109,23 +106,15 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
         const again = new Set((await judge()).map(nameOf));
         found = found.filter((finding) => again.has(nameOf(finding)));
       }
-      const damaged = [...exchanged].map((path) => ({ kind: 'damaged', path }) as const);
       if (fault !== undefined)
-        return [faultOf(number, fault), ...found.filter((finding) => !isUntold(finding))];
+        return [{ kind: 'checkpoint', state: fault, number }, ...found.filter((each) => !isUntold(each))];
+      const damaged = [...exchanged].map((path) => ({ kind: 'damaged', path }) as const);
       const { epoch } = now.keyring;
-      const isOld = epoch < (head as Checkpoint['head']).epoch;
-      const keyring = {
-        kind: 'keyring',
-        expected: (head as Checkpoint['head']).epoch,
-        found: epoch,
-      } as const;
+      const isOld = epoch < head.epoch;
+      const keyring = { kind: 'keyring', expected: head.epoch, found: epoch } as const;
       return [...(isOld ? [keyring] : []), ...damaged, ...found];
     },
   };
-}
-
-function faultOf(number: number, state: CheckpointFault): Finding {
-  return { kind: 'checkpoint', state, number };
 }
 
 /** Reads what has come or changed since it was read, and forgets what is gone: the files first, then what the history says of them. */
@@ -160,17 +149,8 @@ async function lookAgain(
   await eachConcurrently(work.session, named, look, ({ object }) => object.size);
 }
 
-function seen({
-  path,
-  id,
-  bound,
-  mtime,
-  size,
-  previous,
-  writer,
-}: CheckpointEntry): Parameters<Collector['addSeen']>[0] {
-  const idOf = (text: string): string | undefined => (text === NO_VERSION ? undefined : text);
-  return { path, id, bound, mtime, size, previous: idOf(previous), writer: idOf(writer) };
+function idOf(text: string): string | undefined {
+  return text === NO_VERSION ? undefined : text;
 }
 
 /** The same in two looks. */

@@ -1,4 +1,5 @@
 import { millisecondsOf } from '../../format/wrap.ts';
+import { push } from '../../history/past/model.ts';
 import type { Binding, Leave, Past, Version, VersionId } from '../../history/past/past.ts';
 import { isWithin, type MemoryPath } from '../../language/path.ts';
 import { DAY_MS } from '../../time.ts';
@@ -38,25 +39,27 @@ export function* judgeSince(since: Since): Generator<void, readonly SinceFinding
   const scene = yield* sceneOf(since);
   const { past, entries } = since;
   const findings: SinceFinding[] = [];
-  const passed = new Set<MemoryPath>(past.damaged.files);
-  const wrong = new Set<MemoryPath>();
-  let steps = 0;
-  for (const file of past.files.values()) {
-    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
-    const finding = judgeFile(scene, file);
-    if (finding === undefined) continue;
+  yield* inSteps(past.files.values(), (file) => {
+    const finding = hadEnded(scene, file) ?? leadsNotBack(scene, file);
+    if (finding !== undefined) findings.push(finding);
+  });
+  const wrong = new Set(findings.flatMap(({ state, path }) => (state === 'older' ? [path] : [])));
+  const told = new Set([...past.damaged.files, ...wrong]);
+  yield* inSteps(entries, (entry) => {
+    const finding = told.has(entry.path) ? undefined : leadsNowhere(scene, entry, wrong);
+    if (finding === undefined) return;
     findings.push(finding);
-    if (finding.state === 'older') wrong.add(file.path);
-  }
-  for (const path of wrong) passed.add(path);
-  for (const entry of entries) {
-    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
-    const finding = passed.has(entry.path) ? undefined : judgeEntry(scene, entry, wrong);
-    if (finding === undefined) continue;
-    findings.push(finding);
-    passed.add(entry.path);
-  }
+    told.add(entry.path);
+  });
   return findings;
+}
+
+function* inSteps<T>(all: Iterable<T>, take: (one: T) => void): Generator<void, void> {
+  let steps = 0;
+  for (const one of all) {
+    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+    take(one);
+  }
 }
 
 /** The same, as it is asked while files and entries are judged. */
@@ -80,26 +83,19 @@ function* sceneOf(since: Since): Generator<void, Scene> {
   const cameOf = new Map<VersionId, CheckpointEntry>();
   const leaves = new Map<VersionId, Leave[]>();
   const files = new Map<VersionId, Binding[]>();
-  let steps = 0;
-  const each = function* <T>(all: Iterable<T>, take: (one: T) => void): Generator<void, void> {
-    for (const one of all) {
-      if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
-      take(one);
-    }
-  };
-  yield* each(since.entries, (entry) => {
+  yield* inSteps(since.entries, (entry) => {
     push(entries, entry.id, entry);
     entryAt.set(entry.path, entry);
   });
-  yield* each(since.entries, (entry) => {
+  yield* inSteps(since.entries, (entry) => {
     if (entry.previous === NO_VERSION) return;
     cameOf.set(entry.previous, entry);
     for (const { previous } of past.ancestors(entry.id, (other) => entries.has(other)))
       if (previous !== undefined) cameOf.set(previous, entry);
   });
-  yield* each(past.leaves, (leave) => push(leaves, leave.id, leave));
+  yield* inSteps(past.leaves, (leave) => push(leaves, leave.id, leave));
   const toldOf = (id: VersionId): readonly Leave[] => leaves.get(id) ?? [];
-  yield* each(past.files.values(), (file) => push(files, file.id, file));
+  yield* inSteps(past.files.values(), (file) => push(files, file.id, file));
   return {
     ...since,
     entriesOf: (id) => entries.get(id) ?? [],
@@ -109,10 +105,6 @@ function* sceneOf(since: Since): Generator<void, Scene> {
     leavesOf: (id) => toldOf(id).filter(({ lastAt }) => lastAt >= kept.since),
     filesOf: (id) => files.get(id) ?? [],
   };
-}
-
-function judgeFile(scene: Scene, file: Binding): SinceFinding | undefined {
-  return hadEnded(scene, file) ?? (scene.entriesOf(file.id).length > 0 ? asEntry : asNew)(scene, file);
 }
 
 /** What is sealed and says that the binding had ended: a record of its delete or rename, or what was written over it. */
@@ -125,9 +117,7 @@ function hadEnded(scene: Scene, file: Binding): SinceFinding | undefined {
   if (left !== undefined) {
     if (left.to !== undefined && renaming !== undefined && isWithin(file.path, renaming))
       return untold(file, 'renaming');
-    return mayBeLater(scene, file, { bound: left.bound, at: left.lastAt })
-      ? untold(file, 'clock')
-      : older(scene, file);
+    return mayBeLater(scene, file, left) ? untold(file, 'clock') : older(scene, file);
   }
   if (leaves.length > 0) return untold(file, 'renaming');
   for (const next of past.successors(file.id)) {
@@ -135,14 +125,13 @@ function hadEnded(scene: Scene, file: Binding): SinceFinding | undefined {
     if (written?.path !== file.path || isBefore(written, kept.since)) continue;
     const bound = replacedBy(scene, next)?.bound ?? written.bound - 1n;
     if (file.bound > bound) continue;
-    const ended = { bound, at: next.mtime };
+    const ended = { bound, lastAt: next.mtime };
     return mayBeLater(scene, file, ended) ? untold(file, 'clock') : older(scene, file, next);
   }
   if (!isEntry(scene, file) && cameOfNothing(scene, file)) return older(scene, file);
   // Whoever saved it was about to replace or delete it there; it may have been cut off.
-  const own = past.bindings(file.id).find((binding) => isSame(binding, file) && binding.saved !== undefined);
-  const savedAt = own?.saved?.at ?? Number.NEGATIVE_INFINITY;
-  return savedAt >= Math.max(facts.began - CLOCK_MS, kept.since) ? untold(file, 'saved') : undefined;
+  const { at = Number.NEGATIVE_INFINITY } = savedAs(scene, file) ?? {};
+  return at >= Math.max(facts.began - CLOCK_MS, kept.since) ? untold(file, 'saved') : undefined;
 }
 
 /**
@@ -170,38 +159,39 @@ function cameOfNothing(scene: Scene, file: Binding): boolean {
       return replaced?.path === path && replaced.bound >= bound && next.mtime >= kept.since;
     });
   };
-  return (
-    others.some(({ path }) => path === file.path) &&
-    [...Map.groupBy(others, ({ path }) => path).values()].every((own) => own.slice(-1).every(hasEnded))
-  );
-}
-
-/** The last bound that had ended at a place, and when that was told. */
-interface Ended {
-  readonly bound: bigint;
-  readonly at: number;
+  const last = new Map(others.map((binding) => [binding.path, binding]));
+  return last.has(file.path) && [...last.values()].every(hasEnded);
 }
 
 /**
- * Whether the file may be bound after what ended there, by a slower clock: a rename brought the version again. Not so where
- * something sealed names the binding as it is, from before that end.
+ * Whether the file may be bound after the last bound that ended there, by a slower clock: a rename brought the version again. Not
+ * so where something sealed names the binding as it is, from before that end.
  */
-function mayBeLater(scene: Scene, file: Binding, { bound, at }: Ended): boolean {
-  const wasThere = isRecorded(scene, file) || (at >= scene.facts.began && isEntry(scene, file));
-  return !wasThere && bound !== file.bound && timeOf(bound) - timeOf(file.bound) <= CLOCK_MS;
+function mayBeLater(
+  scene: Scene,
+  file: Binding,
+  { bound, lastAt }: Pick<Leave, 'bound' | 'lastAt'>,
+): boolean {
+  const isRecorded =
+    scene.toldOf(file.id).some((leave) => leave.from === file.path && leave.bound === file.bound) ||
+    savedAs(scene, file) !== undefined;
+  const wasThere = isRecorded || (lastAt >= scene.facts.began && isEntry(scene, file));
+  return !wasThere && bound !== file.bound && millisecondsOf(bound) - millisecondsOf(file.bound) <= CLOCK_MS;
 }
 
-/** Whether a record of the history names the binding as it is. */
-function isRecorded({ past, toldOf }: Scene, file: Binding): boolean {
-  return (
-    toldOf(file.id).some(({ from, bound }) => from === file.path && bound === file.bound) ||
-    past.bindings(file.id).some((binding) => isSame(binding, file) && binding.saved !== undefined)
-  );
+/** What a record says of the binding as it is. */
+function savedAs({ past }: Scene, file: Binding): Binding['saved'] {
+  return past.bindings(file.id).find((binding) => isSame(binding, file) && binding.saved)?.saved;
 }
 
 /** Whether the checkpoint has the binding as it is. */
 function isEntry({ entriesOf }: Scene, file: Binding): boolean {
   return entriesOf(file.id).some((entry) => isSame(entry, file));
+}
+
+/** Whether the file came of no entry, and is not new. */
+function leadsNotBack(scene: Scene, file: Binding): SinceFinding | undefined {
+  return (scene.entriesOf(file.id).length > 0 ? asEntry : asNew)(scene, file);
 }
 
 /** The checkpoint has the version, there or elsewhere. */
@@ -230,7 +220,7 @@ function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
     // It was not there at the checkpoint.
     if (bindings.every((binding) => isBefore(binding, facts.began - CLOCK_MS))) return wrong();
     if (previous === undefined) {
-      const born = Math.min(mtime, ...bindings.map(({ bound }) => timeOf(bound)));
+      const born = Math.min(mtime, ...bindings.map(({ bound }) => millisecondsOf(bound)));
       if (born > facts.ended + CLOCK_MS) return undefined;
       return born >= facts.began - CLOCK_MS ? untold(file, 'clock') : wrong();
     }
@@ -269,7 +259,7 @@ function wasRenamed({ past }: Scene, { id, path, bound, isRenamed }: Binding): b
 }
 
 /** What an entry came to of which no file is there that is as it must be. */
-function judgeEntry(
+function leadsNowhere(
   scene: Scene,
   entry: CheckpointEntry,
   wrong: ReadonlySet<MemoryPath>,
@@ -328,8 +318,9 @@ function newestOf({ past }: Scene, line: readonly VersionId[], first: Place, fil
 function replacedBy(scene: Scene, version: Version): Binding | undefined {
   const written = birthOf(scene, version);
   if (written === undefined || version.previous === undefined) return undefined;
-  const saved = scene.past.bindings(version.previous).filter(isSavedAt(written.path));
-  return saved.findLast(({ bound }) => bound < written.bound);
+  return scene.past
+    .bindings(version.previous)
+    .findLast(({ path, saved, bound }) => path === written.path && saved && bound < written.bound);
 }
 
 /** Whether what a version was written over had been deleted, or written over by another one: then it was put back. */
@@ -385,26 +376,12 @@ function isSame(a: Place | undefined, b: Place): boolean {
   return a?.id === b.id && a.path === b.path && a.bound === b.bound;
 }
 
-function isSavedAt(path: MemoryPath): (binding: Binding) => boolean {
-  return (binding) => binding.path === path && binding.saved !== undefined;
-}
-
-function timeOf(bound: bigint): number {
-  return millisecondsOf(bound);
-}
-
 function isBefore({ bound }: Pick<Place, 'bound'>, time: number): boolean {
-  return timeOf(bound) < time;
+  return millisecondsOf(bound) < time;
 }
 
 /** Whether it was bound while the checkpoint was taken, give or take what clocks may differ by. */
 function isMeanwhile({ facts }: Scene, { bound }: Pick<Place, 'bound'>): boolean {
-  const time = timeOf(bound);
+  const time = millisecondsOf(bound);
   return time >= facts.began - CLOCK_MS && time <= facts.ended + CLOCK_MS;
-}
-
-function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const some = map.get(key);
-  if (some === undefined) map.set(key, [value]);
-  else some.push(value);
 }
