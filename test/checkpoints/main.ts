@@ -5,7 +5,7 @@ import { runHonestly } from './honest.ts';
 const USAGE = `npm run checkpoints -- [--attacks N] [--runs N] [--seed WORD]
 
   --attacks N   Attacks after a checkpoint, each of which must be named; 10000.
-  --runs N      Runs of honest processes, none of which may raise an alarm; 100000.
+  --runs N      Runs of honest processes, none of which may raise an alarm; 200000.
   --seed WORD   What both are drawn from; another word draws others. Several words can run side by side.
   --help        Prints this.
 `;
@@ -15,7 +15,7 @@ async function main(): Promise<void> {
   const { values } = readCall(USAGE, {
     options: {
       attacks: { type: 'string', default: '10000' },
-      runs: { type: 'string', default: '100000' },
+      runs: { type: 'string', default: '200000' },
       seed: { type: 'string', default: 'checkpoints' },
     },
   });

@@ -1,5 +1,5 @@
 /** The parts of the proof, by the names that `--part` takes. */
-export const PARTS = ['simulation', 'states', 'chain', 'checkpoints', 'traces'] as const;
+export const PARTS = ['simulation', 'states', 'chain', 'checkpoints', 'redactions', 'traces'] as const;
 
 export type Part = (typeof PARTS)[number];
 
@@ -64,9 +64,9 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
       tried: kind === 'attempts' ? /^(\d+) attempts were named/gm : /^(\d+) honest runs raised no alarm/gm,
     };
   };
-  const states = some(10_000);
+  const [states, redactions] = [some(10_000), some(10_000)];
   const all: readonly Task[] = [
-    ...['', ' b', ' c', ' d'].map((word) => checkpoints('runs', 25_000, word)),
+    ...['', ' b', ' c', ' d'].map((word) => checkpoints('runs', 50_000, word)),
     checkpoints('attacks', 10_000, ''),
     chain('runs', 100_000),
     simulation('always'),
@@ -78,6 +78,12 @@ export function tasksOf(parts: ReadonlySet<Part>, { share, seed }: Extent): read
       args: vitest('test/history/restore-at-states.test.ts'),
       env: { ...env, TEST_STATES: `${states}` },
       tried: /^(\d+) states were restored/gm,
+    },
+    {
+      ...{ part: 'redactions', what: 'redactions beside writers', count: redactions },
+      args: [...vitest('test/redactions/redactions.test.ts'), '-t', 'up to three'],
+      env: { REDACTIONS: `${redactions}`, TEST_SEED: `${seed}` },
+      tried: /^(\d+) redactions, no byte left.*/gm,
     },
     {
       ...{ part: 'traces', what: 'traced turns', count: share < 1 ? 80 : 3_000 },

@@ -87,7 +87,7 @@ it('leaves no byte beside up to three writers that begin whenever they do', asyn
     outcomes[drawn.outcome]++;
     ended += drawn.ended;
   }
-  if (DRAWN >= 1_000)
+  if (process.env['REDACTIONS'] !== undefined)
     console.log(`${DRAWN} redactions, no byte left: ${JSON.stringify({ ...outcomes, ended })}`);
   expect(outcomes.acknowledged).toBeGreaterThan(DRAWN / 4);
   expect(ended).toBeGreaterThan(DRAWN / 4);
