@@ -42,13 +42,31 @@ export function letOthersRun(): Promise<void> {
   });
 }
 
-/** Takes work that goes on in steps to its end and lets others run between two of them. @throws MemoryError `aborted`. */
-export async function inTurns<T>(steps: Generator<void, T>, signal?: AbortSignal): Promise<T> {
-  for (;;) {
+let waiting = 0;
+
+/** Tells whether work in turns lets others run just now; time that is simulated stands still meanwhile. */
+export function turnsWait(): boolean {
+  return waiting > 0;
+}
+
+/**
+ * Takes work that goes on in steps to its end and lets others run behind every so many of them, behind each unless given.
+ *
+ * @throws MemoryError `aborted`.
+ */
+export async function inTurns<T>(
+  steps: Generator<void, T>,
+  signal?: AbortSignal,
+  stepsPerTurn = 1,
+): Promise<T> {
+  for (let count = 1; ; count++) {
     throwIfAborted(signal);
     const step = steps.next();
     if (step.done === true) return step.value;
+    if (count % stepsPerTurn !== 0) continue;
+    waiting++;
     await letOthersRun();
+    waiting--;
   }
 }
 

@@ -1,7 +1,6 @@
 import { checkWholeNumber, MemoryError } from '../errors.ts';
 import { dateOf } from '../time.ts';
 import type { Call } from '../tree/session.ts';
-import { STEPS_BETWEEN_TURNS } from './past/model.ts';
 import { eventsInOrder, type PastEvent, type PlacedEvent } from './past/order.ts';
 import type { Leave, Past, Version, VersionId } from './past/past.ts';
 
@@ -93,7 +92,7 @@ export function pageOf(
 }
 
 /**
- * What happened, the newest first, in steps; of one file in the order of its versions, whatever clocks say.
+ * What happened, the newest first, item by item; of one file in the order of its versions, whatever clocks say.
  *
  * @throws MemoryError `not_found` where the past has the entry `before` no more.
  */
@@ -110,7 +109,7 @@ export function* entriesOf(
   const sameText = yield* earlierWithSameText(past);
   const entries: HistoryEntry[] = [];
   for (const { event } of events) {
-    if (entries.length % STEPS_BETWEEN_TURNS === STEPS_BETWEEN_TURNS - 1) yield;
+    yield;
     if ('leave' in event) entries.push(leftEntry(event.leave, nameOf(event.leave.by)));
     else {
       const { version } = event;
@@ -145,6 +144,7 @@ function* eventsOn(
   for (let at = ordered.length - 1; at >= 0 && events.length < limit; at--) {
     const placed = ordered[at];
     if (placed === undefined) break;
+    yield;
     const { event } = placed;
     const isMeant = isBy?.('leave' in event ? event.leave.by : event.version.writer) ?? true;
     if (hasBegun && isMeant) events.push(placed);
@@ -168,14 +168,15 @@ function* earlierWithSameText({
 }: Past): Generator<void, ReadonlyMap<VersionId, VersionId>> {
   const earlier = new Map<VersionId, VersionId>();
   const branches: { readonly from: Version; readonly byText: Map<string, VersionId> }[] = [];
-  for (const version of versions.values())
+  for (const version of versions.values()) {
+    yield;
     if (version.previous === undefined || !versions.has(version.previous))
       branches.push({ from: version, byText: new Map() });
-  let steps = 0;
+  }
   for (let branch = branches.pop(); branch !== undefined; branch = branches.pop()) {
     const { byText } = branch;
     for (let at: Version | undefined = branch.from; at !== undefined; ) {
-      if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+      yield;
       if (at.textHash !== undefined) {
         const before = byText.get(at.textHash);
         if (before !== undefined) earlier.set(at.id, before);

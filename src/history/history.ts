@@ -11,7 +11,7 @@ import {
 } from '../language/path.ts';
 import { decodeText } from '../language/text.ts';
 import type { ObjectVersions } from '../store/port.ts';
-import { DAY_MS, inTurns } from '../time.ts';
+import { DAY_MS } from '../time.ts';
 import { type Call, checkActor, openWork, refuseWriting, type Session, type Work } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
 import { readActors } from './actors.ts';
@@ -26,6 +26,7 @@ import {
 } from './entries.ts';
 import { readKnown, versionsAt } from './known.ts';
 import { momentOf } from './moment.ts';
+import { itemByItem } from './past/model.ts';
 import type { Past } from './past/past.ts';
 import { readMeantPast, readNewest, readPast, readWholePast } from './past/read.ts';
 import type { PlanOutcome } from './plan.ts';
@@ -188,13 +189,13 @@ export function createHistory(
           ? readPast(work, path)
           : readNewest(work, path, {
               count: limit,
-              isEnough: (past, since) => inTurns(isFull(past, page, since), signal),
+              isEnough: (past, since) => itemByItem(isFull(past, page, since), signal),
             });
       const past =
         at === MEMORY_ROOT
           ? await readWholePast(work, options.onProgress)
           : (await readMeantPast(work, at, readAt)).past;
-      return inTurns(entriesOf(past, page, await readActors(work)), signal);
+      return itemByItem(entriesOf(past, page, await readActors(work)), signal);
     },
     async read(name, options = {}) {
       const given = pathOf(name.path);
@@ -209,11 +210,13 @@ export function createHistory(
       const work = await openWork(session, options);
       if (work === undefined) throw version === undefined ? noFile() : noVersion();
       const known = await readKnown(work);
-      const path = [at, inNfc(at)].find((each) => versionsAt(known, each).length > 0) ?? at;
-      const ids = versionsAt(known, path).filter((id) => id.startsWith(beginning));
+      const seenAt = (path: MemoryPath) => itemByItem(versionsAt(known, path), options.signal);
+      const isGiven = (await seenAt(at)).length > 0;
+      const path = isGiven ? at : inNfc(at);
+      const ids = (await seenAt(path)).filter((id) => id.startsWith(beginning));
       if (ids.length === 0) throw version === undefined ? noFile() : noVersion();
       if (version !== undefined && ids.length > 1) throw severalBegin(ids.length);
-      return inTurns(traceVersions(known, path, ids), options.signal);
+      return itemByItem(traceVersions(known, path, ids), options.signal);
     },
     async restore(name, options = {}) {
       const given = pathOf(name.path);

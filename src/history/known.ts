@@ -35,17 +35,23 @@ export async function readKnown(work: Work): Promise<Known> {
   };
 }
 
-/** The versions that were ever seen at a path. */
-export function versionsAt(
+/** The versions that were ever seen at a path, in steps. */
+export function* versionsAt(
   { past, turns }: Pick<Known, 'past' | 'turns'>,
   path: string,
-): readonly VersionId[] {
+): Generator<void, readonly VersionId[]> {
   const found = new Set<VersionId>();
-  for (const { id } of past.versions.values())
+  for (const { id } of past.versions.values()) {
+    yield;
     if (past.bindings(id).some((binding) => binding.path === path)) found.add(id);
-  for (const { from, to, id, state } of past.leaves)
+  }
+  for (const { from, to, id, state } of past.leaves) {
+    yield;
     if (state !== 'undone' && (from === path || to === path)) found.add(id);
-  for (const { list } of turns.runs)
+  }
+  for (const { list } of turns.runs) {
+    yield;
     for (const touch of list) if ('version' in touch && touch.path === path) found.add(touch.version);
+  }
   return [...found];
 }

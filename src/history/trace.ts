@@ -3,8 +3,8 @@ import { dateOf } from '../time.ts';
 import type { Touch } from '../tree/touches.ts';
 import { endOf, type VersionEnd } from './entries.ts';
 import type { Known } from './known.ts';
-import { push, STEPS_BETWEEN_TURNS } from './past/model.ts';
-import { versionsInOrder } from './past/order.ts';
+import { push } from './past/model.ts';
+import { inOrder, versionsInOrder } from './past/order.ts';
 import type { Past, Version, VersionId } from './past/past.ts';
 import type { TurnRun } from './read-runs.ts';
 import { turnActor } from './turn-trace.ts';
@@ -56,7 +56,7 @@ export interface Trace {
 /** Behind which of its touches a run knew of what is traced; -1: from its beginning. */
 type Since = Map<TurnRun, number>;
 
-/** Traces versions, in steps: each run and each version is met once, however many there are. */
+/** Traces versions, item by item: each run and each version is met once, however many there are. */
 export function* traceVersions(
   known: Known,
   at: string,
@@ -67,15 +67,15 @@ export function* traceVersions(
   const told = createTeller(known, at);
   const turns: TracedTurn[] = [];
   for (const [turn, all] of index.byTurn) {
+    yield;
     const runs = all.filter((run) => since.has(run));
     if (runs.length === 0) continue;
     turns.push(tracedTurn(turn, runs, { index, since, traced, told }));
-    if (turns.length % STEPS_BETWEEN_TURNS === 0) yield;
   }
-  turns.sort((a, b) => a.time.getTime() - b.time.getTime());
+  const byTime = yield* inOrder(turns, (a, b) => a.time.getTime() - b.time.getTime());
   const versions = (yield* versionsInOrder(known.past, starts)).map((version) => told(version));
   const brought = again.toSorted((a, b) => a.mtime - b.mtime).map(({ id }) => told(id));
-  return { versions, again: brought, turns, untold: yield* untoldOf(known, starts) };
+  return { versions, again: brought, turns: byTime, untold: yield* untoldOf(known, starts) };
 }
 
 /** Where a run touched a version. */
@@ -103,29 +103,33 @@ interface Index {
 function* indexOf({ past, turns, writerOf }: Known): Generator<void, Index> {
   const touching = new Map<VersionId, Touching[]>();
   const byId = new Map<string, TurnRun>();
+  const byTurn = new Map<string, TurnRun[]>();
+  const followers = new Map<string | undefined, TurnRun[]>();
   for (const run of turns.runs) {
-    if (byId.size % STEPS_BETWEEN_TURNS === 0) yield;
+    yield;
     byId.set(run.id, run);
+    push(byTurn, run.turn, run);
+    push(followers, run.follows, run);
     for (const [index, touch] of run.list.entries())
       if ('version' in touch) push(touching, touch.version, { run, index, kind: touch.kind });
   }
   const byWriter = new Map<string, Version[]>();
   const byTextAt = new Map<string, Version[]>();
   const nameAt = (path: string, textHash: string): string => `${textHash} ${path}`;
-  let steps = 0;
   for (const version of past.versions.values()) {
-    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+    yield;
     const { id, writer, textHash } = version;
     if (writer !== undefined) push(byWriter, writer, version);
     if (textHash === undefined) continue;
     for (const path of placesOf(past, id)) push(byTextAt, nameAt(path, textHash), version);
   }
-  for (const some of byTextAt.values()) if (some.length > 1) some.sort((a, b) => a.mtime - b.mtime);
-
-  const byTurn = Map.groupBy(turns.runs, ({ turn }) => turn);
+  for (const some of byTextAt.values()) {
+    yield;
+    if (some.length > 1) some.sort((a, b) => a.mtime - b.mtime);
+  }
   const unrecorded = new Map<string, readonly Version[]>();
   return {
-    ...{ touching, byTurn, byId, followers: Map.groupBy(turns.runs, ({ follows }) => follows) },
+    ...{ touching, byTurn, byId, followers },
     unrecorded(turn) {
       const known = unrecorded.get(turn);
       if (known !== undefined) return known;
@@ -209,12 +213,13 @@ function* spread(
     });
   };
   for (const version of starts) {
+    yield;
     reachReaders(version);
     reachAgain(version);
   }
   for (let next = 0; next < waiting.length; next++) {
     waiting[next]?.();
-    if (next % STEPS_BETWEEN_TURNS === 0) yield;
+    yield;
   }
   return { since, traced, again };
 }

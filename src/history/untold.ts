@@ -1,6 +1,5 @@
 import { dateOf } from '../time.ts';
 import type { Known } from './known.ts';
-import { STEPS_BETWEEN_TURNS } from './past/model.ts';
 import type { VersionId } from './past/past.ts';
 import { turnActor } from './turn-trace.ts';
 
@@ -22,19 +21,18 @@ export type Untold =
 /** What may have come of these versions beside what is known, in steps. */
 export function* untoldOf(known: Known, starts: readonly VersionId[]): Generator<void, readonly Untold[]> {
   const { past, actors, turns, keptSince, writerOf } = known;
-  const start = startOf(known, starts);
+  const start = yield* startOf(known, starts);
   const kept = Math.min(keptSince, turns.runs[0]?.time ?? keptSince);
   const told = new Set<string>();
-  let steps = 0;
   for (const { turn } of turns.runs) {
-    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+    yield;
     told.add(writerOf(turnActor(turn)));
   }
   const asked = new Set(starts);
   const writers = new Set<string>();
   let unnamed = 0;
   for (const { id, mtime, writer } of past.versions.values()) {
-    if (++steps % STEPS_BETWEEN_TURNS === 0) yield;
+    yield;
     if (mtime <= start || asked.has(id)) continue;
     if (writer === undefined) unnamed += 1;
     else if (!told.has(writer)) writers.add(actors.get(writer) ?? writer);
@@ -53,11 +51,13 @@ export function* untoldOf(known: Known, starts: readonly VersionId[]): Generator
 }
 
 /** When the first of the versions was written, by the clock of the process that tells; 0 where that is not known of one of them. */
-function startOf({ past, turns }: Known, starts: readonly VersionId[]): number {
+function* startOf({ past, turns }: Known, starts: readonly VersionId[]): Generator<void, number> {
   const answered = new Map<VersionId, number>();
-  for (const { list, time } of turns.runs)
+  for (const { list, time } of turns.runs) {
+    yield;
     for (const touch of list)
       if (touch.kind === 'written' && !answered.has(touch.version)) answered.set(touch.version, time);
+  }
   let first = Number.POSITIVE_INFINITY;
   for (const id of starts) first = Math.min(first, past.versions.get(id)?.mtime ?? answered.get(id) ?? 0);
   return first;

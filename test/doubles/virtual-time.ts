@@ -1,6 +1,6 @@
 import { MemoryError } from '../../src/errors.ts';
 import { operationsWait } from '../../src/store/sqlite/turns.ts';
-import type { Pause } from '../../src/time.ts';
+import { type Pause, turnsWait } from '../../src/time.ts';
 
 /** Time that passes only when nothing else can happen, and chance that repeats itself for the same seed. */
 export interface VirtualTime {
@@ -25,7 +25,7 @@ export function createVirtualTime(seed = 1): VirtualTime {
   let pumping = false;
 
   const pump = (): void => {
-    if (operationsWait()) {
+    if (operationsWait() || turnsWait()) {
       setImmediate(pump);
       return;
     }

@@ -1,3 +1,5 @@
+import { turnsWait } from '../../src/time.ts';
+
 /** Virtual time: it passes only when nothing else can happen, and everything that waits, waits here. */
 export interface Scheduler {
   /** Milliseconds since the epoch. */
@@ -42,10 +44,14 @@ export function createScheduler(mostEvents = 200_000): Scheduler {
   };
 }
 
-/** Everything that could run has run: promises of the simulated code resolve by microtasks alone. */
+/** Everything that could run has run: by microtasks, and by turns of long work. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    const look = (): void => {
+      if (turnsWait()) setImmediate(look);
+      else resolve();
+    };
+    setImmediate(look);
   });
 }
 

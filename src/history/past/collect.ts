@@ -3,10 +3,9 @@ import type { OpenedObject } from '../../format/object.ts';
 import { equalBytes, hash } from '../../format/sodium.ts';
 import { ID_BYTES, NO_ID } from '../../format/wrap.ts';
 import type { MemoryPath } from '../../language/path.ts';
-import { inTurns } from '../../time.ts';
 import { decodeHistoryRecord, idOf, versionOfRecord } from '../history-record.ts';
 import { leavesIn, type ToldLeave } from './leaves.ts';
-import { modelOf, type Sighting } from './model.ts';
+import { itemByItem, modelOf, type Sighting } from './model.ts';
 import type { Past, VersionFacts } from './past.ts';
 
 /** Gathers what files and records say, in whatever order they are read. No text stays in memory. */
@@ -77,7 +76,7 @@ export function createCollector(): Collector {
         leaves: [...leaves.values()].flat(),
         damaged: { records: [...damagedRecords], files: [...damagedFiles] },
       };
-      return inTurns(modelOf(gathered));
+      return itemByItem(modelOf(gathered));
     },
   };
 }

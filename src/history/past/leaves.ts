@@ -32,12 +32,13 @@ export interface Witnesses {
 }
 
 /**
- * One leave for all that tells of one rename of a file: several processes may have carried it out, each by its own clock. The
- * first one's time counts, and the last bound that one of them met there.
+ * One leave for all that tells of one rename of a file, in steps: several processes may have carried it out, each by its own
+ * clock. The first one's time counts, and the last bound that one of them met there.
  */
-export function mergeLeaves(told: Iterable<ToldLeave>): readonly ToldLeave[] {
+export function* mergeLeaves(told: Iterable<ToldLeave>): Generator<void, Iterable<ToldLeave>> {
   const once = new Map<string, ToldLeave>();
   for (const leave of told) {
+    yield;
     const { id, event, from, to = '' } = leave;
     // A binding is deleted once, whoever tells of it.
     const name = JSON.stringify(
@@ -51,7 +52,7 @@ export function mergeLeaves(told: Iterable<ToldLeave>): readonly ToldLeave[] {
       once.set(name, { ...first, lastAt, bound: first.bound > second.bound ? first.bound : second.bound });
     }
   }
-  return [...once.values()];
+  return once.values();
 }
 
 /** Tells of each leave of one version whether it happened. */

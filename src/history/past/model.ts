@@ -1,3 +1,4 @@
+import { inTurns } from '../../time.ts';
 import { judgeLeaves, mergeLeaves, type ToldLeave } from './leaves.ts';
 import type { Binding, Damaged, End, Leave, Past, Version, VersionFacts, VersionId } from './past.ts';
 
@@ -16,20 +17,23 @@ export interface Gathered {
   readonly damaged: Pick<Damaged, 'records' | 'files'>;
 }
 
-/** As many steps of whatever goes through a past are taken before everything else in the process has its turn: some milliseconds. */
-export const STEPS_BETWEEN_TURNS = 200;
+/** So many items of a past are gone through before everything else in the process has its turn: a few milliseconds at most. */
+const ITEMS_PER_TURN = 100;
 
-/** Joins what was gathered, in steps. */
+/** Takes what goes through a past item by item to its end. @throws MemoryError `aborted`. */
+export function itemByItem<T>(items: Generator<void, T>, signal?: AbortSignal): Promise<T> {
+  return inTurns(items, signal, ITEMS_PER_TURN);
+}
+
+/** Joins what was gathered, item by item. */
 export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Generator<void, Past> {
   const versions = new Map<VersionId, Version>();
   const conflicting = new Set<VersionId>();
   const files = new Map<Binding['path'], Binding>();
   const bindings = new Map<VersionId, Binding[]>();
-  let steps = 0;
-  const isTurn = (): boolean => ++steps % STEPS_BETWEEN_TURNS === 0;
 
   for (const sighting of sightings) {
-    if (isTurn()) yield;
+    yield;
     const binding = bindingOf(sighting);
     addBinding(bindings, binding);
     if (binding.isThere) files.set(binding.path, binding);
@@ -38,26 +42,30 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
     if (known !== undefined && !agree(known, version)) conflicting.add(version.id);
     if (known === undefined || isNearer(version, known)) versions.set(version.id, version);
   }
-  const merged = mergeLeaves(told);
-  for (const { id, from: path, bound } of merged) {
-    if (isTurn()) yield;
+  const leavesToJudge = new Map<VersionId, ToldLeave[]>();
+  for (const leave of yield* mergeLeaves(told)) {
+    yield;
+    const { id, from: path, bound } = leave;
     addBinding(bindings, { id, path, bound, isThere: false, isRenamed: false, saved: undefined });
+    push(leavesToJudge, id, leave);
   }
   for (const some of bindings.values()) {
-    if (isTurn()) yield;
+    yield;
     if (some.length > 1) some.sort(byBound);
   }
   const bindingsOf = (id: VersionId): readonly Binding[] => bindings.get(id) ?? [];
 
   const successors = new Map<VersionId, Version[]>();
   for (const version of versions.values()) {
-    if (isTurn()) yield;
+    yield;
     const { previous } = version;
     if (previous !== undefined) push(successors, previous, version);
   }
   const firstBound = ({ id, bound }: Version): bigint => bindingsOf(id)[0]?.bound ?? bound;
-  for (const some of successors.values())
+  for (const some of successors.values()) {
+    yield;
     if (some.length > 1) some.sort((a, b) => compare(firstBound(a), firstBound(b)));
+  }
   const successorsOf = (id: VersionId): readonly Version[] => successors.get(id) ?? [];
 
   const leaves: Leave[] = [];
@@ -66,8 +74,8 @@ export function* modelOf({ sightings, leaves: told, damaged }: Gathered): Genera
     bindings: bindingsOf,
     successors: (id: VersionId) => successorsOf(id).map((next) => next.id),
   };
-  for (const [id, some] of Map.groupBy(merged, (leave) => leave.id)) {
-    if (isTurn()) yield;
+  for (const [id, some] of leavesToJudge) {
+    yield;
     const judged = judgeLeaves(some, witnesses);
     leaves.push(...judged);
     const happened = judged.filter(({ state }) => state !== 'undone');

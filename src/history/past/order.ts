@@ -3,7 +3,6 @@
  * their writers' clocks.
  */
 import type { MemoryPath } from '../../language/path.ts';
-import { STEPS_BETWEEN_TURNS } from './model.ts';
 import type { Leave, Past, Version, VersionId } from './past.ts';
 
 /** What happened to a file: a version was written, or one was renamed or deleted. */
@@ -38,15 +37,13 @@ interface Placed extends PlacedEvent {
 export function* eventsInOrder(past: Past): Generator<void, readonly PlacedEvent[]> {
   const placed = yield* inOrder(yield* placeEvents(past), compare);
   const ordered: Placed[] = [];
-  for (let start = 0, turn = 0; start < placed.length; ) {
+  for (let start = 0; start < placed.length; ) {
+    yield;
     const time = placed[start]?.time;
     let end = start + 1;
     while (placed[end]?.time === time) end++;
-    for (const each of settle(placed.slice(start, end))) ordered.push(each);
+    for (const each of yield* settle(placed.slice(start, end))) ordered.push(each);
     start = end;
-    if (start - turn < STEPS_BETWEEN_TURNS) continue;
-    turn = start;
-    yield;
   }
   return ordered;
 }
@@ -56,11 +53,13 @@ export function* versionsInOrder(
   past: Past,
   ids: readonly VersionId[],
 ): Generator<void, readonly VersionId[]> {
-  const ranks = new Map<VersionId, number>();
-  const events = yield* eventsInOrder(past);
-  for (const [rank, { event }] of events.entries()) if ('version' in event) ranks.set(event.version.id, rank);
-  const rankOf = (id: VersionId): number => ranks.get(id) ?? -1;
-  return ids.toSorted((a, b) => rankOf(a) - rankOf(b));
+  const asked = new Set(ids);
+  const ordered = ids.filter((id) => !past.versions.has(id));
+  for (const { event } of yield* eventsInOrder(past)) {
+    yield;
+    if ('version' in event && asked.has(event.version.id)) ordered.push(event.version.id);
+  }
+  return ordered;
 }
 
 function* placeEvents(past: Past): Generator<void, Placed[]> {
@@ -82,11 +81,11 @@ function* placeEvents(past: Past): Generator<void, Placed[]> {
       at = place(at, { leave }, { leaves: leave.from, comesTo: leave.to });
     return at;
   };
-  let turn = 0;
   for (const version of past.versions.values()) {
     if (last.has(version.id)) continue;
     const before = past.ancestors(version.id, (id) => last.has(id));
     for (const each of [version, ...before].reverse()) {
+      yield;
       const { id, previous } = each;
       const comesTo = previous === undefined ? past.birthplace(id) : undefined;
       const at = place(
@@ -96,13 +95,16 @@ function* placeEvents(past: Past): Generator<void, Placed[]> {
       );
       last.set(id, placeLeaves(at, id) ?? at);
     }
-    if (placed.length - turn < STEPS_BETWEEN_TURNS) continue;
-    turn = placed.length;
-    yield;
   }
   const unknown = new Set<VersionId>();
-  for (const { id } of past.leaves) if (!past.versions.has(id)) unknown.add(id);
-  for (const id of unknown) placeLeaves(undefined, id);
+  for (const { id } of past.leaves) {
+    yield;
+    if (!past.versions.has(id)) unknown.add(id);
+  }
+  for (const id of unknown) {
+    yield;
+    placeLeaves(undefined, id);
+  }
   return placed;
 }
 
@@ -110,7 +112,10 @@ function* placeEvents(past: Past): Generator<void, Placed[]> {
 const RUN = 512;
 
 /** Sorts in steps: runs of 512, which are merged two by two. */
-function* inOrder<T>(items: readonly T[], order: (a: T, b: T) => number): Generator<void, readonly T[]> {
+export function* inOrder<T>(
+  items: readonly T[],
+  order: (a: T, b: T) => number,
+): Generator<void, readonly T[]> {
   let runs: (readonly T[])[] = [];
   for (let start = 0; start < items.length; start += RUN) {
     runs.push(items.slice(start, start + RUN).sort(order));
@@ -139,7 +144,7 @@ function* merge<T>(
     merged.push((isLeft ? a : b) as T);
     if (isLeft) l++;
     else r++;
-    if (merged.length % STEPS_BETWEEN_TURNS === 0) yield;
+    yield;
   }
   return merged;
 }
@@ -158,8 +163,8 @@ function nameOf(event: PastEvent): string {
   return `${from} ${id} ${to}`;
 }
 
-/** What happened in one millisecond, so that no path holds two files at once. */
-function settle(events: readonly Placed[]): readonly Placed[] {
+/** What happened in one millisecond, so that no path holds two files at once, in steps. */
+function* settle(events: readonly Placed[]): Generator<void, Iterable<Placed>> {
   if (events.length === 1) return events;
   const isIn = new Set(events);
   /** When what leaves a path came to it: undefined where that was earlier. */
@@ -186,8 +191,11 @@ function settle(events: readonly Placed[]): readonly Placed[] {
     }
     settled.add(event);
   };
-  for (const event of events) add(event);
-  return [...settled];
+  for (const event of events) {
+    yield;
+    add(event);
+  }
+  return settled;
 }
 
 function arrivalOf({ leaves, before }: Placed, isIn: ReadonlySet<Placed>): Placed | undefined {
