@@ -88,9 +88,13 @@ function isRefused({ state }: Inspection): boolean {
   return state === 'damaged' || state === 'whole';
 }
 
-/** Versions that name a predecessor which is not known. */
+/** Versions that name a predecessor of which neither a file nor a record is there: a checkpoint alone does not keep it. */
 function orphansOf({ versions }: Past): readonly Version[] {
-  return [...versions.values()].filter(({ previous }) => previous !== undefined && !versions.has(previous));
+  const isThere = (version: Version | undefined): boolean => version !== undefined && version.text !== 'gone';
+  return [...versions.values()].filter(
+    (version) =>
+      isThere(version) && version.previous !== undefined && !isThere(versions.get(version.previous)),
+  );
 }
 
 /** A version whose predecessor ought to be kept, and is not. */

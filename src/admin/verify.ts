@@ -1,9 +1,10 @@
 import { isDamaged, MemoryError, type MemoryErrorCode } from '../errors.ts';
 import { hasBytesAt, toBase64url } from '../format/encoding.ts';
 import { millisecondsOf } from '../format/wrap.ts';
-import { directoriesOf, type MemoryPath } from '../language/path.ts';
+import { ancestorsOf, type MemoryPath } from '../language/path.ts';
 import { MOST_SKEW_MS } from '../stamps.ts';
 import type { ListedObject } from '../store/port.ts';
+import { inTurns } from '../time.ts';
 import {
   countFindings,
   type Finding,
@@ -85,8 +86,9 @@ async function verifyWork(
   const { own, others } = splitByOrigin(groups, register.entry);
   const renames = renameFindings(register, recovered, own.length);
   const duplicates = await settleDuplicates(work, { groups: others, isRenaming: isAlive(register), repair });
-  const versions = await history.findings(work, { historyDays });
+  // First what the checkpoint says: then one model of the past serves both.
   const since = (await watch?.findings(work, { history, historyDays, renaming: register.entry?.from })) ?? [];
+  const versions = await history.findings(work, { historyDays });
   return {
     ...{ files, bytes, keyVersions },
     findings: sortFindings([...renames, ...duplicates, ...versions, ...since, ...findings]),
@@ -211,12 +213,13 @@ async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
     places.set(id, [...(places.get(id) ?? []), placeOf(record.path, record.object, version)]);
   });
   const paths = records.flatMap((record) => (record.cls === 'data' ? [record.path] : []));
+  const clashes = await inTurns(findClashes(paths), work.call.signal, PATHS_PER_TURN);
   const keyVersions = [...counts]
     .map(([version, objects]) => ({ version, objects, active: version === active }))
     .sort((a, b) => a.version - b.version);
   return {
     ...{ files, bytes, keyVersions, history },
-    findings: [...findings, ...findClashes(paths), ...countFindings(counted)],
+    findings: [...findings, ...clashes, ...countFindings(counted)],
     groups: [...places.values()].filter((group) => group.length > 1).map(oldestFirst),
   };
 }
@@ -244,8 +247,15 @@ function placeOf(path: MemoryPath, listed: ListedObject, version: SealedVersion)
   return { path, key: listed.key, etag, lastModified, size: stored.size, origin, id, bound };
 }
 
-function findClashes(paths: readonly MemoryPath[]): readonly Finding[] {
-  const directories = directoriesOf(paths);
+/** So many paths are taken apart before everything else in the process has its turn. */
+const PATHS_PER_TURN = 1_000;
+
+function* findClashes(paths: readonly MemoryPath[]): Generator<void, readonly Finding[]> {
+  const directories = new Set<MemoryPath>();
+  for (const path of paths) {
+    for (const directory of ancestorsOf(path)) directories.add(directory);
+    yield;
+  }
   return paths.filter((path) => directories.has(path)).map((path) => ({ kind: 'clash', path }));
 }
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { expireTree } from '../../src/admin/expire.ts';
 import { turnTenantHistory } from '../../src/admin/turn-history.ts';
+import { verifyTree } from '../../src/admin/verify.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { describeOnBothKinds, inTime } from '../support/test-tree.ts';
 import { type CheckedTenant, createCheckedTenant, DAY, HOUR } from './checked-tenant.ts';
@@ -50,6 +51,19 @@ describeOnBothKinds('what verify asks of the history since a checkpoint', (newSi
     await tenant.site.time.pause(DAY);
     const found = ['untold history_off a', 'untold history_off b'];
     expect((await tenant.since(line)).toSorted()).toEqual(found);
+  });
+
+  it('names a version that only the checkpoint has as missing, as without one', async () => {
+    const tenant = await start('on');
+    await tenant.site.time.pause(2 * DAY);
+    const line = await tenant.checkpoint();
+    const before = await tenant.bucket();
+    await tenant.client.append('/memories/a', ' a3');
+    await tenant.putBack(before, '/history/');
+    const { session } = await tenant.site.client();
+    const missing = (await verifyTree(session)).findings;
+    expect(missing).toMatchObject([{ kind: 'history', state: 'missing', path: '/memories/a' }]);
+    expect((await verifyTree(session, { since: line })).findings).toEqual(missing);
   });
 
   it('is nothing that an expiry run deleted, however long it is kept since', async () => {

@@ -24,7 +24,7 @@ export interface Collector {
   addSeen(seen: VersionFacts & { readonly path: MemoryPath; readonly bound: bigint }): void;
   /** What was taken of leaves until now. */
   leaves(): Iterable<Pick<ToldLeave, 'from' | 'to'>>;
-  /** The model of all that was taken until now; others have their turn while it is made. */
+  /** The model of all that was taken until now, made once as long as nothing is added; others have their turn meanwhile. */
   past(): Promise<Past>;
 }
 
@@ -35,8 +35,10 @@ export function createCollector(): Collector {
   const damagedRecords = new Set<string>();
   const seen: Sighting[] = [];
   const leaves = new Map<string, readonly ToldLeave[]>();
+  let made: Promise<Past> | undefined;
   return {
     addFile(path, { id, mtime, bound, previous, writer, content, origin }) {
+      made = undefined;
       damagedFiles.delete(path);
       files.set(path, {
         ...{ id: toBase64url(id), path, bound, mtime, size: content.length, saved: undefined },
@@ -45,14 +47,17 @@ export function createCollector(): Collector {
       });
     },
     addDamagedFile(path) {
+      made = undefined;
       files.delete(path);
       damagedFiles.add(path);
     },
     removeFile(path) {
+      made = undefined;
       files.delete(path);
       damagedFiles.delete(path);
     },
     addRecord(id, content) {
+      made = undefined;
       const record = decodeHistoryRecord(content);
       if (record === undefined) damagedRecords.add(id);
       else if (record.kind === 'deleted' || record.kind === 'moved')
@@ -61,9 +66,11 @@ export function createCollector(): Collector {
       return record !== undefined;
     },
     addDamagedRecord(id) {
+      made = undefined;
       damagedRecords.add(id);
     },
     addSeen({ id, path, bound, mtime, size, previous, writer }) {
+      made = undefined;
       seen.push({
         ...{ id, path, bound, mtime, size, previous, writer },
         ...{ saved: undefined, textHash: undefined },
@@ -71,12 +78,14 @@ export function createCollector(): Collector {
     },
     leaves: () => [...leaves.values()].flat(),
     past() {
-      const gathered = {
-        sightings: [...files.values(), ...records.values(), ...seen],
-        leaves: [...leaves.values()].flat(),
-        damaged: { records: [...damagedRecords], files: [...damagedFiles] },
-      };
-      return itemByItem(modelOf(gathered));
+      made ??= itemByItem(
+        modelOf({
+          sightings: [...files.values(), ...records.values(), ...seen],
+          leaves: [...leaves.values()].flat(),
+          damaged: { records: [...damagedRecords], files: [...damagedFiles] },
+        }),
+      );
+      return made;
     },
   };
 }

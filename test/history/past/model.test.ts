@@ -176,6 +176,13 @@ describe('the model of the past', () => {
     expect(past.descendants(named('v')).map(({ id }) => id)).toEqual([named('s')]);
   });
 
+  it('is made once, until something is added', async () => {
+    const told = telling().saved('v', A, 1n);
+    const past = await told.collector.past();
+    expect(await told.collector.past()).toBe(past);
+    expect((await told.there('w', A, 2n, { previous: 'v' }).collector.past()).files.size).toBe(1);
+  });
+
   it('takes what a record may not say for damage, and tells the rest', async () => {
     const told = telling().saved('v', A, 1n);
     told.collector.addRecord('malformed', encodeText('{"kind":"replaced"}'));
