@@ -38,7 +38,7 @@ export interface WrittenCheckpoint {
   readonly files: number;
   /** When it was begun, by the clock of this process. */
   readonly began: Date;
-  /** Paths of files that could not be opened, and so are not in it. */
+  /** Paths of files that could not be opened: what lies there now is not in it. */
   readonly unread: readonly string[];
 }
 
@@ -149,8 +149,11 @@ export async function writeCheckpoint(
       const taken = await first.find(file);
       if (taken?.etag !== file.etag && !unread.has(file.path)) later.push(file);
     }
-    for (const entry of await versionsOf(on, later, { find: async () => undefined, onFile }))
-      if (typeof entry === 'object') await add(on, entry);
+    const found = await versionsOf(on, later, { find: async () => undefined, onFile });
+    for (const [index, entry] of found.entries()) {
+      if (entry === 'unread') unread.add(later[index]?.path ?? '');
+      else if (entry !== undefined) await add(on, entry);
+    }
   }
   const last = await openWritten(session, call);
   await parts.end(last);
@@ -195,10 +198,12 @@ async function versionsOf(
   const known: (CheckpointEntry | undefined)[] = [];
   for (const file of files) known.push(await find(file));
   const found: (CheckpointEntry | 'unread' | undefined)[] = [];
+  const { history } = work.session;
   const readOne = async (index: number): Promise<void> => {
     const [file, before] = [files[index], known[index]];
     if (file === undefined) return;
-    const isSame = before?.etag === file.etag && before.note !== 'young';
+    // Of an older version that was put back a checkpoint may have an entry as well: then the guard of this process judges it.
+    const isSame = before?.etag === file.etag && before.note !== 'young' && !history.knowsOther(file);
     found[index] = isSame ? before : await read(work, file);
     onFile();
   };

@@ -58,7 +58,7 @@ export async function confirmedChange(
       const landed = sent[index];
       if (landed === undefined) continue;
       const { write, sealed } = landed;
-      history.wrote({ key: write.key, since, version: identityOf(sealed.bytes) });
+      history.wrote({ key: write.key, since, version: identityOf(sealed.bytes), etag });
       await confirmLanded(work, write, { etag, sealed });
     }
     return [];

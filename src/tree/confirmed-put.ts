@@ -169,7 +169,7 @@ function noting({ session: { store, history } }: Work): Pick<ObjectStore, 'get' 
       const [since, version] = [history.begin(), identityOf(bytes)];
       sent.add(version);
       const answer = await store.put(key, bytes, options);
-      if ('etag' in answer) history.wrote({ key, since, version });
+      if ('etag' in answer) history.wrote({ key, since, version, etag: answer.etag });
       else if (answer.conflict === 'missing') history.sawNothing({ key, since });
       return answer;
     },
@@ -180,7 +180,7 @@ function noting({ session: { store, history } }: Work): Pick<ObjectStore, 'get' 
       else {
         const version = identityOf(found.body);
         // Where it has made way for another version before, its being there again is no acknowledged write.
-        if (sent.has(version)) history.saw({ key, since, version });
+        if (sent.has(version)) history.saw({ key, since, version, etag: found.etag });
       }
       return found;
     },

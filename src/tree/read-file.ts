@@ -148,7 +148,7 @@ async function verified<S extends HeldVersion>(
   if (stored.body.length >= BYTES_BETWEEN_TURNS) await letOthersRun();
   const { history } = work.session;
   const identity = identityOf(stored.body);
-  history.saw({ key, since, version: identity });
+  history.saw({ key, since, version: identity, etag: stored.etag });
   if (isEdit(version) || (isDated(stored) && ageOf(stored) > SETTLED_MS)) {
     history.settle({ key, etag: stored.etag, version: identity });
   }

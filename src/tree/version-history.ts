@@ -22,6 +22,11 @@ interface Sighting {
   readonly since: Instant;
 }
 
+interface SeenVersion {
+  readonly version: VersionIdentity;
+  readonly etag: ETag;
+}
+
 /**
  * What this process knows of the versions of a tenant's objects, to notice an older one that was put back. A version
  * is superseded once a request that began after its first sighting saw another version, or none. One that was
@@ -34,11 +39,16 @@ export interface VersionHistory {
    * A version was read and verified. @throws MemoryError `integrity` (`reason: 'put_back'`) when it had been
    * superseded before.
    */
-  saw(sighting: Sighting & { readonly version: VersionIdentity }): void;
+  saw(sighting: Sighting & SeenVersion): void;
   /** A write of our own was acknowledged; it is in its place by right, whatever was known of it. */
-  wrote(sighting: Sighting & { readonly version: VersionIdentity }): void;
+  wrote(sighting: Sighting & SeenVersion): void;
   /** Whether a version is known to have made way for another one, or for none. */
   isSuperseded(seen: Pick<Sighting, 'key'> & { readonly version: VersionIdentity }): boolean;
+  /**
+   * Whether what this process knows last of the key is anything but the version of that ETag, so that only a read tells which of
+   * both is older. False where it knows nothing of the key.
+   */
+  knowsOther(stored: StoredVersion): boolean;
   /** Nothing was at the key, be it because a delete of our own succeeded. */
   sawNothing(sighting: Sighting): void;
   /** It is certain that the writer of a version, which was seen or written here, does not take it back any more. */
@@ -119,12 +129,14 @@ export function createVersionHistory(
     return versions;
   };
 
-  const note = (key: ObjectKey, since: Instant, version: VersionIdentity): void => {
+  const note = ({ key, since, version, etag }: Sighting & SeenVersion): void => {
     const versions = touch(key);
     const now = next();
     supersede(versions, { since, now, by: version });
-    if (!versions.some(({ identity }) => identity === version)) {
-      versions.push({ identity: version, firstSeen: now, superseded: undefined, settledAs: undefined });
+    const seen = versions.find(({ identity }) => identity === version);
+    if (seen !== undefined) seen.etag = etag;
+    else {
+      versions.push({ identity: version, etag, firstSeen: now, superseded: undefined, settledAs: undefined });
       count++;
     }
     if (versions.length > limits.versionsOfKey) {
@@ -170,15 +182,21 @@ export function createVersionHistory(
   return {
     begin: next,
     isSuperseded: ({ key, version }) => find(key, version)?.superseded !== undefined,
-    saw({ key, since, version }) {
+    saw(sighting) {
+      const { key, since, version } = sighting;
       const superseded = find(key, version)?.superseded;
       // What an attacker shows supersedes nothing.
       if (superseded !== undefined && superseded < since) throw putBack();
-      note(key, since, version);
+      note(sighting);
     },
-    wrote({ key, since, version }) {
-      forget(key, version);
-      note(key, since, version);
+    wrote(sighting) {
+      forget(sighting.key, sighting.version);
+      note(sighting);
+    },
+    knowsOther({ key, etag }) {
+      const versions = known.get(key);
+      const isThat = (each: KnownVersion): boolean => each.superseded === undefined && each.etag === etag;
+      return versions !== undefined && !versions.some(isThat);
     },
     sawNothing({ key, since }) {
       if (!known.has(key)) return;
@@ -195,6 +213,8 @@ export function createVersionHistory(
 
 interface KnownVersion {
   readonly identity: VersionIdentity;
+  /** As it was met last. */
+  etag: ETag;
   /** When the answer that showed it first was judged. */
   readonly firstSeen: Instant;
   /** When it was known to have made way for another version, or for none. */

@@ -24,6 +24,7 @@ export function createLastSeenHistory(): VersionHistory {
     },
     wrote: note,
     sawNothing: ({ key }) => last.set(key, undefined),
+    knowsOther: () => false,
     settle: () => {},
     isSettled: () => false,
   };

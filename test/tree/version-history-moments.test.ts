@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import type { ETag } from '../../src/store/port.ts';
 import {
   createHistoryRoom,
   createVersionHistory,
@@ -8,10 +9,11 @@ import {
 } from '../../src/tree/version-history.ts';
 
 const KEY = 'tenants/acme/data/notes' as ObjectKey;
+const ETAG = '"etag"' as ETag;
 const [A, B] = ['a', 'b'] as unknown as [VersionIdentity, VersionIdentity];
 
 function read(history: VersionHistory, version: VersionIdentity, key = KEY): void {
-  history.saw({ key, since: history.begin(), version });
+  history.saw({ key, since: history.begin(), version, etag: ETAG });
 }
 
 const putBack = { code: 'integrity', details: { reason: 'put_back' } };
@@ -22,7 +24,9 @@ it('a version stays superseded from the first sighting of its successor, however
   read(history, B);
   const since = history.begin();
   read(history, B);
-  expect(() => history.saw({ key: KEY, since, version: A })).toThrow(expect.objectContaining(putBack));
+  expect(() => history.saw({ key: KEY, since, version: A, etag: ETAG })).toThrow(
+    expect.objectContaining(putBack),
+  );
 });
 
 it('a request that began before its successor was judged may still meet a version', () => {
@@ -30,8 +34,8 @@ it('a request that began before its successor was judged may still meet a versio
   read(history, A);
   const first = history.begin();
   const second = history.begin();
-  history.saw({ key: KEY, since: first, version: B });
-  expect(() => history.saw({ key: KEY, since: second, version: A })).not.toThrow();
+  history.saw({ key: KEY, since: first, version: B, etag: ETAG });
+  expect(() => history.saw({ key: KEY, since: second, version: A, etag: ETAG })).not.toThrow();
 });
 
 it('a key where nothing was seen is remembered as long as one that was read', () => {
@@ -50,7 +54,8 @@ it('writing one version again and again takes no more room than once', () => {
   const other = 'tenants/acme/data/other' as ObjectKey;
   read(history, A, other);
   read(history, B, other);
-  for (let times = 0; times < 9; times++) history.wrote({ key: KEY, since: history.begin(), version: A });
+  for (let times = 0; times < 9; times++)
+    history.wrote({ key: KEY, since: history.begin(), version: A, etag: ETAG });
   expect(() => read(history, A, other)).toThrow(expect.objectContaining(putBack));
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import type { ObjectKey } from '../../src/format/object-keys.ts';
+import type { ETag } from '../../src/store/port.ts';
 import {
   createHistoryRoom,
   createVersionHistory,
@@ -12,6 +13,7 @@ import {
 } from '../../src/tree/version-history.ts';
 
 const KEY = 'tenants/acme/data/notes' as ObjectKey;
+const ETAG = '"etag"' as ETag;
 const [A, B, C] = ['a', 'b', 'c'] as unknown as [VersionIdentity, VersionIdentity, VersionIdentity];
 
 /** One read from its begin to its judgement, with nothing in between. */
@@ -29,11 +31,11 @@ function finish(
 ): void {
   const { since, version, key = KEY } = sighting;
   if (version === undefined) history.sawNothing({ key, since });
-  else history.saw({ key, since, version });
+  else history.saw({ key, since, version, etag: ETAG });
 }
 
 function write(history: VersionHistory, version: VersionIdentity, key = KEY): void {
-  history.wrote({ key, since: history.begin(), version });
+  history.wrote({ key, since: history.begin(), version, etag: ETAG });
 }
 
 function isRefused(action: () => void): boolean {
@@ -293,7 +295,7 @@ function play(events: readonly Event[]): VersionHistory {
       if (each.kind === 'answer' && request.seen !== undefined) {
         requests.splice(requests.indexOf(request), 1);
         const { since, seen, writes } = request;
-        if (writes !== undefined) history.wrote({ key: KEY, since, version: writes });
+        if (writes !== undefined) history.wrote({ key: KEY, since, version: writes, etag: ETAG });
         else finish(history, { since, version: seen.version });
       }
     }
