@@ -19,7 +19,7 @@ export interface Attempt {
   readonly refused: boolean;
 }
 
-export const WEATHERS = ['calm', 'rough', 'storm', 'gale'] as const;
+export const WEATHERS = ['calm', 'rough', 'storm', 'gale', 'tardy'] as const;
 
 /** How the network and the server behave in one simulation. */
 export interface Weather {
@@ -46,11 +46,14 @@ export const LATE_SEALED_MS = 60_000;
 /** The longest that anything is held before it is sent: longer than any bound that is looked at there. */
 const LONGEST_HELD_MS = 250_000;
 
+/** Behind the bound until which what was sealed may be sent; for which no seed but a named one waits. */
+const LATEST_ANSWER_MS = 40_000;
+
 export function drawWeather(chance: Chance, given?: Weather['name']): Weather {
   const drawn = chance.pick(['calm', 'calm', 'rough', 'rough', 'rough', 'storm', 'gale'] as const);
   const name = given ?? drawn;
   const slowness = chance.pick([5, 50, 50, 500]);
-  const trouble = { calm: 0, rough: 0.06, storm: 0.25, gale: 0.15 }[name];
+  const trouble = { calm: 0, rough: 0.06, storm: 0.25, gale: 0.15, tardy: 0.3 }[name];
   return { name, slowness, trouble, latest: name === 'gale' ? LATEST_MS : LATE_MS };
 }
 
@@ -69,6 +72,7 @@ export function drawAttempt(chance: Chance, weather: Weather): Attempt {
     refused: false,
   };
   if (!chance.happens(weather.trouble)) return smooth;
+  if (weather.name === 'tardy') return { ...smooth, answer: chance.fraction() * LATEST_ANSWER_MS };
   const patience = smooth.travel + chance.fraction() * 3_000;
   switch (chance.pick(['lost', 'unanswered', 'partly', 'late', 'late', 'refused', 'held'] as const)) {
     case 'lost':

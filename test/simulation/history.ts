@@ -36,6 +36,13 @@ export interface LandedVersion {
   readonly stray: boolean;
 }
 
+/** What a request found at a path, or would have put there. */
+export interface MetVersion {
+  readonly path: string;
+  readonly body: Uint8Array;
+  readonly operation: Operation | undefined;
+}
+
 export interface Landing {
   readonly at: number;
   readonly path: string;
@@ -109,6 +116,10 @@ export interface LandedRecord {
 export interface History {
   /** In the order in which it happened. */
   readonly versions: LandedVersion[];
+  /** What GETs answered. */
+  readonly found: MetVersion[];
+  /** What PUTs had whose conditions failed. */
+  readonly refused: MetVersion[];
   /** What commands that began since then replace or delete is kept; undefined while the tenant keeps nothing. */
   keptSince: number | undefined;
   /** Records of the history and of the register of renames, in the order in which they landed. */
@@ -153,6 +164,8 @@ export function describeResult(result: Result | undefined): string {
 export function emptyHistory(): History {
   return {
     versions: [],
+    found: [],
+    refused: [],
     keptSince: undefined,
     records: [],
     redactions: new Map(),

@@ -1,11 +1,6 @@
 import { hasCode } from '../../src/errors.ts';
 import type { OpenedObject } from '../../src/format/object.ts';
-import {
-  classLogicalName,
-  type LogicalName,
-  type ObjectKey,
-  parseClassKey,
-} from '../../src/format/object-keys.ts';
+import { classLogicalName, type ObjectKey, parseClassKey } from '../../src/format/object-keys.ts';
 import type { HistoryEntry, MovedEntry, WrittenEntry } from '../../src/history/entries.ts';
 import { createHistory, type History as KeptHistory } from '../../src/history/history.ts';
 import { decodeHistoryRecord } from '../../src/history/history-record.ts';
@@ -22,16 +17,15 @@ import type { Weather } from './faults.ts';
 import type { Command, History, Operation } from './history.ts';
 import type { Complaint } from './judge.ts';
 import { type Ending, type Lived, liveOf } from './lived-versions.ts';
+import { isTrueOf, type Openers, savedVersions } from './saved-versions.ts';
 import type { Server } from './server.ts';
 import { createServerStore } from './server-store.ts';
 import { LAYOUT, ROOT_KEY } from './tenant.ts';
 
-export interface KeptEvidence {
+export interface KeptEvidence extends Openers {
   readonly history: History;
   readonly server: Server;
   readonly weather: Weather['name'];
-  readonly openAt: (path: string, object: Uint8Array) => OpenedObject;
-  readonly openAs: (name: LogicalName, object: Uint8Array) => OpenedObject;
 }
 
 type Fault = readonly [problem: string, ...details: string[]];
@@ -42,8 +36,11 @@ type Fault = readonly [problem: string, ...details: string[]];
  */
 export async function judgeKept(evidence: KeptEvidence): Promise<Complaint> {
   const { history, server } = evidence;
-  if (history.keptSince === undefined || server.get(LAYOUT.keyring) === undefined) return undefined;
+  if (server.get(LAYOUT.keyring) === undefined) return undefined;
   const lived = liveOf(history, evidence.openAt);
+  const [broken] = lived.broken;
+  if (broken !== undefined) return complaintOf(['an id does not name one version', broken]);
+  if (history.keptSince === undefined) return undefined;
   const kept = openKept(server);
   const whole = await kept.list();
   const byPath = new Map<string, readonly HistoryEntry[]>();
@@ -55,9 +52,8 @@ export async function judgeKept(evidence: KeptEvidence): Promise<Complaint> {
     texts,
     ids: new Map(whole.filter(isWritten).map((entry, at) => [entry.version, { entry, at }])),
   };
-  const [broken] = lived.broken;
   const fault =
-    (broken === undefined ? undefined : (['an id does not name one version', broken] as const)) ??
+    savedOtherwise(evidence, lived) ??
     missing(evidence, lived, log) ??
     invented(lived, log) ??
     outOfOrder(evidence, lived, log) ??
@@ -65,8 +61,10 @@ export async function judgeKept(evidence: KeptEvidence): Promise<Complaint> {
     wrongMoves(evidence, lived, log) ??
     writtenOver(evidence) ??
     undecided(evidence);
-  if (fault === undefined) return undefined;
-  const [problem, ...details] = fault;
+  return fault && complaintOf(fault);
+}
+
+function complaintOf([problem, ...details]: Fault): Complaint {
   return { problem: `history: ${problem}`, details, undecided: false };
 }
 
@@ -76,6 +74,12 @@ interface Log {
   /** Of written versions: what `read` answers. */
   readonly texts: ReadonlyMap<string, string>;
   readonly ids: ReadonlyMap<string, { readonly entry: WrittenEntry; readonly at: number }>;
+}
+
+/** Whoever saves a version saves what its id names, by whichever attempt of its writer it was read. */
+function savedOtherwise({ history, ...openers }: KeptEvidence, lived: Lived): Fault | undefined {
+  const otherwise = savedVersions(history, openers).find((record) => !isTrueOf(lived, record));
+  return otherwise && ['a version was saved as another one', otherwise.version.path];
 }
 
 /** What was replaced or deleted, or lies there now, and is not to be had. */

@@ -1,5 +1,6 @@
 import { open } from '../../src/format/object.ts';
 import { logicalName } from '../../src/format/object-keys.ts';
+import { ID_BYTES } from '../../src/format/wrap.ts';
 import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { parseMemoryPath } from '../../src/language/path.ts';
 import { openWork, type Session } from '../../src/tree/session.ts';
@@ -99,6 +100,21 @@ export const KEPT_BUGS: Readonly<Record<string, () => KeptBug>> = {
         },
         saveListed: (...files) => saver.saveListed(...files),
       }),
+    };
+  },
+  'an edit that keeps its id when it is judged on another base': () => {
+    const drawn = new Map<Operation, Uint8Array>();
+    return {
+      problem: 'an id does not name one version',
+      themeName: 'one file',
+      storeClasses: BOTH,
+      random: (random) => (length) => {
+        const operation = underWay.getStore();
+        if (length !== ID_BYTES || operation === undefined) return random(length);
+        const id = drawn.get(operation) ?? random(length);
+        drawn.set(operation, id);
+        return id;
+      },
     };
   },
   'edits of two actors merged': () => ({

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { amount } from '../support/thorough.ts';
+import { CI_SEEDS } from './seeds.ts';
 import type { StoreClass } from './sim-store.ts';
 import { type SimulationOptions, simulate } from './simulate.ts';
 import { THEMES } from './workload.ts';
 
 const FILES = { storeClass: 'guarded', themeName: 'files', keeping: 'always' } as const;
+/** Answers come when the key may be another one. */
+const LATE = { themeName: 'edits under changing keys', weatherName: 'tardy', keeping: 'always' } as const;
 const CLASSES: readonly StoreClass[] = ['guarded', 'unguarded'];
 
 /** Seeds whose log, or judge, was wrong once. */
@@ -70,6 +73,29 @@ describe('many processes of a tenant that keeps history', () => {
       }
     }
     for (const command of ['create', 'str_replace', 'delete']) expect(met).toContain(command);
+  });
+
+  const late = amount({ usual: 60, thorough: CI_SEEDS[LATE.themeName] });
+  it(`see and save both attempts of a write that is sealed anew, ${late} seeds`, {
+    timeout: 120_000,
+  }, async () => {
+    const seen = new Set<string>();
+    for (let seed = 1; seed <= late; seed++) {
+      for (const storeClass of CLASSES) {
+        const { complaint, attempts } = await simulate({ ...LATE, seed, storeClass });
+        expect(complaint, `seed ${seed}, ${storeClass}`).toBeUndefined();
+        for (const {
+          attempts: [first, second],
+          read,
+          saved,
+        } of attempts()) {
+          expect(second.bound).toBeGreaterThan(first.bound);
+          if (read.every(Boolean)) seen.add('both read');
+          if (read.every(Boolean) && saved.every(Boolean)) seen.add('both read and saved');
+        }
+      }
+    }
+    expect([...seen].sort()).toEqual(['both read', 'both read and saved']);
   });
 
   it('replace, delete and rename what is kept, and redact some of it', async () => {

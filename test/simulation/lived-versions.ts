@@ -18,6 +18,19 @@ export interface LivedVersion {
   unreadable: boolean;
 }
 
+/** A version that its writer sealed anew, when its first attempt lay there already. */
+export interface SealedAnew {
+  readonly id: string;
+  readonly path: string;
+  readonly operation: Operation;
+  readonly attempts: readonly [Attempt, Attempt];
+}
+
+interface Attempt {
+  readonly body: Uint8Array;
+  readonly bound: bigint;
+}
+
 /** What became of a version at a path. */
 export type Ending = {
   readonly path: string;
@@ -36,6 +49,7 @@ export interface Lived {
   readonly paths: readonly string[];
   readonly versions: ReadonlyMap<string, LivedVersion>;
   readonly endings: readonly Ending[];
+  readonly sealedAnew: readonly SealedAnew[];
   /** What lies at each path now. */
   readonly current: ReadonlyMap<string, string>;
   /** How often a version left a path, by `keyOf`. */
@@ -51,7 +65,7 @@ export interface Lived {
 type Opener = (path: string, object: Uint8Array) => OpenedObject;
 
 /** Goes through all that landed, in its order. */
-export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
+export function liveOf({ versions: landed, refused }: History, openAt: Opener): Lived {
   const versions = new Map<string, LivedVersion>();
   const endings: Ending[] = [];
   const current = new Map<string, string>();
@@ -60,8 +74,9 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
   const broken: string[] = [];
   /** By ids: the least of their bounds. */
   const least = new Map<string, bigint>();
-  /** By paths: of what lies there. */
-  const bounds = new Map<string, bigint>();
+  /** By paths: what lies there. */
+  const lying = new Map<string, Attempt & Pick<LandedVersion, 'operation'>>();
+  const sealedAnew: SealedAnew[] = [];
   const count = (key: string): void => void moves.set(key, (moves.get(key) ?? 0) + 1);
   const deleted: (readonly [path: string, version: string])[] = [];
   /** By ids: a delete that left a copy of a rename under way, which goes with it. */
@@ -103,15 +118,28 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
     known.unreadable ||= event.stray;
     versions.set(id, known);
     // What a network delivers too late was bound long ago.
-    const passed = held === id ? bounds.get(path) : least.get(id);
+    const passed = held === id ? lying.get(path)?.bound : least.get(id);
     if (passed !== undefined && opened.bound <= passed && !event.stray)
       broken.push(`${id} at ${path} is bound no later than before: ${opened.bound}`);
     if (opened.bound < (least.get(id) ?? opened.bound + 1n)) least.set(id, opened.bound);
-    bounds.set(path, opened.bound);
+    const last = held === id ? lying.get(path) : undefined;
+    const lies = { body: event.body, bound: opened.bound };
+    if (operation !== undefined && last?.operation === operation && isWriteTo(operation, path))
+      sealedAnew.push({ id, path, operation, attempts: [last, lies] });
+    lying.set(path, { ...lies, operation });
     current.set(path, id);
     if (held !== undefined && held !== id && isEditOf(operation, path))
       endings.push({ kind: 'replaced', path, version: held, by: id, operation });
     placesOf(id).add(path);
+  }
+
+  // A retry on a new base is a new version, though nobody saw the one before.
+  const tried = new Map(versions);
+  for (const { path, body } of refused) {
+    const version = livedVersion({ operation: undefined, stray: false }, openAt(path, body));
+    const known = tried.get(version.id) ?? version;
+    tried.set(version.id, known);
+    if (!isSame(known, version)) broken.push(`${version.id} is two versions, one of them refused at ${path}`);
   }
 
   const stayed = new Set<string>();
@@ -127,14 +155,17 @@ export function liveOf({ versions: landed }: History, openAt: Opener): Lived {
 
   return {
     paths: [...new Set(landed.map(({ path }) => path))].sort(),
-    ...{ versions, endings, current, moves, stayed, broken },
+    ...{ versions, endings, sealedAnew, current, moves, stayed, broken },
     lives: (id) => [...current.values()].includes(id),
     unreadableToken: (token) =>
       [...versions.values()].some(({ unreadable, text }) => unreadable && text.includes(token)),
   };
 }
 
-function livedVersion({ operation, stray }: LandedVersion, opened: OpenedObject): LivedVersion {
+function livedVersion(
+  { operation, stray }: Pick<LandedVersion, 'operation' | 'stray'>,
+  opened: OpenedObject,
+): LivedVersion {
   const { previous, writer, mtime, content } = opened;
   return {
     ...{ id: toBase64url(opened.id), mtime, operation, unreadable: stray },
@@ -147,6 +178,11 @@ function livedVersion({ operation, stray }: LandedVersion, opened: OpenedObject)
 /** All that a version is, however often it was sealed and bound. */
 function isSame(a: LivedVersion, b: LivedVersion): boolean {
   return a.text === b.text && a.mtime === b.mtime && a.previous === b.previous && a.writer === b.writer;
+}
+
+function isWriteTo(operation: Operation, path: string): boolean {
+  const { command } = operation;
+  return isEditOf(operation, path) || (command.command === 'create' && command.path === path);
 }
 
 /** What finishes a rename of another process before it edits writes at other paths too. */

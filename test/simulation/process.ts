@@ -1,5 +1,6 @@
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
+import type { RandomBytes } from '../../src/format/sodium.ts';
 import { createHistory } from '../../src/history/history.ts';
 import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { envRootKey } from '../../src/keys/env-root-key.ts';
@@ -73,6 +74,8 @@ export function ttlOf(keeping: Keeping): number {
 export interface Bug {
   above?(store: ObjectStore, life: Life): ObjectStore;
   below?(store: ObjectStore, life: Life): ObjectStore;
+  /** Draws instead of the process. */
+  random?(random: RandomBytes): RandomBytes;
   /** Judges what a process sees instead of the work's own history. */
   history?(): VersionHistory;
   /** Stands before what saves versions. */
@@ -128,7 +131,8 @@ export function createProcess(
     chance: network,
     weather: world.weather,
   });
-  const own = { random: (length: number): Uint8Array => chance.bytes(length), pause: life.pause };
+  const random: RandomBytes = (length) => chance.bytes(length);
+  const own = { random: bug.random?.(random) ?? random, pause: life.pause };
   const far = world.keeping === 'never' ? 0 : chance.fork('clock').pick(FAR_SKEWS_MS);
   const skew = chance.between(-MOST_SKEW_MS, MOST_SKEW_MS) + far;
   const actors = chance.fork('actors');

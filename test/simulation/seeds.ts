@@ -16,6 +16,7 @@ export const CI_SEEDS: Readonly<Record<Theme['name'], number>> = {
   'clashing directories': 100,
   'busy readers': 60,
   'changing keys': 100,
+  'edits under changing keys': 120,
 };
 
 /** Those of this run. */

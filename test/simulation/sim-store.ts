@@ -73,6 +73,8 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
           const stray = isStray || (isFile && execution.travelled > LATE_SEALED_MS);
           landed(key, execution, { body: isFile ? body : undefined, stray });
           versions.add(version);
+        } else if (key.startsWith(LAYOUT.data) && body.length !== TOMBSTONE_BYTES) {
+          history.refused.push({ path: pathOf(key), body, operation: execution.operation });
         }
         done(written);
       },
@@ -153,8 +155,10 @@ export function createSimStore(options: SimStoreOptions): ObjectStore {
         ...reads,
         label: `GET ${nameOf(key)}${ifNoneMatch === undefined ? '' : ` unless ${short(ifNoneMatch)}`}`,
         show: (found) => (found === 'not_modified' ? 'not modified' : describeMeta(found)),
-        execute(_, done) {
+        execute({ operation }, done) {
           const found = server.get(key);
+          if (found !== undefined && key.startsWith(LAYOUT.data))
+            history.found.push({ path: pathOf(key), body: found.body, operation });
           done(found !== undefined && found.etag === ifNoneMatch ? 'not_modified' : found);
         },
       });

@@ -15,12 +15,13 @@ import { type Complaint, judge, pathsOf } from './judge.ts';
 import { judgeKept, textIn } from './judge-kept.ts';
 import type { Fate } from './life.ts';
 import { type Bug, createProcess, type Keeping, type Process, type World } from './process.ts';
+import { seenAttempts } from './saved-versions.ts';
 import { createScheduler } from './scheduler.ts';
 import { createServer } from './server.ts';
 import type { StoreClass } from './sim-store.ts';
 import { LAYOUT, pathOf, ROOT_KEY } from './tenant.ts';
 import { createTrace } from './trace.ts';
-import { createWorkload, THEMES, type Theme } from './workload.ts';
+import { createWorkload, NAMED_THEMES, THEMES, type Theme } from './workload.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -43,6 +44,8 @@ export interface Simulation {
   readonly weather: Weather['name'];
   readonly complaint: Complaint;
   readonly history: History;
+  /** Writes that were sealed anew behind their first attempt, and who saw which. */
+  attempts(): ReturnType<typeof seenAttempts>;
   /** What happened, request by request. */
   trace(): readonly string[];
 }
@@ -71,7 +74,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
     weather: () => weather,
   };
   const drawnTheme = chance.pick(THEMES);
-  const theme = THEMES.find(({ name }) => name === themeName) ?? drawnTheme;
+  const theme = NAMED_THEMES.find(({ name }) => name === themeName) ?? drawnTheme;
   const workload = createWorkload(theme, chance.fork('workload'));
 
   const finish = async <T>(work: Promise<T>): Promise<T> => {
@@ -121,7 +124,10 @@ export async function simulate(options: SimulationOptions): Promise<Simulation> 
   const complaint =
     judge({ history, server, textOf: (key, body) => textIn(openAt(pathOf(key), body)) }) ??
     (await judgeKept({ history, server, weather: drawn.name, openAt, openAs }));
-  return { theme: theme.name, weather: drawn.name, complaint, history, trace: trace.lines };
+  return {
+    ...{ theme: theme.name, weather: drawn.name, complaint, history, trace: trace.lines },
+    attempts: () => seenAttempts(history, { openAt, openAs }),
+  };
 }
 
 /** Of its own stream, so that a seed has the same commands and the same weather either way. */

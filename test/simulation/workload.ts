@@ -13,7 +13,8 @@ export interface Theme {
     | 'contested directories'
     | 'clashing directories'
     | 'busy readers'
-    | 'changing keys';
+    | 'changing keys'
+    | 'edits under changing keys';
   readonly paths: readonly string[];
   readonly directories: readonly string[];
   /** Every process looks through the whole tree again and again beside its commands, several times at once. */
@@ -144,6 +145,19 @@ export const THEMES: readonly Theme[] = [
       delete_directory: 1,
       rename_directory: 2,
     },
+  },
+];
+
+/** Further ones, which no seed draws by itself. */
+export const NAMED_THEMES: readonly Theme[] = [
+  ...THEMES,
+  // An edit whose answer comes late is sealed anew, while others read and replace what it wrote.
+  {
+    name: 'edits under changing keys',
+    paths: ['/memories/a'],
+    directories: [],
+    operated: true,
+    weights: { ...FILES_ONLY, view: 3, create: 2, str_replace: 1, insert: 9, delete: 1, rename: 0 },
   },
 ];
 
