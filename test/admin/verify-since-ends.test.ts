@@ -56,6 +56,23 @@ describeOnBothKinds('what verify tells of the end of a file since a checkpoint',
     expect(await since(next)).toEqual(['older b']);
   });
 
+  it('sees nothing since a line where no record is left of what came of it, and does since a line from in between', async () => {
+    const { client, later, checkpoint, since, bucket, putBack, drop, nameOf } = await start();
+    const line = await checkpoint();
+    const old = await bucket();
+    await later();
+    await client.append('/memories/b', ' b1');
+    await client.create('/memories/c', 'c');
+    await later();
+    const next = await checkpoint();
+    await later();
+    await putBack(old, await nameOf('/memories/b'));
+    await putBack(old, '/history/');
+    await drop('/memories/c');
+    expect(await since(line)).toEqual([]);
+    expect(await since(next)).toEqual(['older b', 'gone c']);
+  });
+
   it('names a drop of what was saved for a delete that can have come to nothing only', async () => {
     const { site, client, later, checkpoint, since, drop } = await start();
     await dieAtDelete(site, '/memories/a', false);
