@@ -69,7 +69,7 @@ function tellFile({ state, path, expected, found, why }: SinceFinding): Told {
       return expected === undefined
         ? {
             ...FAIL,
-            found: `${path} is older: it holds ${is}, which had ended, or was not there`,
+            found: `${path} is older: it holds ${is}, which was deleted, renamed or replaced there, or never lay there`,
             toDo: `delete it, or restore what must be there; ${ON_PURPOSE}`,
           }
         : {
@@ -112,7 +112,7 @@ const WHY = {
   ],
   young: ['it was a moment old, and its writer may have taken it back', 'look whether it is as it should be'],
   clock: [
-    'it was bound within a quarter of an hour of the checkpoint and is not in it, or the clocks of its writers differ by as much',
+    'it was written, or renamed to that path, within a quarter of an hour of the checkpoint, or the clocks of its writers differ by as much',
     'look who wrote it ("log"): the next line has it',
   ],
   renaming: [

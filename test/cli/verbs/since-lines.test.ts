@@ -23,7 +23,9 @@ it('an older file is named with both versions, or with its own where nothing mus
   expect(findingLine({ ...older, expected: VERSION })).toMatch(
     /it holds version BBBBBBBB, and must hold version AAAAAAAA or what came of it — restore that/,
   );
-  expect(findingLine(older)).toMatch(/it holds version BBBBBBBB, which had ended, or was not there — delete/);
+  expect(findingLine(older)).toMatch(
+    /it holds version BBBBBBBB, which was deleted, renamed or replaced there, or never lay there — delete/,
+  );
 });
 
 it('a version that the history has not may be what a restore left, a record that is damaged may not', () => {
