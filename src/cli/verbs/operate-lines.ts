@@ -145,7 +145,9 @@ export function migrationLines(
         ]
       : []),
     ...(wantsCheckpoint
-      ? ['to do take a checkpoint now ("sealed-memory checkpoint"): it tells what is put back from before']
+      ? [
+          'to do take a checkpoint now ("sealed-memory checkpoint --since" and the last line, if you have one): it tells what is put back from before',
+        ]
       : []),
   ];
 }

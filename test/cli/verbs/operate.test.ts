@@ -377,7 +377,7 @@ describe('the commands on a screen', () => {
       await runMigrate({ reencrypt: true }, invocation);
       return shown.join('');
     };
-    const checkpoint = 'to do take a checkpoint now ("sealed-memory checkpoint")';
+    const checkpoint = 'to do take a checkpoint now ("sealed-memory checkpoint --since" and the last line';
     expect(await said()).toContain(
       'no data key is older than the active key — "sealed-memory keys rotate" first',
     );
