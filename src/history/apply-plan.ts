@@ -3,10 +3,9 @@ import { toBase64url } from '../format/encoding.ts';
 import { ancestorsOf, type MemoryPath } from '../language/path.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import type { FileVersion } from '../tree/read-file.ts';
-import type { Call, KeptCall, Work } from '../tree/session.ts';
+import type { Call, KeptCall } from '../tree/session.ts';
 import type { Tree } from '../tree/tree.ts';
-import type { Version } from './past/past.ts';
-import { type LeftFile, type PlannedChange, renameLayers } from './plan.ts';
+import { type LeftFile, type PlannedChange, renameLayers, type Texts } from './plan.ts';
 import { type Writing, writeBack } from './write-back.ts';
 
 interface Applied {
@@ -18,11 +17,9 @@ interface Applied {
 }
 
 interface Deeds extends Writing {
-  readonly work: Work;
-  /** A version in the plan with its text; undefined where it is gone, which counts as a conflict. */
-  textOf(version: string): Promise<{ readonly version: Version; readonly text: Uint8Array } | undefined>;
-  /** Bytes of that text. */
-  sizeOf(version: string): number;
+  readonly texts: Texts;
+  /** Whether the changes have room only once all deletes are done. */
+  readonly isTight: boolean;
 }
 
 /**
@@ -34,7 +31,7 @@ interface Deeds extends Writing {
  * @throws MemoryError what the tree throws; a plan that is made again continues from there.
  */
 export async function applyPlan(deeds: Deeds, changes: readonly PlannedChange[]): Promise<Applied> {
-  const { session, call } = deeds;
+  const { session, call, texts } = deeds;
   const done: PlannedChange[] = [];
   const redacted: LeftFile[] = [];
   let conflict: unknown;
@@ -49,9 +46,9 @@ export async function applyPlan(deeds: Deeds, changes: readonly PlannedChange[])
       if (hasReason(error, 'redacted')) redacted.push(leftRedacted(change));
     }
   };
-  const bytesOf = ({ fromVersion = '', toVersion = '' }: PlannedChange): number =>
-    deeds.sizeOf(fromVersion) + deeds.sizeOf(toVersion);
-  for (const step of await stepsOf(deeds, changes)) await eachConcurrently(session, step, doOne, bytesOf);
+  const bytesOf = ({ fromVersion, toVersion }: PlannedChange): number =>
+    texts.sizeOf(fromVersion) + texts.sizeOf(toVersion);
+  for (const step of stepsOf(deeds, changes)) await eachConcurrently(session, step, doOne, bytesOf);
   return { done, redacted, conflict };
 }
 
@@ -59,10 +56,10 @@ export async function applyPlan(deeds: Deeds, changes: readonly PlannedChange[])
  * First what gives up a place that another change needs, then renames, then texts that get shorter, then those that get
  * longer; all other deletes come behind them, or before them where these have no room without.
  */
-async function stepsOf(
-  { session, work, sizeOf }: Deeds,
+function stepsOf(
+  { texts, isTight }: Deeds,
   changes: readonly PlannedChange[],
-): Promise<readonly (readonly PlannedChange[])[]> {
+): readonly (readonly PlannedChange[])[] {
   const { layers } = renameLayers(changes.filter(({ what }) => what === 'rename'));
   const taken = new Set(changes.flatMap(({ what, path, to }) => (what === 'create' ? [path] : (to ?? []))));
   const above = new Set([...taken].flatMap((path) => ancestorsOf(path as MemoryPath) as readonly string[]));
@@ -72,23 +69,19 @@ async function stepsOf(
     changes.filter(({ what }) => what === 'delete'),
     makesWay,
   );
-  const growth = ({ fromVersion = '', toVersion = '' }: PlannedChange): number =>
-    sizeOf(toVersion) - sizeOf(fromVersion);
-  const writes = changes.filter(({ what }) => what === 'create' || what === 'replace');
-  const growing = writes.filter((change) => change.what === 'create' || growth(change) > 0);
-  const shrinking = writes.filter((change) => !growing.includes(change));
-  const others = deletes.get(false) ?? [];
-  const room = others.length > 0 ? await session.quota?.left(work) : undefined;
-  const isTight =
-    room !== undefined &&
-    (growing.filter(({ what }) => what === 'create').length > room.files ||
-      growing.reduce((sum, change) => sum + growth(change), 0) > room.bytes);
+  const isGrowing = ({ what, fromVersion, toVersion }: PlannedChange): boolean =>
+    what === 'create' || texts.sizeOf(toVersion) > texts.sizeOf(fromVersion);
+  const writes = Map.groupBy(
+    changes.filter(({ what }) => what === 'create' || what === 'replace'),
+    isGrowing,
+  );
+  const [others, growing] = [deletes.get(false) ?? [], writes.get(true) ?? []];
   const last = isTight ? [others, growing] : [growing, others];
-  return [deletes.get(true) ?? [], ...layers, shrinking, ...last];
+  return [deletes.get(true) ?? [], ...layers, writes.get(false) ?? [], ...last];
 }
 
 async function apply(deeds: Deeds, change: PlannedChange): Promise<void> {
-  const { tree, call, textOf } = deeds;
+  const { tree, call, texts } = deeds;
   const { path, fromVersion, toVersion, to } = change as PlannedChange & {
     readonly path: MemoryPath;
     readonly to?: MemoryPath;
@@ -102,7 +95,7 @@ async function apply(deeds: Deeds, change: PlannedChange): Promise<void> {
     return tree.rename({ from: path, to, version: now.etag }, former);
   }
   if (now !== undefined && toVersion === undefined) return tree.remove(path, { ...quiet, version: now.etag });
-  const found = toVersion === undefined ? undefined : await textOf(toVersion);
+  const found = toVersion === undefined ? undefined : await texts.find(toVersion);
   if (found === undefined) throw changedMeanwhile();
   await writeBack({ ...deeds, call: quiet }, { ...found, path, replaced: now });
 }

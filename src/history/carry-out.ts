@@ -16,11 +16,14 @@ import type { Past } from './past/past.ts';
 import { readWholePast } from './past/read.ts';
 import {
   byPath,
+  type Draft,
   type HistoryPlan,
   type LeftFile,
   type PlannedChange,
   type PlanOutcome,
   planDigest,
+  planOf,
+  type Texts,
 } from './plan.ts';
 import { contentOf, refuseTwoTexts } from './read-version.ts';
 
@@ -36,7 +39,7 @@ export interface PlanRequest {
   readonly digest?: string | undefined;
   /** Whether a dry run tells whose texts would go. */
   readonly namesWriters?: true;
-  plan(past: Past, work: Work): HistoryPlan;
+  plan(past: Past, work: Work): Draft;
 }
 
 /** Other processes may change files between the plan and the writes: then it is planned again from what is there. */
@@ -66,14 +69,24 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
     if (work === undefined) return answer([], { left: [], outcome: 'nothing' });
     refuseToLose(work.keyring);
     const past = await readWholePast(work);
-    const textOf: Parameters<typeof applyPlan>[0]['textOf'] = async (id) => {
-      refuseTwoTexts(past, id);
-      const version = past.versions.get(id);
-      const text = version && (await contentOf(work, version));
-      return text && { version, text };
+    const texts: Texts = {
+      async find(id) {
+        refuseTwoTexts(past, id);
+        const version = past.versions.get(id);
+        const text = version && (await contentOf(work, version));
+        return text && { version, text };
+      },
+      sizeOf: (id = '') => past.versions.get(id)?.size ?? 0,
     };
-    const drafted = withoutRedacted(request.plan(past, work), redacted);
-    const plan = await judgePlan({ work, past, textOf: async (id) => (await textOf(id))?.text }, drafted);
+    const draft = request.plan(past, work);
+    // Their texts were taken out while they were written.
+    for (const each of redacted) {
+      draft.renames.delete(each.path);
+      draft.writes.delete(each.path);
+      draft.left.set(each.path, each);
+    }
+    const isTight = await judgePlan(work, { past, texts, draft });
+    const plan = planOf(draft);
     const { changes, ...rest } = plan;
     const { left } = rest;
     if (dryRun) {
@@ -86,28 +99,16 @@ export async function carryOut(session: Session, tree: Tree, request: PlanReques
       if (!isAgreed) throw anotherPlan(done, agreed);
       agreed ??= plan;
     }
-    const isWithheld = left.length > 0 && !partial;
-    if (changes.length === 0 && !isWithheld) {
-      return answer(done, { ...rest, outcome: done.length === 0 ? 'nothing' : 'written' });
-    }
-    if (isWithheld) return answer([...done, ...changes], { ...rest, outcome: 'withheld' });
-    const sizeOf = (id: string): number => past.versions.get(id)?.size ?? 0;
-    const applied = await applyPlan({ session, tree, call, work, versions, textOf, sizeOf }, changes);
+    if (left.length > 0 && !partial) return answer([...done, ...changes], { ...rest, outcome: 'withheld' });
+    const isWritten = done.length > 0;
+    if (changes.length === 0) return answer(done, { ...rest, outcome: isWritten ? 'written' : 'nothing' });
+    const applied = await applyPlan({ session, tree, call, versions, texts, isTight }, changes);
     done.push(...applied.done);
     redacted.push(...applied.redacted);
     conflict = applied.conflict;
     if (conflict === undefined) return answer(done, { ...rest, outcome: 'written' });
   }
   throw conflict;
-}
-
-/** The plan without the files whose texts were taken out while they were written: it leaves them. */
-function withoutRedacted(plan: HistoryPlan, redacted: readonly LeftFile[]): HistoryPlan {
-  if (redacted.length === 0) return plan;
-  const paths = new Set(redacted.map(({ path }) => path));
-  const isOther = ({ path }: { readonly path: string }): boolean => !paths.has(path);
-  const left = [...plan.left.filter(isOther), ...redacted].sort(byPath);
-  return { ...plan, changes: plan.changes.filter(isOther), left };
 }
 
 /** Tells whether a plan does and leaves nothing but parts of the one that was agreed to: then it is the rest of that. */
@@ -132,12 +133,11 @@ async function withWriters(
   { versions }: Past,
   changes: readonly PlannedChange[],
 ): Promise<readonly PlannedChange[]> {
-  const writerOf = ({ fromVersion = '' }: PlannedChange): string | undefined =>
-    versions.get(fromVersion)?.writer;
-  if (changes.every((change) => writerOf(change) === undefined)) return changes;
+  const writers = changes.map(({ fromVersion = '' }) => versions.get(fromVersion)?.writer);
+  if (writers.every((writer) => writer === undefined)) return changes;
   const actors = await readActors(work);
-  return changes.map((change) => {
-    const writer = writerOf(change);
+  return changes.map((change, index) => {
+    const writer = writers[index];
     return writer === undefined ? change : { ...change, writer: actors.get(writer) ?? writer };
   });
 }

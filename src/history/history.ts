@@ -31,7 +31,7 @@ import type { Past } from './past/past.ts';
 import { readMeantPast, readNewest, readPast, readWholePast } from './past/read.ts';
 import type { PlanOutcome } from './plan.ts';
 import { planRestoreAt } from './plan-restore-at.ts';
-import { planUndo, type Selection } from './plan-undo.ts';
+import { planUndo } from './plan-undo.ts';
 import { readVersion } from './read-version.ts';
 import { redactVersion } from './redact.ts';
 import { type Trace, traceVersions } from './trace.ts';
@@ -247,7 +247,7 @@ export function createHistory(
       checkActor(writer, 'writer');
       return carryOut(session, tree, {
         ...{ call, versions, dryRun, digest, partial: true },
-        plan: (past, work) => planUndo(past, byWriter(work, writer), { force, isHidden }),
+        plan: (past, work) => planUndo(past, { isMeant: isBy(work, writer), force, isHidden }),
       });
     },
     async redact(name, options = {}) {
@@ -265,11 +265,6 @@ export function createHistory(
 function isBy({ keyring }: Work, writer: string): (by: string | undefined) => boolean {
   const id = toBase64url(keyring.names.writerId(writer));
   return (by) => by !== undefined && (by === id || by === writer);
-}
-
-function byWriter(work: Work, writer: string): Selection {
-  const isMeant = isBy(work, writer);
-  return { wrote: (version) => isMeant(version.writer), moved: ({ by }) => isMeant(by) };
 }
 
 function pathOf(path: unknown): MemoryPath {

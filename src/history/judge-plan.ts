@@ -3,79 +3,95 @@ import type { MemoryPath } from '../language/path.ts';
 import { admitContent, admitName, refuseTooLarge } from '../tree/admission.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import type { Work } from '../tree/session.ts';
-import type { Past, VersionId } from './past/past.ts';
-import { byPath, type HistoryPlan, type LeftFile, leaveRefused, type PlannedChange } from './plan.ts';
-
-/** What is asked before the first change. */
-export interface Judged {
-  readonly work: Work;
-  readonly past: Past;
-  /** The text of a version; undefined where it is gone, which the change itself finds as well. */
-  textOf(version: VersionId): Promise<Uint8Array | undefined>;
-}
+import type { Past } from './past/past.ts';
+import {
+  type Draft,
+  type LeftFile,
+  leaveChange,
+  type PlannedChange,
+  planOf,
+  settleDraft,
+  type Texts,
+} from './plan.ts';
 
 /** Why a change may not be made. */
 type Refusal = Pick<LeftFile, 'rules' | 'limit'>;
+type Refusals = Map<PlannedChange, Refusal>;
 
-/** How many bytes a planned text has when it is written: a policy may have something replaced in it. */
-type Sizes = Map<PlannedChange, number>;
+/** What a change takes, or gives where it is negative: a policy may have something replaced in a text. */
+interface Growth {
+  readonly change: PlannedChange;
+  readonly files: number;
+  readonly bytes: number;
+}
 
 /**
  * Leaves away what the policy refuses, and what has no room in the limits once all else is done, so that no plan ends half-way
  * for a reason that could be known. Nothing is written. A GET for each text where there is a policy; a count of the tenant,
  * at most once a minute, where it is limited.
  *
+ * @returns whether the plan has room only once its deletes are done.
  * @throws MemoryError `unavailable` where the policy fails or does not answer in time; `aborted`.
  */
-export async function judgePlan(judged: Judged, plan: HistoryPlan): Promise<HistoryPlan> {
-  const { past, work } = judged;
-  const sizes: Sizes = new Map();
-  const seen = new Set<PlannedChange>();
-  for (let left = plan; ; ) {
-    const refused = new Map<PlannedChange, Refusal>();
+export async function judgePlan(
+  work: Work,
+  { past, texts, draft }: { readonly past: Past; readonly texts: Texts; readonly draft: Draft },
+): Promise<boolean> {
+  const { session } = work;
+  const growths = new Map<PlannedChange, Growth>();
+  for (;;) {
+    settleDraft(draft);
+    const refused: Refusals = new Map();
     const judgeOne = async (change: PlannedChange): Promise<void> => {
-      seen.add(change);
       try {
-        await judgeChange(judged, change, sizes);
+        growths.set(change, growthOf(texts, change, await bytesWritten(work, texts, change)));
       } catch (error) {
-        refused.set(change, refusalOf(error));
+        if (!hasCode(error, 'policy_refused', 'limit_exceeded')) throw error;
+        refused.set(change, refusalOf(error as MemoryError));
       }
     };
     // Where a rename is left, its text is written at another path, and judged there.
-    const unseen = left.changes.filter((change) => !seen.has(change));
-    await eachConcurrently(work.session, unseen, judgeOne, ({ toVersion = '' }) => sizeOf(past, toVersion));
-    const found = refused.size > 0 ? refused : await beyondLimits(judged, left, sizes);
-    if (found.size === 0) return left;
-    left = leaveRefused(left, withOrigins(past, left, found), past.files);
+    const unjudged = planOf(draft).changes.filter((change) => !growths.has(change));
+    await eachConcurrently(session, unjudged, judgeOne, ({ toVersion }) => texts.sizeOf(toVersion));
+    const { changes } = planOf(draft);
+    const grown = changes.flatMap((change) => growths.get(change) ?? []);
+    const isGrowing = refused.size === 0 && grown.some(({ files, bytes }) => files > 0 || bytes > 0);
+    const room = isGrowing ? await session.quota?.left(work) : undefined;
+    if (room !== undefined) refuseBeyond(refused, grown, room);
+    if (refused.size === 0) return room !== undefined && isTight(grown, room);
+    addOrigins(refused, past, changes);
+    for (const [change, why] of refused) leaveChange(draft, change, { reason: 'refused', ...why });
   }
 }
 
-async function judgeChange(
-  { work, past, textOf }: Judged,
-  change: PlannedChange,
-  sizes: Sizes,
-): Promise<void> {
-  const { session, call } = work;
-  const { path, to, toVersion } = change;
-  const asked = { signal: call.signal };
-  if (to !== undefined) await admitName(session, to as MemoryPath, asked);
-  if (toVersion === undefined) return;
-  const size = sizeOf(past, toVersion);
-  sizes.set(change, size);
+/** How long the text is when it is written; 0 where none is. @throws MemoryError where the change is refused. */
+async function bytesWritten(
+  { session, call: { signal } }: Work,
+  texts: Texts,
+  { path, to, toVersion }: PlannedChange,
+): Promise<number> {
+  if (to !== undefined) await admitName(session, to as MemoryPath, { signal });
+  if (toVersion === undefined) return 0;
+  const size = texts.sizeOf(toVersion);
   refuseTooLarge(session, { length: size });
-  if (session.policy === undefined) return;
-  const content = await textOf(toVersion).catch((error: unknown) => {
+  if (session.policy === undefined) return size;
+  const found = await texts.find(toVersion).catch((error: unknown) => {
     // Taken out since it was planned.
     if (!hasCode(error, 'not_found')) throw error;
   });
-  if (content === undefined) return;
-  const admitted = await admitContent(session, { path: path as MemoryPath, content }, asked);
-  sizes.set(change, admitted.length);
+  if (found === undefined) return size;
+  const written = { path: path as MemoryPath, content: found.text };
+  return (await admitContent(session, written, { signal })).length;
 }
 
-function refusalOf(error: unknown): Refusal {
-  if (!hasCode(error, 'policy_refused', 'limit_exceeded')) throw error;
-  const { rules, limit } = (error as MemoryError).details ?? {};
+function growthOf(texts: Texts, change: PlannedChange, written: number): Growth {
+  const { what, fromVersion } = change;
+  if (what === 'rename') return { change, files: 0, bytes: 0 };
+  const files = Number(what === 'create') - Number(what === 'delete');
+  return { change, files, bytes: written - texts.sizeOf(fromVersion) };
+}
+
+function refusalOf({ details: { rules, limit } }: MemoryError): Refusal {
   return {
     ...(Array.isArray(rules) && { rules: rules.map(String) }),
     ...(typeof limit === 'string' && { limit: limit as NonNullable<LeftFile['limit']> }),
@@ -83,65 +99,43 @@ function refusalOf(error: unknown): Refusal {
 }
 
 /** What is not written at its place is not deleted either where it lies now. */
-function withOrigins(
-  past: Past,
-  { changes }: HistoryPlan,
-  refused: ReadonlyMap<PlannedChange, Refusal>,
-): ReadonlyMap<PlannedChange, Refusal> {
-  const all = new Map(refused);
+function addOrigins(refused: Refusals, past: Past, changes: readonly PlannedChange[]): void {
   const created = new Map<string, Refusal>();
-  for (const [{ what, toVersion }, refusal] of refused)
-    if (what === 'create' && toVersion !== undefined) created.set(toVersion, refusal);
-  if (created.size === 0) return all;
+  for (const [{ what, toVersion = '' }, why] of refused) if (what === 'create') created.set(toVersion, why);
   for (const change of changes) {
-    const now = past.versions.get(change.fromVersion ?? '');
-    if (change.what !== 'delete' || now === undefined) continue;
-    const refusal = [now, ...past.ancestors(now.id)].flatMap(({ id }) => created.get(id) ?? [])[0];
-    if (refusal !== undefined) all.set(change, refusal);
+    const { what, fromVersion = '' } = change;
+    if (what !== 'delete') continue;
+    const line = [fromVersion, ...past.ancestors(fromVersion).map(({ id }) => id)];
+    const why = line.flatMap((id) => created.get(id) ?? [])[0];
+    if (why !== undefined) refused.set(change, why);
   }
-  return all;
 }
 
-/** The writes for which there is no room when all deletes are done, by their paths. */
-async function beyondLimits(
-  { work, past }: Judged,
-  { changes }: HistoryPlan,
-  sizes: Sizes,
-): Promise<ReadonlyMap<PlannedChange, Refusal>> {
-  const beyond = new Map<PlannedChange, Refusal>();
-  const { quota } = work.session;
-  if (quota === undefined || changes.every((change) => !mayGrow(past, change, sizes))) return beyond;
-  const room = { ...(await quota.left(work)) };
-  for (const change of changes) {
-    const { files, bytes } = growthOf(past, change, sizes);
-    if (files < 0) room.files -= files;
-    if (bytes < 0) room.bytes -= bytes;
+interface Room {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** Refuses what has no room when all deletes are done, by paths. */
+function refuseBeyond(refused: Refusals, grown: readonly Growth[], room: Room): void {
+  let { files: freeFiles, bytes: freeBytes } = room;
+  for (const { files, bytes } of grown) {
+    freeFiles -= Math.min(0, files);
+    freeBytes -= Math.min(0, bytes);
   }
-  for (const change of [...changes].sort(byPath)) {
-    const { files, bytes } = growthOf(past, change, sizes);
-    if (files > room.files && files > 0) beyond.set(change, { limit: 'files' });
-    else if (bytes > room.bytes && bytes > 0) beyond.set(change, { limit: 'tenant_bytes' });
+  for (const { change, files, bytes } of grown) {
+    if (files > 0 && files > freeFiles) refused.set(change, { limit: 'files' });
+    else if (bytes > 0 && bytes > freeBytes) refused.set(change, { limit: 'tenant_bytes' });
     else {
-      room.files -= Math.max(0, files);
-      room.bytes -= Math.max(0, bytes);
+      freeFiles -= Math.max(0, files);
+      freeBytes -= Math.max(0, bytes);
     }
   }
-  return beyond;
 }
 
-function mayGrow(past: Past, change: PlannedChange, sizes: Sizes): boolean {
-  const { files, bytes } = growthOf(past, change, sizes);
-  return files > 0 || bytes > 0;
-}
-
-function growthOf(past: Past, change: PlannedChange, sizes: Sizes): { files: number; bytes: number } {
-  const { what, fromVersion = '', toVersion = '' } = change;
-  if (what === 'rename') return { files: 0, bytes: 0 };
-  const before = what === 'create' ? 0 : sizeOf(past, fromVersion);
-  const after = what === 'delete' ? 0 : (sizes.get(change) ?? sizeOf(past, toVersion));
-  return { files: Number(what === 'create') - Number(what === 'delete'), bytes: after - before };
-}
-
-function sizeOf({ versions }: Past, id: VersionId): number {
-  return versions.get(id)?.size ?? 0;
+function isTight(grown: readonly Growth[], room: Room): boolean {
+  const growing = grown.filter(({ files, bytes }) => files > 0 || bytes > 0);
+  const sum = (of: 'files' | 'bytes'): number =>
+    growing.reduce((all, each) => all + Math.max(0, each[of]), 0);
+  return sum('files') > room.files || sum('bytes') > room.bytes;
 }

@@ -2,7 +2,7 @@ import { isWithin, type MemoryPath } from '../language/path.ts';
 import { dateOf } from '../time.ts';
 import { treeAt, unknownBefore } from './past/at.ts';
 import type { Past } from './past/past.ts';
-import { draftPlan, finishPlan, type HistoryPlan, haveSameText, type IsHidden } from './plan.ts';
+import { type Draft, draftPlan, haveSameText, type IsHidden } from './plan.ts';
 
 interface RestoredMoment {
   readonly time: number;
@@ -17,15 +17,15 @@ interface RestoredMoment {
 /**
  * What makes the files at or below a path what they were at a moment. Of what cannot be had nothing is changed.
  */
-export function planRestoreAt(past: Past, moment: RestoredMoment): HistoryPlan {
+export function planRestoreAt(past: Past, moment: RestoredMoment): Draft {
   const { time, below, expiredBefore, isHidden } = moment;
-  const draft = draftPlan();
+  const begins = beginningOf(past);
+  const isBefore = begins !== undefined && time < begins;
+  const draft = { ...draftPlan(past, isHidden), ...(isBefore && { begins: dateOf(begins) }) };
   const { writes, left } = draft;
   const then = treeAt(past, moment);
   const isMeant = (path: MemoryPath): boolean => path === below || isWithin(path, below);
   if (past.damaged.records.length > 0) left.set(below, { path: below, reason: 'damaged' });
-  const begins = beginningOf(past);
-  const isBefore = begins !== undefined && time < begins;
   if (time < expiredBefore || isBefore) left.set(below, { path: below, reason: 'too_early' });
   for (const path of past.damaged.files) if (isMeant(path)) left.set(path, { path, reason: 'damaged' });
   for (const [path, { reason, version }] of then.doubts)
@@ -48,7 +48,7 @@ export function planRestoreAt(past: Past, moment: RestoredMoment): HistoryPlan {
     if (unknown !== undefined) left.set(path, { path, ...unknown });
     else writes.set(path, { path, what: 'delete', fromVersion: id });
   }
-  return { ...finishPlan(draft, past.files, isHidden), ...(isBefore && { begins: dateOf(begins) }) };
+  return draft;
 }
 
 /** The time of the first entry that is known; undefined where there is none. */

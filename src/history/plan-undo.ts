@@ -1,19 +1,17 @@
 import type { MemoryPath } from '../language/path.ts';
 import { type Life, livesOf } from './past/lives.ts';
 import type { Leave, Past, Version, VersionId } from './past/past.ts';
-import { type Draft, draftPlan, finishPlan, type HistoryPlan, haveSameText, type IsHidden } from './plan.ts';
+import { type Draft, draftPlan, haveSameText, type IsHidden } from './plan.ts';
 
-/** What is to be taken back, such as all that one actor did. */
-export interface Selection {
-  wrote(version: Version): boolean;
-  moved(leave: Leave): boolean;
-}
-
-interface UndoContext {
-  readonly past: Past;
-  readonly selection: Selection;
+interface Undoing {
+  /** Whether a keyed hash is that of the actor whose deeds are taken back. */
+  readonly isMeant: (by: string | undefined) => boolean;
   /** Takes back also what others have built on, and with it what they have built. */
   readonly force: boolean;
+}
+
+interface UndoContext extends Undoing {
+  readonly past: Past;
   readonly draft: Draft;
 }
 
@@ -29,44 +27,44 @@ interface Lacking {
 }
 
 /**
- * What takes the selected versions, renames and deletes back, as far as no other actor has built on them: a text, where the version
+ * What takes the versions, renames and deletes of one actor back, as far as no other one has built on them: a text, where the version
  * is the file's newest; a rename, where the file was neither renamed nor written by others since; a delete, where nothing
  * lies at the path now. What has its earlier text again was taken back before, and is passed over.
  */
 export function planUndo(
   past: Past,
-  selection: Selection,
-  { force, isHidden }: Pick<UndoContext, 'force'> & { readonly isHidden: IsHidden },
-): HistoryPlan {
-  const draft = draftPlan();
+  { isMeant, force, isHidden }: Undoing & { readonly isHidden: IsHidden },
+): Draft {
+  const draft = draftPlan(past, isHidden);
   for (const path of past.damaged.files) draft.left.set(path, { path, reason: 'damaged' });
   const lives = livesOf(past);
-  const context = { past, selection, force, draft };
+  const context = { past, isMeant, force, draft };
   // The one that was deleted last has the path.
   const deleted = lives.flatMap((life) =>
     life.deleted === undefined ? [] : [{ ...life, deleted: life.deleted }],
   );
   deleted.sort((a, b) => b.deleted.at - a.deleted.at);
   for (const life of lives)
-    if (life.deleted === undefined) planPresent(context, withEarlierLife(selection, life, deleted));
-  for (const life of deleted) if (selection.moved(life.deleted)) planDeleted(context, life);
-  return finishPlan(draft, past.files, isHidden);
+    if (life.deleted === undefined) planPresent(context, withEarlierLife(context, life, deleted));
+  for (const life of deleted) if (isMeant(life.deleted.by)) planDeleted(context, life);
+  return draft;
 }
 
 /**
  * A file that another actor deleted and created again with the same text, as an undo of that delete does, goes on from its
  * earlier life: otherwise what is taken back would be there again, unnamed.
  */
-function withEarlierLife(selection: Selection, life: Life, deleted: readonly DeletedLife[]): Life {
+function withEarlierLife(context: UndoContext, life: Life, deleted: readonly DeletedLife[]): Life {
+  const { isMeant } = context;
   const first = life.chain.at(-1);
-  if (first === undefined || first.previous !== undefined || selection.wrote(first)) return life;
+  if (first === undefined || first.previous !== undefined || isMeant(first.writer)) return life;
   const earlier = deleted.find(
     ({ path, chain: [last], deleted: end }) =>
-      path === first.path && last !== undefined && haveSameText(last, first) && !selection.moved(end),
+      path === first.path && last !== undefined && haveSameText(last, first) && !isMeant(end.by),
   );
   if (earlier === undefined) return life;
   const others = deleted.filter((other) => other !== earlier);
-  const { chain } = withEarlierLife(selection, earlier, others);
+  const { chain } = withEarlierLife(context, earlier, others);
   return { ...life, chain: [...life.chain, ...chain] };
 }
 
@@ -77,23 +75,22 @@ function planPresent(context: UndoContext, life: Life): void {
   const [newest] = chain;
   if (newest === undefined) return;
   const before = textBefore(context, life);
-  if (before !== 'nothing' && 'lacking' in before) {
+  const fromVersion = newest.id;
+  if (before === 'nothing') {
+    draft.writes.set(path, { path, what: 'delete', fromVersion });
+    return;
+  }
+  if ('lacking' in before) {
     leaveText(context, path, before);
     return;
   }
-  if (before === 'nothing') {
-    draft.writes.set(path, { path, what: 'delete', fromVersion: newest.id });
-    return;
-  }
   const at = pathBefore(context, life);
-  if (at !== path) {
-    // A rename back that was cut off has left it at both places.
-    const isAtBoth = past.files.get(at)?.id === newest.id;
-    if (isAtBoth) draft.writes.set(path, { path, what: 'delete', fromVersion: newest.id });
-    else draft.renames.set(path, { path, what: 'rename', fromVersion: newest.id, to: at });
-  }
+  // A rename back that was cut off has left it at both places.
+  const isAtBoth = at !== path && past.files.get(at)?.id === newest.id;
+  if (isAtBoth) draft.writes.set(path, { path, what: 'delete', fromVersion });
+  else if (at !== path) draft.renames.set(path, { path, what: 'rename', fromVersion, to: at });
   if (before !== newest)
-    draft.writes.set(at, { path: at, what: 'replace', fromVersion: newest.id, toVersion: before.id });
+    draft.writes.set(at, { path: at, what: 'replace', fromVersion, toVersion: before.id });
 }
 
 /** Plans for a file whose delete is to be taken back. */
@@ -116,18 +113,13 @@ function planDeleted(context: UndoContext, life: DeletedLife): void {
     if (left.get(path)?.reason === 'built_on' && hasSame(chain.slice(0, 1), before)) left.delete(path);
     return;
   }
-  const isFree = now === undefined ? planned === undefined : planned?.what === 'delete';
   const toVersion = before.id;
-  if (isFree || (force && now !== undefined))
-    writes.set(
-      path,
-      now === undefined
-        ? { path, what: 'create', toVersion }
-        : { path, what: 'replace', fromVersion: now.id, toVersion },
-    );
+  if (now !== undefined && (force || planned?.what === 'delete'))
+    writes.set(path, { path, what: 'replace', fromVersion: now.id, toVersion });
+  else if (now === undefined && planned === undefined) writes.set(path, { path, what: 'create', toVersion });
   else {
-    const later =
-      chain.length > 0 ? chain.map(({ id }) => id) : [planned?.toVersion].filter((id) => id !== undefined);
+    const coming = planned?.toVersion === undefined ? [] : [planned.toVersion];
+    const later = now === undefined ? coming : chain.map(({ id }) => id);
     left.set(path, { path, reason: 'built_on', version: life.deleted.id, later });
   }
 }
@@ -138,14 +130,14 @@ function leaveText({ draft }: UndoContext, path: MemoryPath, { lacking, version 
 
 /** The version whose text the file should have: its newest one where nothing is to be taken back. */
 function textBefore(context: UndoContext, { chain, path }: Life): Before {
-  const { selection, force, draft } = context;
+  const { isMeant, force, draft } = context;
   const [newest] = chain;
   let before: Before = newest ?? 'nothing';
   for (let index = 0; index < chain.length; index++) {
     const version = chain[index];
-    if (version === undefined || !selection.wrote(version)) continue;
+    if (version === undefined || !isMeant(version.writer)) continue;
     const start = index;
-    while (isSelected(context, chain[index + 1])) index++;
+    while (isMeant(chain[index + 1]?.writer)) index++;
     const found = beforeThat(chain, index);
     const later = chain.slice(0, start);
     if (isVersion(found) && hasSame(later, found)) continue;
@@ -173,20 +165,16 @@ function isVersion(before: Before): before is Version {
   return before !== 'nothing' && !('lacking' in before);
 }
 
-function isSelected({ selection }: UndoContext, version: Version | undefined): boolean {
-  return version !== undefined && selection.wrote(version);
-}
-
 function hasSame(chain: readonly Version[], text: Version): boolean {
   return chain.some((version) => haveSameText(version, text));
 }
 
 /** Where the file should be: where it is when no rename is to be taken back. */
-function pathBefore({ selection, force, draft }: UndoContext, { chain, renames, path }: Life): MemoryPath {
-  const last = renames.findLastIndex((rename) => selection.moved(rename));
+function pathBefore({ isMeant, force, draft }: UndoContext, { chain, renames, path }: Life): MemoryPath {
+  const last = renames.findLastIndex(({ by }) => isMeant(by));
   let first = last;
-  while (first > 0 && (force || isMoved(selection, renames[first - 1]))) first--;
-  while (first < last && !isMoved(selection, renames[first])) first++;
+  while (first > 0 && (force || isMeant(renames[first - 1]?.by))) first--;
+  while (first < last && !isMeant(renames[first]?.by)) first++;
   const rename = renames[first];
   if (rename === undefined || rename.from === path) return path;
   if (force) return rename.from;
@@ -194,12 +182,8 @@ function pathBefore({ selection, force, draft }: UndoContext, { chain, renames, 
     0,
     chain.findIndex(({ id }) => id === rename.id),
   );
-  const later = since.filter((version) => !selection.wrote(version)).map(({ id }) => id);
+  const later = since.filter(({ writer }) => !isMeant(writer)).map(({ id }) => id);
   if (last === renames.length - 1 && later.length === 0) return rename.from;
   if (!draft.left.has(path)) draft.left.set(path, { path, reason: 'built_on', version: rename.id, later });
   return path;
-}
-
-function isMoved(selection: Selection, leave: Leave | undefined): boolean {
-  return leave !== undefined && selection.moved(leave);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ancestorsOf, directoriesOf, type MemoryPath } from '../language/path.ts';
-import type { Version } from './past/past.ts';
+import type { Past, Version } from './past/past.ts';
 
 /** What is done to the file at a path. Versions are named as in `list`. */
 export interface PlannedChange {
@@ -77,122 +77,91 @@ export function haveSameText(a: Version, b: Version): boolean {
   return a.id === b.id || (a.textHash !== undefined && a.textHash === b.textHash);
 }
 
-/** The plan while it is made, by paths; what is at a path is renamed before anything is written there. */
-export interface Draft {
-  readonly renames: Map<string, PlannedChange & { readonly to: string }>;
-  readonly writes: Map<string, PlannedChange>;
-  readonly left: Map<string, LeftFile>;
+/** The texts of the versions that a plan names. */
+export interface Texts {
+  /** Undefined where it is gone. @throws MemoryError `not_found` where it was taken out. */
+  find(version: string): Promise<{ readonly version: Version; readonly text: Uint8Array } | undefined>;
+  /** In bytes; 0 for no version. */
+  sizeOf(version: string | undefined): number;
 }
 
-export function draftPlan(): Draft {
-  return { renames: new Map(), writes: new Map(), left: new Map() };
+/** The plan while it is made, by paths; what is at a path is renamed before anything is written there. */
+export interface Draft {
+  readonly renames: Map<string, PlannedChange>;
+  readonly writes: Map<string, PlannedChange>;
+  readonly left: Map<string, LeftFile>;
+  /** The paths of the files that are there. */
+  readonly files: readonly MemoryPath[];
+  readonly isHidden: IsHidden;
+  readonly begins?: Date;
 }
 
 /** Tells of a path whether something is mounted there or above it. */
 export type IsHidden = (path: MemoryPath) => boolean;
 
-/** Leaves away what nobody would see, and what has no room where it would come to lie when all else is done. */
-export function finishPlan(
-  draft: Draft,
-  files: ReadonlyMap<MemoryPath, unknown>,
-  isHidden: IsHidden,
-): HistoryPlan {
-  leaveHidden(draft, isHidden);
-  while (leaveOccupied(draft, files));
-  const { renames, writes, left } = draft;
-  const changes = [...renames.values(), ...writes.values()];
-  return { changes: changes.sort(byPath), left: [...left.values()].sort(byPath) };
+export function draftPlan({ files }: Past, isHidden: IsHidden): Draft {
+  return { renames: new Map(), writes: new Map(), left: new Map(), files: [...files.keys()], isHidden };
 }
 
-/** The same plan without what is refused, and what cannot be done without that. */
-export function leaveRefused(
-  plan: HistoryPlan,
-  refused: ReadonlyMap<PlannedChange, Pick<LeftFile, 'rules' | 'limit'>>,
-  files: ReadonlyMap<MemoryPath, unknown>,
-): HistoryPlan {
-  if (refused.size === 0) return plan;
-  const draft = draftPlan();
-  for (const change of plan.changes) {
-    if (isRename(change)) draft.renames.set(change.path, change);
-    else draft.writes.set(change.path, change);
+export function planOf({ renames, writes, left, begins }: Draft): HistoryPlan {
+  const changes = [...renames.values(), ...writes.values()].sort(byPath);
+  return { changes, left: [...left.values()].sort(byPath), ...(begins !== undefined && { begins }) };
+}
+
+/**
+ * Leaves away what nobody would see, and, until nothing more follows from that, what has no room where it would come to lie
+ * when all else is done.
+ */
+export function settleDraft(draft: Draft): void {
+  const { renames, writes, files, isHidden } = draft;
+  for (const changes of [renames, writes])
+    for (const change of changes.values())
+      if ([change.path, change.to ?? change.path].some((path) => isHidden(path as MemoryPath)))
+        leaveChange(draft, change, { reason: 'hidden_by_mount' });
+  for (let isSettled = false; !isSettled; ) {
+    const staying = new Set<string>(files);
+    for (const { path, what } of writes.values()) if (what === 'delete') staying.delete(path);
+    for (const path of renames.keys()) staying.delete(path);
+    const directories = new Set<string>(directoriesOf([...staying] as MemoryPath[]));
+    const isOccupied = (path: string): boolean =>
+      staying.has(path) ||
+      directories.has(path) ||
+      ancestorsOf(path as MemoryPath).some((above) => staying.has(above));
+    const { stuck } = renameLayers([...renames.values()]);
+    const occupied = [...renames.values(), ...writes.values()].filter((change) =>
+      change.to === undefined
+        ? change.what === 'create' && isOccupied(change.path)
+        : isOccupied(change.to) || stuck.includes(change),
+    );
+    for (const change of occupied) leaveChange(draft, change, { reason: 'occupied' });
+    isSettled = occupied.length === 0;
   }
-  for (const each of plan.left) draft.left.set(each.path, each);
-  for (const [change, why] of refused) {
-    if (isRename(change)) leaveRename(draft, change, 'refused');
-    else leaveWrite(draft, change, 'refused');
-    const left = draft.left.get(change.path);
-    if (left !== undefined) draft.left.set(change.path, { ...left, ...why });
-  }
-  return { ...plan, ...finishPlan(draft, files, () => false) };
 }
 
-function isRename(change: PlannedChange): change is PlannedChange & { readonly to: string } {
-  return change.to !== undefined;
-}
-
-function leaveHidden(draft: Draft, isHidden: IsHidden): void {
-  for (const rename of draft.renames.values())
-    if ([rename.path, rename.to].some((path) => isHidden(path as MemoryPath)))
-      leaveRename(draft, rename, 'hidden_by_mount');
-  for (const write of draft.writes.values())
-    if (isHidden(write.path as MemoryPath)) leaveWrite(draft, write, 'hidden_by_mount');
-}
-
-/** False: there was nothing to leave away. */
-function leaveOccupied(draft: Draft, files: ReadonlyMap<MemoryPath, unknown>): boolean {
-  const { renames, writes } = draft;
-  const staying = new Set<string>(files.keys());
-  for (const { path, what } of writes.values()) if (what === 'delete') staying.delete(path);
-  for (const path of renames.keys()) staying.delete(path);
-  const directories = new Set<string>(directoriesOf([...staying] as MemoryPath[]));
-  const isOccupied = (path: string): boolean =>
-    staying.has(path) ||
-    directories.has(path) ||
-    ancestorsOf(path as MemoryPath).some((above) => staying.has(above));
-  const stuck = renameLayers([...renames.values()]).stuck;
-  let found = false;
-  for (const rename of renames.values()) {
-    if (!isOccupied(rename.to) && !stuck.includes(rename)) continue;
-    found = true;
-    leaveRename(draft, rename, 'occupied');
-  }
-  for (const write of writes.values()) {
-    if (write.what !== 'create' || !isOccupied(write.path)) continue;
-    found = true;
-    leaveWrite(draft, write, 'occupied');
-  }
-  return found;
-}
-
-/** The file stays where it is, and gets its text there. */
-function leaveRename(
+/** Of a rename that is left the file stays where it is, and gets its text there. */
+export function leaveChange(
   { renames, writes, left }: Draft,
-  { path, to, fromVersion }: PlannedChange & { readonly to: string },
-  reason: LeftFile['reason'],
+  { path, to, fromVersion, toVersion: version = fromVersion }: PlannedChange,
+  { reason, ...why }: Pick<LeftFile, 'reason' | 'rules' | 'limit'>,
 ): void {
+  left.set(path, { path, reason, ...(version !== undefined && { version }), ...why });
+  if (to === undefined) {
+    writes.delete(path);
+    return;
+  }
   renames.delete(path);
-  left.set(path, { path, reason, ...(fromVersion !== undefined && { version: fromVersion }) });
   const after = writes.get(to);
   if (after === undefined || after.fromVersion !== fromVersion) return;
   writes.delete(to);
   writes.set(path, { ...after, path });
 }
 
-function leaveWrite(
-  { writes, left }: Draft,
-  { path, fromVersion, toVersion }: PlannedChange,
-  reason: LeftFile['reason'],
-): void {
-  const version = toVersion ?? fromVersion;
-  writes.delete(path);
-  left.set(path, { path, reason, ...(version !== undefined && { version }) });
-}
-
 /** Renames that can be done at once, one layer after the other: a file leaves a path before another one comes to it. */
-export function renameLayers<R extends { readonly path: string; readonly to?: string }>(
-  renames: readonly R[],
-): { readonly layers: readonly (readonly R[])[]; readonly stuck: readonly R[] } {
-  const layers: R[][] = [];
+export function renameLayers(renames: readonly PlannedChange[]): {
+  readonly layers: readonly (readonly PlannedChange[])[];
+  readonly stuck: readonly PlannedChange[];
+} {
+  const layers: PlannedChange[][] = [];
   let waiting = renames;
   while (waiting.length > 0) {
     const sources = new Set(waiting.map(({ path }) => path));
