@@ -37,8 +37,12 @@ export const VERSION_SAVER: HistorySaver = {
   writerOf,
   nameActor,
   async saveReplaced(work, path, version, before) {
-    const saved = savedVersion(work, { path, version, before });
-    if ((await writeKept(work, keptVersion(saved))) === 'conflict') await renewSaved(work, saved);
+    let saved: NewRecord | undefined = savedVersion(work, { path, version, before });
+    for (let round = 0; saved !== undefined; round++) {
+      if (round > ROUNDS) throw writtenMeanwhile();
+      if ((await writeKept(work, keptRecord(saved))) === 'written') return;
+      saved = await renewal(work, saved);
+    }
   },
   async savedInVain(work, path, { id, bound }) {
     const now = await reviewFile(withoutLimit(work), path);
@@ -72,23 +76,29 @@ export const VERSION_SAVER: HistorySaver = {
     return deleteAsOne(work, files, { ...options, changeAll: store.changeAll.bind(store) });
   },
   async noteDeleted(work, at, files) {
-    await noteEnds(work, files, (some) => deletedRecord(work, at, some));
+    await logFailure(work, saveEnds(uncancelled(work), files, deletedAt(work, at)));
   },
   async noteMoved(work, { from, to, id }, file) {
-    await noteEnds(work, [file], (files) => ({
-      path: WHOLE_TREE,
-      id,
+    const moved = (files: readonly EndedFile[]): End => ({
+      ...{ path: WHOLE_TREE, id },
       record: { kind: 'moved', ...noted(work), from, to, files },
-    }));
+    });
+    await logFailure(work, saveEnds(uncancelled(work), [file], moved));
   },
   async saveMoves(work, { from, to, id, by = NO_ID }, files) {
-    for (let start = 0; start < files.length; start += MOST_ENDED) {
-      const some = files.slice(start, start + MOST_ENDED);
-      const record = { kind: 'moved', at: noted(work).at, by, from, to, files: some } as const;
-      await putRecord(work, { path: WHOLE_TREE, id, record });
-    }
+    const moved = { kind: 'moved', at: noted(work).at, by, from, to } as const;
+    await saveEnds(work, files, (some) => ({ path: WHOLE_TREE, id, record: { ...moved, files: some } }));
   },
 };
+
+async function logFailure({ session: { logger } }: Work, saving: Promise<void>): Promise<void> {
+  try {
+    await saving;
+  } catch (error) {
+    const code = error instanceof MemoryError ? error.code : 'unavailable';
+    logger.warn('what became of files was not written into their history', { code });
+  }
+}
 
 /** The version that was listed; undefined where it was changed since, or cannot be opened. */
 async function readListed(work: Work, file: ListedFile): Promise<FileVersion | undefined> {
@@ -98,14 +108,19 @@ async function readListed(work: Work, file: ListedFile): Promise<FileVersion | u
   return version?.etag === file.etag ? version : undefined;
 }
 
-/** A version that is about to be replaced or deleted, as its record has it. */
-interface SavedVersion {
+/** A record that is to be written. */
+interface NewRecord {
   readonly id: string;
-  readonly record: Extract<HistoryRecord, { kind: 'replaced' | 'redacted' }>;
+  readonly record: HistoryRecord;
   /** The record that is replaced; undefined: it is created. */
   readonly base?: ETag;
 }
 
+function keptRecord({ id, record, base }: NewRecord): KeptRecord {
+  return { cls: 'history', id, content: encodeHistoryRecord(record), base };
+}
+
+/** A version that is about to be replaced or deleted. */
 function savedVersion(
   work: Work,
   {
@@ -117,75 +132,55 @@ function savedVersion(
     readonly version: Omit<OpenedObject, 'origin' | 'drawnUnder'>;
     readonly before?: 'delete' | undefined;
   },
-): SavedVersion {
+): NewRecord {
   const { id, bound, content, mtime, previous, writer } = version;
   const facts = { path, id, mtime, bound, previous, writer, size: content.length };
-  const purpose = before && { for: before };
   const told = { ...noted(work), version: facts };
   // A text that was written while no history was kept may be too long for a record: its end is told, the text cannot be.
   const isTooLong = content.length > MOST_KEPT_BYTES;
   return {
-    id: historyRecordId(work, { path, bound, id }),
+    id: historyRecordId(work, facts),
     record: isTooLong
       ? { kind: 'redacted', ...told }
-      : { kind: 'replaced', ...told, ...purpose, text: content },
+      : { kind: 'replaced', ...told, ...(before && { for: before }), text: content },
   };
 }
 
-function keptVersion({ id, record, base }: SavedVersion): KeptRecord {
-  return { cls: 'history', id, content: encodeHistoryRecord(record), base };
+/** What tells that files are gone from where they lay. */
+interface End {
+  /** What it concerns: the path of one file, or the root. */
+  readonly path: MemoryPath;
+  /** 16 bytes by which two records of the same event are known. */
+  readonly id: Uint8Array;
+  readonly record: Extract<HistoryRecord, { files: unknown }>;
 }
 
-/** What tells the end of files at or below a path. */
-function deletedRecord(work: Work, at: MemoryPath, files: readonly EndedFile[]): NewRecord {
-  return {
+/** Makes what tells that files at or below a path were deleted. */
+function deletedAt(work: Work, at: MemoryPath): (files: readonly EndedFile[]) => End {
+  return (files) => ({
     path: files.length === 1 && files[0]?.[0] === at ? at : WHOLE_TREE,
+    id: work.session.random(ID_BYTES),
     record: { kind: 'deleted', ...noted(work), files },
-  };
+  });
 }
 
-async function noteEnds(
+async function saveEnds(
   work: Work,
   files: readonly EndedFile[],
-  recordOf: (some: readonly EndedFile[]) => NewRecord,
+  endOf: (some: readonly EndedFile[]) => End,
 ): Promise<void> {
-  try {
-    for (let start = 0; start < files.length; start += MOST_ENDED) {
-      await putRecord(uncancelled(work), recordOf(files.slice(start, start + MOST_ENDED)));
+  for (let start = 0; start < files.length; start += MOST_ENDED) {
+    const end = endOf(files.slice(start, start + MOST_ENDED));
+    for (let bound: bigint | undefined, isWritten = false; !isWritten; ) {
+      // What is there is another one of the same rename, by a clock that showed the same.
+      bound = nextBound(work.session.stamps.now(), bound);
+      isWritten = (await writeKept(work, keptRecord(endRecord(work, end, bound)))) === 'written';
     }
-  } catch (error) {
-    const code = error instanceof MemoryError ? error.code : 'unavailable';
-    work.session.logger.warn('what became of files was not written into their history', { code });
   }
 }
 
-interface NewRecord {
-  readonly path: MemoryPath;
-  /** Of what it tells, by which two records of the same are known; a random one without it. */
-  readonly id?: Uint8Array;
-  readonly record: HistoryRecord;
-}
-
-/** The same may be written twice, at two times. */
-async function putRecord(work: Work, record: NewRecord): Promise<void> {
-  const { stamps, random } = work.session;
-  const id = record.id ?? random(ID_BYTES);
-  for (let bound = nextBound(stamps.now()); ; bound = nextBound(stamps.now(), bound)) {
-    // What is there is another one of the same rename, by a clock that showed the same.
-    if ((await writeKept(work, keptRecord(work, record, { bound, id }))) === 'written') return;
-  }
-}
-
-function keptRecord(
-  work: Work,
-  { path, record }: NewRecord,
-  name: { readonly bound: bigint; readonly id: Uint8Array },
-): KeptRecord {
-  return {
-    cls: 'history',
-    id: historyRecordId(work, { path, ...name }),
-    content: encodeHistoryRecord(record),
-  };
+function endRecord(work: Work, { record, ...name }: End, bound: bigint): NewRecord {
+  return { id: historyRecordId(work, { ...name, bound }), record };
 }
 
 /** A record of an attempt that came to nothing longer ago is written again; milliseconds by the server's clock. */
@@ -193,22 +188,13 @@ const RENEWED_AFTER_MS = 3_600_000;
 /** Between the look and the write another process may have done the same, or an expiry run deleted the record. */
 const ROUNDS = 8;
 
-/** An earlier attempt has saved the version. @throws MemoryError `unavailable` as `writtenMeanwhile`. */
-async function renewSaved(work: Work, saved: SavedVersion): Promise<void> {
-  for (let round = 0; round < ROUNDS; round++) {
-    const renewed = await renewal(work, saved);
-    if (renewed === undefined || (await writeKept(work, keptVersion(renewed))) === 'written') return;
-  }
-  throw writtenMeanwhile();
-}
-
 /**
  * What is written where an earlier attempt has saved the version, and came to nothing: its time in the history begins only now.
  * A record that was saved for an edit says from now on where the version goes by a delete; what says so already goes on
  * saying so. Undefined where nothing is written: the record is young and says all, what was redacted stays redacted, and what
  * cannot be opened is left to a verification.
  */
-async function renewal(work: Work, { id, record }: SavedVersion): Promise<SavedVersion | undefined> {
+async function renewal(work: Work, { id, record }: NewRecord): Promise<NewRecord | undefined> {
   try {
     const found = await readRecord(work, { cls: 'history', id, maxBytes: MAX_CONTENT_BYTES });
     if (found === undefined) return { id, record };
@@ -278,8 +264,8 @@ function endOfBatch(files: readonly ListedFile[], start: number): number {
 /** A file that is deleted, and what is written of it: nothing where there is no text that could be saved. */
 interface Leaving {
   readonly file: ListedFile;
-  readonly ended?: EndedFile | undefined;
-  readonly saved?: SavedVersion | undefined;
+  readonly ended: EndedFile | undefined;
+  readonly saved: NewRecord | undefined;
 }
 
 /** All of the files that are still the versions listed, or none of them. */
@@ -288,19 +274,16 @@ async function deleteBatch(
   files: readonly ListedFile[],
   { at, sendBy, changeAll }: Deletion,
 ): Promise<readonly DeleteFailure[]> {
-  const { layout, stamps, random } = work.session;
+  const { layout, stamps } = work.session;
   const failures: DeleteFailure[] = [];
   let leaving: readonly Leaving[] = await readLeaving(work, files);
   for (let round = 0; leaving.length > 0; round++) {
     if (round === ROUNDS) throw writtenMeanwhile();
     const ended = leaving.flatMap((each) => (each.ended === undefined ? [] : [each.ended]));
-    const records = leaving.flatMap(({ saved }) => (saved === undefined ? [] : [keptVersion(saved)]));
-    if (ended.length > 0) {
-      const name = { bound: nextBound(stamps.now()), id: random(ID_BYTES) };
-      records.push(keptRecord(work, deletedRecord(work, at, ended), name));
-    }
+    const records = leaving.flatMap(({ saved }) => saved ?? []);
+    if (ended.length > 0) records.push(endRecord(work, deletedAt(work, at)(ended), nextBound(stamps.now())));
     const conflicts = await confirmedChange(work, changeAll, {
-      writes: records.map((record) => recordWrite(work, record, { base: undefined, ...record })),
+      writes: records.map(keptRecord).map((each) => recordWrite(work, each, { base: undefined, ...each })),
       deletes: leaving.map(({ file: { key, etag } }) => ({ key, ifMatch: etag })),
       sendBy,
     });
