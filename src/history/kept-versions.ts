@@ -11,7 +11,7 @@ import {
 } from '../format/object-keys.ts';
 import { FACTS_BYTES, sealedSize } from '../format/sizes.ts';
 import type { MemoryPath } from '../language/path.ts';
-import { type KeptVersion, knowsNoVersions, type ObjectVersions } from '../store/port.ts';
+import type { KeptVersion, ObjectVersions } from '../store/port.ts';
 import {
   type LeftVersion,
   type RemovalRequest,
@@ -78,9 +78,22 @@ export async function removeKeptVersions(
 ): Promise<number | undefined> {
   const { layout } = work.session;
   const own = [...given.records].filter((id) => isRecordOf(id, given.id));
-  const found = await findText(work, versions, { text: given.text, own });
+  const keyOf = (id: string): ObjectKey => classKey(layout, 'history', id);
+  let { text } = given;
+  // A bucket may keep what an earlier run has taken out.
+  const search = async (kept: KeptVersion): Promise<VersionVerdict> => {
+    const id = own.find((each) => keyOf(each) === kept.key);
+    if (id === undefined || text !== undefined) return 'keep';
+    const opened = await openKept(work, { versions, kept }, classLogicalName('history', id));
+    const record = typeof opened === 'object' ? decodeHistoryRecord(opened.content) : undefined;
+    if (record?.kind === 'replaced') text = record.text;
+    return 'keep';
+  };
+  const searched = text === undefined ? own.map(keyOf) : [];
+  const found = await removeFrom(work, { versions, places: searched, judge: search });
   if (found === 'no_versions') return undefined;
-  const sought = { ...given, text: found.text };
+  const failures = text === undefined ? [...found.unlisted, ...found.left.map(({ error }) => error)] : [];
+  const sought = { ...given, text };
   const looks = new Map<string, Look>();
   const last = new Set<string>();
   const judge = async (kept: KeptVersion): Promise<VersionVerdict> => {
@@ -97,7 +110,7 @@ export async function removeKeptVersions(
   const others = await removeFrom(work, { versions, places, judge });
   if (others === 'no_versions') return undefined;
 
-  const unlisted = [...found.failures, ...others.unlisted];
+  const unlisted = [...failures, ...others.unlisted];
   const needsText = ({ kept }: LeftVersion): boolean => looks.get(nameOf(kept))?.holds !== 'by_id';
   const isTextNeeded = unlisted.length > 0 || others.left.some(needsText);
   const judgeOwn = async (kept: KeptVersion): Promise<VersionVerdict> => {
@@ -105,7 +118,7 @@ export async function removeKeptVersions(
     if (isTextNeeded) throw neededToGoOn();
     return 'remove';
   };
-  const ownPlaces = last.size === 0 ? [] : own.map((id) => classKey(layout, 'history', id));
+  const ownPlaces = last.size === 0 ? [] : own.map(keyOf);
   const behind = await removeFrom(work, { versions, places: ownPlaces, judge: judgeOwn });
   if (behind === 'no_versions') return undefined;
 
@@ -157,46 +170,6 @@ function countsByPath(found: readonly (MemoryPath | undefined)[]): ErrorDetails 
   for (const path of found) if (path !== undefined) counts.set(path, (counts.get(path) ?? 0) + 1);
   const paths = [...counts.keys()].sort();
   return { paths, counts: paths.map((path) => counts.get(path) ?? 0) };
-}
-
-interface FoundText {
-  readonly text: Uint8Array | undefined;
-  /** Why it is not known whether the text is there. */
-  readonly failures: readonly unknown[];
-}
-
-/** The text that was redacted: as it is given, or in these records, where a bucket keeps one of them as it was. */
-async function findText(
-  work: Work,
-  versions: ObjectVersions,
-  { text, own }: Pick<Sought, 'text'> & { readonly own: readonly string[] },
-): Promise<FoundText | 'no_versions'> {
-  if (text !== undefined) return { text, failures: [] };
-  const failures: unknown[] = [];
-  for (const id of own) {
-    const key = classKey(work.session.layout, 'history', id);
-    try {
-      for await (const page of versions.below(key, { signal: work.call.signal })) {
-        for (const kept of page) {
-          if (kept.isCurrent || kept.size === undefined) continue;
-          const opened = await openKept(work, { versions, kept }, classLogicalName('history', id)).catch(
-            note,
-          );
-          const record = typeof opened === 'object' ? decodeHistoryRecord(opened.content) : undefined;
-          if (record?.kind === 'replaced') return { text: record.text, failures: [] };
-        }
-      }
-    } catch (error) {
-      if (knowsNoVersions(error)) return 'no_versions';
-      note(error);
-    }
-  }
-  return { text: undefined, failures };
-
-  function note(error: unknown): undefined {
-    if (hasCode(error, 'aborted')) throw error;
-    failures.push(error);
-  }
 }
 
 interface LookRequest {
