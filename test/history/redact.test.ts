@@ -6,7 +6,7 @@ import type { WrittenEntry } from '../../src/history/entries.ts';
 import { createHistory, type History } from '../../src/history/history.ts';
 import { VERSION_SAVER } from '../../src/history/version-saver.ts';
 import { noVersions, type ObjectVersions } from '../../src/store/port.ts';
-import { countCalls, noAnswer } from '../doubles/intercepted-store.ts';
+import { countCalls } from '../doubles/intercepted-store.ts';
 import { type VersionedStore, versionedStore } from '../doubles/versioned-store.ts';
 import { createOperator } from '../support/key-operator.ts';
 import { dieAt, everyDeath } from '../support/killed-run.ts';
@@ -186,52 +186,35 @@ describe('redact', () => {
     await history.redact(both);
   });
 
-  it('finishes, run again, what died at any request', async () => {
-    const prepared = async () => {
-      const place = await newPlace();
-      await place.client.create(PATH, SECRET);
-      await overwrite(place.client, PATH, 'clean');
-      return { place, version: await versionOf(place.history, PATH) };
-    };
-    const first = await prepared();
-    const whole = await newDying(first.place);
-    await whole.history.redact(first.version);
-    const deaths = everyDeath(whole.client.calls.length);
-    expect(deaths.length).toBeGreaterThan(16);
-    for (const death of deaths) {
-      const { place, version } = await prepared();
-      const dying = await newDying(place);
-      dying.client.intercept(dieAt(death));
-      await dying.history.redact(version).catch(() => {});
-      await place.history.redact(version);
-      expect(await place.search(), JSON.stringify(death)).toEqual([]);
-      await expectWhole(place);
-    }
-  });
-
-  it.each([0, 1])('finishes, run again, what died where a file had the text twice', async (which) => {
-    const prepared = async () => {
-      const place = await newPlace();
-      const { client, history } = place;
-      await client.create(PATH, SECRET);
-      for (const text of ['clean', SECRET, 'clean again']) await overwrite(client, PATH, text);
-      const twice = (await history.list(PATH)).filter(
-        (entry) => entry.kind === 'written' && entry.size === SECRET.length,
-      );
-      const version = twice[which] ?? expect.unreachable('it was written twice');
-      return { place, version, dying: await newDying(place) };
-    };
-    const whole = await prepared();
-    await whole.dying.history.redact(whole.version);
-    for (const death of everyDeath(whole.dying.client.calls.length)) {
-      const { place, version, dying } = await prepared();
-      dying.client.intercept(dieAt(death));
-      await dying.history.redact(version).catch(() => {});
-      await place.history.redact(version);
-      expect(await place.search(), JSON.stringify(death)).toEqual([]);
-      await expectWhole(place);
-    }
-  });
+  it.each([
+    ['once', [SECRET, 'clean'], 0],
+    ['twice, and the later one is named', [SECRET, 'clean', SECRET, 'clean again'], 0],
+    ['twice, and the earlier one is named', [SECRET, 'clean', SECRET, 'clean again'], 1],
+  ] as const)(
+    'finishes, run again, what died at any request: a file had the text %s',
+    async (_, texts, which) => {
+      const prepared = async () => {
+        const place = await newPlace();
+        for (const text of texts) await overwrite(place.client, PATH, text);
+        const entries = await place.history.list(PATH);
+        const named = entries.filter((entry) => entry.kind === 'written' && entry.size === SECRET.length);
+        const version = named[which] ?? expect.unreachable('it was written');
+        return { place, version, dying: await newDying(place) };
+      };
+      const whole = await prepared();
+      await whole.dying.history.redact(whole.version);
+      const deaths = everyDeath(whole.dying.client.calls.length);
+      expect(deaths.length).toBeGreaterThan(16);
+      for (const death of deaths) {
+        const { place, version, dying } = await prepared();
+        dying.client.intercept(dieAt(death));
+        await dying.history.redact(version).catch(() => {});
+        await place.history.redact(version);
+        expect(await place.search(), JSON.stringify(death)).toEqual([]);
+        await expectWhole(place);
+      }
+    },
+  );
 
   it('reaches, run again, what a bucket keeps of an expired record with the same text', async () => {
     const prepared = async () => {
@@ -301,50 +284,6 @@ describe('redact', () => {
     expect(await createHistory(client.session, client.tree).redact(version)).toMatchObject({
       versionsRemoved: undefined,
     });
-  });
-
-  it('wins over a migration that writes the record meanwhile, and over a lost answer', async () => {
-    const { site, client, history, search } = await newPlace();
-    await client.create(PATH, SECRET);
-    await overwrite(client, PATH, 'clean');
-    const version = await versionOf(history, PATH);
-    const operator = await createOperator(site);
-    await operator.rotate();
-    await site.time.pause(1_200_000);
-    let met = 0;
-    client.intercept(async (call, proceed) => {
-      if (call.verb !== 'put' || !call.key.includes('/history/') || ++met > 2) return proceed();
-      if (met === 1) {
-        await operator.migrate();
-        return proceed();
-      }
-      await proceed();
-      throw noAnswer();
-    });
-    expect(await history.redact(version)).toMatchObject({ records: 1 });
-    expect(met).toBeGreaterThan(1);
-    expect(await search()).toEqual([]);
-  });
-
-  it('stays, whatever a process that held the version writes down later', async () => {
-    const { site, client, history, search } = await newPlace();
-    const late = await site.client();
-    await client.create(PATH, SECRET);
-    await site.time.pause(61_000);
-    await late.text(PATH);
-    await client.rename(PATH, NEXT);
-    await overwrite(client, NEXT, 'clean');
-    const version = await versionOf(history, NEXT);
-    await history.redact(version);
-    await client.create(PATH, 'another');
-    await late.append(PATH, '!').catch(() => {});
-    const listed = await history.list(NEXT);
-    const [written] = listed.filter(({ kind, version: id }) => kind === 'written' && id === version.version);
-    expect(written).toMatchObject({ text: 'redacted' });
-    await expect(history.read(version)).rejects.toMatchObject({ details: { reason: 'redacted' } });
-    // It found that itself, and took the text out again; a bucket with versions keeps what it wrote.
-    expect(await history.redact(version)).toMatchObject({ records: 0 });
-    expect(await search()).toEqual([]);
   });
 
   it('is not detected, as documented, when a record is put back as it was, until its key is retired', async () => {
