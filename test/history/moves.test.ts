@@ -1,10 +1,7 @@
 import { expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { createHistory } from '../../src/history/history.ts';
-import { lateness } from '../../src/store/port.ts';
 import type { StoreCall } from '../doubles/intercepted-store.ts';
-import { createOperator } from '../support/key-operator.ts';
-import { migrateFile } from '../support/migrate-file.ts';
 import { at, describeOnBothKinds, type TestClient, type TestSite } from '../support/test-tree.ts';
 
 const [FROM, TO] = ['/memories/d', '/memories/e'];
@@ -118,66 +115,6 @@ describeOnBothKinds('the history of a directory that is renamed', (newSite) => {
     ]);
   });
 
-  /** Its copies have to be sealed again, because the key of their sources is retired while they are on their way. */
-  async function sealsCopiesAgain(
-    site: TestSite,
-    act?: (first: TestClient) => Promise<unknown>,
-  ): Promise<TestClient> {
-    const [first] = await start(site);
-    const operator = await createOperator(site);
-    await operator.rotate();
-    const renamer = await site.client();
-    const { keyrings } = (await renamer.open()).session;
-    // The migration has seen no rename under way when the sources are read under the old key, and retires that.
-    const [read, retired] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let [sent, isWritten, isDone] = [0, false, false];
-    renamer.intercept(async (call, proceed) => {
-      if (isRecordPut(call)) isWritten = true;
-      else if (isWritten && !isDone) {
-        isDone = true;
-        await act?.(first);
-      }
-      if (call.verb !== 'put' || !call.key.includes('/data/') || ++sent > NAMES.length) return proceed();
-      if (sent === NAMES.length) read.resolve();
-      await retired.promise;
-      throw lateness({ isPast: () => true });
-    });
-    let writes = 0;
-    let renaming: Promise<unknown> | undefined;
-    operator.client.intercept(async (call, proceed) => {
-      if (call.verb === 'put' && call.key.includes('/data/')) {
-        if (++writes === NAMES.length) renaming = renamer.rename(FROM, TO);
-        await read.promise;
-      }
-      return proceed();
-    });
-    expect(await operator.migrate()).toMatchObject({ retired: [1] });
-    // The copies have waited for longer than they may be sent, and another call of the process has loaded the keyring.
-    await site.time.pause(100_000);
-    await keyrings.look({});
-    retired.resolve();
-    await renaming;
-    return first;
-  }
-
-  it('names the versions at their new places, though they were sealed again as they were copied', async () => {
-    const first = await sealsCopiesAgain(await newSite());
-    expect([...(await told(first))].sort()).toEqual(ALL);
-    for (const name of NAMES) {
-      const entries = await createHistory(first.session, first.tree).list(`${TO}/${name}`);
-      expect(entries.map(({ kind }) => kind)).toEqual(['renamed', 'written']);
-      expect(new Set(entries.map(({ version }) => version)).size).toBe(1);
-    }
-  });
-
-  it('says what became of a file that was sealed again as it was copied, and that another process deleted first', async () => {
-    const first = await sealsCopiesAgain(await newSite(), (other) => other.remove(`${FROM}/b`));
-    expect([...(await told(first))].sort()).toEqual([
-      `deleted ${FROM}/b`,
-      ...ALL.filter((each) => !each.includes(`${FROM}/b`)),
-    ]);
-  });
-
   it('says it as often as it happened, there and back', async () => {
     const site = await newSite();
     const [first] = await start(site);
@@ -257,25 +194,5 @@ describeOnBothKinds('two versions that were written in one millisecond', (newSit
     expect(texts.sort()).toEqual(['one', 'two']);
     const times = new Set(entries.map(({ time }) => time.getTime()));
     expect(times.size).toBe(1);
-  });
-});
-
-describeOnBothKinds('the history of a file that is renamed', (newSite) => {
-  it('names the version at its new path, though the source was sealed again before it was deleted', async () => {
-    const site = await newSite();
-    const [first, renamer] = await start(site);
-    let isSealedAgain = false;
-    renamer.intercept(async (call, proceed) => {
-      if (call.verb === 'delete' && !isSealedAgain) {
-        isSealedAgain = true;
-        await migrateFile(first, `${FROM}/a`, 'sealed');
-      }
-      return proceed();
-    });
-    await renamer.rename(`${FROM}/a`, TO);
-    expect(isSealedAgain).toBe(true);
-    const entries = await createHistory(first.session, first.tree).list(TO);
-    expect(entries.map(({ kind }) => kind)).toEqual(['renamed', 'written']);
-    expect(new Set(entries.map(({ version }) => version)).size).toBe(1);
   });
 });

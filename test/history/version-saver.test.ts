@@ -26,7 +26,6 @@ import {
 import { whereTextIs } from '../support/text-search.ts';
 
 const PATH = '/memories/d/a';
-const DAY = 86_400_000;
 
 async function start(): Promise<{ readonly site: TestSite; readonly client: TestClient }> {
   const site = await createSite();
@@ -290,21 +289,6 @@ describe('what becomes of 10,001 files', () => {
 describe('an actor', () => {
   const create = ({ tree }: TestClient, name: string, signal?: AbortSignal): Promise<unknown> =>
     tree.create(at(`/memories/${name}`), bytes(name), { actor: 'ann', signal });
-
-  it('is named once by a process in a day, and written again in a week', async () => {
-    const { site, client } = await start();
-    for (const name of ['x', 'y', 'z']) await create(client, name);
-    expect(putsOf(client, 'actors')).toBe(1);
-    for (const name of ['second', 'third', 'fourth', 'fifth', 'sixth', 'seventh']) {
-      await site.time.pause(DAY);
-      await create(client, name);
-      await create(client, `${name} once more`);
-    }
-    expect(putsOf(client, 'actors')).toBe(7);
-    await site.time.pause(2 * DAY);
-    await create(client, 'eighth');
-    expect(putsOf(client, 'actors')).toBe(9);
-  });
 
   it('is named by the next command where that failed', async () => {
     const { client } = await start();
