@@ -152,7 +152,7 @@ const DOORS: readonly {
   {
     room: /^tree\/(?!rename\/)/,
     files:
-      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-change|confirmed-put|findings|list-directory|list-objects|mounted-tree|quota|read-file|record-values|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
+      /^tree\/(session|tree|policy|access-records|concurrency|confirmed-change|confirmed-put|findings|list-directory|list-ids|list-objects|mounted-tree|quota|read-file|record-values|scan|sealed-record|touches|version-cache|version-history)\.ts$/,
   },
   {
     room: /^history\//,
@@ -168,7 +168,7 @@ const DOORS: readonly {
   },
   {
     room: /^history\//,
-    files: /^history\/(history-record|past\/(collect|past|read|records))\.ts$/,
+    files: /^history\/(history-record|past\/(collect|past|read))\.ts$/,
     // The operator's verbs judge the records themselves.
     importers: /^admin\//,
   },

@@ -1,8 +1,8 @@
 import { isDamaged } from '../errors.ts';
 import { keyOfAny } from '../format/object-keys.ts';
-import { listIds } from '../history/past/records.ts';
 import { encodeText } from '../language/text.ts';
 import type { ListedEntry } from '../tree/list-directory.ts';
+import { listIds } from '../tree/list-ids.ts';
 import type { Work } from '../tree/session.ts';
 import { type CheckpointEntry, numberOfHead, runOfPart } from './checkpoint-record.ts';
 import { readHead, readParts } from './read-checkpoint.ts';

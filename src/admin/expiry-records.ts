@@ -5,6 +5,7 @@ import { KEY_BYTES } from '../format/sodium.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
 import { DAY_MS } from '../time.ts';
 import { parseAccessRecordId } from '../tree/access-records.ts';
+import { pagesOfIds } from '../tree/list-ids.ts';
 import { bytesIn, timeIn } from '../tree/record-values.ts';
 import { decodeFields, encodeFields, readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
@@ -98,12 +99,11 @@ export async function listClass(
   work: Work,
   cls: ObjectClass,
 ): Promise<{ readonly objects: ReadonlyMap<string, ListedObject>; readonly servedAt: number }> {
-  const prefix = `${work.session.layout.tenantPrefix}${cls}/`;
   const objects = new Map<string, ListedObject>();
   let servedAt = 0;
-  for await (const page of work.session.store.list({ prefix, signal: work.call.signal })) {
+  for await (const page of pagesOfIds(work, cls)) {
     servedAt = page.servedAt;
-    for (const object of page.objects) objects.set(object.key.slice(prefix.length), object);
+    for (const { id, object } of page.ids) objects.set(id, object);
   }
   return { objects, servedAt };
 }

@@ -1,6 +1,6 @@
 import { isDamaged, MemoryError } from '../errors.ts';
 import { hashPart } from '../format/checkpoint-root.ts';
-import { listIds } from '../history/past/records.ts';
+import { listIds } from '../tree/list-ids.ts';
 import { readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import {

@@ -1,12 +1,12 @@
 import { toBase64url } from '../format/encoding.ts';
 import { classLogicalName, type LogicalName } from '../format/object-keys.ts';
 import type { Collector } from '../history/past/collect.ts';
-import { listIds } from '../history/past/records.ts';
 import type { MemoryPath } from '../language/path.ts';
 import type { ETag } from '../store/port.ts';
 import { inTurns } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { type Finding, isUntold, type SinceFinding } from '../tree/findings.ts';
+import { listIds } from '../tree/list-ids.ts';
 import { type Inspection, inspectRecord, type ListedRecord, listFileRecords } from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';
 import { type CheckpointEntry, type CheckpointLine, NO_VERSION } from './checkpoint-record.ts';

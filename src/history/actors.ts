@@ -6,9 +6,9 @@ import { NO_ID } from '../format/wrap.ts';
 import { ageOf, type ETag } from '../store/port.ts';
 import { createAges, DAY_MS, dateOf, type Instant, oncePerKey } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
+import { type ListedId, listIds } from '../tree/list-ids.ts';
 import { decodeFields, encodeFields, readRecord } from '../tree/sealed-record.ts';
 import { checkActor, uncancelled, type Work } from '../tree/session.ts';
-import { type ListedId, listIds } from './past/records.ts';
 import { writeKept } from './write-kept.ts';
 
 /** How long a process relies on having named an actor, by whichever of its clocks ran faster. */

@@ -2,9 +2,9 @@ import { isDamaged } from '../errors.ts';
 import type { ObjectClass } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES } from '../format/sizes.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
+import { listIds } from '../tree/list-ids.ts';
 import { readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
-import { listIds } from './past/records.ts';
 import { parseAnswer, parseSaved } from './turn-records.ts';
 import { parseTurnTrace, type TurnTrace } from './turn-trace.ts';
 

@@ -1,12 +1,13 @@
 import { MemoryError } from '../errors.ts';
 import { toBase64url } from '../format/encoding.ts';
 import type { MemoryPath } from '../language/path.ts';
+import { listIds } from '../tree/list-ids.ts';
 import { readFile } from '../tree/read-file.ts';
 import { type Call, openWork, type Session, type Work } from '../tree/session.ts';
 import { historyRecordId, idBytes, isRecordOf } from './history-record.ts';
 import type { Past, Version, VersionId } from './past/past.ts';
 import { readMeantPast, readNamed } from './past/read.ts';
-import { listIds, readHistoryRecord } from './past/records.ts';
+import { readHistoryRecord } from './past/records.ts';
 import { beginningOf, chosen, noVersion } from './version-name.ts';
 
 /** A version may be replaced between the look for it and the read of it: then it lies in a record. */

@@ -7,6 +7,7 @@ import { MEMORY_ROOT, type MemoryPath, rebase } from '../language/path.ts';
 import { ageOf, type ETag, type ObjectVersions } from '../store/port.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
 import { type ListedEntry, listDirectory } from '../tree/list-directory.ts';
+import { type ListedId, listIds } from '../tree/list-ids.ts';
 import { readSealed, SETTLED_MS, type SealedVersion } from '../tree/read-file.ts';
 import { readRecord, writeRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
@@ -24,7 +25,7 @@ import {
 import { judgeText, mayHoldText, removeKeptVersions, type Sought } from './kept-versions.ts';
 import type { Past, VersionId } from './past/past.ts';
 import { readMeantPast } from './past/read.ts';
-import { type ListedId, listIds, malformedRecord } from './past/records.ts';
+import { malformedRecord } from './past/records.ts';
 import { byPath } from './plan.ts';
 import { isRedactedElsewhere } from './read-version.ts';
 import { chosen } from './version-name.ts';

@@ -1,8 +1,7 @@
 import { MemoryError } from '../errors.ts';
-import { classKey } from '../format/object-keys.ts';
 import type { ETag, ListedObject } from '../store/port.ts';
 import { eachConcurrently, untilSettled } from '../tree/concurrency.ts';
-import { pagesBelow } from '../tree/list-objects.ts';
+import { listIds } from '../tree/list-ids.ts';
 import { holdRecord, readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
 import { decodePage, type Line, MOST_PAGE_BYTES, type Page } from './page.ts';
@@ -47,16 +46,10 @@ export interface ListedPage {
 
 /** The pages whose ids begin with `part`, by transcript and number. One LIST for each 1,000. */
 export async function listPages(work: Work, part: string): Promise<readonly ListedPage[]> {
-  const { layout } = work.session;
-  const above = classKey(layout, CLASS, 'x').length - 1;
-  const listed: ListedPage[] = [];
-  for await (const { objects } of pagesBelow(work, { prefix: classKey(layout, CLASS, part) })) {
-    for (const object of objects) {
-      const name = parsePageId(object.key.slice(above));
-      if (name !== undefined) listed.push({ ...name, object });
-    }
-  }
-  return listed;
+  return (await listIds(work, CLASS, part)).flatMap(({ id, object }) => {
+    const name = parsePageId(id);
+    return name === undefined ? [] : [{ ...name, object }];
+  });
 }
 
 interface ReadPage {

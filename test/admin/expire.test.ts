@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ExpiryOptions, type ExpiryReport, expireTree } from '../../src/admin/expire.ts';
+import { verifyTree } from '../../src/admin/verify.ts';
+import type { ObjectKey } from '../../src/format/object-keys.ts';
 import { createAccessRecords } from '../../src/tree/access-records.ts';
 import { createTree } from '../../src/tree/tree.ts';
 import { createReceipts } from '../../src/worker/receipts.ts';
@@ -334,6 +336,18 @@ describeOnBothKinds('expiry', (newSite) => {
     }
     expect(await expire(site)).toMatchObject({ records: 4, marked: 0 });
     expect(await keysOf(site, 'access')).toHaveLength(1);
+  });
+
+  it('leaves what has the id of no record: a verification names it, and the operator judges', async () => {
+    const { site } = await filled();
+    const key = 'tenants/acme/receipts/no.record' as ObjectKey;
+    await site.base.put(key, bytes('no record of any writer'), { mode: 'create' });
+    await site.time.pause(100 * DAY);
+    expect(await expire(site, { recordDays: 15 })).toMatchObject({ records: 0 });
+    expect(await keysOf(site, 'receipts')).toEqual([key]);
+    expect((await verifyTree((await site.client()).session)).findings).toEqual([
+      { kind: 'orphan', objects: 1 },
+    ]);
   });
 
   it('deletes receipts and answers when no queue can deliver the turn again', async () => {

@@ -1,8 +1,9 @@
 import { toBase64url } from '../../src/format/encoding.ts';
-import { listIds, readHistoryRecord } from '../../src/history/past/records.ts';
+import { readHistoryRecord } from '../../src/history/past/records.ts';
 import type { MemoryPath } from '../../src/language/path.ts';
 import { openTenant } from '../../src/open/open-memory.ts';
 import type { MemoryOptions } from '../../src/open/options.ts';
+import { listIds } from '../../src/tree/list-ids.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import { openWork } from '../../src/tree/session.ts';
 

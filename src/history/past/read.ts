@@ -4,13 +4,14 @@ import { millisecondsOf } from '../../format/wrap.ts';
 import { inNfc, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { decodeEntry, type ListedEntry, warnOfForeign } from '../../tree/list-directory.ts';
+import { type ListedId, listIds, pagesOfIds } from '../../tree/list-ids.ts';
 import { pagesBelow } from '../../tree/list-objects.ts';
 import { readFile, readListed, type SealedVersion } from '../../tree/read-file.ts';
 import type { Call, Work } from '../../tree/session.ts';
 import { boundOfRecord, historyHash, ID_CHARACTERS, versionOfRecord, WHOLE_TREE } from '../history-record.ts';
 import { type Collector, createCollector } from './collect.ts';
 import type { Past, VersionId } from './past.ts';
-import { type ListedId, listIds, pagesOfIds, readHistoryContent } from './records.ts';
+import { readHistoryContent } from './records.ts';
 
 /**
  * All that is kept of the tenant, and what its files are now: a LIST for each 1,000 of both and a GET for each. The files
@@ -37,9 +38,9 @@ export async function readWholePast(work: Work, onProgress?: Call['onProgress'])
     await eachConcurrently(work.session, files, readOne, ({ size }) => size);
   }
   warnOfForeign(work, foreign);
-  for await (const page of pagesOfIds(work, 'history')) {
-    total += page.length;
-    await addRecords(work, collector, page, count);
+  for await (const { ids } of pagesOfIds(work, 'history')) {
+    total += ids.length;
+    await addRecords(work, collector, ids, count);
   }
   return collector.past();
 }

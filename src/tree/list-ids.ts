@@ -1,0 +1,48 @@
+import { type ObjectClass, parseClassKey } from '../format/object-keys.ts';
+import type { ListedObject } from '../store/port.ts';
+import { pagesBelow } from './list-objects.ts';
+import type { Work } from './session.ts';
+
+/** A record of a class, as a listing shows it. */
+export interface ListedId {
+  readonly id: string;
+  readonly object: ListedObject;
+}
+
+/** One page of them. */
+interface PageOfIds {
+  readonly ids: readonly ListedId[];
+  /** The server's clock when it answered. */
+  readonly servedAt: number;
+}
+
+/**
+ * The records of a class whose ids begin so, in the order of their ids, page by page: the one lister of ids. One LIST for each
+ * 1,000.
+ */
+export async function* pagesOfIds(
+  work: Work,
+  cls: ObjectClass,
+  beginning = '',
+): AsyncGenerator<PageOfIds, void, undefined> {
+  const { layout } = work.session;
+  const prefix = `${layout.tenantPrefix}${cls}/${beginning}`;
+  for await (const { objects, servedAt } of pagesBelow(work, { prefix })) {
+    const ids = objects.flatMap((object) => {
+      const parsed = parseClassKey(layout, object.key);
+      return parsed?.cls === cls ? [{ id: parsed.id, object }] : [];
+    });
+    yield { ids, servedAt };
+  }
+}
+
+/** All pages of `pagesOfIds`. */
+export async function listIds(
+  work: Work,
+  cls: ObjectClass,
+  beginning?: string,
+): Promise<readonly ListedId[]> {
+  const listed: ListedId[] = [];
+  for await (const { ids } of pagesOfIds(work, cls, beginning)) listed.push(...ids);
+  return listed;
+}
