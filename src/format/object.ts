@@ -5,7 +5,7 @@ import { commitmentOf, HEADER_BYTES, OBJECT_START, OFFSET, readHeader } from './
 import type { LogicalName } from './object-keys.ts';
 import { MAX_CONTENT_BYTES, sealedSize } from './sizes.ts';
 import { equalBytes, KEY_BYTES, NONCE_BYTES, type RandomBytes, TAG_BYTES, wipe } from './sodium.ts';
-import type { Version, VersionId } from './version.ts';
+import type { Version, VersionIdBytes } from './version.ts';
 import {
   NO_ID,
   nextBound,
@@ -104,7 +104,7 @@ export function open({ keys, name, object }: OpenRequest): OpenedObject {
   const { wrapped, content } = verify(object, keys, name);
   const { dataKey, drawnUnder, mtime, bound, previous, writer, origin } = wrapped;
   wipe(dataKey);
-  const id = copyOf(object, OFFSET.id, OFFSET.commitment) as VersionId;
+  const id = copyOf(object, OFFSET.id, OFFSET.commitment) as VersionIdBytes;
   return { id, content, mtime, bound, previous, writer, origin, drawnUnder };
 }
 

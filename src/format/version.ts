@@ -2,11 +2,11 @@ import type { RandomBytes } from './sodium.ts';
 import { ID_BYTES, NO_ID } from './wrap.ts';
 
 /** 16 random bytes that name a version: drawn by `newVersion`, or read from an object that was opened. */
-export type VersionId = Uint8Array & { readonly __brand: 'VersionId' };
+export type VersionIdBytes = Uint8Array & { readonly __brand: 'VersionIdBytes' };
 
 /** What a text is for as long as it is kept. Sealing and binding it again leave all of this as it is. */
 export interface Version {
-  readonly id: VersionId;
+  readonly id: VersionIdBytes;
   /** When the text was written, milliseconds since the epoch, below 2^53. */
   readonly mtime: number;
   /** The id of the version whose text this one replaced, or 16 zeros. */
@@ -32,5 +32,5 @@ export function newVersion({
   readonly writer?: Uint8Array | undefined;
   readonly random: RandomBytes;
 }): Version {
-  return { id: random(ID_BYTES) as VersionId, mtime, previous, writer };
+  return { id: random(ID_BYTES) as VersionIdBytes, mtime, previous, writer };
 }

@@ -3,7 +3,7 @@ import { hasBytesAt } from '../format/encoding.ts';
 import type { OpenedObject } from '../format/object.ts';
 import type { ObjectKey } from '../format/object-keys.ts';
 import { equalBytes } from '../format/sodium.ts';
-import type { VersionId } from '../format/version.ts';
+import type { VersionIdBytes } from '../format/version.ts';
 import { NO_ID } from '../format/wrap.ts';
 import type { MemoryPath } from '../language/path.ts';
 import { type ETag, isMissing, isResentConflict } from '../store/port.ts';
@@ -29,7 +29,7 @@ export interface WrittenCopy extends Written {
  * Names a write, also after a migration of keys has bound or sealed it again: by the id of the rename that made it, which
  * every edit of the file removes; or by the version that it created there, which no rename has brought.
  */
-type Mark = { readonly origin: Uint8Array } | { readonly created: VersionId };
+type Mark = { readonly origin: Uint8Array } | { readonly created: VersionIdBytes };
 
 /** A migration writes an object once in a pass. */
 const ROUNDS = 4;

@@ -4,7 +4,7 @@ import { turnTenantHistory } from '../../src/admin/turn-history.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
 import { MemoryError } from '../../src/errors.ts';
 import { classKey, type ObjectKey } from '../../src/format/object-keys.ts';
-import type { VersionId } from '../../src/format/version.ts';
+import type { VersionIdBytes } from '../../src/format/version.ts';
 import { NO_ID } from '../../src/format/wrap.ts';
 import { createHistory } from '../../src/history/history.ts';
 import { historyRecordId } from '../../src/history/history-record.ts';
@@ -246,7 +246,7 @@ describe('verify over the history', () => {
     const work = await client.open();
     const mtime = (await readWholePast(work)).versions.get(first)?.mtime ?? 0;
     const facts = { mtime, bound: 1n, previous: NO_ID, writer: NO_ID };
-    const id = Uint8Array.from(Buffer.from(first, 'base64url')) as Uint8Array as VersionId;
+    const id = Uint8Array.from(Buffer.from(first, 'base64url')) as Uint8Array as VersionIdBytes;
     await VERSION_SAVER.saveReplaced(work, at('/memories/e'), { ...facts, id, content: bytes('one') });
     const [finding] = await findingsOf(client);
     expect(finding).toMatchObject({ state: 'unredacted', expected: first, path: '/memories/e' });
@@ -260,7 +260,7 @@ describe('verify over the history', () => {
     const [first = ''] = chain;
     const work = await client.open();
     const version = (await readWholePast(work)).versions.get(first);
-    const id = Uint8Array.from(Buffer.from(first, 'base64url')) as Uint8Array as VersionId;
+    const id = Uint8Array.from(Buffer.from(first, 'base64url')) as Uint8Array as VersionIdBytes;
     const facts = { mtime: version?.mtime ?? 0, bound: 1n, previous: NO_ID, writer: NO_ID };
     await VERSION_SAVER.saveReplaced(work, at('/memories/e'), { ...facts, id, content: bytes('eno') });
     expect(await findingsOf(client)).toMatchObject([{ state: 'doubled', expected: first }]);

@@ -7,7 +7,7 @@ import { type OpenedObject, open, rebind, seal } from '../../src/format/object.t
 import { classLogicalName, type LogicalName } from '../../src/format/object-keys.ts';
 import { sealedSize } from '../../src/format/sizes.ts';
 import { hash, loadSodium } from '../../src/format/sodium.ts';
-import { newVersion, type VersionId } from '../../src/format/version.ts';
+import { newVersion, type VersionIdBytes } from '../../src/format/version.ts';
 import { MAX_BOUND, nextBound } from '../../src/format/wrap.ts';
 import { encodeText } from '../../src/language/text.ts';
 import { osRandom as random } from '../../src/store/os-random.ts';
@@ -166,7 +166,7 @@ describe('open', () => {
       previous: input(fields.previous),
       writer: input(fields.writer),
       origin: input(fields.origin),
-      id: input(fields.versionId) as VersionId,
+      id: input(fields.versionId) as VersionIdBytes,
       drawnUnder: drawnUnderOf(fields),
     } satisfies OpenedObject);
   });

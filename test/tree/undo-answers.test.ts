@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MemoryError } from '../../src/errors.ts';
 import { fileKey } from '../../src/format/object-keys.ts';
-import { newVersion, type VersionId } from '../../src/format/version.ts';
+import { newVersion, type VersionIdBytes } from '../../src/format/version.ts';
 import { type ObjectStore, resentConflict } from '../../src/store/port.ts';
 import { readFile } from '../../src/tree/read-file.ts';
 import type { Work } from '../../src/tree/session.ts';
@@ -21,7 +21,7 @@ describe('taking a write back', () => {
     client: TestClient;
     other: TestClient;
     work: Work;
-    written: Written & { readonly mark: { readonly created: VersionId } };
+    written: Written & { readonly mark: { readonly created: VersionIdBytes } };
   }> {
     site = await createSite();
     const [client, other] = [await site.client(), await site.client()];
