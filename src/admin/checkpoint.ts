@@ -130,30 +130,26 @@ export async function writeCheckpoint(
   const parts = createParts({ run, secret, partBytes });
   let [files, done] = [0, 0];
   const onFile = (): void => call.onProgress?.({ done: ++done, total: done });
-  const add = async (on: Work, entry: CheckpointEntry): Promise<void> => {
-    await parts.add(on, encodeEntry(entry));
-    files++;
-  };
-  for await (const { on, listed } of pagesOfFiles(session, call)) {
-    const found = await versionsOf(on, listed, { find: (file) => known.find(file), onFile });
+  const take = async (on: Work, listed: readonly ListedEntry[], { find }: EarlierEntries): Promise<void> => {
+    const found = await versionsOf(on, listed, { find, onFile });
     for (const [index, entry] of found.entries()) {
       if (entry === 'unread') unread.add(listed[index]?.path ?? '');
-      else if (entry !== undefined) await add(on, entry);
+      else if (entry !== undefined) {
+        await parts.add(on, encodeEntry(entry));
+        files++;
+      }
     }
-  }
+  };
+  for await (const { on, listed } of pagesOfFiles(session, call)) await take(on, listed, known);
   await parts.end(work);
   const first = openEntries(work, { run, parts: parts.digests.length });
   for await (const { on, listed } of pagesOfFiles(session, call)) {
     const later: ListedEntry[] = [];
     for (const file of listed) {
-      const taken = await first.find(file);
-      if (taken?.etag !== file.etag && !unread.has(file.path)) later.push(file);
+      const isTaken = isOf(on, file, await first.find(file));
+      if (!isTaken && !unread.has(file.path)) later.push(file);
     }
-    const found = await versionsOf(on, later, { find: async () => undefined, onFile });
-    for (const [index, entry] of found.entries()) {
-      if (entry === 'unread') unread.add(later[index]?.path ?? '');
-      else if (entry !== undefined) await add(on, entry);
-    }
+    await take(on, later, { find: async () => undefined });
   }
   const last = await openWritten(session, call);
   await parts.end(last);
@@ -198,17 +194,23 @@ async function versionsOf(
   const known: (CheckpointEntry | undefined)[] = [];
   for (const file of files) known.push(await find(file));
   const found: (CheckpointEntry | 'unread' | undefined)[] = [];
-  const { history } = work.session;
   const readOne = async (index: number): Promise<void> => {
     const [file, before] = [files[index], known[index]];
     if (file === undefined) return;
-    // Of an older version that was put back a checkpoint may have an entry as well: then the guard of this process judges it.
-    const isSame = before?.etag === file.etag && before.note !== 'young' && !history.knowsOther(file);
+    const isSame = before?.note !== 'young' && isOf(work, file, before);
     found[index] = isSame ? before : await read(work, file);
     onFile();
   };
   await eachConcurrently(work.session, [...files.keys()], readOne, (index) => files[index]?.size ?? 0);
   return found;
+}
+
+/**
+ * Whether the entry is of what the listing shows. Of an older version that is put back there may be an entry as well: where this
+ * process has seen another one there, its guard has to judge the file.
+ */
+function isOf({ session }: Work, file: ListedEntry, entry: CheckpointEntry | undefined): boolean {
+  return entry?.etag === file.etag && !session.history.knowsOther(file);
 }
 
 /** Undefined: it is gone. */
@@ -263,10 +265,9 @@ function createParts({
 }
 
 function joined(lines: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(lines.reduce((sum, line) => sum + line.length + 1, -1));
+  const bytes = new Uint8Array(lines.reduce((sum, line) => sum + line.length + 1, -1)).fill(NEW_LINE);
   let at = 0;
   for (const line of lines) {
-    if (at > 0) bytes[at - 1] = NEW_LINE;
     bytes.set(line, at);
     at += line.length + 1;
   }
