@@ -117,7 +117,7 @@ export async function redactVersion(
   if (version.text === 'kept' && erasure.text === undefined && !erasure.isBegun)
     throw new MemoryError('not_found', 'The version has expired meanwhile.');
   for (const each of past.versions.values()) {
-    if (each.record === undefined || each.id === version.id) continue;
+    if (each.record === undefined) continue;
     const isAlike = each.size === version.size;
     // A run that was cut off may have redacted these, and left what a bucket kept of them.
     if (each.text === 'redacted' && isAlike) addGone(erasure, each.record, each);

@@ -1,6 +1,5 @@
 import { hasCode, hasReason, isDamaged, MemoryError } from '../errors.ts';
 import { sameBytes } from '../format/encoding.ts';
-import type { OpenedObject } from '../format/object.ts';
 import { classKey } from '../format/object-keys.ts';
 import { MAX_CONTENT_BYTES, MOST_KEPT_BYTES } from '../format/sizes.ts';
 import { ID_BYTES, NO_ID, nextBound } from '../format/wrap.ts';
@@ -37,7 +36,7 @@ export const VERSION_SAVER: HistorySaver = {
   writerOf,
   nameActor,
   async saveReplaced(work, path, version, before) {
-    let saved: NewRecord | undefined = savedVersion(work, { path, version, before });
+    let saved: NewRecord | undefined = savedVersion(work, path, version, before);
     for (let round = 0; saved !== undefined; round++) {
       if (round > ROUNDS) throw writtenMeanwhile();
       if ((await writeKept(work, keptRecord(saved))) === 'written') return;
@@ -123,17 +122,10 @@ function keptRecord({ id, record, base }: NewRecord): KeptRecord {
 /** A version that is about to be replaced or deleted. */
 function savedVersion(
   work: Work,
-  {
-    path,
-    version,
-    before,
-  }: {
-    readonly path: MemoryPath;
-    readonly version: Omit<OpenedObject, 'origin' | 'drawnUnder'>;
-    readonly before?: 'delete' | undefined;
-  },
+  path: MemoryPath,
+  { id, bound, content, mtime, previous, writer }: Parameters<HistorySaver['saveReplaced']>[2],
+  before: 'delete' | undefined,
 ): NewRecord {
-  const { id, bound, content, mtime, previous, writer } = version;
   const facts = { path, id, mtime, bound, previous, writer, size: content.length };
   const told = { ...noted(work), version: facts };
   // A text that was written while no history was kept may be too long for a record: its end is told, the text cannot be.
@@ -309,7 +301,7 @@ async function readLeaving(work: Work, files: readonly ListedFile[]): Promise<re
     leaving.push({
       file,
       ended: version && [file.path, version.id, version.bound],
-      saved: version && savedVersion(work, { path: file.path, version, before: 'delete' }),
+      saved: version && savedVersion(work, file.path, version, 'delete'),
     });
   };
   await eachConcurrently(work.session, files, read, ({ size }) => size);
