@@ -70,10 +70,10 @@ interface Copy {
 type Moved = Extract<HistoryRecord, { kind: 'moved' }>;
 
 /**
- * What a pass has found. `undecided`: the text where nothing joins it to the file yet, or in a file out of which somebody is
- * about to take it back.
+ * What a pass has found. `unjoined`: the text where nothing joins it to the file yet. `held`: the text in a file out of which
+ * somebody is about to take it back.
  */
-type Found = Set<'new' | 'undecided'>;
+type Found = Set<'new' | 'unjoined' | 'held'>;
 
 /** How many passes may find something. */
 const PASSES = 64;
@@ -181,8 +181,9 @@ async function takeOutAll(work: Work, erasure: Erasure): Promise<void> {
     await lookAtFiles(work, erasure, found);
     await lookAtRecords(work, erasure, found);
     await lookAtFiles(work, erasure, found);
-    if (found.has('undecided')) await waitForOthers(work, erasure);
+    if (found.has('unjoined') || found.has('held')) await waitForOthers(work, erasure);
     else erasure.waitsUntil = undefined;
+    if (found.has('unjoined')) learn(erasure, (await readMeantPast(work, erasure.path)).past);
     if (found.size > 0) continue;
     const { last } = erasure;
     if (last === undefined || last === 'gone') return;
@@ -195,12 +196,9 @@ async function takeOutAll(work: Work, erasure: Erasure): Promise<void> {
   );
 }
 
-/** Pauses, and reads again what is known of the file. */
-async function waitForOthers(work: Work, erasure: Erasure): Promise<void> {
-  const { clock, pause } = work.session;
+async function waitForOthers({ session: { clock, pause }, call }: Work, erasure: Erasure): Promise<void> {
   erasure.waitsUntil ??= clock() + WAITED_MS;
-  await pause(LOOK_AGAIN_MS, work.call.signal);
-  learn(erasure, (await readMeantPast(work, erasure.path)).past);
+  await pause(LOOK_AGAIN_MS, call.signal);
 }
 
 /** Whether those that were waited for have had their time: what nothing joins to the file now is another one with the same text. */
@@ -229,7 +227,7 @@ async function lookAtFiles(work: Work, erasure: Erasure, found: Found): Promise<
     }
     const verdict = judgeText(erasure, { ...file, path }, file.content);
     if (verdict === 'by_id' || verdict === 'by_text') holding.push({ path, id: toBase64url(file.id) });
-    else if (verdict === 'elsewhere' && mayBeJoined(file) && !isOver(work, erasure)) found.add('undecided');
+    else if (verdict === 'elsewhere' && mayBeJoined(file) && !isOver(work, erasure)) found.add('unjoined');
     else erasure.seen.set(key, file.stored.etag);
   };
   const alike = files.filter(({ key, etag, size }) => size === erasure.size && isNew(erasure, key, etag));
@@ -238,7 +236,7 @@ async function lookAtFiles(work: Work, erasure: Erasure, found: Found): Promise<
   // Nobody takes back a rename that was cut off.
   const isItself = holding.some(({ id }) => id === erasure.id);
   if (isItself || !erasure.isBegun || isOver(work, erasure)) throw stillCurrent(holding);
-  found.add('undecided');
+  found.add('held');
 }
 
 /** A file that was renamed a moment ago, or edited behind a rename, may be joined to the one that was redacted soon. */
@@ -293,7 +291,7 @@ async function lookAtRecord(
   const verdict = judgeText(erasure, record.version, record.text);
   if (verdict === 'elsewhere' && !isOver(work, erasure)) {
     erasure.seen.delete(id);
-    found.add('undecided');
+    found.add('unjoined');
   }
   if (verdict === 'elsewhere' || verdict === 'other') return;
   found.add('new');

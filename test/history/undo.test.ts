@@ -166,21 +166,6 @@ describeOnBothKinds('what one actor did', (newSite) => {
     expect(await textsOf(client)).toEqual({ [A]: 'b', [B]: 'a' });
   });
 
-  it('is judged again where another process builds on it meanwhile', async () => {
-    const client = await poisoned();
-    let isFirst = true;
-    client.intercept(async (call, proceed) => {
-      if (call.verb === 'put' && isFirst) {
-        isFirst = false;
-        await as('ann', client).write(A, 'poison and more');
-      }
-      return proceed();
-    });
-    const outcome = await historyOf(client).undo({ writer: 'bad', ...OPERATOR });
-    expect(words(outcome)).toContain(`built_on ${A}`);
-    expect(await textsOf(client)).toEqual({ ...CLEAN, [A]: 'poison and more' });
-  });
-
   it('ends, when the process dies at any request and asks again, as if it had not', {
     timeout: 240_000,
   }, async () => {
