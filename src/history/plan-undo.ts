@@ -1,7 +1,7 @@
 import type { MemoryPath } from '../language/path.ts';
 import { type Life, livesOf } from './past/lives.ts';
 import type { Leave, Past, Version, VersionId } from './past/past.ts';
-import { type Draft, draftPlan, haveSameText, type IsHidden } from './plan.ts';
+import { type Draft, draftPlan, haveSameText, type IsHidden, type LeftFile } from './plan.ts';
 
 interface Undoing {
   /** Whether a keyed hash is that of the actor whose deeds are taken back. */
@@ -22,8 +22,8 @@ type Before = Version | 'nothing' | Lacking;
 
 /** A text that is not kept. */
 interface Lacking {
-  readonly lacking: 'expired' | 'redacted';
-  readonly version: VersionId | undefined;
+  readonly reason: 'expired' | 'redacted';
+  readonly version: VersionId;
 }
 
 /**
@@ -80,8 +80,8 @@ function planPresent(context: UndoContext, life: Life): void {
     draft.writes.set(path, { path, what: 'delete', fromVersion });
     return;
   }
-  if ('lacking' in before) {
-    leaveText(context, path, before);
+  if ('reason' in before) {
+    draft.left.set(path, { path, ...before });
     return;
   }
   const at = pathBefore(context, life);
@@ -99,8 +99,8 @@ function planDeleted(context: UndoContext, life: DeletedLife): void {
   const { writes, left } = draft;
   const before = textBefore(context, life);
   if (before === 'nothing') return;
-  if ('lacking' in before) {
-    leaveText(context, life.path, before);
+  if ('reason' in before) {
+    left.set(life.path, { path: life.path, ...before });
     return;
   }
   const path = pathBefore(context, life);
@@ -124,10 +124,6 @@ function planDeleted(context: UndoContext, life: DeletedLife): void {
   }
 }
 
-function leaveText({ draft }: UndoContext, path: MemoryPath, { lacking, version }: Lacking): void {
-  draft.left.set(path, { path, reason: lacking, ...(version !== undefined && { version }) });
-}
-
 /** The version whose text the file should have: its newest one where nothing is to be taken back. */
 function textBefore(context: UndoContext, { chain, path }: Life): Before {
   const { isMeant, force, draft } = context;
@@ -142,13 +138,7 @@ function textBefore(context: UndoContext, { chain, path }: Life): Before {
     const later = chain.slice(0, start);
     if (isVersion(found) && hasSame(later, found)) continue;
     if (start === 0 || force) before = found;
-    else if (!draft.left.has(path))
-      draft.left.set(path, {
-        path,
-        reason: 'built_on',
-        version: version.id,
-        later: later.map(({ id }) => id),
-      });
+    else leaveBuiltOn(draft, { path, version: version.id, later: later.map(({ id }) => id) });
   }
   const isSame = newest !== undefined && isVersion(before) && haveSameText(newest, before);
   return isSame ? newest : before;
@@ -156,13 +146,13 @@ function textBefore(context: UndoContext, { chain, path }: Life): Before {
 
 function beforeThat(chain: readonly Version[], index: number): Before {
   const [base, previous] = [chain[index + 1], chain[index]?.previous];
-  if (base?.text === 'redacted') return { lacking: 'redacted', version: base.id };
+  if (base?.text === 'redacted') return { reason: 'redacted', version: base.id };
   if (base !== undefined) return base;
-  return previous === undefined ? 'nothing' : { lacking: 'expired', version: previous };
+  return previous === undefined ? 'nothing' : { reason: 'expired', version: previous };
 }
 
 function isVersion(before: Before): before is Version {
-  return before !== 'nothing' && !('lacking' in before);
+  return before !== 'nothing' && !('reason' in before);
 }
 
 function hasSame(chain: readonly Version[], text: Version): boolean {
@@ -184,6 +174,14 @@ function pathBefore({ isMeant, force, draft }: UndoContext, { chain, renames, pa
   );
   const later = since.filter(({ writer }) => !isMeant(writer)).map(({ id }) => id);
   if (last === renames.length - 1 && later.length === 0) return rename.from;
-  if (!draft.left.has(path)) draft.left.set(path, { path, reason: 'built_on', version: rename.id, later });
+  leaveBuiltOn(draft, { path, version: rename.id, later });
   return path;
+}
+
+/** What was found first of a file counts. */
+function leaveBuiltOn(
+  { left }: Draft,
+  { path, version, later }: Required<Pick<LeftFile, 'path' | 'version' | 'later'>>,
+): void {
+  if (!left.has(path)) left.set(path, { path, reason: 'built_on', version, later });
 }
