@@ -128,39 +128,41 @@ function hadEnded(scene: Scene, file: Binding): SinceFinding | undefined {
     const ended = { bound, lastAt: next.mtime };
     return mayBeLater(scene, file, ended) ? untold(file, 'clock') : older(scene, file, next);
   }
-  if (!isEntry(scene, file) && cameOfNothing(scene, file)) return older(scene, file);
+  const nothing = isEntry(scene, file) ? undefined : cameOfNothing(scene, file);
+  if (nothing !== undefined) return nothing;
   // Whoever saved it was about to replace or delete it there; it may have been cut off.
   const { at = Number.NEGATIVE_INFINITY } = savedAs(scene, file) ?? {};
   return at >= Math.max(facts.began - CLOCK_MS, kept.since) ? untold(file, 'saved') : undefined;
 }
 
 /**
- * Whether the version had been deleted or written over where it lies and wherever else it is known to have lain: then it was put back,
- * and somebody has bound it again since, such as a migration of keys.
+ * The version had been deleted or written over where it lies, and wherever else it is known to have lain: it was put back, and
+ * somebody has bound it again since, such as a migration of keys. Not so where it lay elsewhere still when the file was bound: a
+ * rename has brought it again.
  */
-function cameOfNothing(scene: Scene, file: Binding): boolean {
+function cameOfNothing(scene: Scene, file: Binding): SinceFinding | undefined {
   const { past, kept } = scene;
   const others = past.bindings(file.id).filter((binding) => !isSame(binding, file));
-  const endedAt = Math.max(
-    ...past.leavesOf(file.id).map(({ from, to, lastAt }) => (from === file.path && !to ? lastAt : 0)),
-    ...past.successors(file.id).map((next) => (replacedBy(scene, next)?.path === file.path ? next.mtime : 0)),
-  );
-  // Who finishes the rename of a directory copies a file again whose copy there had ended.
-  const mayBringAgain = ({ to, lastAt }: Leave): boolean => to === file.path && lastAt >= endedAt - CLOCK_MS;
-  const hasEnded = ({ id, path, bound }: Binding): boolean => {
+  const endOf = ({ id, path, bound }: Binding): number | undefined => {
     const left = past.leavesOf(id).filter(({ from, bound: last }) => from === path && last >= bound);
-    const isKnownThere = ({ to, bound: last }: Leave): boolean =>
-      others.some((other) => other.path === to && other.bound > last);
-    const hasGone = (leave: Leave): boolean =>
-      leave.to === undefined ? leave.lastAt >= kept.since : isKnownThere(leave) && !mayBringAgain(leave);
-    if (left.length > 0) return left.every(hasGone);
-    return past.successors(id).some((next) => {
-      const replaced = replacedBy(scene, next);
-      return replaced?.path === path && replaced.bound >= bound && next.mtime >= kept.since;
+    const hasGone = ({ to, lastAt, bound: last }: Leave): boolean =>
+      to === undefined
+        ? lastAt >= kept.since
+        : others.some((other) => other.path === to && other.bound > last);
+    if (left.length > 0)
+      return left.every(hasGone) ? Math.max(...left.map(({ lastAt }) => lastAt)) : undefined;
+    const next = past.successors(id).findLast((version) => {
+      const replaced = replacedBy(scene, version);
+      return replaced?.path === path && replaced.bound >= bound && version.mtime >= kept.since;
     });
+    return next?.mtime;
   };
-  const last = new Map(others.map((binding) => [binding.path, binding]));
-  return last.has(file.path) && [...last.values()].every(hasEnded);
+  const ends = new Map(others.map((binding) => [binding.path, endOf(binding)]));
+  if (!ends.has(file.path) || [...ends.values()].includes(undefined)) return undefined;
+  ends.delete(file.path);
+  const lasted = Math.max(...[...ends.values()].map(Number)) - millisecondsOf(file.bound);
+  if (lasted > CLOCK_MS) return undefined;
+  return lasted < -CLOCK_MS ? older(scene, file) : untold(file, 'clock');
 }
 
 /**
