@@ -162,6 +162,17 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     return [{ place: path, states: ['older'] }];
   },
 
+  'brings a file back that was edited, while keys are migrated': async (scene) => {
+    const { world, client, then, keyOf } = scene;
+    const path = pickUnchanged(scene);
+    if (path === undefined) return undefined;
+    await world.site.time.pause(HOUR);
+    for (const text of ['1', '2']) await client.append(path, text);
+    await world.put(keyOf(path), then.get(keyOf(path)) ?? new Uint8Array());
+    await world.migrate(world.chance.happens(0.5));
+    return [{ place: path, states: ['older'] }];
+  },
+
   'drops a file that was edited': async (scene) => {
     const { world, client, keyOf } = scene;
     const path = pickUnchanged(scene);
