@@ -66,7 +66,13 @@ export async function runHonestly(seed: string): Promise<HonestRun> {
     await migrating;
     const asked = new Set([lines[0], lines.at(-1), chance.pick(lines)]);
     const findings: Finding[] = [];
+    // Others work on while it looks.
+    const beside = chance.fork('beside').happens(0.3) ? processes : [];
+    const work = beside.map((client, index) =>
+      actOrDie(client, { chance: chance.fork(`beside ${index}`), world }),
+    );
     for (const line of asked) if (line !== undefined) findings.push(...(await world.since(line)));
+    await Promise.all(work);
     return {
       alarms: findings.filter(isAlarm).map((finding) => `${placeOf(finding)}: ${JSON.stringify(finding)}`),
       untold: findings.filter(isUntold).length,
