@@ -173,6 +173,30 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     return [{ place: path, states: ['older'] }];
   },
 
+  'brings a file back that was edited, and has it written': async (scene) => {
+    const { world, client, then, keyOf } = scene;
+    const path = pickUnchanged(scene);
+    if (path === undefined) return undefined;
+    await world.site.time.pause(HOUR);
+    for (const text of ['1', '2']) await client.append(path, text);
+    await world.put(keyOf(path), then.get(keyOf(path)) ?? new Uint8Array());
+    await world.site.time.pause(HOUR);
+    await (await world.process()).append(path, '3');
+    return [{ place: path, states: ['older'] }];
+  },
+
+  'brings a deleted file back, and has it written': async (scene) => {
+    const { world, client, then, keyOf } = scene;
+    const path = pickUnchanged(scene);
+    if (path === undefined) return undefined;
+    await world.site.time.pause(HOUR);
+    await client.remove(path);
+    await world.put(keyOf(path), then.get(keyOf(path)) ?? new Uint8Array());
+    await world.site.time.pause(HOUR);
+    await (await world.process()).append(path, '2');
+    return [{ place: path, states: ['older'] }];
+  },
+
   'drops a file that was edited': async (scene) => {
     const { world, client, keyOf } = scene;
     const path = pickUnchanged(scene);
