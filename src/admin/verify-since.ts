@@ -5,7 +5,7 @@ import type { MemoryPath } from '../language/path.ts';
 import type { ETag } from '../store/port.ts';
 import { inTurns } from '../time.ts';
 import { eachConcurrently } from '../tree/concurrency.ts';
-import { type Finding, isUntold, type SinceFinding } from '../tree/findings.ts';
+import { type Finding, findingOf, isUntold, type SinceFinding } from '../tree/findings.ts';
 import { listIds } from '../tree/list-ids.ts';
 import { type Inspection, inspectRecord, type ListedRecord, listFileRecords } from '../tree/scan.ts';
 import type { Work } from '../tree/session.ts';
@@ -65,9 +65,15 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
   const read = new Map<MemoryPath, ETag>();
   const records = new Set<LogicalName>();
   const exchanged = new Set<MemoryPath>();
+  /** Files that could not be opened: of those of the scan the verification tells. */
+  const unopened = new Set<MemoryPath>();
 
   const sawFile = (path: MemoryPath, inspection: Inspection): void => {
-    if (inspection.state !== 'whole') return;
+    if (inspection.state !== 'whole') {
+      unopened.add(path);
+      exchanged.delete(path);
+      return;
+    }
     const { version } = inspection;
     read.set(path, version.stored.etag);
     // Who once held its data key can exchange the text under a header that stays.
@@ -97,8 +103,12 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
         return inTurns(judgeSince({ past, entries, facts: head, kept, renaming }), now.call.signal);
       };
       let found = await judge();
+      const late: Finding[] = [];
       if (found.length > 0 || exchanged.size > 0) {
         const take = (record: ListedRecord, inspection: Inspection): void => {
+          const finding = findingOf(record, inspection);
+          const isTold = record.cls === 'data' && unopened.has(record.path);
+          if (finding !== undefined && !isTold) late.push(finding);
           history.saw(record, inspection);
           saw(record, inspection);
         };
@@ -107,12 +117,16 @@ export async function watchSince(work: Work, line: SinceLine): Promise<SinceWatc
         found = found.filter((finding) => again.has(nameOf(finding)));
       }
       if (fault !== undefined)
-        return [{ kind: 'checkpoint', state: fault, number }, ...found.filter((each) => !isUntold(each))];
+        return [
+          { kind: 'checkpoint', state: fault, number },
+          ...late,
+          ...found.filter((each) => !isUntold(each)),
+        ];
       const damaged = [...exchanged].map((path) => ({ kind: 'damaged', path }) as const);
       const { epoch } = now.keyring;
       const isOld = epoch < head.epoch;
       const keyring = { kind: 'keyring', expected: head.epoch, found: epoch } as const;
-      return [...(isOld ? [keyring] : []), ...damaged, ...found];
+      return [...(isOld ? [keyring] : []), ...damaged, ...late, ...found];
     },
   };
 }

@@ -45,9 +45,9 @@ async function begin(): Promise<Scene> {
   return { site, client, line, key, older, rollBack };
 }
 
-async function keyOf(client: TestClient): Promise<ObjectKey> {
+async function keyOf(client: TestClient, path = PATH): Promise<ObjectKey> {
   const { session, keyring } = await client.open();
-  return fileKey(session.layout, keyring.names, at(PATH));
+  return fileKey(session.layout, keyring.names, at(path));
 }
 
 /** Puts back what lies there now. */
@@ -84,6 +84,10 @@ const VERBS: Readonly<Record<string, Verb>> = {
   verify: ({ client }) => verifyTree(client.session),
   'verify --repair': ({ client }) => verifyTree(client.session, { repair: true }),
   'verify --since': ({ client, line }) => verifyTree(client.session, { since: line }),
+  'verify --since, which finds something and looks again': async ({ site, client, line }) => {
+    await site.base.delete([{ key: await keyOf(client, '/memories/a') }]);
+    return verifyTree(client.session, { since: line });
+  },
   'keys migrate': migrating(false),
   'keys migrate --reencrypt': migrating(true),
   restore: intoFolder,
