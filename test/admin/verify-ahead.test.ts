@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkpointTree } from '../../src/admin/checkpoint.ts';
 import { verifyTree } from '../../src/admin/verify.ts';
+import { findingLine } from '../../src/cli/verbs/finding-lines.ts';
 import { createStamps } from '../../src/stamps.ts';
 import { isAlarm, isLeft, isUntold } from '../../src/tree/findings.ts';
 import { keepingClient } from '../support/history-site.ts';
@@ -34,6 +35,9 @@ describe('what was written ahead of its reader', () => {
     if (found?.kind !== 'ahead') throw new Error('nothing was found');
     expect(Math.abs(found.aheadMs - hours * HOUR)).toBeLessThan(MINUTE);
     expect([isLeft(found), isAlarm(found), isUntold(found)]).toEqual([true, false, false]);
+    expect(findingLine(found)).toMatch(
+      /^FAIL {2}\/memories\/a was written \d[\d,]* hours ahead of the time now/,
+    );
     // No file holds a checkpoint up for as many years.
     expect(await checkpointTree(reader.session)).toMatchObject({ files: 1 });
     expect(await checkpointTree(reader.session, { since: 'last' })).toMatchObject({ files: 1, findings });
