@@ -86,11 +86,11 @@ export interface History {
    * Writes the text of a version into its file as a new version, or creates the file where it is gone.
    *
    * @throws MemoryError as `read`, with `reason` `redacted` also where the text was taken out while it was written, and taken
-   * back; `outcome_unknown` (`reason: 'redacted'`, `paths`) where it may lie in a file then; `version_conflict` where another
-   * process changed the file meanwhile; `invalid_command` (`reason: 'hidden_by_mount'`) where another memory is mounted at
+   * back; `outcome_unknown` (`reason: 'redacted'`, `paths`, `versions`) where it may lie in a file then; `version_conflict`, or
+   * `already_exists`, where the file is not what `ifUnchanged` says, or another process changed it meanwhile; `invalid_command` (`reason: 'hidden_by_mount'`) where another memory is mounted at
    * the path or above it.
    */
-  restore(version: VersionName, options?: Call): Promise<RestoredVersion>;
+  restore(version: VersionName, options?: RestoreOptions): Promise<RestoredVersion>;
   /**
    * Makes the files what they were at a moment, by the clocks of their writers: what was written, renamed and deleted before
    * it counts, and what carries the moment itself does not. All is done by new versions, on behalf of the actor who asks;
@@ -127,6 +127,11 @@ export interface History {
    * @throws MemoryError `not_found` where nothing is known of such a version; `invalid_command` where several begin so.
    */
   trace(of: { readonly path: string; readonly version?: string }, options?: Call): Promise<Trace>;
+}
+
+export interface RestoreOptions extends Call {
+  /** Writes only where the file is that version, as `files.read` names it; null: where there is none. */
+  readonly ifUnchanged?: string | null | undefined;
 }
 
 export interface RestoreAtOptions extends Call {
@@ -218,13 +223,17 @@ export function createHistory(
       if (version !== undefined && ids.length > 1) throw severalBegin(ids.length);
       return itemByItem(traceVersions(known, path, ids), options.signal);
     },
-    async restore(name, options = {}) {
+    async restore(name, { ifUnchanged, ...options } = {}) {
       const given = pathOf(name.path);
       const { path, version, bytes } = await readVersion(session, options, {
         ...{ path: given, named: name.version },
       });
       if (isHidden(path)) throw hidden();
       const current = await tree.readVersion(path, options);
+      if (ifUnchanged !== undefined && (current?.etag ?? null) !== ifUnchanged) {
+        const code = ifUnchanged === null ? 'already_exists' : 'version_conflict';
+        throw new MemoryError(code, 'The file is no longer what was named.', { retry: 'never' });
+      }
       if (current !== undefined && sameBytes(current.content, bytes))
         return { path, version: version.id, restored: false };
       const written = { path, text: bytes, version, replaced: current };
