@@ -60,15 +60,20 @@ export function changeQuestions(
     restore: changing(async (input, { signal }) => {
       const path = pathIn(input);
       const base = versionIn(input, 'base');
-      const memory = await open();
-      const { bytes } = await memory.history.read({ path, version: textIn(input, 'version') }, { signal });
+      const version = textIn(input, 'version');
+      const { history } = await open();
       const now = base === undefined ? undefined : await tree.readVersion(path, { signal });
       if (base !== undefined && (now === undefined || toBase64url(now.id) !== base)) {
         throw new MemoryError('version_conflict', 'The file is no longer what was shown.', {
           retry: 'never',
         });
       }
-      return write(memory, { path, content: bytes, version: now?.etag }, signal);
+      let isRedacted = false;
+      const onRedacted = (): void => {
+        isRedacted = true;
+      };
+      await history.restore({ path, version }, { signal, ifUnchanged: now?.etag ?? null, onRedacted });
+      return { path, isRedacted };
     }),
   };
 }

@@ -156,6 +156,36 @@ describe('a page that may write', () => {
     expect((await files.read(path))?.text()).toBe('two');
   });
 
+  it('takes back what was redacted while a version was restored', async () => {
+    await using agent = await openAgent({ history: { days: 30 } });
+    const { files, history } = agent.memory;
+    const path = '/memories/a.md';
+    for (const text of ['one', 'two']) await files.write(path, text);
+    const [two, one] = await history.list(path);
+    if (one === undefined || two === undefined) throw new Error('there are no versions');
+    let isRestoring = false;
+    const store = interceptStore(agent.store, async (call, proceed) => {
+      if (isRestoring && call.verb === 'put' && call.key.includes('/data/')) {
+        isRestoring = false;
+        await history.redact(one);
+      }
+      return proceed();
+    });
+    await using view = await open({ ...agent, options: { ...agent.options, store } });
+    isRestoring = true;
+    await expect(
+      ask(view, 'restore', { path, version: one.version, base: two.version }),
+    ).rejects.toMatchObject({ code: 'not_found', details: { reason: 'redacted' } });
+    expect((await files.read(path))?.text()).toBe('two');
+    for (const entry of await history.list(path)) {
+      const text = await history.read(entry).then(
+        (version) => version.text(),
+        (error: unknown) => String(error),
+      );
+      expect(text).not.toBe('one');
+    }
+  });
+
   const ONE = '/memories/d/one.md';
   const TWO = '/memories/d/deep/two.md';
   const NEW = '/memories/d/new.md';
