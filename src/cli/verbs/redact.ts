@@ -2,6 +2,7 @@ import { type ErrorDetails, hasReason, MemoryError } from '../../errors.ts';
 import type { Redaction, WrittenEntry } from '../../history/entries.ts';
 import { decodeText } from '../../language/text.ts';
 import { type Consent, requireYes } from './consent.ts';
+import { tellingWhatHolds } from './holding-lines.ts';
 import { type Invocation, NOTHING_CHANGED } from './invocation.ts';
 import { timeOf } from './list.ts';
 import { type AdminRun, runOnAdmin } from './operate.ts';
@@ -34,7 +35,8 @@ export function runRedact(
     async (run) => {
       const { admin, report, signal } = run;
       const state = await tellHistoryOff(ofAdmin(run, invocation));
-      const shown = !yes || dryRun ? await preview(run, { path, version }, invocation) : version;
+      const previewed = () => tellingWhatHolds(report, preview(run, { path, version }, invocation));
+      const shown = !yes || dryRun ? await previewed() : version;
       if (dryRun) {
         await report.done({ outcome: 'planned', ...state }, [
           'plan  the text would be destroyed; nothing was changed',
@@ -43,12 +45,13 @@ export function runRedact(
       }
       if (!yes) await requireYes(invocation, QUESTION);
       isAgreed = true;
-      const redaction = await report
-        .during('redacting', () => admin.history.redact({ path, version: shown }, { signal }))
-        .catch(async (error: unknown) => {
-          if (hasReason(error, 'versions_left')) await tellLeft(report, error.details);
-          throw error;
-        });
+      const redacting = report.during('redacting', () =>
+        admin.history.redact({ path, version: shown }, { signal }),
+      );
+      const redaction = await tellingWhatHolds(report, redacting).catch(async (error: unknown) => {
+        if (hasReason(error, 'versions_left')) await tellLeft(report, error.details);
+        throw error;
+      });
       await report.done({ ...redaction, ...state }, redactionLines(redaction));
       return 0;
     },
@@ -100,7 +103,7 @@ async function find(
   if (entry?.kind !== 'written') throw new MemoryError('not_found', 'The version has expired meanwhile.');
   if (entry.end !== 'current') return { entry, bytes: found?.bytes ?? 'redacted' };
   throw new MemoryError('invalid_command', 'A file holds that text now: edit or delete the file first.', {
-    details: { reason: 'current' },
+    details: { reason: 'current', paths: [entry.path], versions: [entry.version] },
   });
 }
 

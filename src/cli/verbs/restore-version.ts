@@ -1,7 +1,9 @@
 import { hasCode, MemoryError } from '../../errors.ts';
 import { sameBytes } from '../../format/encoding.ts';
 import type { MemoryOptions } from '../../open/options.ts';
+import { watchRedactions } from '../../tool/redactions.ts';
 import { type Consent, requireYes } from './consent.ts';
+import { tellingWhatHolds } from './holding-lines.ts';
 import { type Invocation, ofOneChange } from './invocation.ts';
 import { type FileRun, ofFiles, runOnFiles } from './memory.ts';
 import { changeLines, changePatch } from './patch.ts';
@@ -16,7 +18,7 @@ export interface RestoreVersionArguments extends Consent {
 
 /**
  * Gives a file the text of one of its versions, as a new version; a file that is gone is created again. Shows how the texts
- * differ before, and replaces only the version that it compared.
+ * differ before, and replaces only the version that it compared; where the text is redacted meanwhile it is taken back.
  */
 export function runRestoreVersion(
   { path, version, dryRun = false, yes = false }: RestoreVersionArguments,
@@ -56,18 +58,19 @@ export function runRestoreVersion(
       return 0;
     }
     if (!yes) await requireYes(invocation);
-    const mode = now === undefined ? 'create' : { ifUnchanged: now.version };
-    const write = () => files.write(path, then.bytes, { mode, signal });
-    const written = await report.during(`writing ${path}`, write).catch((error: unknown) => {
+    const { options: call, redacted } = watchRedactions({ signal });
+    const write = () => history.restore(named, { ...call, ifUnchanged: now?.version ?? null });
+    const writing = report.during(`writing ${path}`, write).catch((error: unknown) => {
       if (!hasCode(error, 'version_conflict', 'already_exists')) throw error;
       const why = `${path} was changed meanwhile; nothing was written.`;
       throw new MemoryError(error.code, why, { retry: 'never', cause: error });
     });
-    const { redacted } = written;
-    const fields = { ...state, outcome: 'written', ...named, changes: 1, ...(redacted && { redacted }) };
+    await tellingWhatHolds(report, writing);
+    const rules = redacted()?.rules;
+    const fields = { ...state, outcome: 'written', ...named, changes: 1, ...(rules && { redacted: rules }) };
     await report.done(fields, [
       `ok    ${path} has the text of version ${shortVersion(then.version)} again`,
-      ...redactionLines(path, redacted),
+      ...redactionLines(path, rules),
     ]);
     return 0;
   };

@@ -7,6 +7,7 @@ import { type RedactedRule, sumRules } from '../../tool/redactions.ts';
 import type { Call } from '../../tree/session.ts';
 import { type BroughtBack, broughtBackLine, broughtBackOf } from './brought-back.ts';
 import { type Consent, requireYes } from './consent.ts';
+import { tellingWhatHolds } from './holding-lines.ts';
 import { CONTINUES, EXIT_FAILED, type Invocation, NOTHING_CHANGED, wrongCall } from './invocation.ts';
 import { type AdminRun, runOnAdmin } from './operate.ts';
 import { changeLines, NOT_TEXT } from './patch.ts';
@@ -162,7 +163,7 @@ async function carryOut(
   if (consent.yes !== true) await requireYes(invocation);
   begin();
   let redacted: readonly RedactedRule[] = [];
-  const written = await report.during('reading the history', () =>
+  const writing = report.during('reading the history', () =>
     plan({
       ...(consent.yes !== true && { digest: planned.digest }),
       signal,
@@ -172,6 +173,7 @@ async function carryOut(
       },
     }),
   );
+  const written = await tellingWhatHolds(report, writing);
   if (consent.yes === true || written.outcome === 'withheld') await tellAll(written);
   const isRedacted = redacted.length > 0;
   await report.done({ ...fieldsOf(written), ...(isRedacted && { redacted }) }, [

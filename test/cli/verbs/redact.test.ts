@@ -79,10 +79,25 @@ describe('redact', () => {
     const now = (await kept.memory.history.list(PATH))[0]?.version ?? '';
     const current = await redact({ version: now }, { typed: 'yes\n' });
     expect(current).toEqual({
-      code: expect.objectContaining({ code: 'invalid_command', details: { reason: 'current' } }),
-      text: '',
+      code: expect.objectContaining({
+        ...{ code: 'invalid_command', details: { reason: 'current', paths: [PATH], versions: [now] } },
+      }),
+      text: expect.stringMatching(/^holds .*\n$/),
     });
   });
+
+  it.each([true, false])(
+    'names the file that holds the text, and what to do first (yes: %s)',
+    async (yes) => {
+      const now = (await kept.memory.history.list(PATH))[0]?.version ?? '';
+      const { code, text: said } = await redact({ version: now, yes });
+      expect(code).toMatchObject({ code: 'invalid_command', details: { reason: 'current' } });
+      const toDo = 'edit or delete the file, then run this again';
+      expect(said).toBe(`holds    ${PATH}  ${now.slice(0, 8)}: ${toDo}\n`);
+      const { text: lines } = await redact({ version: now, yes }, { json: true });
+      expect(JSON.parse(lines)).toEqual({ event: 'entry', what: 'holds', path: PATH, version: now, toDo });
+    },
+  );
 
   it('destroys the text that it showed, and no other whose version begins alike', async () => {
     const { files, history } = kept.memory;

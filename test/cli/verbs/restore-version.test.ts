@@ -85,6 +85,19 @@ describe('restore of one version', () => {
     expect(await text()).toBe('three\n');
   });
 
+  it('writes back nothing that was redacted while it asked', async () => {
+    const { invocation } = invocationOf({ flags, isForEyes: true });
+    const meanwhile = async function* (): AsyncGenerator<Uint8Array> {
+      await memory.history.redact({ path: PATH, version: first });
+      yield new TextEncoder().encode('yes\n');
+    };
+    const terminal = { ...invocation.terminal, stdin: meanwhile() };
+    await expect(
+      runRestoreVersion({ path: PATH, version: first }, { ...invocation, terminal }),
+    ).rejects.toMatchObject({ code: 'not_found', details: { reason: 'redacted' } });
+    expect(await text()).toBe('two\n');
+  });
+
   it('says where there is no such version, or what it holds is not text', async () => {
     await expect(restore({ yes: true }, { version: 'abcdefgh' })).rejects.toMatchObject({
       code: 'not_found',
