@@ -163,8 +163,9 @@ async function removeListed(
   const deleted = new Set(files.flatMap((file) => (failed.has(file.key) ? [] : [file.path])));
   gone.push(...(saved ?? []).filter(([at]) => deleted.has(at)));
   const inVain = (saved ?? []).filter(([at]) => !deleted.has(at));
+  const isUntouched = deleted.size === 0 && failures.every(isDefinite);
   await lookAgain(work, inVain).catch((error: unknown) => {
-    throw deleted.size > 0 ? notTakenBack(error) : error;
+    throw isUntouched ? error : notTakenBack(error);
   });
   return failures;
 }

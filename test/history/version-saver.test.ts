@@ -173,6 +173,22 @@ describe('what is replaced or removed', () => {
     expect(entries.filter(({ kind }) => kind === 'deleted')).toHaveLength(1);
   });
 
+  it.each([PATH, '/memories/d'])(
+    'may be gone where neither its delete is answered nor the look behind it: %s',
+    async (path) => {
+      const { client } = await start();
+      let isSent = false;
+      client.intercept(async (call, proceed) => {
+        if (isSent && call.verb === 'get') throw new MemoryError('unavailable', 'not now');
+        const answer = await proceed();
+        if (call.verb !== 'delete') return answer;
+        isSent = true;
+        throw noAnswer();
+      });
+      await expect(client.remove(path)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    },
+  );
+
   it('is noted as deleted when its caller cancels meanwhile', async () => {
     const { client } = await start();
     const controller = new AbortController();
