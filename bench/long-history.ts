@@ -1,7 +1,7 @@
 import { toBase64url } from '../src/format/encoding.ts';
 import { newVersion } from '../src/format/version.ts';
 import { createHistory } from '../src/history/history.ts';
-import { encodeHistoryRecord, historyRecordId } from '../src/history/history-record.ts';
+import { encodeHistoryRecord, type HistoryRecord, historyRecordId } from '../src/history/history-record.ts';
 import { turnActor } from '../src/history/turn-trace.ts';
 import { writeKept } from '../src/history/write-kept.ts';
 import { parseMemoryPath } from '../src/language/path.ts';
@@ -16,6 +16,7 @@ const MIB = 1_048_576;
 const MOST_MS = 100;
 const FILES = 100;
 const START = Date.UTC(2026, 0, 1);
+const MINUTE_MS = 60_000;
 
 /** What a long history costs who looks back: time, memory, and for how long everything else in the process waits. */
 export async function longHistory(lab: Lab): Promise<void> {
@@ -24,7 +25,11 @@ export async function longHistory(lab: Lab): Promise<void> {
   {
     await using site = await written(async (work) => {
       for (let file = 0; file < FILES; file++)
-        await writeChain(work, `/memories/${file}.md`, versions / FILES);
+        await writeChain(work, {
+          path: `/memories/${file}.md`,
+          count: versions / FILES,
+          start: START + file,
+        });
     });
     await look(lab, `log of all ${versions} versions`, () => site.history.list());
     await look(lab, `log of the newest 20 of ${versions} versions`, () =>
@@ -32,7 +37,8 @@ export async function longHistory(lab: Lab): Promise<void> {
     );
   }
   await using site = await written(async (work) => {
-    const ids = await writeChain(work, '/memories/notes.md', turns, (turn) => `${turn}`);
+    const chain = { path: '/memories/notes.md', count: turns, start: START, turnOf: String };
+    const ids = await writeChain(work, chain);
     for (const [at, version] of ids.entries()) await writeTurn(work, at, version, ids[at + 1]);
   });
   await look(lab, `trace through ${turns} turns`, async () => {
@@ -73,32 +79,44 @@ async function written(write: (work: Work) => Promise<void>) {
   };
 }
 
-/** Versions of one file, each of which replaced the one before, as records; their names, the oldest first. */
+interface Chain {
+  readonly path: string;
+  readonly count: number;
+  /** When the first version was written, in milliseconds since the epoch; another one each minute. */
+  readonly start: number;
+  readonly turnOf?: (at: number) => string;
+}
+
+/**
+ * Versions of one file, each of which replaced the one before, as records, and the delete of the last one; their names, the
+ * oldest first.
+ */
 async function writeChain(
   work: Work,
-  path: string,
-  count: number,
-  turnOf?: (at: number) => string,
+  { path: given, count, start, turnOf }: Chain,
 ): Promise<readonly string[]> {
+  const path = parseMemoryPath(given);
+  const by = new Uint8Array(16);
+  const write = async (name: { readonly bound: bigint; readonly id: Uint8Array }, record: HistoryRecord) => {
+    const id = historyRecordId(work, { path, ...name });
+    await writeKept(work, { cls: 'history', id, content: encodeHistoryRecord(record) });
+  };
   const { random } = work.session;
   const { names } = work.keyring;
   const ids: string[] = [];
   let previous: Uint8Array | undefined;
   for (let at = 0; at < count; at++) {
-    const mtime = START + at * 1_000;
+    const mtime = start + at * MINUTE_MS;
     const writer = turnOf && names.writerId(turnActor(turnOf(at)));
     const version = newVersion({ mtime, previous, writer, random });
     const bound = BigInt(mtime) << 16n;
     const text = new TextEncoder().encode(`version ${at} of ${path}\n`);
-    const facts = { ...version, path: parseMemoryPath(path), bound, size: text.length };
-    const content = encodeHistoryRecord({
-      kind: 'replaced',
-      at: mtime,
-      by: new Uint8Array(16),
-      version: facts,
-      text,
-    });
-    await writeKept(work, { cls: 'history', id: historyRecordId(work, facts), content });
+    const facts = { ...version, path, bound, size: text.length };
+    await write(facts, { kind: 'replaced', at: mtime, by, version: facts, text });
+    if (at === count - 1) {
+      const files = [[path, version.id, bound]] as const;
+      await write({ bound: bound + 1n, id: random(16) }, { kind: 'deleted', at: mtime + 1, by, files });
+    }
     previous = version.id;
     ids.push(toBase64url(version.id));
   }

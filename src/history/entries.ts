@@ -61,10 +61,7 @@ export interface Redaction {
 
 export type HistoryEntry = WrittenEntry | MovedEntry;
 
-/**
- * A part of a list. Of one file the records are read from the newest on, as many as it takes; of all files what is read is the
- * same as for the whole.
- */
+/** A part of a list: what lies in the store is read from the newest on, as much as it takes. */
 export interface HistoryListOptions extends Call {
   /** What one actor did alone: its text, or what stands for it, whichever of the two `list` shows. */
   readonly writer?: string;
@@ -119,18 +116,10 @@ export function* entriesOf(
   return entries;
 }
 
-/**
- * Whether a page is full by what happened after a moment, in milliseconds since the epoch, whatever is not known yet: of what
- * several files did in one millisecond the order is told by all that happened to them.
- */
+/** Whether a page is full by what happened after a moment, in milliseconds since the epoch. */
 export function* isFull(past: Past, page: Page, since: number): Generator<void, boolean> {
-  const events = yield* eventsOn(past, { ...page, limit: page.limit + 1 });
-  const last = events?.at(page.limit - 1);
-  if (events === undefined || last === undefined || last.time <= since) return false;
-  return events.every(({ time, file }, at) => {
-    const before = events[at - 1];
-    return before === undefined || before.time !== time || before.file === file;
-  });
+  const last = (yield* eventsOn(past, page))?.at(page.limit - 1);
+  return last !== undefined && last.time > since;
 }
 
 /** The events of a page, the newest first. Undefined: the past does not have the entry behind which it begins. */

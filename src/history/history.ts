@@ -28,7 +28,7 @@ import { readKnown, versionsAt } from './known.ts';
 import { momentOf } from './moment.ts';
 import { itemByItem } from './past/model.ts';
 import type { Past } from './past/past.ts';
-import { readMeantPast, readNewest, readPast, readWholePast } from './past/read.ts';
+import { readMeantPast, readNewest, readNewestOfAll, readPast, readWholePast } from './past/read.ts';
 import type { PlanOutcome } from './plan.ts';
 import { planRestoreAt } from './plan-restore-at.ts';
 import { planUndo } from './plan-undo.ts';
@@ -69,7 +69,7 @@ export interface History {
   /**
    * What happened to a file, or to all of them, the newest first. The file's own path is enough: what it was under other
    * paths, before and after a rename, is in it. Nothing for a path at which nothing ever was. A GET for each version; with a
-   * `limit` for little more than those of the page; for all files one for each version and each file, `limit` or not, which
+   * `limit` for little more than those of the page; for all files without it one for each version and each file, which
    * `onProgress` counts. By pages with `limit` and `before`.
    *
    * @throws MemoryError `misconfigured` for a limit that is no whole number from 1 on; `not_found` where `before` has expired.
@@ -189,17 +189,15 @@ export function createHistory(
       const page = pageOf(options, work && writer !== undefined ? isBy(work, writer) : undefined);
       if (work === undefined) return [];
       const { signal } = options;
+      const newest = limit !== undefined && {
+        count: limit,
+        isEnough: (past: Past, since: number) => itemByItem(isFull(past, page, since), signal),
+      };
+      const readAll = (): Promise<Past> =>
+        newest ? readNewestOfAll(work, newest, options.onProgress) : readWholePast(work, options.onProgress);
       const readAt = (path: MemoryPath): Promise<Past> =>
-        limit === undefined
-          ? readPast(work, path)
-          : readNewest(work, path, {
-              count: limit,
-              isEnough: (past, since) => itemByItem(isFull(past, page, since), signal),
-            });
-      const past =
-        at === MEMORY_ROOT
-          ? await readWholePast(work, options.onProgress)
-          : (await readMeantPast(work, at, readAt)).past;
+        newest ? readNewest(work, path, newest) : readPast(work, path);
+      const past = at === MEMORY_ROOT ? await readAll() : (await readMeantPast(work, at, readAt)).past;
       return itemByItem(entriesOf(past, page, await readActors(work)), signal);
     },
     async read(name, options = {}) {

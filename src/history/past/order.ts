@@ -13,16 +13,14 @@ export interface PlacedEvent {
   readonly event: PastEvent;
   /** Not before what happened to the file before it, whatever clocks say; milliseconds since the epoch. */
   readonly time: number;
-  /** Names the file: the first that is known to have happened to it. */
-  readonly file: string;
 }
 
 interface Placed extends PlacedEvent {
   /** What happened to the file before it, as far as that is known. */
   readonly before: Placed | undefined;
-  /** When the first that is known of the file happened. */
-  readonly since: number;
-  /** How much happened to the file before it. */
+  /** Names what happened to the file first in that millisecond. */
+  readonly first: string;
+  /** How much happened to the file in that millisecond before it. */
   readonly depth: number;
   readonly leaves: MemoryPath | undefined;
   /** Of the first version of a file, and of a rename. */
@@ -71,8 +69,8 @@ function* placeEvents(past: Past): Generator<void, Placed[]> {
     where: Pick<Placed, 'leaves' | 'comesTo'>,
   ): Placed => {
     const time = Math.max(at?.time ?? 0, 'leave' in event ? event.leave.at : event.version.mtime);
-    const { since = time, file = nameOf(event), depth = 0 } = at ?? {};
-    const next = { event, time, before: at, since, file, depth: depth + 1, ...where };
+    const { first, depth } = at?.time === time ? at : { first: nameOf(event), depth: 0 };
+    const next = { event, time, before: at, first, depth: depth + 1, ...where };
     placed.push(next);
     return next;
   };
@@ -149,11 +147,10 @@ function* merge<T>(
   return merged;
 }
 
-/** By time; in one millisecond file by file, the same in every process. */
+/** By time; in one millisecond file by file, the same in every process and whatever is known of the time before. */
 function compare(a: Placed, b: Placed): number {
   if (a.time !== b.time) return a.time - b.time;
-  if (a.since !== b.since) return a.since - b.since;
-  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  if (a.first !== b.first) return a.first < b.first ? -1 : 1;
   return a.depth - b.depth || (nameOf(a.event) < nameOf(b.event) ? -1 : 1);
 }
 

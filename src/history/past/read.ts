@@ -2,6 +2,7 @@ import { hasCode } from '../../errors.ts';
 import { directoryPrefix } from '../../format/object-keys.ts';
 import { millisecondsOf } from '../../format/wrap.ts';
 import { inNfc, type MemoryPath, parseMemoryPath } from '../../language/path.ts';
+import type { ListedObject } from '../../store/port.ts';
 import { eachConcurrently } from '../../tree/concurrency.ts';
 import { decodeEntry, type ListedEntry, warnOfForeign } from '../../tree/list-directory.ts';
 import { type ListedId, listIds, pagesOfIds } from '../../tree/list-ids.ts';
@@ -23,19 +24,12 @@ export async function readWholePast(work: Work, onProgress?: Call['onProgress'])
   const collector = createCollector();
   let [done, total] = [0, 0];
   const count = (): void => onProgress?.({ done: ++done, total });
-  const { layout } = work.session;
-  const prefix = directoryPrefix(layout, work.keyring.names, WHOLE_TREE);
   let foreign = 0;
-  for await (const { objects } of pagesBelow(work, { prefix })) {
-    const entries = objects.map((object) => decodeEntry(work, { directory: WHOLE_TREE, prefix, object }));
-    const files = entries.filter((entry) => entry !== undefined);
-    foreign += entries.length - files.length;
+  for await (const { objects } of pagesBelow(work, { prefix: filePrefix(work) })) {
+    const files = filesIn(work, objects);
+    foreign += objects.length - files.length;
     total += files.length;
-    const readOne = async (file: ListedEntry): Promise<void> => {
-      await addFile(collector, file.path, readListed(work, file));
-      count();
-    };
-    await eachConcurrently(work.session, files, readOne, ({ size }) => size);
+    await addFiles(work, collector, files, count);
   }
   warnOfForeign(work, foreign);
   for await (const { ids } of pagesOfIds(work, 'history')) {
@@ -71,20 +65,18 @@ export async function readMeantPast(
   return { path, past: await read(path) };
 }
 
+/** How much is read from the end. */
+interface Newest {
+  readonly count: number;
+  /** Asked whether what happened after `since` (milliseconds since the epoch) is enough; all before that may be missing. */
+  readonly isEnough: (past: Past, since: number) => Promise<boolean>;
+}
+
 /**
  * The newest part of what `readPast` answers, read from the end: so much that what happened since some moment is all there, and is
  * enough. A LIST for each 1,000 records of the path, and a GET for little more than `count` of them where no file was renamed.
- *
- * @param isEnough asked whether what happened after `since` (milliseconds since the epoch) is; all before that may be missing.
  */
-export async function readNewest(
-  work: Work,
-  path: MemoryPath,
-  {
-    count,
-    isEnough,
-  }: { readonly count: number; readonly isEnough: (past: Past, since: number) => Promise<boolean> },
-): Promise<Past> {
+export async function readNewest(work: Work, path: MemoryPath, { count, isEnough }: Newest): Promise<Past> {
   const reading = createReading(work);
   await reading.visit(path);
   for (let newest = count + 1; ; newest *= GROWTH) {
@@ -94,6 +86,54 @@ export async function readNewest(
     if (!reading.isClosed(past, from)) return reading.readFrom(0n);
     if (await isEnough(past, millisecondsOf(from))) return past;
   }
+}
+
+/**
+ * The newest part of what `readWholePast` answers, as `readNewest` of a path: a LIST for each 1,000 files and records, and a GET for
+ * twice `count` of both, and for the files of half an hour before, because the clocks of writers may be ahead of the store's.
+ */
+export async function readNewestOfAll(
+  work: Work,
+  { count, isEnough }: Newest,
+  onProgress?: Call['onProgress'],
+): Promise<Past> {
+  const files: ListedObject[] = [];
+  for await (const { objects } of pagesBelow(work, { prefix: filePrefix(work) }))
+    for (const each of objects) files.push(each);
+  const whole = historyHash(work, WHOLE_TREE);
+  const collector = createCollector();
+  const read = new Set<string>();
+  const isNew = (name: string): boolean => read.size < read.add(name).size;
+  // Not every file and record has an entry of its own: twice as many are enough at once as a rule.
+  for (let newest = 2 * count + 1; ; newest *= GROWTH) {
+    const times = files.map(({ lastModified }) => lastModified);
+    const oldest = nthNewest(times, newest) - SKEW_MS;
+    const young = files.filter(({ key, lastModified }) => lastModified >= oldest && isNew(key));
+    await addFiles(work, collector, filesIn(work, young));
+    // Behind the files: what replaced one meanwhile is listed.
+    const ids: (ListedId & { readonly time: number })[] = [];
+    for await (const page of pagesOfIds(work, 'history'))
+      for (const each of page) ids.push({ ...each, time: millisecondsOf(boundOfRecord(each.id)) });
+    for (const { time } of ids) times.push(time);
+    const since = nthNewest(times, newest);
+    if (since === Number.NEGATIVE_INFINITY) return readWholePast(work, onProgress);
+    const add = async (from: number, beginning = ''): Promise<Past> => {
+      const young = ids.filter(({ id, time }) => time >= from && id.startsWith(beginning) && isNew(id));
+      await addRecords(work, collector, young);
+      return collector.past();
+    };
+    await add(since - SKEW_MS, whole);
+    let past = await add(since);
+    const later = [...past.versions.values()].filter(({ bound }) => millisecondsOf(bound) >= since);
+    // A process with a slower clock may have deleted it.
+    if (later.some(({ id }) => !isRouteWhole(past, id))) past = await add(since - SKEW_MS);
+    if (await isEnough(past, since)) return past;
+  }
+}
+
+/** The moment that so many are at least as new as; before all where there are not so many. */
+function nthNewest(times: readonly number[], count: number): number {
+  return Float64Array.from(times).sort().at(-count) ?? Number.NEGATIVE_INFINITY;
 }
 
 /** So many times as much is read where a page does not suffice. */
@@ -111,8 +151,9 @@ export async function readNamed(work: Work, path: MemoryPath, beginning: Version
   return found.length > 0 && reading.isAllNamed(beginning) ? past : reading.readFrom(0n);
 }
 
-/** As much as the clock of a process that renames may be behind that of a writer where S3 takes both; of a bound. */
-const SKEW = 1_800_000n << 16n;
+/** As much as the clock of a process that renames may be behind that of a writer where S3 takes both; and the same of a bound. */
+const SKEW_MS = 1_800_000;
+const SKEW: bigint = BigInt(SKEW_MS) << 16n;
 
 interface Reading {
   /** Reads the file at a path, and lists the records of the path and those of the whole tree. */
@@ -227,6 +268,30 @@ function only(past: Past, path: MemoryPath): Past {
     versions: new Map([...past.versions].filter(([id]) => wanted.has(id))),
     leaves: past.leaves.filter(({ id }) => wanted.has(id)),
   };
+}
+
+/** All below which files lie. */
+function filePrefix({ session: { layout }, keyring: { names } }: Work): string {
+  return directoryPrefix(layout, names, WHOLE_TREE);
+}
+
+/** Those whose names a writer of the tenant made. */
+function filesIn(work: Work, objects: readonly ListedObject[]): readonly ListedEntry[] {
+  const at = { directory: WHOLE_TREE, prefix: filePrefix(work) };
+  return objects.flatMap((object) => decodeEntry(work, { ...at, object }) ?? []);
+}
+
+async function addFiles(
+  work: Work,
+  collector: Collector,
+  files: readonly ListedEntry[],
+  onRead: () => void = () => {},
+): Promise<void> {
+  const addOne = async (file: ListedEntry): Promise<void> => {
+    await addFile(collector, file.path, readListed(work, file));
+    onRead();
+  };
+  await eachConcurrently(work.session, files, addOne, ({ size }) => size);
 }
 
 async function addFile(

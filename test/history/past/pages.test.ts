@@ -8,10 +8,12 @@ import { openSite, type TestClient } from '../../support/test-tree.ts';
 const RUNS = 6;
 const DEEDS = 40;
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /** Deeds at few paths, by processes whose clocks differ by minutes: every path gets several files and several names. */
 async function live(
   name: string,
+  pauseMs = 30_000,
 ): Promise<{ readonly history: History; readonly paths: ReadonlySet<string> }> {
   const draw = drawsOf(`pages of a history ${name}`);
   const below = (count: number): number => Math.floor(draw() * count);
@@ -22,7 +24,7 @@ async function live(
   for (const clock of clocks) clients.push(await site.client({ keepsHistory: true, clock }));
   const paths = new Set<string>();
   for (let deed = 0; deed < DEEDS; deed++) {
-    await site.time.pause(1 + below(3) * 30_000);
+    await site.time.pause(1 + below(3) * pauseMs);
     const client = one(clients);
     const [path, other] = [0, 1].map(() => `/memories/${one(['d/', 'e/', ''])}${one(['a', 'b'])}`) as [
       string,
@@ -71,6 +73,23 @@ describe('the past of a file', () => {
       }
     }
   });
+
+  it.each(Array.from({ length: RUNS }, (_, run) => run))(
+    'of all is the same page by page, run %i',
+    async (run) => {
+      const { history } = await live(String(run), run % 2 === 0 ? 30_000 : HOUR_MS);
+      const whole = (await history.list()).map(known);
+      for (const limit of [1, 3, 20]) {
+        const pages: HistoryEntry[] = [];
+        for (let before: HistoryEntry | undefined; pages.length < whole.length; before = pages.at(-1)) {
+          const page = await history.list(undefined, { limit, ...(before && { before }) });
+          expect(page.length, `by ${limit}`).toBeGreaterThan(0);
+          pages.push(...page.map(known));
+        }
+        expect(pages, `by ${limit}`).toEqual(whole);
+      }
+    },
+  );
 
   it.each(Array.from({ length: RUNS }, (_, run) => run))(
     'has every version read by its name, run %i',

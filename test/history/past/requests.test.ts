@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createHistory, type History } from '../../../src/history/history.ts';
-import { createSite, type TestClient } from '../../support/test-tree.ts';
+import { createSite, openSite, type TestClient } from '../../support/test-tree.ts';
 
 const NOTES = '/memories/notes.md';
 const EDITS = 1_000;
@@ -61,5 +61,30 @@ describe('a file of 1,001 versions', () => {
     const restored = await requestsOf(() => history.restore({ path: NOTES, version }));
     expect(restored.get).toBeLessThanOrEqual(6);
     expect(await client.text(NOTES)).toBe((await history.read({ path: NOTES, version })).text());
+  });
+});
+
+describe('a tenant of 200 files of 5 versions each', () => {
+  it('has its newest twenty entries listed with a GET for a few times as many', async () => {
+    const site = await openSite();
+    const client = await site.client({ keepsHistory: true, clock: () => Math.floor(site.time.clock()) });
+    const history = createHistory(client.session, client.tree);
+    for (let file = 0; file < 200; file++) {
+      await client.create(`/memories/${file}`, '0');
+      for (let edit = 1; edit < 5; edit++) {
+        await site.time.pause(60_000);
+        await client.append(`/memories/${file}`, ` ${edit}`);
+      }
+    }
+    await client.rename('/memories/7', '/memories/d/7');
+    await site.time.pause(1_000);
+    await client.remove('/memories/8');
+    client.calls.length = 0;
+    const newest = await history.list(undefined, { limit: 20 });
+    const count = (verb: string): number => client.calls.filter((call) => call.verb === verb).length;
+    expect(count('get')).toBeLessThanOrEqual(100);
+    expect(count('list')).toBeLessThanOrEqual(3);
+    expect(newest.slice(0, 2).map(({ kind }) => kind)).toEqual(['deleted', 'renamed']);
+    expect(newest).toEqual((await history.list()).slice(0, 20));
   });
 });
