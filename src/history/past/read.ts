@@ -141,14 +141,19 @@ const GROWTH = 4;
 
 /**
  * What is known of the versions at a path whose names begin so: the file, and of the records those alone whose ids carry that
- * name. Where none is among them, or a shorter name may mean another one elsewhere, all of the path's past.
+ * name; where none is among them, or the name is shorter than in an id, those at the other paths of the file as well. All of the
+ * path's past where one was found elsewhere, or several: only its chains tell whose it is.
  */
 export async function readNamed(work: Work, path: MemoryPath, beginning: VersionId): Promise<Past> {
   const reading = createReading(work);
   await reading.visit(path);
-  const past = await reading.readNamed(beginning);
-  const found = [...past.versions.keys()].filter((id) => id.startsWith(beginning));
-  return found.length > 0 && reading.isAllNamed(beginning) ? past : reading.readFrom(0n);
+  const found = ({ versions }: Past) => [...versions.keys()].filter((id) => id.startsWith(beginning));
+  let past = await reading.readNamed(beginning, 'here');
+  if (beginning.length >= ID_CHARACTERS && found(past).length > 0) return past;
+  past = await reading.readNamed(beginning, 'everywhere');
+  const isHere = (id: VersionId): boolean => past.bindings(id).some((binding) => binding.path === path);
+  const ids = found(past);
+  return ids.length < 2 && ids.every(isHere) ? past : reading.readFrom(0n);
 }
 
 /** As much as the clock of a process that renames may be behind that of a writer where S3 takes both; and the same of a bound. */
@@ -162,10 +167,8 @@ interface Reading {
   boundOfNewest(count: number): bigint;
   /** Reads every record whose bound is not smaller, of each path that a rename leads to as well. */
   readFrom(from: bigint): Promise<Past>;
-  /** Reads the records at the first path that carry a version's name. */
-  readNamed(beginning: VersionId): Promise<Past>;
-  /** Whether no record is left that `readNamed` may have to look at. */
-  isAllNamed(beginning: VersionId): boolean;
+  /** Reads the records that carry a version's name, at the first path or at each that a rename leads to as well. */
+  readNamed(beginning: VersionId, where: 'here' | 'everywhere'): Promise<Past>;
   /** Whether every record was read. */
   isComplete(): boolean;
   /** Whether all that is missing in the chains of newer versions is among the records that are listed and not read. */
@@ -199,6 +202,19 @@ function createReading(work: Work): Reading {
     }
     return asked.length > 0;
   };
+  /** Reads what is asked for of each path that a rename leads to, and the renames from some bound on. */
+  const readAlong = async (isAsked: (id: string) => boolean, moved = 0n): Promise<Past> => {
+    for (let isChanged = true; isChanged; ) {
+      isChanged = await read(WHOLE_TREE, (id) => boundOfRecord(id) >= moved);
+      for (const path of unread.keys()) if (path !== WHOLE_TREE) await read(path, isAsked);
+      for (const { from: source, to } of collector.leaves()) {
+        if (to === undefined || unread.has(source) === unread.has(to)) continue;
+        await visit(unread.has(to) ? source : to);
+        isChanged = true;
+      }
+    }
+    return collector.past();
+  };
   return {
     async visit(path) {
       first = path;
@@ -211,25 +227,14 @@ function createReading(work: Work): Reading {
     },
     async readFrom(from) {
       const moved = from > SKEW ? from - SKEW : 0n;
-      for (let isChanged = true; isChanged; ) {
-        isChanged = await read(WHOLE_TREE, (id) => boundOfRecord(id) >= moved);
-        for (const path of unread.keys())
-          if (path !== WHOLE_TREE) await read(path, (id) => boundOfRecord(id) >= from);
-        for (const { from: source, to } of collector.leaves()) {
-          if (to === undefined || unread.has(source) === unread.has(to)) continue;
-          await visit(unread.has(to) ? source : to);
-          isChanged = true;
-        }
-      }
-      return only(await collector.past(), first);
+      return only(await readAlong((id) => boundOfRecord(id) >= from, moved), first);
     },
-    async readNamed(beginning) {
+    async readNamed(beginning, where) {
       const start = beginning.slice(0, ID_CHARACTERS);
-      await read(first, (id) => versionOfRecord(id).startsWith(start));
+      const isNamed = (id: string): boolean => versionOfRecord(id).startsWith(start);
+      if (where === 'everywhere') return readAlong(isNamed);
+      await read(first, isNamed);
       return collector.past();
-    },
-    isAllNamed(beginning) {
-      return beginning.length >= ID_CHARACTERS || unread.get(WHOLE_TREE)?.length === 0;
     },
     isComplete: () => [...unread.values()].every((ids) => ids.length === 0),
     isClosed(past, from) {

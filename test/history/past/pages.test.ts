@@ -99,6 +99,8 @@ describe('the past of a file', () => {
         for (const entry of await history.list(path)) {
           const read = await history.read({ path, version: entry.version });
           expect(read.version).toBe(entry.version);
+          const short = await history.read({ path, version: entry.version.slice(0, 6) });
+          expect(short).toMatchObject({ path: read.path, version: read.version, bytes: read.bytes });
         }
       }
     },

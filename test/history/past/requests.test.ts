@@ -56,8 +56,12 @@ describe('a file of 1,001 versions', () => {
     const read = await requestsOf(() => history.read({ path: NOTES, version }));
     expect(read.get).toBeLessThanOrEqual(3);
     expect(read.list).toBeLessThanOrEqual(3);
-    const short = await requestsOf(() => history.read({ path: NOTES, version: version.slice(0, 4) }));
+    await client.create('/memories/other.md', 'renamed, so that a short name may mean what lay elsewhere');
+    await client.rename('/memories/other.md', '/memories/another.md');
+    const short = await requestsOf(() => history.read({ path: NOTES, version: version.slice(0, 5) }));
     expect(short.get).toBeLessThanOrEqual(5);
+    const none = await requestsOf(() => history.read({ path: NOTES, version: '____' }).catch(() => {}));
+    expect(none.get).toBeLessThanOrEqual(3);
     const restored = await requestsOf(() => history.restore({ path: NOTES, version }));
     expect(restored.get).toBeLessThanOrEqual(6);
     expect(await client.text(NOTES)).toBe((await history.read({ path: NOTES, version })).text());
