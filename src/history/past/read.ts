@@ -113,7 +113,7 @@ export async function readNewestOfAll(
     // Behind the files: what replaced one meanwhile is listed.
     const ids: (ListedId & { readonly time: number })[] = [];
     for await (const page of pagesOfIds(work, 'history'))
-      for (const each of page) ids.push({ ...each, time: millisecondsOf(boundOfRecord(each.id)) });
+      for (const each of page.ids) ids.push({ ...each, time: millisecondsOf(boundOfRecord(each.id)) });
     for (const { time } of ids) times.push(time);
     const since = nthNewest(times, newest);
     if (since === Number.NEGATIVE_INFINITY) return readWholePast(work, onProgress);

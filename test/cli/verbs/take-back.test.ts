@@ -344,6 +344,6 @@ describe('a name of which the history knows nothing', () => {
   it('has no log', async () => {
     const { invocation, shown } = invocationOf({ flags: kept.flags });
     expect(await runLog('/memories/nope', {}, invocation)).toBe(1);
-    expect(shown.join('')).toContain('no file was ever at /memories/nope');
+    expect(shown.join('')).toContain('Nothing is known of /memories/nope');
   });
 });
