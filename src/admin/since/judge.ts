@@ -1,5 +1,4 @@
 import { millisecondsOf } from '../../format/wrap.ts';
-import { push } from '../../history/past/model.ts';
 import type { Binding, Leave, Past, Version, VersionId } from '../../history/past/past.ts';
 import { isWithin, type MemoryPath } from '../../language/path.ts';
 import { DAY_MS } from '../../time.ts';
@@ -285,10 +284,9 @@ function leadsNowhere(
   const why = ((): Why | undefined => {
     if (entry.note === 'young') return 'young';
     if (facts.began < kept.from) return kept.otherwise;
-    // A rename that lost its source is taken back, however late, and nothing tells of that.
-    const mayBeCopy = ({ from, lastAt }: Leave): boolean =>
-      from !== entry.path || lastAt >= facts.began - CLOCK_MS;
-    if (deletes.some(mayBeCopy)) return 'unrecorded';
+    // A copy whose source was deleted behind it is taken back, however late, and nothing tells of that.
+    const copiedAt = millisecondsOf(entry.bound);
+    if (deletes.some(({ lastAt }) => lastAt >= copiedAt - CLOCK_MS)) return 'unrecorded';
     const mayBeDeleted = (binding: Binding): boolean => {
       const { saved } = binding;
       if (saved?.for !== 'delete') return false;
@@ -386,4 +384,10 @@ function isBefore({ bound }: Pick<Place, 'bound'>, time: number): boolean {
 function isMeanwhile({ facts }: Scene, { bound }: Pick<Place, 'bound'>): boolean {
   const time = millisecondsOf(bound);
   return time >= facts.began - CLOCK_MS && time <= facts.ended + CLOCK_MS;
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const some = map.get(key);
+  if (some === undefined) map.set(key, [value]);
+  else some.push(value);
 }
