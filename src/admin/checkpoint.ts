@@ -189,7 +189,7 @@ export async function openWritten(session: Session, call: Call): Promise<Work> {
 async function versionsOf(
   work: Work,
   files: readonly ListedEntry[],
-  { find, onFile }: Pick<EarlierEntries, 'find'> & { readonly onFile: () => void },
+  { find, onFile }: EarlierEntries & { readonly onFile: () => void },
 ): Promise<readonly (CheckpointEntry | 'unread' | undefined)[]> {
   const known: (CheckpointEntry | undefined)[] = [];
   for (const file of files) known.push(await find(file));

@@ -34,13 +34,10 @@ export async function openEarlier(work: Work): Promise<EarlierEntries & { readon
     const isLater = run !== undefined && run !== last?.run && object.lastModified >= finishedAt;
     return isLater ? [{ run, at: object.lastModified }] : [];
   });
-  const cutOff = later.toSorted((a, b) => b.at - a.at)[0]?.run;
-  const runs = [
-    ...(cutOff === undefined
-      ? []
-      : [{ run: cutOff, parts: later.filter(({ run }) => run === cutOff).length }]),
-    ...(last === undefined ? [] : [last]),
-  ].map((run) => openEntries(work, run));
+  const cutOff = later.toSorted((a, b) => b.at - a.at)[0];
+  const parts = later.filter(({ run }) => run === cutOff?.run).length;
+  const known = [cutOff && { run: cutOff.run, parts }, last];
+  const runs = known.flatMap((run) => (run === undefined ? [] : [openEntries(work, run)]));
   return {
     newest,
     async find(file) {
