@@ -36,6 +36,7 @@ export type {
   History,
   RestoreAtOptions,
   RestoredVersion,
+  RestoreOptions,
   UndoOptions,
   VersionContent,
   VersionName,
