@@ -168,7 +168,7 @@ const DOORS: readonly {
   },
   {
     room: /^history\//,
-    files: /^history\/(history-record|past\/(collect|model|past|read))\.ts$/,
+    files: /^history\/(history-record|past\/(collect|past|read))\.ts$/,
     // The operator's verbs judge the records themselves.
     importers: /^admin\//,
   },
