@@ -170,8 +170,14 @@ function parseArray(line: string): readonly unknown[] | undefined {
   }
 }
 
-/** The files of a part; it has one at least. Undefined for anything else. */
-export function decodePart(content: Uint8Array): readonly CheckpointEntry[] | undefined {
-  const entries = decodeText(content)?.split('\n').map(decodeEntry);
-  return entries?.every((entry) => entry !== undefined) ? entries : undefined;
+/** The files of a part, in steps of one each; it has one at least. Undefined for anything else. */
+export function* decodePart(content: Uint8Array): Generator<void, readonly CheckpointEntry[] | undefined> {
+  const entries: CheckpointEntry[] = [];
+  for (const line of decodeText(content)?.split('\n') ?? []) {
+    const entry = decodeEntry(line);
+    if (entry === undefined) return undefined;
+    entries.push(entry);
+    yield;
+  }
+  return entries.length === 0 ? undefined : entries;
 }

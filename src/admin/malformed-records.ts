@@ -4,10 +4,12 @@ import { decodeActor } from '../history/actors.ts';
 import { parseAnswer, parseConversation, parsePrompt, parseSaved } from '../history/turn-records.ts';
 import { parseHead } from '../sessions/conversation-head.ts';
 import { decodePage } from '../sessions/page.ts';
+import { inTurns } from '../time.ts';
 import { decodeHead, decodePart, numberOfHead, runOfPart } from './checkpoint-record.ts';
 import { decodeExpired } from './expire-history.ts';
 import { decodeMarks } from './expiry-records.ts';
 import { decodeVersions } from './migrated-versions.ts';
+import { LINES_PER_TURN } from './read-checkpoint.ts';
 
 /** A kind of records: the form of their names, and the function that reads them and throws for what is malformed. */
 type Grammar = readonly [names: RegExp, read: (content: Uint8Array) => unknown];
@@ -29,8 +31,12 @@ const GRAMMARS: readonly Grammar[] = [
 const CHECKPOINTS = '/checkpoints/';
 
 /** Tells whether a record that opens says what no record of its name may say (docs/format.md, "Records"). */
-export function isMalformed(name: LogicalName, content: Uint8Array): boolean {
-  if (name.startsWith(CHECKPOINTS)) return isNoCheckpoint(name.slice(CHECKPOINTS.length), content);
+export async function isMalformed(
+  name: LogicalName,
+  content: Uint8Array,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  if (name.startsWith(CHECKPOINTS)) return isNoCheckpoint(name.slice(CHECKPOINTS.length), content, signal);
   const [, read] = GRAMMARS.find(([names]) => names.test(name)) ?? [];
   try {
     read?.(content);
@@ -41,8 +47,9 @@ export function isMalformed(name: LogicalName, content: Uint8Array): boolean {
   }
 }
 
-function isNoCheckpoint(id: string, content: Uint8Array): boolean {
+async function isNoCheckpoint(id: string, content: Uint8Array, signal?: AbortSignal): Promise<boolean> {
   const number = numberOfHead(id);
   if (number !== undefined) return decodeHead(content)?.number !== number;
-  return runOfPart(id) !== undefined && decodePart(content) === undefined;
+  if (runOfPart(id) === undefined) return false;
+  return (await inTurns(decodePart(content), signal, LINES_PER_TURN)) === undefined;
 }

@@ -1,5 +1,6 @@
 import { isDamaged, MemoryError } from '../errors.ts';
 import { hashPart } from '../format/checkpoint-root.ts';
+import { inTurns } from '../time.ts';
 import { listIds } from '../tree/list-ids.ts';
 import { readRecord } from '../tree/sealed-record.ts';
 import type { Work } from '../tree/session.ts';
@@ -17,6 +18,8 @@ import {
 
 const HEAD_BYTES = 16_384;
 const PART_BYTES = 16_777_216;
+/** So many lines of a part are read before everything else in the process has its turn: a millisecond. */
+export const LINES_PER_TURN = 100;
 
 /** The largest number that a checkpoint of the tenant has; 0 without any. One LIST for each 1,000. */
 export async function newestNumber(work: Work): Promise<number> {
@@ -48,7 +51,7 @@ export async function* readParts(
   for (let part = 0; part < parts; part++) {
     const name = { cls: 'checkpoints', id: partId(run, part), maxBytes: PART_BYTES } as const;
     const content = (await readRecord(work, name))?.content;
-    const entries = content && decodePart(content);
+    const entries = content && (await inTurns(decodePart(content), work.call.signal, LINES_PER_TURN));
     if (content === undefined || entries === undefined) throw malformed();
     yield { entries, content };
   }

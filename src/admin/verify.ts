@@ -200,7 +200,7 @@ async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
     const isJudgedLater = isRegister(record.name) || history.saw(record, inspection);
     const finding = isJudgedLater
       ? undefined
-      : (findingOf(record, inspection) ?? malformed(record, inspection));
+      : (findingOf(record, inspection) ?? (await malformed(work, record, inspection)));
     if (finding !== undefined) findings.push(finding);
     if (inspection.state === 'whole') findings.push(...aheadOf(work, record, inspection.version));
     const keyVersion = 'keyVersion' in inspection ? inspection.keyVersion : undefined;
@@ -225,9 +225,14 @@ async function readAll(work: Work, watch?: SinceWatch): Promise<Everything> {
 }
 
 /** What opens, and says what no record of that name may say, is damaged as well. */
-function malformed({ cls, name }: ListedRecord, inspection: Inspection): Finding | undefined {
+async function malformed(
+  { call }: Work,
+  { cls, name }: ListedRecord,
+  inspection: Inspection,
+): Promise<Finding | undefined> {
   if (cls === 'data' || inspection.state !== 'whole') return undefined;
-  return isMalformed(name, inspection.version.content) ? { kind: 'damaged_record', name } : undefined;
+  const isNone = await isMalformed(name, inspection.version.content, call.signal);
+  return isNone ? { kind: 'damaged_record', name } : undefined;
 }
 
 /** No stamp of a process in time is so far ahead, by whichever clock it goes (docs/protocols.md, "Clocks"). */

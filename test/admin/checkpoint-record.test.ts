@@ -10,9 +10,12 @@ import {
 import { hashPart } from '../../src/format/checkpoint-root.ts';
 import { toBase64url } from '../../src/format/encoding.ts';
 import { loadSodium } from '../../src/format/sodium.ts';
+import { inTurns } from '../../src/time.ts';
 import { at, bytes } from '../support/test-tree.ts';
 
 beforeAll(loadSodium);
+
+const entriesOf = (content: Uint8Array) => inTurns(decodePart(content));
 
 const idOf = (byte: number): string => toBase64url(new Uint8Array(16).fill(byte));
 const SECRET = new Uint8Array(32).fill(3);
@@ -63,11 +66,11 @@ describe('the root of a checkpoint', () => {
 });
 
 describe('the records of a checkpoint', () => {
-  it('are read as they were written, and what a head says beside is passed over', () => {
+  it('are read as they were written, and what a head says beside is passed over', async () => {
     expect(decodeHead(encodeHead(HEAD))).toEqual(HEAD);
     const more = { ...HEAD, secret: toBase64url(SECRET), more: true };
     expect(decodeHead(bytes(JSON.stringify(more)))).toEqual(HEAD);
-    for (const entries of PARTS) expect(decodePart(contentOf(entries))).toEqual(entries);
+    for (const entries of PARTS) expect(await entriesOf(contentOf(entries))).toEqual(entries);
   });
 
   it.each<[string, Readonly<Record<string, unknown>>]>([
@@ -113,18 +116,18 @@ describe('the records of a checkpoint', () => {
     ['hash of 31 bytes', 8, toBase64url(new Uint8Array(31))],
     ['note of another word', 9, 'old'],
     ['field more', 10, ''],
-  ])('are none with a %s in a line', (_, index, wrong) => {
+  ])('are none with a %s in a line', async (_, index, wrong) => {
     const fields: unknown[] = JSON.parse(new TextDecoder().decode(encodeEntry(ENTRY)));
     fields[index] = wrong;
     const lines = [new TextDecoder().decode(encodeEntry(ENTRY)), JSON.stringify(fields)];
-    expect(decodePart(bytes(lines.join('\n')))).toBeUndefined();
-    expect(decodePart(bytes(lines.slice(0, 1).join('\n')))).toEqual([ENTRY]);
+    expect(await entriesOf(bytes(lines.join('\n')))).toBeUndefined();
+    expect(await entriesOf(bytes(lines.slice(0, 1).join('\n')))).toEqual([ENTRY]);
   });
 
-  it('are none where a part is empty, ends with a line end, or lacks a field', () => {
-    expect(decodePart(new Uint8Array())).toBeUndefined();
-    expect(decodePart(bytes(`${new TextDecoder().decode(encodeEntry(ENTRY))}\n`))).toBeUndefined();
-    expect(decodePart(bytes('["/memories/a"]'))).toBeUndefined();
-    expect(decodePart(bytes('{}'))).toBeUndefined();
+  it('are none where a part is empty, ends with a line end, or lacks a field', async () => {
+    expect(await entriesOf(new Uint8Array())).toBeUndefined();
+    expect(await entriesOf(bytes(`${new TextDecoder().decode(encodeEntry(ENTRY))}\n`))).toBeUndefined();
+    expect(await entriesOf(bytes('["/memories/a"]'))).toBeUndefined();
+    expect(await entriesOf(bytes('{}'))).toBeUndefined();
   });
 });

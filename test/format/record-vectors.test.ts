@@ -10,6 +10,7 @@ import { decodeActor } from '../../src/history/actors.ts';
 import { parseCount, parseProgress, parsePrompt, parseReceipt } from '../../src/history/turn-records.ts';
 import { parseHead } from '../../src/sessions/conversation-head.ts';
 import { decodePage } from '../../src/sessions/page.ts';
+import { inTurns } from '../../src/time.ts';
 import { readRegister } from '../../src/tree/rename/register.ts';
 import { readRecord, writeRecord } from '../../src/tree/sealed-record.ts';
 import { decodeConversation } from '../../src/worker/conversation.ts';
@@ -54,10 +55,12 @@ const READERS: Readonly<Record<string, Reader>> = {
     const head = decodeCheckpoint(content);
     return head && { ...head, secret: toBase64url(head.secret) };
   },
-  'checkpoints/part': (content) =>
-    decodePart(content)?.map(({ path, id, bound, mtime, size, previous, writer, etag, textHash, note }) => [
+  'checkpoints/part': async (content) => {
+    const entries = await inTurns(decodePart(content));
+    return entries?.map(({ path, id, bound, mtime, size, previous, writer, etag, textHash, note }) => [
       ...[path, id, String(bound), mtime, size, previous, writer, etag, textHash, note],
-    ]),
+    ]);
+  },
 };
 
 describe.each(added.records.filter(({ kind }) => kind in READERS))(
