@@ -48,6 +48,8 @@ describe('honest processes that crash, rename, migrate keys and restore', () => 
     'findA 3305',
     // It was edited while a rename copied it, and the copy arrived behind the checkpoint that has the edit.
     'findD 1357',
+    // The same, and a migration bound the copy again a day later.
+    'long5 2064',
     // It was renamed, and back by a process that was cut off, while its source was edited there.
     'findE 4289',
     // It was put back on purpose, and had been written over, deleted and renamed before the history began anew.

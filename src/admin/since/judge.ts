@@ -248,10 +248,13 @@ function asNew(scene: Scene, file: Binding): SinceFinding | undefined {
 function ofReplaced(scene: Scene, file: Binding, replaced: Binding | undefined): SinceFinding {
   const entry = replaced && scene.cameOf(replaced.id);
   if (replaced === undefined || entry === undefined) return older(scene, file);
-  const isCopy =
-    isMeanwhile(scene, replaced) &&
-    (replaced.bound > entry.bound || (replaced.path !== entry.path && wasRenamed(scene, replaced)));
-  return isCopy ? untold(file, 'clock') : older(scene, file);
+  const isBehind = replaced.bound > entry.bound && isMeanwhile(scene, replaced);
+  // A migration may have bound it again since, however late.
+  const isElsewhere =
+    replaced.path !== entry.path &&
+    wasRenamed(scene, replaced) &&
+    !isBefore(replaced, scene.facts.began - CLOCK_MS);
+  return isBehind || isElsewhere ? untold(file, 'clock') : older(scene, file);
 }
 
 /** Whether a rename has brought the version where it is bound so. */
